@@ -59,11 +59,7 @@ venv: .venv/made
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
-<<<<<<< HEAD
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[embed]" --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[embed,static]" --group dev
 	# a folder ragdb/ where Python is started would stand before what setuptools' finder finds
 	echo "$(CURDIR)" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/ragdb-checkout.pth"
-=======
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[embed,static]" --group dev
->>>>>>> main
 	touch $@

@@ -394,6 +394,8 @@ fact_gate = Table(
     Column("min_chunks", Integer),
     Column("best_score", Double),
     Column("min_score", Double),
+    Column("min_score_by", Text),
+    Column("rank_mode", Text),
     Column("terms", Integer),
     Column("term_coverage_ratio", Double),
     Column("min_term_coverage_ratio", Double),

@@ -25,13 +25,7 @@ from ragdb.version import __version__
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from ragdb.client._generated.rows import (
-        CalibrateGateRow,
-        DocumentHit,
-        Hit,
-        TracedHit,
-        TurnHit,
-    )
+    from ragdb.client._generated.rows import CalibrateGateRow, Hit, TracedHit, TurnHit
     from ragdb.evidence.answers import Answer
     from ragdb.evidence.asking import Asking
     from ragdb.ingest.options import Options
@@ -45,6 +39,34 @@ BY_DOCUMENT = (
 )  # fmt: skip
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 Metadatas = Iterable[Mapping[str, Any] | None]
+
+
+def _embedded(method: Any, names: Sequence[str] = ()) -> Any:
+    """A search that has the embedding of its query made first; its `names` stand for places."""
+
+    @functools.wraps(method)
+    def call(self: Database, *args: Any, **how: Any) -> Any:
+        from ragdb.models.asking import with_embedding
+
+        if names:
+            args, how = (), {**dict(zip(names, args, strict=False)), **how}
+        return method(self, *args, **with_embedding(self.connection, args, how))
+
+    return call
+
+
+def _aembedded(method: Any, names: Sequence[str] = ()) -> Any:
+    """The same for a coroutine."""
+
+    @functools.wraps(method)
+    async def call(self: AsyncDatabase, *args: Any, **how: Any) -> Any:
+        from ragdb.models.asking import awith_embedding
+
+        if names:
+            args, how = (), {**dict(zip(names, args, strict=False)), **how}
+        return await method(self, *args, **await awith_embedding(self.connection, args, how))
+
+    return call
 
 
 class Database(Client):
@@ -108,25 +130,9 @@ class Database(Client):
         return ingest(self, paths, corpus=corpus, **options)
 
     if not TYPE_CHECKING:  # for a checker they are those of Client
-
-        @functools.wraps(Client.search)
-        def search(self, *args: Any, **how: Any) -> list[Hit]:
-            from ragdb.models.asking import with_embedding
-
-            return super().search(*args, **with_embedding(self.connection, args, how))
-
-        @functools.wraps(Client.retrieve)
-        def retrieve(self, *args: Any, **how: Any) -> list[TracedHit]:
-            from ragdb.models.asking import with_embedding
-
-            return super().retrieve(*args, **with_embedding(self.connection, args, how))
-
-        @functools.wraps(Client.search_documents)
-        def search_documents(self, *args: Any, **how: Any) -> list[DocumentHit]:
-            from ragdb.models.asking import with_embedding
-
-            how = {**dict(zip(BY_DOCUMENT, args, strict=False)), **how}
-            return super().search_documents(**with_embedding(self.connection, (), how))
+        search = _embedded(Client.search)
+        retrieve = _embedded(Client.retrieve)
+        search_documents = _embedded(Client.search_documents, BY_DOCUMENT)
 
     def calibrate(self, corpus: str) -> list[CalibrateGateRow]:
         """Measure what a search of a corpus must score at least for its gate, for each mode.
@@ -244,27 +250,9 @@ class AsyncDatabase(AsyncClient):
             raise
 
     if not TYPE_CHECKING:  # for a checker they are those of AsyncClient
-
-        @functools.wraps(AsyncClient.search)
-        async def search(self, *args: Any, **how: Any) -> list[Hit]:
-            from ragdb.models.asking import awith_embedding
-
-            how = await awith_embedding(self.connection, args, how)
-            return await super().search(*args, **how)
-
-        @functools.wraps(AsyncClient.retrieve)
-        async def retrieve(self, *args: Any, **how: Any) -> list[TracedHit]:
-            from ragdb.models.asking import awith_embedding
-
-            how = await awith_embedding(self.connection, args, how)
-            return await super().retrieve(*args, **how)
-
-        @functools.wraps(AsyncClient.search_documents)
-        async def search_documents(self, *args: Any, **how: Any) -> list[DocumentHit]:
-            from ragdb.models.asking import awith_embedding
-
-            how = {**dict(zip(BY_DOCUMENT, args, strict=False)), **how}
-            return await super().search_documents(**await awith_embedding(self.connection, (), how))
+        search = _aembedded(AsyncClient.search)
+        retrieve = _aembedded(AsyncClient.retrieve)
+        search_documents = _aembedded(AsyncClient.search_documents, BY_DOCUMENT)
 
     @overload
     async def rerank(

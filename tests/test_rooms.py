@@ -100,7 +100,7 @@ SQL = re.compile(
 # a role, a limit or a level of the transaction, and who asks, in the words of PostgreSQL
 OWN_WORDS = {
     "ragdb.client.connecting": "select pg_backend_pid()",
-    "ragdb.http.server": "with asker as materialized",
+    "ragdb.http.transactions": "with asker as materialized",
     "ragdb.cli.server": "select extversion from pg_extension where extname = 'vector'",
 }
 

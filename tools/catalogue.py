@@ -85,12 +85,19 @@ where c.relnamespace = 'ragdb'::regnamespace and c.relkind in ('r', 'p')
 group by a.attname having not bool_or(a.attnotnull)
 """
 
-# What the tables do not tell: a row of it is a citation, or a problem of the whole answer.
+# What the tables do not tell, such as that a row is a citation or a problem of the whole answer.
 NULLABLE_OF = {
     "check_citations": {
         *("citation", "code", "message", "source_id", "chunk_id"),
         *("method", "start_offset", "end_offset", "similarity"),
-    }
+    },
+    # a refusal made nothing, and what was done has no reason
+    "promote_to_atom": {"atom_id", "reason"},
+    "propose": {"proposal_id", "reason"},
+    "decide_proposal": {"detail"},
+    # what is open was not decided, and a redacted text is gone
+    "list_proposals": {"text", "decided_at", "decided_by", "decision_reason"},
+    "list_atoms": {"text"},
 }
 
 ATTRIBUTES = """
@@ -105,6 +112,7 @@ def functions(connection: psycopg.Connection[Any]) -> list[Function]:
     """Every public function, by name and number of arguments."""
     nullable = {name for (name,) in connection.execute(NULLABLE)}
     nullable |= {"bm25", "coverage"}  # of a hit that the lexical leg did not find
+    nullable |= {"context"}  # of a hit where none was asked for
     nullable |= {"drift", "language_majority"}  # of a corpus without chunks
     chapters = _chapters()
 

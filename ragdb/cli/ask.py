@@ -26,8 +26,6 @@ Rerank = Annotated[
     typer.Option(metavar="NAME", help="Reranker that orders the chunks; see `ragdb reranker ls`."),
 ]
 
-PROVES = "reference, location and lexical support of each citation, not entailment"
-
 
 def register(app: typer.Typer) -> None:
     verb(app, "ask")(ask)
@@ -72,7 +70,7 @@ def ask(
     Citations are checked before they are printed. Retrieval, gate and answer are recorded.
     """
     from ragdb.cli import output
-    from ragdb.evidence.answers import RagError
+    from ragdb.evidence.answers import PROVES, RagError
 
     if endpoint is not None and model is None:
         raise Failure("--endpoint without --model", hint="name the model that answers with --model")
@@ -87,7 +85,7 @@ def ask(
                 rerank=rerank,
                 sentences=sentences,
                 contract=_contract(contract),
-                model=_model(model, endpoint),
+                model=model_of(model, endpoint),
                 embed=_embed(session, db, corpus),
                 client="ragdb ask",
             )
@@ -101,18 +99,7 @@ def ask(
     summary = answer.trace_summary
     insufficient = answer.output.get("insufficient_evidence") is True
     if session.format != "table":
-        output.one(
-            session,
-            {
-                **answer.output,
-                "problems": list(answer.problems),
-                "proves": PROVES,
-                "gate": answer.gate,
-                "evidence_hash": answer.pack.hash if answer.pack else None,
-                "trace_id": next(iter(summary.get("trace_ids", [])), None),
-                "trace_summary": summary,
-            },
-        )
+        output.one(session, answer.as_json())
     elif answer.problems:
         session.note(f"no answer: nothing that {model or 'the corpus'} returned could be verified")
     elif insufficient:
@@ -190,7 +177,7 @@ def _contract(path: str | None) -> TaskContract | None:
         raise Failure(f"{path} is not a contract", detail="; ".join(error.problems)) from None
 
 
-def _model(name: str | None, endpoint: str | None) -> Task | None:
+def model_of(name: str | None, endpoint: str | None) -> Task | None:
     from ragdb.models.chat import OpenAIModel
 
     if name is None:

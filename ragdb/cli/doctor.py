@@ -95,7 +95,8 @@ class Examination:
         from ragdb.server import migrate, prepare, roles, scripts
 
         number = connection.info.server_version
-        standby = connection.execute("select pg_is_in_recovery()").fetchone() == (True,)
+        facts = roles.facts_of(connection)
+        standby, me = facts["is_standby"], facts["me"]
         self.check(
             "server",
             number >= prepare.MIN_SERVER * 10000,
@@ -103,11 +104,7 @@ class Examination:
             + (", a standby: it is searched, and nothing is written" if standby else ""),
             f"ragdb needs PostgreSQL {prepare.MIN_SERVER} or newer",
         )
-        vector = connection.execute(
-            "select extversion from pg_extension where extname = 'vector'"
-        ).fetchone()
         current = scripts.is_current(connection)
-        me, _ = roles.rights(connection)
         lacks = None
         try:
             # what a migration would lack; every statement of it is taken back
@@ -116,8 +113,12 @@ class Examination:
                     prepare.prepare(connection)
         except prepare.NotReady as error:
             lacks = error
-        found = vector[0] if vector else "missing"
-        self.check("pgvector", bool(vector), found, "see below" if lacks else "ragdb init")
+        self.check(
+            "pgvector",
+            bool(facts["vector"]),
+            facts["vector"] or "missing",
+            "see below" if lacks else "ragdb init",
+        )
         if lacks is None:
             self.check("rights to migrate", True, "nothing is missing")
         elif current and lacks.statements:

@@ -30,13 +30,19 @@ def mcp(
         bool,
         typer.Option("--record", help="Record retrievals; the tools then declare that they write."),
     ] = False,
+    write: Annotated[
+        bool,
+        typer.Option(
+            "--write", help="Offer the tools that change corpora, as far as the role may."
+        ),
+    ] = False,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Port = 8765,
 ) -> None:
     """Serve search, traces and the tools of contracts to models, by the Model Context Protocol.
 
-    Nothing is written unless --record is given. Over HTTP, clients must send the environment's
-    RAGDB_MCP_TOKEN as bearer token; without it, only this machine can connect.
+    Nothing is written unless --record or --write is given. Over HTTP, clients must send the
+    environment's RAGDB_MCP_TOKEN as bearer token; without it, only this machine can connect.
     """
     import os
     from importlib.util import find_spec
@@ -58,7 +64,7 @@ def mcp(
     for name in corpus or []:
         if name not in readable:
             raise Failure(f"corpus {name!r} does not exist", hint="`ragdb corpus ls` lists them")
-    tools = Tools(session.target.conninfo, corpora=corpus, record=record)
+    tools = Tools(session.target.conninfo, corpora=corpus, record=record, write=write)
     if transport == "stdio":
         carrier.serve_stdio(tools)
     else:

@@ -77,6 +77,13 @@ def search(
             metavar="NAME", help="Reranker that orders the hits; see `ragdb reranker ls`."
         ),
     ] = None,
+    facets: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FIELDS",
+            help="In place of hits, count what matches by these fields: source,language,year.",
+        ),
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show how each score is made up.")] = (
         False
     ),
@@ -94,13 +101,17 @@ def search(
         rerank = None
     if explain and mode not in (None, "lexical"):
         raise Failure(f"--explain works with lexical scores, not with mode {mode}")
+    conditions = parsed(filter) if filter is not None else None
+    if facets is not None:
+        _count(session, corpus, query, facets.split(","), conditions, syntax)
+        return
     if group is not None and (explain or trace or rerank or per_document or collapse or diversity):
         raise Failure("--group goes with --corpus, -k, --mode, --min-score, --filter and --syntax")
     how: dict[str, Any] = {
         "k": k,
         "mode": mode or ("lexical" if explain else None),
         "min_score": min_score,
-        "filter": parsed(filter) if filter is not None else None,
+        "filter": conditions,
         "syntax": syntax,
         "per_document": per_document,
         "collapse": collapse,
@@ -141,13 +152,32 @@ def search(
             output.rows(session, [{**record(hit), "terms": of_hit} for hit, of_hit in pairs])
         else:
             output.rows(session, hits)
-        meant = db.did_you_mean(hits[0].corpus if hits else names[0], query, syntax)
+        meant = db.did_you_mean([hits[0].corpus] if hits else names, query, syntax)
     if meant is not None:
         session.note(f"did you mean: {meant}")
     if not hits:
         session.note(f"nothing found in {', '.join(names)}")
     if trace_id:
         session.note(f"trace {trace_id}")
+
+
+def _count(
+    session: Session,
+    corpora: list[str] | None,
+    query: str,
+    fields: list[str],
+    filter: Any,
+    syntax: str,
+) -> None:
+    """Print how much matches, by the values of fields."""
+    from ragdb.cli import output
+
+    names = [field.strip() for field in fields]
+    with session.connect() as db:
+        counted = db.facets(corpora, query, names, filter, syntax=syntax)
+        total = db.count_matches(corpora, query, filter, syntax)
+    output.rows(session, counted, ["field", "value", "documents", "chunks"], empty="nothing")
+    session.note(f"{total.documents} documents, {total.chunks} chunks match")
 
 
 def _grouped(

@@ -70,6 +70,24 @@ def serve(
     grace: Annotated[
         int, typer.Option(min=0, help="Seconds for running requests to end when the server stops.")
     ] = 30,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Model that answers questions; citations are checked."),
+    ] = None,
+    endpoint: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="OpenAI-compatible endpoint. Default: OPENAI_BASE_URL."),
+    ] = None,
+    metrics: Annotated[
+        bool, typer.Option("--metrics", help="Serve /metrics to whoever has a token.")
+    ] = False,
+    otlp: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Send spans of retrievals to this OTLP endpoint (HTTP)."),
+    ] = None,
+    otlp_query_text: Annotated[
+        bool, typer.Option("--otlp-query-text", help="Put the text of queries into spans.")
+    ] = False,
 ) -> None:
     """Serve the database over HTTP: slices, search, capabilities, traces, and /docs.
 
@@ -78,6 +96,13 @@ def serve(
     SIGTERM and SIGINT let running requests end.
     """
     need_server()
+    if otlp is not None and find_spec("opentelemetry.exporter.otlp.proto.http") is None:
+        raise Failure(
+            "the exporter of spans is not installed",
+            code=DATABASE,
+            hint="pip install 'ragdb-postgres[otlp]'",
+        )
+    from ragdb.cli.ask import model_of
     from ragdb.http.config import Config
 
     if corpus == "personal":
@@ -93,6 +118,10 @@ def serve(
         max_blob=max_blob,
         max_requests=max_requests,
         hosts=(host, *(allow_host or ())),
+        metrics=metrics,
+        model=model_of(model, endpoint),
+        otlp=otlp,
+        otlp_query_text=otlp_query_text,
     )
     listener, url = listen(host, port)
     session.note(f"listening on {url}, see /docs and /studio")

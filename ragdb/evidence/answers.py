@@ -15,6 +15,8 @@ NOT_ENOUGH = "insufficient evidence"
 NOT_ACCEPTED = "rag required but task contract does not accept evidence"
 Task = Callable[[dict[str, Any]], "dict[str, Any] | str"]
 Planner = Callable[[str], "dict[str, Any] | str"]
+Told = Callable[[str, dict[str, Any]], None]
+PROVES = "reference, location and lexical support of each citation, not entailment"
 
 
 class PolicyOverrides(TypedDict, total=False):
@@ -79,3 +81,15 @@ class Answer:
         if not self.is_answered:
             return "Answer(the corpus does not say)"
         return f"Answer({self.text[:200]!r}, {len(self.citations)} citations)"
+
+    def as_json(self) -> dict[str, Any]:
+        """The answer as every door gives it: the output and what is known of it."""
+        return {
+            **self.output,
+            "problems": list(self.problems),
+            "proves": PROVES,
+            "gate": self.gate,
+            "evidence_hash": self.pack.hash if self.pack else None,
+            "trace_id": self.trace_id,
+            "trace_summary": self.trace_summary,
+        }

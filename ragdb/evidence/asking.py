@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict
 
-from ragdb.evidence.answers import Answer, PolicyOverrides, Task
+from ragdb.evidence.answers import Answer, PolicyOverrides, Task, Told
 from ragdb.evidence.database import CorpusRetriever, Embed
 from ragdb.evidence.engine import Engine
 from ragdb.evidence.tasks import Gate, RagPolicy, TaskContract
@@ -38,6 +38,12 @@ class Asking(TypedDict, total=False):
     """Makes the embedding of the question (default: the corpus's embedder)."""
     client: str
     """What the trace says asked."""
+    mode: str | None
+    """How chunks are ranked (default: hybrid where the corpus has embeddings)."""
+    record: bool
+    """Whether retrieval, gate and answer are recorded (default: true)."""
+    told: Told
+    """Hears of each stage when it is over; see `Engine`."""
 
 
 def ask(db: Client, corpus: str, question: str, asking: Asking) -> Answer:
@@ -47,7 +53,13 @@ def ask(db: Client, corpus: str, question: str, asking: Asking) -> Answer:
     client = asking.get("client", "ragdb.ask")
     contract = asking.get("contract")
     retriever = CorpusRetriever(
-        db, corpus, embed=asking.get("embed"), client=client, rerank=asking.get("rerank")
+        db,
+        corpus,
+        mode=asking.get("mode"),
+        embed=asking.get("embed"),
+        client=client,
+        rerank=asking.get("rerank"),
+        record=asking.get("record", True),
     )
     engine = Engine(
         db,
@@ -57,6 +69,7 @@ def ask(db: Client, corpus: str, question: str, asking: Asking) -> Answer:
         policy=None if contract else RagPolicy("on", 8, True, None, True),
         sentences=asking.get("sentences", 2),
         client=client,
+        told=asking.get("told"),
     )
     overrides: PolicyOverrides = {}
     if (k := asking.get("k")) is not None:

@@ -69,7 +69,7 @@ class CorpusRetriever:
 
     Hybrid where the corpus has embeddings, unless `mode` says otherwise; `embed` is as in
     `PostgresRetriever`, and `rerank` is a reranker, a name or a model. `trace_id` is the trace of
-    the last retrieval.
+    the last retrieval; without `record` there is none.
     """
 
     def __init__(
@@ -81,8 +81,10 @@ class CorpusRetriever:
         embed: Embed | None = None,
         client: str | None = None,
         rerank: str | Reranker | None = None,
+        record: bool = True,
     ) -> None:
         self.db, self.corpus, self.mode, self.client = db, corpus, mode, client
+        self.record = record
         self.embed, self.rerank = embed, _reranker(rerank)
         self.trace_id: UUID | None = None
 
@@ -96,13 +98,14 @@ class CorpusRetriever:
             vector = self.embed(query.query)
         elif self.mode in (None, "semantic", "hybrid"):
             vector = _embedding(self.db, self.corpus, query.query)
+        k = _depth(self.db, query, self.rerank)
+        if not self.record:
+            hits: Any = self.db.search(
+                self.corpus, query.query, k, self.mode, query_embedding=vector
+            )
+            return _best(self.db, query, hits, self.rerank)
         hits = self.db.retrieve(
-            self.corpus,
-            query.query,
-            _depth(self.db, query, self.rerank),
-            self.mode,
-            query_embedding=vector,
-            client=self.client,
+            self.corpus, query.query, k, self.mode, query_embedding=vector, client=self.client
         )
         self.trace_id = hits.trace_id
         return _best(self.db, query, hits, self.rerank)
@@ -170,7 +173,7 @@ def _chunk(hit: TracedHit | RerankedHit) -> RetrievedChunk:
         hit.text,
         hit.score,
         {
-            "trace_id": str(hit.trace_id),
+            **({"trace_id": str(hit.trace_id)} if hasattr(hit, "trace_id") else {}),
             "corpus": hit.corpus,
             "title": hit.title,
             "heading": hit.heading,

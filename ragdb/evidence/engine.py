@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ragdb.evidence.answers import Answer, Planner, PolicyOverrides, Task
+from ragdb.evidence.answers import Answer, Planner, PolicyOverrides, Task, Told
 from ragdb.evidence.retrieval import RetrievedChunk, Retriever
 from ragdb.evidence.steps import Run
 from ragdb.evidence.tasks import MAX_ATTEMPTS, ContractError, RagPolicy, TaskContract, mismatches
@@ -30,6 +30,9 @@ class Engine:
     question and returns a plan in place of `ragdb.rag_query_plan`. A `contract` brings policy,
     schemas, verifiers and the number of attempts.
 
+    `told` hears of each stage when it is over: plan, evidence, gate and attempt, with what came of
+    it. What it raises ends the run.
+
     Evidence that a recorded retrieval found is weighed and answered on record
     (`ragdb.record_gate`, `ragdb.record_answer`).
     """
@@ -48,6 +51,7 @@ class Engine:
         max_attempts: int | None = None,
         sentences: int = 2,
         client: str | None = None,
+        told: Told | None = None,
     ) -> None:
         attempts = max_attempts or (contract.max_attempts if contract else 2)
         if not 1 <= attempts <= MAX_ATTEMPTS or max_attempts == 0:
@@ -58,6 +62,7 @@ class Engine:
         self.accepts_evidence = contract.supports_rag if contract else accepts_evidence
         self.corpus_id, self.max_attempts = corpus_id, attempts
         self.sentences, self.client = sentences, client
+        self.told = told or (lambda stage, what: None)
 
     def run(
         self,

@@ -50,7 +50,10 @@ class Run:
             given = pack.as_input(self.question)
             self.summary["retrieved_chunks"] = len(chunks)
             self.summary["evidence_pack_hash"] = pack.hash
+            self.engine.told("evidence", {"hash": pack.hash, "chunks": packed["chunks"]})
             self._weigh(packed)
+            if self.verdict is not None:
+                self.engine.told("gate", self.verdict)
             self.engine._check_input(given)
         if self.verdict is not None and not self.verdict["enough"]:
             output, problems = self._unanswered(packed), list[str]()
@@ -106,6 +109,7 @@ class Run:
         self.summary["plan"] = {
             **said, "needs_retrieval": needs, "queries": len(queries), "reason": reason
         }  # fmt: skip
+        self.engine.told("plan", self.summary["plan"] | {"queries": queries})
         return queries, reason if self.policy.mode == "auto" and not needs else None
 
     def _fused(self, retriever: Retriever, queries: Sequence[str]) -> tuple[RetrievedChunk, ...]:
@@ -192,6 +196,7 @@ class Run:
             output = self.db.answer_from_evidence(self.question, packed, self.engine.sentences)
             self.summary["attempts"] = 1
             problems = self._verified(output, packed, 1)
+            self.engine.told("attempt", {"attempt": 1, "problems": problems})
         else:
             output, problems = {}, []
             for attempt in range(1, self.engine.max_attempts + 1):
@@ -204,6 +209,7 @@ class Run:
                     self.summary["verification"] = [verdict_of("json.object", problem)]
                 else:
                     problems = self._verified(output, packed, attempt)
+                self.engine.told("attempt", {"attempt": attempt, "problems": problems})
                 if not problems:
                     break
         self.summary["verified"] = not problems

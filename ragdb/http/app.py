@@ -9,10 +9,25 @@ from typing import Any
 from fastapi import Depends, FastAPI, Request
 from fastapi.openapi.utils import get_openapi
 
-from ragdb.http import capabilities, graph_kernel, health, problems, rag, records
+from ragdb.http import (
+    answers,
+    capabilities,
+    corpora,
+    evals,
+    graph_kernel,
+    health,
+    metrics,
+    problems,
+    promotion,
+    rag,
+    records,
+    search,
+)
 from ragdb.http.config import Config
+from ragdb.http.examples import show
 from ragdb.http.gate import Answer, Gate
-from ragdb.http.server import Refused, Server
+from ragdb.http.server import Server
+from ragdb.http.transactions import Refused
 from ragdb.version import __version__
 
 
@@ -43,14 +58,24 @@ def create_app(config: Config) -> FastAPI:
         max_blob=config.max_blob,
         max_requests=config.max_requests,
         stall=config.stall,
+        counts=server.requests,
     )
     app.state.server = server
     problems.register(app, server)
-    graph_kernel.register(app, server)
-    rag.register(app, server)
-    capabilities.register(app, server)
-    records.register(app, server)
-    health.register(app, server)
+    for routes in (
+        search,
+        answers,
+        corpora,
+        graph_kernel,
+        rag,
+        promotion,
+        records,
+        evals,
+        capabilities,
+        metrics,
+        health,
+    ):
+        routes.register(app, server)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     return app
 
@@ -75,5 +100,6 @@ def _document(app: FastAPI) -> dict[str, Any]:
                 operation["responses"].pop("422", None)
         for unused in ("HTTPValidationError", "ValidationError"):
             document["components"]["schemas"].pop(unused, None)
+        show(document)
         app.openapi_schema = document
     return app.openapi_schema

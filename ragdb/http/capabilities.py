@@ -12,7 +12,8 @@ from ragdb.client._generated.rows import CapabilitySchemasRow
 from ragdb.client.rows import record
 from ragdb.http.gate import STATUSES, Answer
 from ragdb.http.routes import Token, failures
-from ragdb.http.server import Refused, Server
+from ragdb.http.server import Server
+from ragdb.http.transactions import Refused
 
 
 class Capability(BaseModel):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -24,3 +25,10 @@ class Config:
     """Seconds that a body may pause."""
     hosts: tuple[str, ...] = ()
     """Names of this server beside localhost; an address is always right."""
+    metrics: bool = False
+    """Whether /metrics is served."""
+    model: Any = None
+    """The task that answers questions; None has the sentences of the evidence do it."""
+    otlp: str | None = None
+    """Where spans are sent, such as http://127.0.0.1:4318; None sends nothing."""
+    otlp_query_text: bool = False

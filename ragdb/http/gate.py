@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragdb.client.rows import plain
 from ragdb.http.admission import Arrivals, has_body, misdirected, two_lengths
+from ragdb.http.counts import Requests
 
 log = logging.getLogger("ragdb.http")
 access = logging.getLogger("ragdb.http.access")
@@ -115,7 +116,9 @@ class Gate:
         max_blob: int,
         max_requests: int,
         stall: float,
+        counts: Requests,
     ) -> None:
+        self.counts = counts
         self.app, self.admit, self.hosts = app, admit, hosts
         self.max_body, self.max_blob, self.max_requests = max_body, max_blob, max_requests
         self.stall = stall
@@ -147,15 +150,17 @@ class Gate:
         try:
             await self._pass(scope, headers, receive, answer)
         finally:
-            route = scope.get("route")
+            route = getattr(scope.get("route"), "path", None)
+            seconds = time.perf_counter() - began
+            self.counts.add(scope["method"], route, status, seconds)
             access.info(
                 json.dumps(
                     {
                         "at": datetime.now().astimezone().isoformat(timespec="milliseconds"),
                         "method": scope["method"],
-                        "route": getattr(route, "path", None),
+                        "route": route,
                         "status": status,
-                        "ms": round(1000 * (time.perf_counter() - began), 2),
+                        "ms": round(1000 * seconds, 2),
                         "role": scope["role"],
                         "correlation_id": scope["correlation_id"],
                     }

@@ -30,7 +30,7 @@ class BatchRequest(m.Body):
 
 
 class VerifyRequest(m.Body):
-    """A token and the fields that it was issued for."""
+    """A token and the fields that it was issued for: a slice as it was answered."""
 
     admissibility_token: Annotated[str, Field(max_length=1000)]
     slice_id: Annotated[str, Field(max_length=200)]
@@ -40,6 +40,7 @@ class VerifyRequest(m.Body):
     graph_snapshot_hash: Annotated[str, Field(max_length=200)]
     schema_version: Annotated[str, Field(max_length=64)]
     turn_ids: Annotated[list[m.TurnId] | None, Field(max_length=10000)] = None
+    edge_count: Annotated[int | None, Field(ge=0, le=2**31 - 1)] = None
     corpus: m.Corpus = None
 
 
@@ -202,6 +203,7 @@ def register(app: FastAPI, server: Server) -> None:
                 body.graph_snapshot_hash,
                 body.schema_version,
                 body.turn_ids,
+                body.edge_count,
             )
         return Answer({"valid": verdict.valid, "reason": verdict.reason})
 

@@ -13,8 +13,9 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from ragdb.errors import RagdbError
-from ragdb.http.gate import error
-from ragdb.http.server import Refused, Server
+from ragdb.http.gate import error, log
+from ragdb.http.server import Server
+from ragdb.http.transactions import Refused
 
 # codes that clients of the Graph Kernel know; the others are the names of our errors
 CODES = {
@@ -25,6 +26,18 @@ CODES = {
 }
 # what a statement is told that meets a function or view while an upgrade drops it
 REPLACED = ("cache lookup failed for ", "could not open relation with OID ")
+
+
+async def as_error(request: Request, problem: Exception) -> Response:
+    """What a problem is answered with, where the answer has begun already."""
+    handlers = request.app.exception_handlers
+    found = next((handlers[kind] for kind in type(problem).__mro__ if kind in handlers), None)
+    if found is None:
+        log.error("%s %s", request.scope["correlation_id"], type(problem).__name__)
+        message = "the request failed; the server's log says where"
+        return error(request.scope, 500, "INTERNAL_ERROR", message)
+    made: Response = await found(request, problem)
+    return made
 
 
 def register(app: FastAPI, server: Server) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from typing import Annotated, Any
+from uuid import UUID
 
 from fastapi import FastAPI, Query, Request
 from pydantic import BaseModel, Field
 
 from ragdb.client._generated.rows import TurnHit
+from ragdb.client.client import AsyncClient
 from ragdb.http import models as m
 from ragdb.http.gate import Answer
 from ragdb.http.routes import Token, check_turn_ids, failures, policy_of
-from ragdb.http.server import CLIENT, Server, span
+from ragdb.http.server import CLIENT, Server
+from ragdb.http.spans import current, ids
 
 
 class SearchRequest(m.Body):
@@ -95,6 +98,18 @@ def _result(hit: TurnHit) -> dict[str, Any]:
     }
 
 
+async def noted(db: AsyncClient, request: Request, trace_id: UUID) -> dict[str, Any]:
+    """The provenance of what was found; the span of the request hears of it."""
+    found: dict[str, Any] = await db.provenance(trace_id)
+    current(request).note(
+        trace=trace_id,
+        rank_mode=found["rank_mode"],
+        retrieval_mode=found["retrieval_mode"],
+        hits=found["limit_returned"],
+    )
+    return found
+
+
 def register(app: FastAPI, server: Server) -> None:
     @app.post(
         "/api/rag/search/slice",
@@ -117,9 +132,9 @@ def register(app: FastAPI, server: Server) -> None:
                 min_score=body.min_similarity,
                 filter=body.filter,
                 client=CLIENT,
-                **span(request),
+                **ids(request),
             )
-            return hits, await db.provenance(hits.trace_id)
+            return hits, await noted(db, request, hits.trace_id)
 
         hits, provenance = await server.retrieve(
             request,
@@ -158,9 +173,9 @@ def register(app: FastAPI, server: Server) -> None:
                 mode=mode,
                 min_score=min_similarity,
                 client=CLIENT,
-                **span(request),
+                **ids(request),
             )
-            return hits, await db.provenance(hits.trace_id)
+            return hits, await noted(db, request, hits.trace_id)
 
         hits, provenance = await server.retrieve(
             request, corpus, [], query, mode, search, k=limit, min_score=min_similarity

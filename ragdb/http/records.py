@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import FastAPI, Query, Request
-from pydantic import BaseModel
+from pydantic import AwareDatetime, BaseModel
 
 from ragdb.client._generated.rows import RetrievalTraces
 from ragdb.client.client import AsyncClient
@@ -14,7 +14,8 @@ from ragdb.client.rows import record
 from ragdb.http import models as m
 from ragdb.http.gate import Answer
 from ragdb.http.routes import Token, failures
-from ragdb.http.server import Refused, Server
+from ragdb.http.server import Server
+from ragdb.http.transactions import Refused
 
 
 class TraceAnswer(BaseModel):
@@ -54,14 +55,32 @@ class Events(BaseModel):
     events: list[dict[str, Any]]
 
 
+class Traces(BaseModel):
+    traces: list[RetrievalTraces]
+
+
 def register(app: FastAPI, server: Server) -> None:
+    @app.get("/api/traces", tags=["Traces"], response_model=Traces, responses=failures(404))
+    async def list_traces(
+        request: Request,
+        _: Token,
+        corpus: Annotated[m.Corpus, Query()] = None,
+        since: Annotated[AwareDatetime | None, Query(description="Recorded then or later.")] = None,
+        count: Annotated[int, Query(ge=1, le=10000)] = 50,
+    ) -> Answer:
+        """List the role's latest retrievals, newest first; an auditor's list has all roles'."""
+        async with server.transaction(request) as db:
+            named = server.served(corpus) if corpus is not None else None
+            listed = await db.list_traces(named, since, count)
+        return Answer({"traces": [trace for trace in listed if trace.corpus != "personal"]})
+
     @app.get(
         "/api/traces/{id}", tags=["Traces"], response_model=TraceAnswer, responses=failures(404)
     )
     async def get_trace(request: Request, id: UUID, _: Token) -> Answer:
         """Return a recorded retrieval with its hits, its reranking and its provenance."""
         async with server.transaction(request) as db:
-            trace = await _served_trace(db, id)
+            trace = await served_trace(db, id)
             hits = await db.trace_hits(id)
             reranks = await db.trace_reranks(id)
             provenance = await db.provenance(id)
@@ -83,7 +102,7 @@ def register(app: FastAPI, server: Server) -> None:
     async def replay(request: Request, id: UUID, _: Token) -> Answer:
         """Run a recorded retrieval again and say how the results compare."""
         async with server.transaction(request) as db:
-            await _served_trace(db, id)
+            await served_trace(db, id)
             verdict = await db.replay(id)
         return Answer(record(verdict))
 
@@ -129,7 +148,7 @@ def register(app: FastAPI, server: Server) -> None:
         return Answer({"events": listed})
 
 
-async def _served_trace(db: AsyncClient, id: UUID) -> RetrievalTraces:
+async def served_trace(db: AsyncClient, id: UUID) -> RetrievalTraces:
     trace = await db.get_trace(id)
     if trace.corpus == "personal":
         raise Refused(404, "TRACE_NOT_FOUND", "a personal corpus is not served")

@@ -10,7 +10,7 @@ from fastapi import Security
 from fastapi.security import HTTPBearer
 
 from ragdb.http import models as m
-from ragdb.http.server import Refused
+from ragdb.http.transactions import Refused
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 WHAT = {

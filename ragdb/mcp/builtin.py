@@ -14,6 +14,7 @@ from ragdb.client.rows import record
 from ragdb.errors import DocumentNotFound, NoSigningKey, RagdbError
 from ragdb.mcp.served import Json, Served, ToolError
 
+CLIENT = "ragdb mcp"
 RESULTS = 10
 SNIPPET = 300  # characters of a chunk in the list of results
 MAX_TEXT = 200_000  # characters of a document
@@ -29,36 +30,40 @@ RECORDED = (
 
 
 def search(served: Served, arguments: Json) -> Json:
-    names = served.names()
+    how = {name: value for name, value in arguments.items() if name not in ("query", "corpora")}
+    names = served.named(arguments)
     if not names:
         return {"results": []}
-    query = arguments["query"]
-    note: Json = {}
-    try:
-        vector = served.embedded(names, query)
-    except (ToolError, RagdbError) as error:
-        print(f"ragdb mcp: searching by words alone: {error}", file=sys.stderr)
-        vector = None
-        note = {"note": "The query could not be embedded: this was found by words alone."}
+    query, more = arguments["query"], {}
+    vector = None
+    if how.get("mode") not in ("lexical", "reference"):
+        try:
+            vector = served.embedded(names, query)
+        except (ToolError, RagdbError) as error:
+            print(f"ragdb mcp: searching by words alone: {error}", file=sys.stderr)
+            more = {"note": "The query could not be embedded: this was found by words alone."}
+    how = {"k": RESULTS, "query_embedding": vector, **how}
     with served.database() as db:
         if served.record and len(names) == 1:
-            hits: Sequence[Any] = db.retrieve(
-                names[0], query, RESULTS, query_embedding=vector, client="ragdb mcp"
-            )
+            hits: Sequence[Any] = db.retrieve(names[0], query, client=CLIENT, **how)
         else:
-            hits = db.search(names, query, RESULTS, query_embedding=vector)
-    return {
-        "results": [
-            {
-                "id": f"{hit.corpus}/{hit.chunk_id}",
-                "title": _title(hit),
-                "url": _url(hit.corpus, hit.chunk_id, hit.source),
-                "text": hit.text[:SNIPPET],
-            }
-            for hit in hits
-        ],
-        **note,
+            hits = db.search(names, query, **how)
+        syntax = how.get("syntax", "plain")
+        meant = db.did_you_mean([hits[0].corpus] if hits else names, query, syntax)
+    if meant is not None:
+        more["did_you_mean"] = meant
+    return {"results": [_found(hit) for hit in hits], **more}
+
+
+def _found(hit: Any) -> Json:
+    """A hit as ChatGPT's connectors require it, with its surroundings where they were asked for."""
+    found = {
+        "id": f"{hit.corpus}/{hit.chunk_id}",
+        "title": _title(hit),
+        "url": _url(hit.corpus, hit.chunk_id, hit.source),
+        "text": hit.text[:SNIPPET],
     }
+    return found if hit.context is None else {**found, "context": hit.context}
 
 
 def fetch(served: Served, arguments: Json) -> Json:
@@ -143,9 +148,7 @@ def search_slice(served: Served, arguments: Json) -> Json:
                 raise ToolError(f"corpus {corpus!r} has nothing to anchor a slice in")
             anchor = rows[0].anchor
         if served.record:
-            found = db.retrieve_slice(
-                corpus, query, slice_id, anchor, policy, **how, client="ragdb mcp"
-            )
+            found = db.retrieve_slice(corpus, query, slice_id, anchor, policy, **how, client=CLIENT)
             trace = record(db.get_trace(found.trace_id))
             hits, provenance = list(found), {key: trace[key] for key in RECORDED}
         else:

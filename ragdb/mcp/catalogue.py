@@ -2,94 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
-
-import mcp_types as types
-
-from ragdb.mcp import builtin
-from ragdb.mcp.builtin import RESULTS
-from ragdb.mcp.served import Json, Served
-
-
-@dataclass(frozen=True)
-class Builtin:
-    """A tool that is always there."""
-
-    title: str
-    description: str
-    properties: Json
-    required: tuple[str, ...]
-    call: Callable[[Served, Json], Json]
-    output: Json
-    records: bool = False
-
-    def tool(self, name: str, record: bool) -> types.Tool:
-        return types.Tool(
-            name=name,
-            title=self.title,
-            description=self.description,
-            input_schema=object_of(self.properties, self.required),
-            output_schema=self.output,
-            annotations=annotations_of(self.title, record and self.records),
-        )
-
-
-def object_of(properties: Json, required: Sequence[str]) -> Json:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
-def annotations_of(title: str, writes: bool) -> types.ToolAnnotations:
-    return types.ToolAnnotations(
-        title=title,
-        read_only_hint=not writes,
-        destructive_hint=False,
-        idempotent_hint=not writes,
-        open_world_hint=False,
-    )
-
-
-def _string(description: str, **more: Any) -> Json:
-    return {"type": "string", "description": description, **more}
-
-
-_K = {
-    "type": "integer",
-    "minimum": 1,
-    "maximum": 1000,
-    "description": f"Chunks to return; {RESULTS} unless given.",
-}
-
-_TRACE = _string("Id of a recorded retrieval.", format="uuid")
-_LIST: Json = {"type": "array", "items": {"type": "object"}}
-
-
-def _result(optional: Json | None = None, **properties: Json) -> Json:
-    return {
-        "type": "object",
-        "properties": {**properties, **(optional or {})},
-        "required": list(properties),
-    }
-
+from ragdb.mcp import builtin, reading
+from ragdb.mcp.shapes import (
+    CORPORA,
+    CORPUS,
+    COUNT,
+    IDS,
+    LIST,
+    MATCHING,
+    MODE,
+    PICKING,
+    QUERY,
+    SHARE,
+    TRACE,
+    Builtin,
+    K,
+    result,
+    string,
+)
 
 BUILTIN: dict[str, Builtin] = {
     "search": Builtin(
         "Search",
         "Finds passages of the corpora for a query, best first: id, title, url, how each begins.",
-        {"query": _string("Question, or words.", minLength=1)},
+        {"query": QUERY, "corpora": CORPORA, "k": K, "mode": MODE, **MATCHING, **PICKING},
         ("query",),
         builtin.search,
-        _result(
-            {"note": _string("What the search had to do without.")},
+        result(
+            {
+                "note": string("What the search had to do without."),
+                "did_you_mean": string("The query as it was probably meant."),
+            },
             results={
                 "type": "array",
-                "items": _result(
+                "items": result(
                     id={"type": "string"}, title={"type": "string"}, url={"type": "string"}
                 ),
             },
@@ -100,10 +46,10 @@ BUILTIN: dict[str, Builtin] = {
         "Fetch",
         "Returns a passage in full by the id that search gave, with where it stands and the ids of"
         " its document and neighbours; or a whole document by its id.",
-        {"id": _string("An id of search, or one in the metadata of fetch.", minLength=1)},
+        {"id": string("An id of search, or one in the metadata of fetch.", minLength=1)},
         ("id",),
         builtin.fetch,
-        _result(
+        result(
             id={"type": "string"},
             title={"type": "string"},
             text={"type": "string"},
@@ -116,20 +62,20 @@ BUILTIN: dict[str, Builtin] = {
         "Searches only what a policy admits around an anchor: the fingerprinted slice of a"
         " conversation or of documents. Provenance says which slice, policy and snapshot.",
         {
-            "corpus": _string("Name of the corpus.", minLength=1),
-            "query": _string("Question, or words.", minLength=1),
-            "anchor": _string("Chunk to build the slice around; else the best hit of the query."),
+            "corpus": CORPUS,
+            "query": QUERY,
+            "anchor": string("Chunk to build the slice around; else the best hit of the query."),
             "policy": {
                 "type": "object",
                 "description": 'In full, or by reference {"policy_id": …}; else the default.',
             },
-            "slice_id": _string("A stored slice, in place of anchor and policy."),
-            "k": _K,
-            "mode": _string("How to rank.", enum=["lexical", "semantic", "hybrid", "reference"]),
+            "slice_id": string("A stored slice, in place of anchor and policy."),
+            "k": K,
+            "mode": MODE,
         },
         ("corpus", "query"),
         builtin.search_slice,
-        _result(chunks=_LIST, provenance={"type": "object"}),
+        result(chunks=LIST, provenance={"type": "object"}),
         records=True,
     ),
     "list_corpora": Builtin(
@@ -138,23 +84,23 @@ BUILTIN: dict[str, Builtin] = {
         {},
         (),
         builtin.list_corpora,
-        _result(corpora=_LIST),
+        result(corpora=LIST),
     ),
     "get_trace": Builtin(
         "Show a recorded retrieval",
         "Returns everything that was recorded of a retrieval: query, settings, hashes, hits.",
-        {"trace_id": _TRACE},
+        {"trace_id": TRACE},
         ("trace_id",),
         builtin.get_trace,
-        _result(trace={"type": "object"}, hits=_LIST),
+        result(trace={"type": "object"}, hits=LIST),
     ),
     "replay_trace": Builtin(
         "Replay a recorded retrieval",
         "Runs a recorded retrieval again and says whether it gives the same, and if not, why.",
-        {"trace_id": _TRACE},
+        {"trace_id": TRACE},
         ("trace_id",),
         builtin.replay_trace,
-        _result(verdict={"type": "string"}),
+        result(verdict={"type": "string"}),
     ),
     "validate_citations": Builtin(
         "Check citations",
@@ -168,8 +114,8 @@ BUILTIN: dict[str, Builtin] = {
                 ' "quote"}]}.',
             },
             "evidence": {"type": "object", "description": "An evidence pack."},
-            "trace_id": _TRACE,
-            "corpus": _string("Corpus of chunk_ids."),
+            "trace_id": TRACE,
+            "corpus": string("Corpus of chunk_ids."),
             "chunk_ids": {"type": "array", "items": {"type": "string"}, "description": "Evidence."},
             "require_citations": {
                 "type": "boolean",
@@ -178,6 +124,138 @@ BUILTIN: dict[str, Builtin] = {
         },
         ("output",),
         builtin.validate_citations,
-        _result(valid={"type": "boolean"}, problems={"type": "array"}, checks=_LIST),
+        result(valid={"type": "boolean"}, problems={"type": "array"}, checks=LIST),
+    ),
+    "facets": Builtin(
+        "Count by fields",
+        "Counts, exactly, the documents and passages that match a query by the values of fields,"
+        " such as source, language or a key of the metadata.",
+        {
+            "fields": {**IDS, "maxItems": 20, "description": "Fields to count by."},
+            "query": QUERY,
+            "corpora": CORPORA,
+            "most_values": COUNT,
+            **MATCHING,
+        },
+        ("fields",),
+        reading.facets,
+        result(facets=LIST),
+    ),
+    "count_matches": Builtin(
+        "Count matches",
+        "Counts the documents and passages that match a query, or all.",
+        {"query": QUERY, "corpora": CORPORA, **MATCHING},
+        (),
+        reading.count_matches,
+        result(documents={"type": "integer"}, chunks={"type": "integer"}),
+    ),
+    "list_documents": Builtin(
+        "List documents",
+        "Lists the documents of a corpus by their source, with ids that fetch accepts.",
+        {
+            "corpus": CORPUS,
+            "prefix": string("How sources begin."),
+            "after": string("The last source seen."),
+            "count": COUNT,
+        },
+        ("corpus",),
+        reading.list_documents,
+        result(documents=LIST),
+    ),
+    "ask": Builtin(
+        "Answer from a corpus",
+        "Answers a question by sentences of a corpus, with checked citations; says when the corpus"
+        " does not say.",
+        {
+            "corpus": CORPUS,
+            "question": string("The question, in words.", minLength=1),
+            "k": K,
+            "mode": MODE,
+            "max_context": {"type": "integer", "minimum": 1, "description": "Tokens of evidence."},
+            "min_score": {**SHARE, "description": "Least best score to answer."},
+            "sentences": {"type": "integer", "minimum": 1, "maximum": 20},
+        },
+        ("corpus", "question"),
+        reading.ask,
+        result(problems={"type": "array"}, proves={"type": "string"}),
+        records=True,
+    ),
+    "build_pack": Builtin(
+        "Pack evidence",
+        "Packs the hits of a recorded retrieval, or passages by their chunk ids, into one text.",
+        {
+            "trace_id": TRACE,
+            "chunk_ids": {**IDS, "description": "Chunks of corpus, in place of a trace."},
+            "corpus": CORPUS,
+            "max_context": {"type": "integer", "minimum": 1, "description": "Units of text."},
+            "unit": string("Tokens of four characters, or characters.", enum=["token", "char"]),
+        },
+        (),
+        reading.build_pack,
+        result(canonical_text={"type": "string"}, hash={"type": "string"}, chunks=LIST),
+    ),
+    "resolve_anchor": Builtin(
+        "Find an anchor",
+        "Finds a chunk to build a slice around: by its id, a session, a query or the time.",
+        {
+            "corpus": CORPUS,
+            "chunk_id": string("Chunk."),
+            "session": string("Session of a conversation."),
+            "query": QUERY,
+            "project": string("Project of conversations."),
+        },
+        ("corpus",),
+        reading.resolve_anchor,
+        result(anchor={"type": ["string", "null"]}, resolved_by={"type": ["string", "null"]}),
+    ),
+    "list_traces": Builtin(
+        "List recorded retrievals",
+        "Lists the latest recorded retrievals, newest first.",
+        {
+            "corpus": CORPUS,
+            "since": string("Recorded then or later.", format="date-time"),
+            "count": COUNT,
+        },
+        (),
+        reading.list_traces,
+        result(traces=LIST),
+    ),
+    "list_eval_runs": Builtin(
+        "List runs of evaluations",
+        "Lists the latest runs of evaluations, newest first.",
+        {"rag": string("Name of a rag."), "eval": string("Name of an eval."), "count": COUNT},
+        (),
+        reading.list_eval_runs,
+        result(runs=LIST),
+    ),
+    "eval_report": Builtin(
+        "Report a run",
+        "Returns the report of a run of an evaluation.",
+        {
+            "run_id": string("Id of a run.", format="uuid"),
+            "format": string(
+                "md unless given.", enum=["md", "table", "tap", "junit", "csv", "json"]
+            ),
+        },
+        ("run_id",),
+        reading.eval_report,
+        result(report={"type": "string"}),
+    ),
+    "list_promoted": Builtin(
+        "List what was promoted",
+        "Lists the latest statements and conclusions of a corpus, and what has become of their"
+        " evidence.",
+        {"corpus": CORPUS, "count": COUNT},
+        ("corpus",),
+        reading.list_promoted,
+        result(atoms=LIST, proposals=LIST),
+    ),
+    "list_synonyms": Builtin(
+        "List synonyms",
+        "Lists the words of a corpus that stand for others.",
+        {"corpus": CORPUS},
+        ("corpus",),
+        reading.list_synonyms,
+        result(synonyms=LIST),
     ),
 }

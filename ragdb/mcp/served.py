@@ -31,15 +31,20 @@ class ToolError(Exception):
 
 
 class Served:
-    """A pool of connections, read-only unless retrievals are recorded.
+    """A pool of connections, read-only unless retrievals are recorded or corpora may be changed.
 
     `corpora` are those to serve; None is all.
     """
 
     def __init__(
-        self, conninfo: str, *, corpora: Sequence[str] | None = None, record: bool = False
+        self,
+        conninfo: str,
+        *,
+        corpora: Sequence[str] | None = None,
+        record: bool = False,
+        write: bool = False,
     ) -> None:
-        self.corpora, self.record = corpora, record
+        self.corpora, self.record, self.write = corpora, record, write
         self.pool = ConnectionPool(
             signing.with_keys(conninfo),
             min_size=0,
@@ -53,7 +58,7 @@ class Served:
         )
 
     def _configure(self, connection: psycopg.Connection[Any]) -> None:
-        connection.read_only = not self.record
+        connection.read_only = not (self.record or self.write)
         # one snapshot for what a tool reads in several statements
         connection.isolation_level = IsolationLevel.REPEATABLE_READ
 
@@ -64,9 +69,12 @@ class Served:
             connection.execute(f"set local statement_timeout = '{SECONDS}s'")
             yield Client(connection)
 
+    def serves(self, corpus: str) -> bool:
+        return self.corpora is None or corpus in self.corpora
+
     def check(self, corpus: str) -> None:
         """Raise ToolError for a corpus that is not served."""
-        if self.corpora is not None and corpus not in self.corpora:
+        if not self.serves(corpus):
             raise ToolError(f"corpus {corpus[:80]!r} is not served here")
 
     def tools_of_contracts(self, db: Client) -> list[ListToolsRow]:
@@ -81,6 +89,13 @@ class Served:
         if self.corpora is not None:
             return [name for name in self.corpora if name in readable]
         return [name for name in readable if name != "system"] or readable
+
+    def named(self, arguments: Json) -> list[str]:
+        """The corpora that a call names, or all that are served."""
+        given = arguments.get("corpora")
+        for name in given or ():
+            self.check(name)
+        return list(given) if given is not None else self.names()
 
     def bound(self, name: str, arguments: Json) -> Json:
         """Call a tool of a contract."""

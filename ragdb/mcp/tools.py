@@ -1,8 +1,9 @@
 """The tools, prompts and resources of a server: those that are always there, then contracts'.
 
 Tools call functions of the database and nothing else. They run in read-only transactions unless
-retrievals are recorded, and under the rights of the role that the server connects as. Tools of
-contracts are looked up with each request: one that is applied is served at once.
+retrievals are recorded or corpora may be changed, and under the rights of the role that the server
+connects as. Tools of contracts are looked up with each request: one that is applied is served at
+once.
 """
 
 from __future__ import annotations
@@ -15,16 +16,22 @@ from mcp import MCPError
 
 from ragdb.client.rows import dumps, record
 from ragdb.mcp.builtin import document_id, fetch, list_corpora
-from ragdb.mcp.catalogue import BUILTIN, annotations_of, object_of
+from ragdb.mcp.catalogue import BUILTIN
+from ragdb.mcp.changes import CHANGES
 from ragdb.mcp.served import Json, Served, ToolError
+from ragdb.mcp.shapes import Builtin, annotations_of, object_of
 
 
 class Tools(Served):
     """What is served, as the protocol lists and calls it."""
 
+    def always(self) -> dict[str, Builtin]:
+        """The built-in tools by name."""
+        return BUILTIN | CHANGES if self.write else BUILTIN
+
     def listed(self) -> list[types.Tool]:
         """The built-in tools, then one for each retrieve node."""
-        tools = [tool.tool(name, self.record) for name, tool in BUILTIN.items()]
+        tools = [tool.tool(name, self.record) for name, tool in self.always().items()]
         with self.database() as db:
             bound = self.tools_of_contracts(db)
         for row in bound:
@@ -44,7 +51,7 @@ class Tools(Served):
 
     def call(self, name: str, arguments: Json) -> Json:
         """Call a tool. Raises ToolError, MCPError for one that is not there."""
-        builtin = BUILTIN.get(name)
+        builtin = self.always().get(name)
         if builtin is None:
             return self.bound(name, arguments)
         try:

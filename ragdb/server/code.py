@@ -69,6 +69,8 @@ def drop_code(connection: Connection) -> None:
         union select 'pg_type'::regclass, unnest(array[t.oid, t.typarray])
           from pg_type t join code on code.kind in ('view', 'materialized view', 'type')
             and code.objid = t.typrelid
+        union select 'pg_constraint'::regclass, t.tgconstraint
+          from pg_trigger t join code on code.kind = 'trigger' and code.objid = t.oid
         union select 'pg_trigger'::regclass, t.oid
           from pg_trigger t join code on code.kind = 'trigger' and code.objid = t.tgparentid
       )

@@ -132,6 +132,7 @@ def facts_of(connection: Connection) -> dict[str, Any]:
                 as owner_of_ragdb_internal,
               (select nspowner::regrole::text from pg_namespace where nspname = 'bi')
                 as owner_of_bi,
+              pg_is_in_recovery() as is_standby,
               x.extversion as vector,
               pg_has_role(x.extowner, 'usage') as owns_vector,
               quote_ident(coalesce(n.nspname, 'extensions')) as vector_schema,

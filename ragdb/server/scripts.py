@@ -86,7 +86,7 @@ def stamp_tables(connection: Connection) -> None:
     from psycopg import sql
 
     revision = list(revisions())[-1]
-    text = f"Revision of the tables, for Alembic. {revision}, source {made_by(revision)}"
+    text = f"Revision of the tables, for Alembic. {revision}, source {made_by(revision)}."
     connection.execute(
         sql.SQL("comment on table ragdb.alembic_version is {}").format(sql.Literal(text))
     )
@@ -99,7 +99,7 @@ def other_tables(connection: Connection) -> bool:
         " join pg_namespace n on n.oid = c.relnamespace"
         " where n.nspname = 'ragdb' and c.relname = 'alembic_version'"
     ).fetchone()
-    found = re.search(r"(\w+), source (\w+)$", row[0] or "") if row else None
+    found = re.search(r"(\w+), source (\w+)\.$", row[0] or "") if row else None
     return bool(found and found[1] in revisions() and made_by(found[1]) != found[2])
 
 

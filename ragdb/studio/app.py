@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter, FastAPI, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from ragdb.http.server import Refused, Server
+from ragdb.http.server import Server
+from ragdb.http.transactions import Refused
 from ragdb.studio import search, sessions
 from ragdb.studio.pages import Studio
 

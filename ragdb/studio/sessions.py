@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ragdb.http.server import Refused
+from ragdb.http.transactions import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

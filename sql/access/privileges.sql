@@ -2,10 +2,11 @@
 -- list says of every public function, by the folder of its file, the least role that may call it: a
 -- writer is a reader too, and an admin is a writer too. A signer is a reader who may have the
 -- secrets of keys, an auditor is a reader who accounts for all: where a line names both, neither
--- includes the other. Nobody can call a public function that is missing here, and a test names it.
+-- includes the other, and bi_reader is none of these. Nobody can call a public function that is
+-- missing here, and a test names it.
 
 revoke all on schema ragdb, ragdb_internal from public;
-grant usage on schema ragdb to ragdb_reader;
+grant usage on schema ragdb to ragdb_reader, bi_reader;
 revoke all on all tables in schema ragdb from public, ragdb_reader, ragdb_writer, ragdb_admin,
   ragdb_auditor, ragdb_signer;
 revoke all on all routines in schema ragdb, ragdb_internal
@@ -99,6 +100,7 @@ begin
         'claim_embed_jobs complete_embed_job fail_embed_job http_token_role '
         'open_http_session http_session_role close_http_session'),
       ('wire', 'ragdb_admin', 'create_http_token revoke_http_token list_http_tokens'),
+      ('bi', 'ragdb_reader bi_reader', 'metrics'),
       ('verify', 'ragdb_admin ragdb_auditor', 'verification_checks verify verify_step'),
       ('portable', 'ragdb_reader',
         'export_corpus export_documents export_embeddings import_corpus '

@@ -38,7 +38,7 @@ comment on function ragdb.get_chunk(text, text) is
 
 -- A reader is shown the beginning of an id, and may give that back.
 create or replace function ragdb.find_chunk(corpus text, prefix text) returns text
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -44,6 +44,50 @@ comment on function ragdb.explain_search(text, text, text, text, text, boolean) 
   'lexeme of the query that it stands for, as a synonym or as what was probably meant, at a '
   'discount. Raises RG400, RG401, RG404, RG406.';
 
+create or replace function ragdb_internal.meant_query(
+  corpus ragdb.corpora, query text, syntax text)
+returns text
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_edge constant text := '[a-z0-9' || ragdb_internal.wordly() || ']';
+  v_meant record;
+  v_query text := query;
+begin
+  for v_meant in
+    select distinct m.word, m.meant from ragdb_internal.meant_words(corpus,
+      ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax))) m
+  loop
+    v_query := regexp_replace(v_query,
+      '(?<!' || v_edge || ')' || v_meant.word || '(?!' || v_edge || ')', v_meant.meant, 'gi');
+  end loop;
+  return nullif(v_query, query);
+end $$;
+comment on function ragdb_internal.meant_query(ragdb.corpora, text, text) is
+  'Returns a query with the words that a corpus lacks replaced by those that were probably meant; '
+  'null where there are none.';
+
+create or replace function ragdb.did_you_mean(
+  corpora text[] default null, query text default null, syntax text default 'plain')
+returns text
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora;
+  v_meant text;
+begin
+  perform ragdb_internal.check_query(query), ragdb_internal.check_syntax(syntax);
+  foreach v_corpus in array ragdb_internal.open_corpora(corpora) loop
+    v_meant := coalesce(v_meant, ragdb_internal.meant_query(v_corpus, query, syntax));
+  end loop;
+  return v_meant;
+end $$;
+comment on function ragdb.did_you_mean(text[], text, text) is
+  'Returns what the first of several corpora (null: all that the caller may read) says that a '
+  'query probably meant; null where none does. Raises RG400, RG404.';
+
 create or replace function ragdb.did_you_mean(
   corpus text, query text, syntax text default 'plain')
 returns text
@@ -52,19 +96,9 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
-  v_edge constant text := '[a-z0-9' || ragdb_internal.wordly() || ']';
-  v_meant record;
-  v_query text := query;
 begin
   perform ragdb_internal.check_query(query), ragdb_internal.check_syntax(syntax);
-  for v_meant in
-    select distinct m.word, m.meant from ragdb_internal.meant_words(v_corpus,
-      ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax))) m
-  loop
-    v_query := regexp_replace(v_query,
-      '(?<!' || v_edge || ')' || v_meant.word || '(?!' || v_edge || ')', v_meant.meant, 'gi');
-  end loop;
-  return nullif(v_query, query);
+  return ragdb_internal.meant_query(v_corpus, query, syntax);
 end $$;
 comment on function ragdb.did_you_mean(text, text, text) is
   'Returns a query with the words that a corpus lacks replaced by those one edit away that were '

@@ -108,8 +108,8 @@ comment on function ragdb_internal.check_facets(text, text[], text, integer) is
 
 -- Definer, like ragdb.search.
 create or replace function ragdb.facets(
-  corpus text, query text, fields text[], filter jsonb default null,
-  most_values integer default 100, syntax text default 'plain')
+  corpora text[] default null, query text default null, fields text[] default null,
+  filter jsonb default null, most_values integer default 100, syntax text default 'plain')
 returns table (field text, value jsonb, documents bigint, chunks bigint)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -122,8 +122,7 @@ begin
       select v.field, v.value, sum(v.documents)::bigint as documents,
         sum(v.chunks)::bigint as chunks, row_number() over (partition by v.field
           order by sum(v.documents) desc, sum(v.chunks) desc, v.value) as place
-      from unnest(ragdb_internal.open_corpora(
-          case when facets.corpus is not null then array[facets.corpus] end)) c
+      from unnest(ragdb_internal.open_corpora(corpora)) c
         cross join lateral ragdb_internal.count_values(c.corpus_id,
           ragdb_internal.matching_chunks(c, facets.query, facets.filter, facets.syntax),
           facets.fields) v
@@ -131,6 +130,20 @@ begin
     where r.place <= most_values
     order by array_position(fields, r.field), r.place;
 end $$;
+comment on function ragdb.facets(text[], text, text[], jsonb, integer, text) is
+  'Counts the documents and chunks of several corpora (null: all that the caller may read) '
+  'together, with the arguments of the facets of one. Raises RG400, RG401, RG404, RG410.';
+
+create or replace function ragdb.facets(
+  corpus text, query text, fields text[], filter jsonb default null,
+  most_values integer default 100, syntax text default 'plain')
+returns table (field text, value jsonb, documents bigint, chunks bigint)
+language sql stable
+begin atomic
+  select * from ragdb.facets(
+    case when facets.corpus is not null then array[facets.corpus] end, facets.query,
+    facets.fields, facets.filter, facets.most_values, facets.syntax);
+end;
 comment on function ragdb.facets(text, text, text[], jsonb, integer, text) is
   'Counts the documents and chunks of a corpus (null: all that the caller may read) that match a '
   'query (null: everything), exactly and by the values of 1 to 20 fields, built-in or keys of the '
@@ -156,7 +169,8 @@ comment on function ragdb_internal.count_listed(integer, integer[]) is
 
 -- Definer, like ragdb.search.
 create or replace function ragdb.count_matches(
-  corpus text, query text, filter jsonb default null, syntax text default 'plain')
+  corpora text[] default null, query text default null, filter jsonb default null,
+  syntax text default 'plain')
 returns table (documents bigint, chunks bigint)
 language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
@@ -165,11 +179,24 @@ begin
   perform ragdb_internal.check_facets(query, '{source}', syntax, 1);
   return query
     select coalesce(sum(n.documents), 0)::bigint, coalesce(sum(n.chunks), 0)::bigint
-    from unnest(ragdb_internal.open_corpora(
-        case when count_matches.corpus is not null then array[count_matches.corpus] end)) c
+    from unnest(ragdb_internal.open_corpora(corpora)) c
       cross join lateral ragdb_internal.count_listed(c.corpus_id, ragdb_internal.matching_chunks(
         c, count_matches.query, count_matches.filter, count_matches.syntax)) n;
 end $$;
+comment on function ragdb.count_matches(text[], text, jsonb, text) is
+  'Counts the documents and chunks of several corpora (null: all that the caller may read) that '
+  'match a query (null: everything) under a filter, as ragdb.facets does. Raises RG400, RG401, '
+  'RG404, RG410.';
+
+create or replace function ragdb.count_matches(
+  corpus text, query text, filter jsonb default null, syntax text default 'plain')
+returns table (documents bigint, chunks bigint)
+language sql stable rows 1
+begin atomic
+  select * from ragdb.count_matches(
+    case when count_matches.corpus is not null then array[count_matches.corpus] end,
+    count_matches.query, count_matches.filter, count_matches.syntax);
+end;
 comment on function ragdb.count_matches(text, text, jsonb, text) is
   'Counts the documents and chunks of a corpus (null: all that the caller may read) that match a '
   'query (null: everything) under a filter, as ragdb.facets does. Raises RG400, RG401, RG404, '

@@ -27,7 +27,7 @@ create or replace function ragdb.list_slices(
 returns table (
   slice_id text, created_at timestamptz, anchor_chunk_id text, anchor_source text, chunks integer,
   edge_count integer, policy_id text, params_hash text, graph_snapshot_hash text)
-language plpgsql stable parallel safe security definer -- slices are granted to nobody
+language plpgsql stable security definer -- slices are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -53,7 +53,7 @@ comment on function ragdb.list_slices(text, timestamptz, integer) is
   'source is null where the anchor is gone. count is 1 to 10000. Raises RG400, RG404.';
 
 create or replace function ragdb.find_slice(corpus text, prefix text) returns text
-language plpgsql stable parallel safe security definer -- slices are granted to nobody
+language plpgsql stable security definer -- slices are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 declare

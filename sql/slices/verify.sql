@@ -112,7 +112,8 @@ begin
   if v_found.slice_id = signed.slice_id
     and v_found.graph_snapshot_hash = signed.graph_snapshot_hash
   then
-    return null;
+    return 'evidence: the slice has ' || nullif(v_found.edge_count, signed.edge_count)
+      || ' edges, not ' || signed.edge_count;
   end if;
   return 'evidence: ' || case
     when v_found.chunk_ids = v_stored.chunk_ids then ragdb_internal.slice_changes(v_stored)
@@ -127,7 +128,8 @@ comment on function ragdb_internal.evidence_problem(
 -- there. Both must agree. Definer: slices and keys are granted to nobody.
 create or replace function ragdb.verify_token(
   corpus text, token text, slice_id text, anchor_chunk_id text, policy_id text, params_hash text,
-  graph_snapshot_hash text, schema_version text, chunk_ids text[] default null)
+  graph_snapshot_hash text, schema_version text, chunk_ids text[] default null,
+  edge_count integer default null)
 returns table (valid boolean, reason text)
 language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
@@ -146,6 +148,7 @@ begin
   v_signed.graph_snapshot_hash := verify_token.graph_snapshot_hash;
   v_signed.schema_version := verify_token.schema_version;
   v_signed.chunk_ids := verify_token.chunk_ids;
+  v_signed.edge_count := verify_token.edge_count;
   reason := coalesce(
     ragdb_internal.token_problem(v_corpus, verify_token.token, v_signed, v_policy),
     ragdb_internal.evidence_problem(v_corpus, v_signed, v_policy));
@@ -153,7 +156,7 @@ begin
   return next;
 end $$;
 comment on function ragdb.verify_token(
-  text, text, text, text, text, text, text, text, text[]) is
+  text, text, text, text, text, text, text, text, text[], integer) is
   'Tells whether a token was signed here for exactly these fields, has not ended, and whether the '
   'slice recomputed from the rows (the given members, the stored slice, or a new build) is the one '
-  'signed; reason says why not. Raises RG400, RG404.';
+  'signed and has edge_count edges (null: any number); reason says why not. Raises RG400, RG404.';

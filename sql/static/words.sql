@@ -64,9 +64,10 @@ begin atomic
   from pg_catalog.unnest(counted_words.texts) with ordinality t (text, n)
     cross join lateral (
       select pg_catalog.left(s.word, 64) collate "C" as word
-      from pg_catalog.string_to_table(
-        ragdb_internal.spaced_words(t.text, counted_words.folding), ' ') s (word)) w
-  where w.word <> ''
+      from pg_catalog.string_to_table(replace(replace(replace(
+        ragdb_internal.spaced_words(t.text, counted_words.folding),
+        '    ', ' '), '  ', ' '), '  ', ' '), ' ') s (word)
+      where s.word <> '') w
   group by t.n, w.word;
 end;
 comment on function ragdb_internal.counted_words(text[], text) is

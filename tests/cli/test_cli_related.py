@@ -51,7 +51,8 @@ def test_ask_answers_what_the_corpus_is_about_and_nothing_else(run: Run) -> None
 
 def test_a_corpus_is_calibrated_by_hand(run: Run) -> None:
     (row,) = json.loads(run("corpus", "calibrate", "docs", "--json").stdout)
-    assert (row["mode"], row["chunks"]) == ("lexical", len(PROSE))
+    assert row["mode"] == "lexical"
+    assert row["chunks"] >= len(PROSE)
     shown = json.loads(run("corpus", "show", "docs", "--json").stdout)
     assert shown["gate_floors"] == {"lexical": row["floor"]}
 

@@ -264,6 +264,23 @@ def test_search_picks_and_shows_what_stands_around(demo: Run) -> None:
     assert len(shown) > len(demo("search", "sparks", "-k", "1").stdout)
 
 
+def test_search_counts_by_fields_in_place_of_hits(demo: Run) -> None:
+    asked = ("search", "tool", "-c", "demo", "--facets", "language, source")
+    counted = json.loads(demo(*asked, "--json").stdout)
+    with ragdb.connect() as db:
+        made = db.facets("demo", "tool", ["language", "source"])
+        total = db.count_matches("demo", "tool")
+    assert [(row["field"], row["value"], row["documents"]) for row in counted] == [
+        (row.field, row.value, row.documents) for row in made
+    ]
+    shown = demo(*asked)
+    assert "lending.md" in shown.stdout
+    assert f"{total.documents} documents, {total.chunks} chunks match" in shown.stderr
+    narrow = demo(*asked, "--filter", '{"year": 1900}', "--json")
+    assert json.loads(narrow.stdout) == []
+    assert demo("search", "x", "--facets", "").exit_code == 2
+
+
 def test_a_misspelt_word_is_found_and_named(demo: Run) -> None:
     result = demo("search", "sparsk", "-c", "demo", "-k", "1")
     assert "safety.pdf" in result.stdout

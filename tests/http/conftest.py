@@ -13,11 +13,14 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
+import ragdb
+from ragdb.contracts import contract_file, syntax
 from ragdb.models.worker import Worker
 from tests.conftest import Server
 from tests.embedding import make_embedder, one, put
@@ -68,7 +71,10 @@ class Api:
         )
         try:
             with urllib.request.urlopen(request, timeout=timeout) as answer:
-                return Response(answer.status, answer.headers, json.load(answer))
+                read = answer.read()
+                is_json = answer.headers.get_content_type() == "application/json"
+                body = json.loads(read) if is_json else read.decode()
+                return Response(answer.status, answer.headers, body)
         except urllib.error.HTTPError as error:
             with error:
                 return Response(error.code, error.headers, json.load(error))
@@ -162,3 +168,32 @@ def start(server18: Server) -> Iterator[Callable[..., Api]]:
             return served
 
         yield begin
+
+
+LIBRARY = Path(__file__).parents[2] / "examples/tool-library"
+
+
+@pytest.fixture(scope="session")
+def library(server18: Server) -> Iterator[Api]:
+    """A server with metrics of the corpora that docs/http.md asks, for tests that add to them."""
+    with server18.database() as database:
+        dsn = server18.dsn(database.dbname)
+        with ragdb.connect(dsn) as db:
+            for corpus in ("desk", "handbook"):
+                assert db.ingest(LIBRARY / corpus, corpus=corpus).failed == 0
+            db.create_signing_key()
+            db.create_embedder("minilm", 384)
+            db.bind_embedder("minilm", "hash", "hash-v1")
+            text = (LIBRARY / "desk.kern").read_text()
+            text = text.replace("name=Demo", "name=handbook").replace(
+                "corpus=Demo", "corpus=handbook"
+            )
+            db.apply_contract(contract_file.contract(syntax.parse(text), "desk"))
+            roles = ("reader", "writer", "admin", "auditor", "stranger", "bi_reader")
+            tokens = {role: db.create_http_token(role, role) for role in roles}
+        served = serve(dsn, tokens, "--metrics", "--wait", "0")
+        try:
+            yield served
+        finally:
+            served.process.terminate()
+            served.process.wait(30)

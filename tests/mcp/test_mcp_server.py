@@ -39,7 +39,13 @@ EXAMPLE = Path(__file__).parents[2] / "examples/contract"
 COMMAND = "from ragdb.cli.main import main; main()"
 BUILTIN = {
     "search", "fetch", "search_slice", "list_corpora", "get_trace", "replay_trace",
-    "validate_citations",
+    "validate_citations", "facets", "count_matches", "list_documents", "ask", "build_pack",
+    "resolve_anchor", "list_traces", "list_eval_runs", "eval_report", "list_promoted",
+    "list_synonyms",
+}  # fmt: skip
+CHANGES = {
+    "create_corpus", "drop_corpus", "delete_document", "add_synonyms", "remove_synonyms",
+    "promote", "propose", "decide_proposal",
 }  # fmt: skip
 PROMPT = """corpus name=More
   source name=a kind=local uri=docs/*.md
@@ -68,6 +74,7 @@ def dsn(server18: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             db.put_text("docs", "https://example.org/hours", "Open on Mondays, closed on Sundays.")
             db.create_signing_key()
             db.create_corpus("bare")
+            db.run_eval("AnswerDocs")
         environment = {**os.environ, "RAGDB_DATABASE_URL": found}
         subprocess.run(
             [sys.executable, "-c", COMMAND, "embed", "docs"], env=environment, check=True
@@ -109,7 +116,7 @@ def test_no_contract_may_use_the_name_of_a_tool_that_is_served(dsn: str) -> None
     with psycopg.connect(dsn) as connection:
         row = connection.execute("select ragdb_internal.builtin_tools()").fetchone()
     assert row is not None
-    assert set(row[0]) == BUILTIN
+    assert set(row[0]) == BUILTIN | CHANGES
 
 
 async def every_tool(client: Client, trace: str) -> dict[str, Any]:
@@ -130,10 +137,22 @@ async def every_tool(client: Client, trace: str) -> dict[str, Any]:
         "get_trace": {"trace_id": trace},
         "replay_trace": {"trace_id": trace},
         "validate_citations": {"output": cited, "corpus": "docs", "chunk_ids": ["refunds"]},
+        "facets": {"query": "refunds", "fields": ["source"], "corpora": ["docs"]},
+        "count_matches": {"query": "refunds"},
+        "list_documents": {"corpus": "docs"},
+        "ask": {"corpus": "docs", "question": "How do refunds work?"},
+        "build_pack": {"trace_id": trace},
+        "resolve_anchor": {"corpus": "docs", "query": "refunds"},
+        "list_traces": {"corpus": "docs", "count": 1},
+        "list_eval_runs": {},
+        "list_promoted": {"corpus": "docs"},
+        "list_synonyms": {"corpus": "docs"},
         "AnswerDocs": {"question": "How do refunds work?"},
         "Bare": {"words": "refunds"},
         "Brief": {},
     }
+    (latest, *_) = (await client.call_tool("list_eval_runs", {})).structured_content["runs"]
+    arguments["eval_report"] = {"run_id": latest["run_id"]}
     assert arguments.keys() == tools.keys()
     results = {}
     for name, given in arguments.items():
@@ -160,6 +179,16 @@ def check(results: dict[str, Any], trace: str) -> None:
     assert results["validate_citations"]["problems"] == ["citation[0]: unknown chunk_id 'none'"]
     assert [chunk["source"] for chunk in results["Bare"]["chunks"]] == ["docs/refunds.md"]
     assert results["Brief"]["evidence"]
+    facets = results["facets"]["facets"]
+    assert sum(row["documents"] for row in facets if row["field"] == "source") == len(facets)
+    assert results["count_matches"]["documents"] >= len(facets) > 0
+    assert "docs/refunds.md" in {row["source"] for row in results["list_documents"]["documents"]}
+    assert results["ask"]["citations"][0]["chunk_id"] == "refunds"
+    assert results["ask"]["trace_id"] is None
+    assert "refunds" in results["build_pack"]["canonical_text"]
+    assert results["resolve_anchor"] == {"anchor": "refunds", "resolved_by": "query"}
+    assert [row["id"] for row in results["list_traces"]["traces"]] == [trace]
+    assert "AnswerDocs" in results["eval_report"]["report"]
     answered = results["AnswerDocs"]
     (chunk,) = answered["context"]
     assert (chunk["id"], chunk["uri"], chunk["citation"]) == (
@@ -330,6 +359,7 @@ def test_recorded_calls_leave_a_trace_that_the_other_tools_take(dsn: str) -> Non
             if tool.annotations
         }
         assert {name for name, reads in hints.items() if not reads} == {
+            "ask",
             "search", "search_slice", "AnswerDocs", "Bare", "Brief",
         }  # fmt: skip
 
@@ -367,7 +397,7 @@ def test_recorded_calls_leave_a_trace_that_the_other_tools_take(dsn: str) -> Non
     [
         ("search", {}, "'query' is a required property"),
         ("search", {"query": ""}, "query: "),
-        ("search", {"query": "x", "k": 3}, "'k' was unexpected"),
+        ("search", {"query": "x", "top": 3}, "'top' was unexpected"),
         ("fetch", {"id": "docs/none"}, "RG406"),
         ("fetch", {"id": "nowhere/none"}, "RG404"),
         ("fetch", {"id": "docs/sha256:" + "0" * 64}, "RG406"),
@@ -594,3 +624,89 @@ def test_what_cannot_be_served_is_refused(
         done = CliRunner().invoke(app, ["mcp", *(a.format(taken=port) for a in arguments)])
     assert done.exit_code == 2
     assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"k": 2, "mode": "lexical"},
+        {"corpora": ["docs"], "per_document": 1, "context": 1, "mode": "lexical"},
+        {"syntax": "web", "query": "refunds -mondays", "mode": "lexical"},
+        {"section": True, "collapse": True, "diversity": 0.3, "mode": "lexical"},
+        {"filter": {"source": "docs/refunds.md"}, "mode": "lexical"},
+        {"query": "refnds", "typos": False, "mode": "lexical"},
+    ],
+    ids=str,
+)
+def test_a_search_has_the_options_of_the_database(dsn: str, options: dict[str, Any]) -> None:
+    asked = {"query": "refunds", **options}
+    made = call(dsn, "search", asked)
+    with ragdb.connect(dsn) as db:
+        named = {"corpora": ["bare", "docs", "more"], **asked}
+        found = db.search(named.pop("corpora"), named.pop("query"), **named)
+    assert [row["id"] for row in made["results"]] == [f"{h.corpus}/{h.chunk_id}" for h in found]
+    contexts = [row.get("context") for row in made["results"]]
+    assert contexts == [h.context for h in found]
+    assert bool(found) == ("typos" not in options)
+    meant = "refunds" if asked["query"] == "refnds" else None
+    assert made.get("did_you_mean") == meant
+
+
+def test_a_server_of_some_corpora_counts_and_lists_those_alone(dsn: str, trace: str) -> None:
+    only: dict[str, Any] = {"corpora": ["more"]}
+    everything = call(dsn, "count_matches", {})
+    assert call(dsn, "count_matches", {}, **only) == call(
+        dsn, "count_matches", {"corpora": ["more"]}
+    )
+    assert call(dsn, "count_matches", {}, **only)["documents"] < everything["documents"]
+    named: dict[str, dict[str, Any]] = {
+        "facets": {"fields": ["source"], "corpora": ["docs"]},
+        "search": {"query": "refunds", "corpora": ["docs"]},
+        "list_documents": {"corpus": "docs"},
+        "ask": {"corpus": "docs", "question": "refunds?"},
+        "build_pack": {"trace_id": trace},
+        "resolve_anchor": {"corpus": "docs"},
+        "list_traces": {"corpus": "docs"},
+        "list_promoted": {"corpus": "docs"},
+        "list_synonyms": {"corpus": "docs"},
+    }
+    for tool, arguments in named.items():
+        assert "not served here" in call(dsn, tool, arguments, **only), tool
+    assert call(dsn, "list_traces", {}, **only)["traces"] == []
+    assert call(dsn, "list_eval_runs", {}, **only)["runs"] == []
+
+
+def test_what_changes_corpora_is_offered_with_write_alone_and_as_the_role_may(
+    dsn: str, login_dsn: str
+) -> None:
+    async def listed(client: Client) -> Any:
+        return {tool.name: tool.annotations for tool in (await client.list_tools()).tools}
+
+    offered = talk(dsn, listed, write=True)
+    assert offered.keys() >= CHANGES
+    assert all(not offered[name].read_only_hint for name in CHANGES)
+    assert {name for name in CHANGES if offered[name].destructive_hint} == {
+        "drop_corpus", "delete_document", "remove_synonyms",
+    }  # fmt: skip
+
+    async def refused(client: Client) -> None:
+        with pytest.raises(MCPError, match="unknown tool"):
+            await client.call_tool("drop_corpus", {"corpus": "bare"})
+
+    talk(dsn, refused)
+    assert "RG401" in call(login_dsn, "create_corpus", {"corpus": "mine"}, write=True)
+    made = call(dsn, "create_corpus", {"corpus": "mine", "title": "Mine"}, write=True)
+    assert (made["name"], made["title"]) == ("mine", "Mine")
+    with ragdb.connect(dsn) as db:
+        db.put_text("mine", "a.txt", "A kite is lent for a week.")
+    synonyms = {"corpus": "mine", "words": ["kite", "dragon"]}
+    assert call(dsn, "add_synonyms", synonyms, write=True)["added"] > 0
+    gone = call(dsn, "remove_synonyms", {"corpus": "mine", "word": "kite"}, write=True)
+    assert gone["removed"] > 0
+    (document,) = call(dsn, "list_documents", {"corpus": "mine"})["documents"]
+    assert call(dsn, "fetch", {"id": document["id"]})["text"] == "A kite is lent for a week."
+    deleted = call(dsn, "delete_document", {"id": document["id"]}, write=True)
+    assert deleted == {"documents_deleted": 1, "chunks_deleted": 1}
+    assert call(dsn, "drop_corpus", {"corpus": "mine"}, write=True) == {"dropped": "mine"}
+    with ragdb.connect(dsn) as db:
+        assert "mine" not in {row.name for row in db.list_corpora()}

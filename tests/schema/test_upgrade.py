@@ -166,7 +166,7 @@ def test_tables_of_another_build_are_left_as_they_are_and_a_hint_says_what_to_do
     any_clone: str, is_marked: bool
 ) -> None:
     """Until a release the tables change in place, and no revision leads from one to the other."""
-    mark = "Revision of the tables, for Alembic. 0001_first_release, source 0123456789abcdef"
+    mark = "Revision of the tables, for Alembic. 0001_first_release, source 0123456789abcdef."
     with psycopg.connect(any_clone) as connection:
         code.drop_code(connection)  # bound bodies hold columns fast
         connection.execute("alter table ragdb.chunks drop page")

@@ -35,6 +35,7 @@ from ragdb.client._generated.rows import (
     DecideProposalRow,
     DeleteDocumentRow,
     DeleteSourceRow,
+    DeleteSourcesRow,
     Document,
     DocumentHit,
     DropTracesBeforeRow,
@@ -85,12 +86,14 @@ from ragdb.client._generated.rows import (
     ListSynonymsRow,
     ListToolsRow,
     MatchDocumentsRow,
+    MetricSample,
     OptimizeCorpusRow,
     OriginRow,
     PromoteToAtomRow,
     ProposeRow,
     PruneSourcesRow,
     PutResult,
+    PutTextsRow,
     QueryEmbeddingStateRow,
     RecordAnswerRow,
     RegisterPolicyRow,
@@ -121,10 +124,10 @@ from ragdb.client._generated.rows import (
 from ragdb.client.calling import (
     AsyncCaller,
     Reals,
-    Recorded,
     choose,
     documented_by,
 )
+from ragdb.client.results import Recorded, Rows
 
 
 @documented_by(Functions)
@@ -148,7 +151,7 @@ class AsyncFunctions(AsyncCaller):
     async def assert_run_passed(self, run_id: UUID | str) -> None:
         await self._run(calls.ASSERT_RUN_PASSED, run_id)
 
-    async def assertion_kinds(self) -> list[AssertionKindsRow]:
+    async def assertion_kinds(self) -> Rows[AssertionKindsRow]:
         return await self._rows(calls.ASSERTION_KINDS, AssertionKindsRow)
 
     async def baseline_run(self, rag: str, eval: str, name: str = "main") -> UUID | None:
@@ -204,16 +207,16 @@ class AsyncFunctions(AsyncCaller):
 
     async def build_slices(
         self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
-    ) -> list[BuildSlicesRow]:
+    ) -> Rows[BuildSlicesRow]:
         return await self._rows(calls.BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
 
-    async def calibrate_gate(self, corpus: str) -> list[CalibrateGateRow]:
+    async def calibrate_gate(self, corpus: str) -> Rows[CalibrateGateRow]:
         return await self._rows(calls.CALIBRATE_GATE, CalibrateGateRow, corpus)
 
-    async def capabilities(self) -> list[CapabilitiesRow]:
+    async def capabilities(self) -> Rows[CapabilitiesRow]:
         return await self._rows(calls.CAPABILITIES, CapabilitiesRow)
 
-    async def capability_schemas(self) -> list[CapabilitySchemasRow]:
+    async def capability_schemas(self) -> Rows[CapabilitySchemasRow]:
         return await self._rows(calls.CAPABILITY_SCHEMAS, CapabilitySchemasRow)
 
     async def challenge_eval(
@@ -222,7 +225,7 @@ class AsyncFunctions(AsyncCaller):
         eval: str | None = None,
         tags: Sequence[str] | None = None,
         rerank_scores: Any = None,
-    ) -> list[ChallengeEvalRow]:
+    ) -> Rows[ChallengeEvalRow]:
         return await self._rows(
             calls.CHALLENGE_EVAL, ChallengeEvalRow, rag, eval, tags, rerank_scores
         )
@@ -237,7 +240,7 @@ class AsyncFunctions(AsyncCaller):
         min_coverage: float = 0.0,
         min_quote: int = 8,
         offsets: str = "codepoint",
-    ) -> list[CheckCitationsRow]:
+    ) -> Rows[CheckCitationsRow]:
         return await self._rows(
             calls.CHECK_CITATIONS,
             CheckCitationsRow,
@@ -251,7 +254,7 @@ class AsyncFunctions(AsyncCaller):
             offsets,
         )
 
-    async def check_corpus(self, corpus: str, deep: bool = True) -> list[CheckCorpusRow]:
+    async def check_corpus(self, corpus: str, deep: bool = True) -> Rows[CheckCorpusRow]:
         return await self._rows(calls.CHECK_CORPUS, CheckCorpusRow, corpus, deep)
 
     async def claim_embed_jobs(
@@ -260,7 +263,7 @@ class AsyncFunctions(AsyncCaller):
         count: int = 1,
         lease: timedelta | str = "00:02:00",
         only_embedder: str | None = None,
-    ) -> list[ClaimEmbedJobsRow]:
+    ) -> Rows[ClaimEmbedJobsRow]:
         return await self._rows(
             calls.CLAIM_EMBED_JOBS, ClaimEmbedJobsRow, worker, count, lease, only_embedder
         )
@@ -273,7 +276,7 @@ class AsyncFunctions(AsyncCaller):
         only_corpus: str | None = None,
         only_embedder: str | None = None,
         except_embedders: Sequence[str] = "{}",
-    ) -> list[ClaimEmbeddingsRow]:
+    ) -> Rows[ClaimEmbeddingsRow]:
         return await self._rows(
             calls.CLAIM_EMBEDDINGS,
             ClaimEmbeddingsRow,
@@ -291,7 +294,7 @@ class AsyncFunctions(AsyncCaller):
         count: int = 1,
         lease: timedelta | str = "00:10:00",
         only_corpus: str | None = None,
-    ) -> list[ClaimIngestJobsRow]:
+    ) -> Rows[ClaimIngestJobsRow]:
         return await self._rows(
             calls.CLAIM_INGEST_JOBS, ClaimIngestJobsRow, worker, count, lease, only_corpus
         )
@@ -302,7 +305,7 @@ class AsyncFunctions(AsyncCaller):
         count: int = 16,
         lease: timedelta | str = "00:01:00",
         only_embedder: str | None = None,
-    ) -> list[ClaimQueriesRow]:
+    ) -> Rows[ClaimQueriesRow]:
         return await self._rows(
             calls.CLAIM_QUERIES, ClaimQueriesRow, worker, count, lease, only_embedder
         )
@@ -317,7 +320,7 @@ class AsyncFunctions(AsyncCaller):
         seed: str = "ragdb",
         resamples: int = 10000,
         tolerance: float = 0.01,
-    ) -> list[CompareRunsRow]:
+    ) -> Rows[CompareRunsRow]:
         return await self._rows(
             calls.COMPARE_RUNS, CompareRunsRow, baseline, run_id, seed, resamples, tolerance
         )
@@ -331,7 +334,7 @@ class AsyncFunctions(AsyncCaller):
         embeddings: Reals | Sequence[float],
         k: int = 10,
         mode: str = "hybrid",
-    ) -> list[CompareSpacesRow]:
+    ) -> Rows[CompareSpacesRow]:
         return await self._rows(
             calls.COMPARE_SPACES,
             CompareSpacesRow,
@@ -375,10 +378,21 @@ class AsyncFunctions(AsyncCaller):
     async def corpus_info(self, corpus: str) -> CorpusInfoRow:
         return await self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
 
+    @overload
+    async def count_matches(
+        self,
+        corpora: Sequence[str] | None = None,
+        query: str | None = None,
+        filter: Any = None,
+        syntax: str = "plain",
+    ) -> CountMatchesRow: ...
+    @overload
     async def count_matches(
         self, corpus: str, query: str, filter: Any = None, syntax: str = "plain"
-    ) -> CountMatchesRow:
-        return await self._row(calls.COUNT_MATCHES, CountMatchesRow, corpus, query, filter, syntax)
+    ) -> CountMatchesRow: ...
+    async def count_matches(self, *args: Any, **kwargs: Any) -> CountMatchesRow:
+        call, values = choose((calls.COUNT_MATCHES_1, calls.COUNT_MATCHES_2), args, kwargs)
+        return await self._row(call, CountMatchesRow, *values)
 
     async def create_corpus(
         self,
@@ -434,7 +448,7 @@ class AsyncFunctions(AsyncCaller):
         value: int = await self._value(calls.CUTOVER_CORPUS, corpus, embedder, force)
         return value
 
-    async def dead_roles(self) -> list[DeadRolesRow]:
+    async def dead_roles(self) -> Rows[DeadRolesRow]:
         return await self._rows(calls.DEAD_ROLES, DeadRolesRow)
 
     async def decide_proposal(
@@ -456,11 +470,25 @@ class AsyncFunctions(AsyncCaller):
     ) -> DeleteSourceRow:
         return await self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri, derived, reason)
 
-    async def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None:
-        value: str | None = await self._value(calls.DID_YOU_MEAN, corpus, query, syntax)
+    async def delete_sources(
+        self, corpus: str, uris: Sequence[str], derived: str = "redact", reason: str | None = None
+    ) -> DeleteSourcesRow:
+        return await self._row(
+            calls.DELETE_SOURCES, DeleteSourcesRow, corpus, uris, derived, reason
+        )
+
+    @overload
+    async def did_you_mean(
+        self, corpora: Sequence[str] | None = None, query: str | None = None, syntax: str = "plain"
+    ) -> str | None: ...
+    @overload
+    async def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None: ...
+    async def did_you_mean(self, *args: Any, **kwargs: Any) -> str | None:
+        call, values = choose((calls.DID_YOU_MEAN_1, calls.DID_YOU_MEAN_2), args, kwargs)
+        value: str | None = await self._value(call, *values)
         return value
 
-    async def document_chunks(self, corpus: str, document: str) -> list[Chunk]:
+    async def document_chunks(self, corpus: str, document: str) -> Rows[Chunk]:
         return await self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, document)
 
     async def document_text(self, corpus: str, document: str) -> str | None:
@@ -477,7 +505,7 @@ class AsyncFunctions(AsyncCaller):
     async def drop_space(self, corpus: str, embedder: str) -> None:
         await self._run(calls.DROP_SPACE, corpus, embedder)
 
-    async def drop_traces_before(self, before: date) -> list[DropTracesBeforeRow]:
+    async def drop_traces_before(self, before: date) -> Rows[DropTracesBeforeRow]:
         return await self._rows(calls.DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
 
     async def embed(self, text: str, embedder: str | None = None) -> list[float]:
@@ -498,29 +526,29 @@ class AsyncFunctions(AsyncCaller):
     async def embed_text(self, request: Any) -> Any:
         return await self._value(calls.EMBED_TEXT, request)
 
-    async def embedding_status(self, only_corpus: str | None = None) -> list[EmbeddingStatusRow]:
+    async def embedding_status(self, only_corpus: str | None = None) -> Rows[EmbeddingStatusRow]:
         return await self._rows(calls.EMBEDDING_STATUS, EmbeddingStatusRow, only_corpus)
 
-    async def error_codes(self) -> list[ErrorCodesRow]:
+    async def error_codes(self) -> Rows[ErrorCodesRow]:
         return await self._rows(calls.ERROR_CODES, ErrorCodesRow)
 
-    async def eval_assert_results(self, run_id: UUID | str) -> list[EvalAssertResults]:
+    async def eval_assert_results(self, run_id: UUID | str) -> Rows[EvalAssertResults]:
         return await self._rows(calls.EVAL_ASSERT_RESULTS, EvalAssertResults, run_id)
 
     async def eval_candidates(
         self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
-    ) -> list[EvalCandidatesRow]:
+    ) -> Rows[EvalCandidatesRow]:
         return await self._rows(calls.EVAL_CANDIDATES, EvalCandidatesRow, rag, eval, tags)
 
-    async def eval_case_results(self, run_id: UUID | str) -> list[EvalCaseResults]:
+    async def eval_case_results(self, run_id: UUID | str) -> Rows[EvalCaseResults]:
         return await self._rows(calls.EVAL_CASE_RESULTS, EvalCaseResults, run_id)
 
-    async def eval_metrics(self, run_id: UUID | str) -> list[EvalMetrics]:
+    async def eval_metrics(self, run_id: UUID | str) -> Rows[EvalMetrics]:
         return await self._rows(calls.EVAL_METRICS, EvalMetrics, run_id)
 
     async def eval_queries(
         self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
-    ) -> list[EvalQueriesRow]:
+    ) -> Rows[EvalQueriesRow]:
         return await self._rows(calls.EVAL_QUERIES, EvalQueriesRow, rag, eval, tags)
 
     async def eval_report(self, run_id: UUID | str, format: str = "table") -> str:
@@ -530,7 +558,7 @@ class AsyncFunctions(AsyncCaller):
     async def evaluate_answer(self, contract: Any, retrieval: Any) -> Any:
         return await self._value(calls.EVALUATE_ANSWER, contract, retrieval)
 
-    async def evaluate_case(self, case: Any, retrieval: Any) -> list[EvaluateCaseRow]:
+    async def evaluate_case(self, case: Any, retrieval: Any) -> Rows[EvaluateCaseRow]:
         return await self._rows(calls.EVALUATE_CASE, EvaluateCaseRow, case, retrieval)
 
     async def event_envelopes(self, after: UUID | str | None = None, count: int = 100) -> list[Any]:
@@ -538,7 +566,7 @@ class AsyncFunctions(AsyncCaller):
 
     async def events_after(
         self, id: UUID | str | None = None, count: int = 100
-    ) -> list[EventsAfterRow]:
+    ) -> Rows[EventsAfterRow]:
         return await self._rows(calls.EVENTS_AFTER, EventsAfterRow, id, count)
 
     async def evidence_pack_to_input(self, pack: Any) -> Any:
@@ -552,7 +580,7 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         syntax: str = "plain",
         typos: bool = True,
-    ) -> list[ExplainSearchRow]:
+    ) -> Rows[ExplainSearchRow]:
         return await self._rows(
             calls.EXPLAIN_SEARCH,
             ExplainSearchRow,
@@ -572,15 +600,15 @@ class AsyncFunctions(AsyncCaller):
 
     async def export_documents(
         self, corpus: str, after: int = 0, count: int = 1000
-    ) -> list[ExportDocumentsRow]:
+    ) -> Rows[ExportDocumentsRow]:
         return await self._rows(calls.EXPORT_DOCUMENTS, ExportDocumentsRow, corpus, after, count)
 
     async def export_embeddings(
         self, corpus: str, after: int = 0, count: int = 1000
-    ) -> list[ExportEmbeddingsRow]:
+    ) -> Rows[ExportEmbeddingsRow]:
         return await self._rows(calls.EXPORT_EMBEDDINGS, ExportEmbeddingsRow, corpus, after, count)
 
-    async def export_signing_keys(self) -> list[ExportSigningKeysRow]:
+    async def export_signing_keys(self) -> Rows[ExportSigningKeysRow]:
         return await self._rows(calls.EXPORT_SIGNING_KEYS, ExportSigningKeysRow)
 
     async def export_slice(self, corpus: str, anchor: str, policy: Any = None) -> BuiltSlice:
@@ -589,6 +617,17 @@ class AsyncFunctions(AsyncCaller):
     async def export_trec(self, run_id: UUID | str, what: str = "run") -> list[str]:
         return await self._values(calls.EXPORT_TREC, run_id, what)
 
+    @overload
+    async def facets(
+        self,
+        corpora: Sequence[str] | None = None,
+        query: str | None = None,
+        fields: Sequence[str] | None = None,
+        filter: Any = None,
+        most_values: int = 100,
+        syntax: str = "plain",
+    ) -> Rows[FacetsRow]: ...
+    @overload
     async def facets(
         self,
         corpus: str,
@@ -597,10 +636,10 @@ class AsyncFunctions(AsyncCaller):
         filter: Any = None,
         most_values: int = 100,
         syntax: str = "plain",
-    ) -> list[FacetsRow]:
-        return await self._rows(
-            calls.FACETS, FacetsRow, corpus, query, fields, filter, most_values, syntax
-        )
+    ) -> Rows[FacetsRow]: ...
+    async def facets(self, *args: Any, **kwargs: Any) -> Rows[FacetsRow]:
+        call, values = choose((calls.FACETS_1, calls.FACETS_2), args, kwargs)
+        return await self._rows(call, FacetsRow, *values)
 
     async def fail_embed_job(
         self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
@@ -660,7 +699,7 @@ class AsyncFunctions(AsyncCaller):
     async def finish_import(self, corpus: str, header: Any) -> None:
         await self._run(calls.FINISH_IMPORT, corpus, header)
 
-    async def gate_questions(self, corpus: str) -> list[GateQuestionsRow]:
+    async def gate_questions(self, corpus: str) -> Rows[GateQuestionsRow]:
         return await self._rows(calls.GATE_QUESTIONS, GateQuestionsRow, corpus)
 
     async def get_blob(self, cid: str) -> Blob:
@@ -678,7 +717,7 @@ class AsyncFunctions(AsyncCaller):
     async def get_retriever(self, retriever: str) -> RetrieverSettings:
         return await self._row(calls.GET_RETRIEVER, RetrieverSettings, retriever)
 
-    async def get_source(self, corpus: str, uri: str) -> list[GetSourceRow]:
+    async def get_source(self, corpus: str, uri: str) -> Rows[GetSourceRow]:
         return await self._rows(calls.GET_SOURCE, GetSourceRow, corpus, uri)
 
     async def get_trace(self, trace_id: UUID | str) -> RetrievalTraces:
@@ -790,7 +829,7 @@ class AsyncFunctions(AsyncCaller):
         value: str = await self._value(calls.KERN_CHUNK_HASH, text)
         return value
 
-    async def known_sources(self, corpus: str, uris: Sequence[str]) -> list[KnownSourcesRow]:
+    async def known_sources(self, corpus: str, uris: Sequence[str]) -> Rows[KnownSourcesRow]:
         return await self._rows(calls.KNOWN_SOURCES, KnownSourcesRow, corpus, uris)
 
     async def last_trace_id(self) -> UUID:
@@ -811,7 +850,7 @@ class AsyncFunctions(AsyncCaller):
         value: list[bytes] = await self._value(calls.LEDGER_CONSISTENCY_PROOF, old_size, new_size)
         return value
 
-    async def ledger_entries(self, first: int = 0, count: int = 1000) -> list[LedgerEntry]:
+    async def ledger_entries(self, first: int = 0, count: int = 1000) -> Rows[LedgerEntry]:
         return await self._rows(calls.LEDGER_ENTRIES, LedgerEntry, first, count)
 
     async def ledger_entry(self, kind: str, id: str) -> LedgerEntry:
@@ -837,92 +876,102 @@ class AsyncFunctions(AsyncCaller):
 
     async def list_access_events(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 100
-    ) -> list[AccessEvents]:
+    ) -> Rows[AccessEvents]:
         return await self._rows(calls.LIST_ACCESS_EVENTS, AccessEvents, corpus, since, count)
 
-    async def list_atoms(self, corpus: str, count: int = 100) -> list[ListAtomsRow]:
+    async def list_atoms(self, corpus: str, count: int = 100) -> Rows[ListAtomsRow]:
         return await self._rows(calls.LIST_ATOMS, ListAtomsRow, corpus, count)
 
-    async def list_checkpoints(self, count: int = 100) -> list[ListCheckpointsRow]:
+    async def list_checkpoints(self, count: int = 100) -> Rows[ListCheckpointsRow]:
         return await self._rows(calls.LIST_CHECKPOINTS, ListCheckpointsRow, count)
 
-    async def list_contracts(self) -> list[ListContractsRow]:
+    async def list_chunks(
+        self,
+        corpus: str,
+        filter: Any = None,
+        chunk_ids: Sequence[str] | None = None,
+        after: str = "",
+        count: int = 100,
+    ) -> Rows[Chunk]:
+        return await self._rows(calls.LIST_CHUNKS, Chunk, corpus, filter, chunk_ids, after, count)
+
+    async def list_contracts(self) -> Rows[ListContractsRow]:
         return await self._rows(calls.LIST_CONTRACTS, ListContractsRow)
 
-    async def list_corpora(self) -> list[ListCorporaRow]:
+    async def list_corpora(self) -> Rows[ListCorporaRow]:
         return await self._rows(calls.LIST_CORPORA, ListCorporaRow)
 
     async def list_documents(
         self, corpus: str, prefix: str = "", after: str = "", count: int = 100
-    ) -> list[Document]:
+    ) -> Rows[Document]:
         return await self._rows(calls.LIST_DOCUMENTS, Document, corpus, prefix, after, count)
 
-    async def list_embedders(self) -> list[Embedders]:
+    async def list_embedders(self) -> Rows[Embedders]:
         return await self._rows(calls.LIST_EMBEDDERS, Embedders)
 
-    async def list_erasures(self, corpus: str, count: int = 100) -> list[ListErasuresRow]:
+    async def list_erasures(self, corpus: str, count: int = 100) -> Rows[ListErasuresRow]:
         return await self._rows(calls.LIST_ERASURES, ListErasuresRow, corpus, count)
 
     async def list_eval_runs(
         self, rag: str | None = None, eval: str | None = None, count: int = 50
-    ) -> list[EvalRuns]:
+    ) -> Rows[EvalRuns]:
         return await self._rows(calls.LIST_EVAL_RUNS, EvalRuns, rag, eval, count)
 
-    async def list_failed_embeddings(self, corpus: str) -> list[ListFailedEmbeddingsRow]:
+    async def list_failed_embeddings(self, corpus: str) -> Rows[ListFailedEmbeddingsRow]:
         return await self._rows(calls.LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
 
-    async def list_grants(self, corpus: str) -> list[ListGrantsRow]:
+    async def list_grants(self, corpus: str) -> Rows[ListGrantsRow]:
         return await self._rows(calls.LIST_GRANTS, ListGrantsRow, corpus)
 
-    async def list_http_tokens(self) -> list[ListHttpTokensRow]:
+    async def list_http_tokens(self) -> Rows[ListHttpTokensRow]:
         return await self._rows(calls.LIST_HTTP_TOKENS, ListHttpTokensRow)
 
-    async def list_incidents(self, corpus: str, count: int = 100) -> list[ListIncidentsRow]:
+    async def list_incidents(self, corpus: str, count: int = 100) -> Rows[ListIncidentsRow]:
         return await self._rows(calls.LIST_INCIDENTS, ListIncidentsRow, corpus, count)
 
-    async def list_key_events(self) -> list[KeyEvents]:
+    async def list_key_events(self) -> Rows[KeyEvents]:
         return await self._rows(calls.LIST_KEY_EVENTS, KeyEvents)
 
-    async def list_ledger_acts(self, count: int = 100) -> list[LedgerActs]:
+    async def list_ledger_acts(self, count: int = 100) -> Rows[LedgerActs]:
         return await self._rows(calls.LIST_LEDGER_ACTS, LedgerActs, count)
 
-    async def list_policies(self) -> list[ListPoliciesRow]:
+    async def list_policies(self) -> Rows[ListPoliciesRow]:
         return await self._rows(calls.LIST_POLICIES, ListPoliciesRow)
 
     async def list_proposals(
         self, corpus: str, state: str | None = None, count: int = 100
-    ) -> list[ListProposalsRow]:
+    ) -> Rows[ListProposalsRow]:
         return await self._rows(calls.LIST_PROPOSALS, ListProposalsRow, corpus, state, count)
 
-    async def list_quotas(self) -> list[ListQuotasRow]:
+    async def list_quotas(self) -> Rows[ListQuotasRow]:
         return await self._rows(calls.LIST_QUOTAS, ListQuotasRow)
 
-    async def list_rerankers(self) -> list[Rerankers]:
+    async def list_rerankers(self) -> Rows[Rerankers]:
         return await self._rows(calls.LIST_RERANKERS, Rerankers)
 
-    async def list_signing_keys(self) -> list[ListSigningKeysRow]:
+    async def list_signing_keys(self) -> Rows[ListSigningKeysRow]:
         return await self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
 
     async def list_slices(
         self, corpus: str, since: datetime | None = None, count: int = 50
-    ) -> list[ListSlicesRow]:
+    ) -> Rows[ListSlicesRow]:
         return await self._rows(calls.LIST_SLICES, ListSlicesRow, corpus, since, count)
 
-    async def list_sources(self) -> list[ListSourcesRow]:
+    async def list_sources(self) -> Rows[ListSourcesRow]:
         return await self._rows(calls.LIST_SOURCES, ListSourcesRow)
 
-    async def list_static_models(self) -> list[ListStaticModelsRow]:
+    async def list_static_models(self) -> Rows[ListStaticModelsRow]:
         return await self._rows(calls.LIST_STATIC_MODELS, ListStaticModelsRow)
 
-    async def list_synonyms(self, corpus: str) -> list[ListSynonymsRow]:
+    async def list_synonyms(self, corpus: str) -> Rows[ListSynonymsRow]:
         return await self._rows(calls.LIST_SYNONYMS, ListSynonymsRow, corpus)
 
-    async def list_tools(self) -> list[ListToolsRow]:
+    async def list_tools(self) -> Rows[ListToolsRow]:
         return await self._rows(calls.LIST_TOOLS, ListToolsRow)
 
     async def list_traces(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
-    ) -> list[RetrievalTraces]:
+    ) -> Rows[RetrievalTraces]:
         return await self._rows(calls.LIST_TRACES, RetrievalTraces, corpus, since, count)
 
     async def maintain(self) -> list[str]:
@@ -935,7 +984,7 @@ class AsyncFunctions(AsyncCaller):
         match_count: int = 10,
         filter: Any = None,
         corpus: str | None = None,
-    ) -> list[MatchDocumentsRow]:
+    ) -> Rows[MatchDocumentsRow]:
         return await self._rows(
             calls.MATCH_DOCUMENTS,
             MatchDocumentsRow,
@@ -945,6 +994,9 @@ class AsyncFunctions(AsyncCaller):
             filter,
             corpus,
         )
+
+    async def metrics(self) -> Rows[MetricSample]:
+        return await self._rows(calls.METRICS, MetricSample)
 
     async def name_ledger(self, origin: str | None = None) -> str | None:
         value: str | None = await self._value(calls.NAME_LEDGER, origin)
@@ -1004,7 +1056,7 @@ class AsyncFunctions(AsyncCaller):
 
     async def put_conversations(
         self, corpus: str, conversations: Any, force: bool = False
-    ) -> list[PutResult]:
+    ) -> Rows[PutResult]:
         return await self._rows(calls.PUT_CONVERSATIONS, PutResult, corpus, conversations, force)
 
     async def put_document(
@@ -1049,8 +1101,14 @@ class AsyncFunctions(AsyncCaller):
 
     async def put_documents(
         self, corpus: str, documents: Any, force: bool = False
-    ) -> list[PutResult]:
+    ) -> Rows[PutResult]:
         return await self._rows(calls.PUT_DOCUMENTS, PutResult, corpus, documents, force)
+
+    async def put_embeddings(
+        self, corpus: str, chunk_ids: Sequence[str], embeddings: Reals | Sequence[float]
+    ) -> int:
+        value: int = await self._value(calls.PUT_EMBEDDINGS, corpus, chunk_ids, embeddings)
+        return value
 
     async def put_query_embedding(
         self, corpus: str, query: str, embedding: Reals | Sequence[float]
@@ -1102,7 +1160,21 @@ class AsyncFunctions(AsyncCaller):
             force,
         )
 
-    async def query_embedding_state(self, corpus: str, query: str) -> list[QueryEmbeddingStateRow]:
+    async def put_texts(
+        self,
+        corpus: str,
+        texts: Sequence[str],
+        metadatas: Any = None,
+        ids: Sequence[str] | None = None,
+        cut: bool = True,
+        embedder: str | None = None,
+        embeddings: Reals | Sequence[float] | None = None,
+    ) -> Rows[PutTextsRow]:
+        return await self._rows(
+            calls.PUT_TEXTS, PutTextsRow, corpus, texts, metadatas, ids, cut, embedder, embeddings
+        )
+
+    async def query_embedding_state(self, corpus: str, query: str) -> Rows[QueryEmbeddingStateRow]:
         return await self._rows(calls.QUERY_EMBEDDING_STATE, QueryEmbeddingStateRow, corpus, query)
 
     async def rag_enough_context_gate(
@@ -1143,7 +1215,7 @@ class AsyncFunctions(AsyncCaller):
         model: str | None = None,
         attempt: int = 1,
         client: str | None = None,
-    ) -> list[RecordAnswerRow]:
+    ) -> Rows[RecordAnswerRow]:
         return await self._rows(
             calls.RECORD_ANSWER,
             RecordAnswerRow,
@@ -1236,7 +1308,7 @@ class AsyncFunctions(AsyncCaller):
         chunk_ids: Sequence[str],
         scores: Reals | Sequence[float],
         k: int | None = None,
-    ) -> list[RetrievalReranks]:
+    ) -> Rows[RetrievalReranks]:
         return await self._rows(
             calls.RECORD_RERANK, RetrievalReranks, trace_id, model, chunk_ids, scores, k
         )
@@ -1298,7 +1370,7 @@ class AsyncFunctions(AsyncCaller):
         query: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         project: str | None = None,
-    ) -> list[ResolveAnchorRow]:
+    ) -> Rows[ResolveAnchorRow]:
         return await self._rows(
             calls.RESOLVE_ANCHOR,
             ResolveAnchorRow,
@@ -1332,7 +1404,7 @@ class AsyncFunctions(AsyncCaller):
 
     async def resolve_temporal(
         self, corpus: str, count: int = 1, project: str | None = None
-    ) -> list[ResolveTemporalRow]:
+    ) -> Rows[ResolveTemporalRow]:
         return await self._rows(calls.RESOLVE_TEMPORAL, ResolveTemporalRow, corpus, count, project)
 
     async def restrict_corpus(self, corpus: str) -> None:
@@ -1582,7 +1654,7 @@ class AsyncFunctions(AsyncCaller):
         context: int = 0,
         section: bool = False,
         typos: bool = True,
-    ) -> list[Hit]: ...
+    ) -> Rows[Hit]: ...
     @overload
     async def search(
         self,
@@ -1606,8 +1678,8 @@ class AsyncFunctions(AsyncCaller):
         context: int = 0,
         section: bool = False,
         typos: bool = True,
-    ) -> list[Hit]: ...
-    async def search(self, *args: Any, **kwargs: Any) -> list[Hit]:
+    ) -> Rows[Hit]: ...
+    async def search(self, *args: Any, **kwargs: Any) -> Rows[Hit]:
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
         return await self._rows(call, Hit, *values)
 
@@ -1623,7 +1695,7 @@ class AsyncFunctions(AsyncCaller):
         query_embedding: Reals | Sequence[float] | None = None,
         syntax: str = "plain",
         typos: bool = True,
-    ) -> list[DocumentHit]:
+    ) -> Rows[DocumentHit]:
         return await self._rows(
             calls.SEARCH_DOCUMENTS,
             DocumentHit,
@@ -1650,7 +1722,7 @@ class AsyncFunctions(AsyncCaller):
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
         lexical_weight: float | None = None,
-    ) -> list[SearchDualRow]:
+    ) -> Rows[SearchDualRow]:
         return await self._rows(
             calls.SEARCH_DUAL,
             SearchDualRow,
@@ -1687,7 +1759,7 @@ class AsyncFunctions(AsyncCaller):
         context: int = 0,
         section: bool = False,
         typos: bool = True,
-    ) -> list[TurnHit]:
+    ) -> Rows[TurnHit]:
         return await self._rows(
             calls.SEARCH_GLOBAL,
             TurnHit,
@@ -1737,7 +1809,7 @@ class AsyncFunctions(AsyncCaller):
         context: int = 0,
         section: bool = False,
         typos: bool = True,
-    ) -> list[TurnHit]:
+    ) -> Rows[TurnHit]:
         return await self._rows(
             calls.SEARCH_SLICE,
             TurnHit,
@@ -1784,7 +1856,7 @@ class AsyncFunctions(AsyncCaller):
         query_embedding: Reals | Sequence[float] | None = None,
         rag: str | None = None,
         rerank: str | None = None,
-    ) -> list[Hit]:
+    ) -> Rows[Hit]:
         return await self._rows(
             calls.SEARCH_WITH,
             Hit,
@@ -1822,13 +1894,13 @@ class AsyncFunctions(AsyncCaller):
         min_score: float = 0.0,
         filter: Any = None,
         mode: str | None = None,
-    ) -> list[Hit]:
+    ) -> Rows[Hit]:
         return await self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter, mode)
 
-    async def slice_members(self, corpus: str, slice_id: str) -> list[SliceMembersRow]:
+    async def slice_members(self, corpus: str, slice_id: str) -> Rows[SliceMembersRow]:
         return await self._rows(calls.SLICE_MEMBERS, SliceMembersRow, corpus, slice_id)
 
-    async def space_questions(self, corpus: str, count: int = 200) -> list[SpaceQuestionsRow]:
+    async def space_questions(self, corpus: str, count: int = 200) -> Rows[SpaceQuestionsRow]:
         return await self._rows(calls.SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
 
     async def store_checkpoint(self, note: str) -> int:
@@ -1840,15 +1912,15 @@ class AsyncFunctions(AsyncCaller):
         tool: str,
         arguments: Any = None,
         query_embedding: Reals | Sequence[float] | None = None,
-    ) -> list[ToolCandidatesRow]:
+    ) -> Rows[ToolCandidatesRow]:
         return await self._rows(
             calls.TOOL_CANDIDATES, ToolCandidatesRow, tool, arguments, query_embedding
         )
 
-    async def trace_hits(self, trace_id: UUID | str) -> list[RetrievalHits]:
+    async def trace_hits(self, trace_id: UUID | str) -> Rows[RetrievalHits]:
         return await self._rows(calls.TRACE_HITS, RetrievalHits, trace_id)
 
-    async def trace_reranks(self, trace_id: UUID | str) -> list[RetrievalReranks]:
+    async def trace_reranks(self, trace_id: UUID | str) -> Rows[RetrievalReranks]:
         return await self._rows(calls.TRACE_RERANKS, RetrievalReranks, trace_id)
 
     async def turn_id(self, corpus: str, session: str, id: str) -> str:
@@ -1867,27 +1939,27 @@ class AsyncFunctions(AsyncCaller):
         )
         return value
 
-    async def validate_contract(self, contract: Any) -> list[ValidateContractRow]:
+    async def validate_contract(self, contract: Any) -> Rows[ValidateContractRow]:
         return await self._rows(calls.VALIDATE_CONTRACT, ValidateContractRow, contract)
 
     async def validate_query_plan(self, plan: Any) -> list[str]:
         value: list[str] = await self._value(calls.VALIDATE_QUERY_PLAN, plan)
         return value
 
-    async def verification_checks(self) -> list[VerificationChecksRow]:
+    async def verification_checks(self) -> Rows[VerificationChecksRow]:
         return await self._rows(calls.VERIFICATION_CHECKS, VerificationChecksRow)
 
     async def verify(
         self, quick: bool = False, checks: Sequence[str] | None = None
-    ) -> list[Finding]:
+    ) -> Rows[Finding]:
         return await self._rows(calls.VERIFY, Finding, quick, checks)
 
-    async def verify_atom(self, atom_id: UUID | str) -> list[VerifyAtomRow]:
+    async def verify_atom(self, atom_id: UUID | str) -> Rows[VerifyAtomRow]:
         return await self._rows(calls.VERIFY_ATOM, VerifyAtomRow, atom_id)
 
     async def verify_ledger(
         self, from_number: int = 0, most: int | None = None, late: timedelta | str = "1 day"
-    ) -> list[VerifyLedgerRow]:
+    ) -> Rows[VerifyLedgerRow]:
         return await self._rows(calls.VERIFY_LEDGER, VerifyLedgerRow, from_number, most, late)
 
     async def verify_step(
@@ -1910,6 +1982,7 @@ class AsyncFunctions(AsyncCaller):
         graph_snapshot_hash: str,
         schema_version: str,
         chunk_ids: Sequence[str] | None = None,
+        edge_count: int | None = None,
     ) -> VerifyTokenRow:
         return await self._row(
             calls.VERIFY_TOKEN,
@@ -1923,9 +1996,10 @@ class AsyncFunctions(AsyncCaller):
             graph_snapshot_hash,
             schema_version,
             chunk_ids,
+            edge_count,
         )
 
-    async def verify_trace(self, trace_id: UUID | str) -> list[VerifyTraceRow]:
+    async def verify_trace(self, trace_id: UUID | str) -> Rows[VerifyTraceRow]:
         return await self._rows(calls.VERIFY_TRACE, VerifyTraceRow, trace_id)
 
     async def why_not(self, trace_id: UUID | str, chunk_id: str) -> WhyNotRow:

@@ -181,7 +181,12 @@ COMPLETE_INGEST_JOB = Call(
 CORPORA_WITH_CHUNKS = Call("corpora_with_chunks", {"chunk_ids": "text[]"})
 CORPUS_EMBEDDER = Call("corpus_embedder", {"corpus": "text"})
 CORPUS_INFO = Call("corpus_info", {"corpus": "text"})
-COUNT_MATCHES = Call(
+COUNT_MATCHES_1 = Call(
+    "count_matches",
+    {"corpora": "text[]", "query": "text", "filter": "jsonb", "syntax": "text"},
+    {"corpora": None, "query": None, "filter": None, "syntax": "plain"},
+)
+COUNT_MATCHES_2 = Call(
     "count_matches",
     {"corpus": "text", "query": "text", "filter": "jsonb", "syntax": "text"},
     {"filter": None, "syntax": "plain"},
@@ -259,7 +264,12 @@ DELETE_SOURCES = Call(
     {"corpus": "text", "uris": "text[]", "derived": "text", "reason": "text"},
     {"derived": "redact", "reason": None},
 )
-DID_YOU_MEAN = Call(
+DID_YOU_MEAN_1 = Call(
+    "did_you_mean",
+    {"corpora": "text[]", "query": "text", "syntax": "text"},
+    {"corpora": None, "query": None, "syntax": "plain"},
+)
+DID_YOU_MEAN_2 = Call(
     "did_you_mean", {"corpus": "text", "query": "text", "syntax": "text"}, {"syntax": "plain"}
 )
 DOCUMENT_CHUNKS = Call("document_chunks", {"corpus": "text", "document": "text"})
@@ -333,7 +343,26 @@ EXPORT_SLICE = Call(
     "export_slice", {"corpus": "text", "anchor": "text", "policy": "jsonb"}, {"policy": None}
 )
 EXPORT_TREC = Call("export_trec", {"run_id": "uuid", "what": "text"}, {"what": "run"})
-FACETS = Call(
+FACETS_1 = Call(
+    "facets",
+    {
+        "corpora": "text[]",
+        "query": "text",
+        "fields": "text[]",
+        "filter": "jsonb",
+        "most_values": "integer",
+        "syntax": "text",
+    },
+    {
+        "corpora": None,
+        "query": None,
+        "fields": None,
+        "filter": None,
+        "most_values": 100,
+        "syntax": "plain",
+    },
+)
+FACETS_2 = Call(
     "facets",
     {
         "corpus": "text",
@@ -547,6 +576,7 @@ MATCH_DOCUMENTS = Call(
     },
     {"match_threshold": 0.0, "match_count": 10, "filter": {}, "corpus": None},
 )
+METRICS = Call("metrics", {})
 NAME_LEDGER = Call("name_ledger", {"origin": "text"}, {"origin": None})
 OPEN_HTTP_SESSION = Call("open_http_session", {"token_hash": "bytea"}, {"token_hash": None})
 OPTIMIZE_CORPUS = Call("optimize_corpus", {"corpus": "text"})
@@ -1352,8 +1382,9 @@ VERIFY_TOKEN = Call(
         "graph_snapshot_hash": "text",
         "schema_version": "text",
         "chunk_ids": "text[]",
+        "edge_count": "integer",
     },
-    {"chunk_ids": None},
+    {"chunk_ids": None, "edge_count": None},
 )
 VERIFY_TRACE = Call("verify_trace", {"trace_id": "uuid"})
 WHY_NOT = Call("why_not", {"trace_id": "uuid", "chunk_id": "text"})

@@ -34,6 +34,7 @@ from ragdb.client._generated.rows import (
     DecideProposalRow,
     DeleteDocumentRow,
     DeleteSourceRow,
+    DeleteSourcesRow,
     Document,
     DocumentHit,
     DropTracesBeforeRow,
@@ -84,12 +85,14 @@ from ragdb.client._generated.rows import (
     ListSynonymsRow,
     ListToolsRow,
     MatchDocumentsRow,
+    MetricSample,
     OptimizeCorpusRow,
     OriginRow,
     PromoteToAtomRow,
     ProposeRow,
     PruneSourcesRow,
     PutResult,
+    PutTextsRow,
     QueryEmbeddingStateRow,
     RecordAnswerRow,
     RegisterPolicyRow,
@@ -120,9 +123,9 @@ from ragdb.client._generated.rows import (
 from ragdb.client.calling import (
     Caller,
     Reals,
-    Recorded,
     choose,
 )
+from ragdb.client.results import Recorded, Rows
 
 
 class Functions(Caller):
@@ -162,7 +165,7 @@ class Functions(Caller):
         """
         self._run(calls.ASSERT_RUN_PASSED, run_id)
 
-    def assertion_kinds(self) -> list[AssertionKindsRow]:
+    def assertion_kinds(self) -> Rows[AssertionKindsRow]:
         """Lists the kinds of ragAssert: the closed group of eleven (is_frozen) and the second
         group, the properties that each takes, and when it passes.
         """
@@ -255,13 +258,13 @@ class Functions(Caller):
 
     def build_slices(
         self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
-    ) -> list[BuildSlicesRow]:
+    ) -> Rows[BuildSlicesRow]:
         """Builds a slice for each of 1 to 1000 anchors; an anchor that does not exist gives a
         row with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.
         """
         return self._rows(calls.BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
 
-    def calibrate_gate(self, corpus: str) -> list[CalibrateGateRow]:
+    def calibrate_gate(self, corpus: str) -> Rows[CalibrateGateRow]:
         """Measures what a search must score at least (floor, 0.1 to 0.35, with embeddings to
         0.5) to be about what was asked, for each mode whose questions can be embedded: a
         quarter of the way from the median best score for questions about something else to
@@ -271,14 +274,14 @@ class Functions(Caller):
         """
         return self._rows(calls.CALIBRATE_GATE, CalibrateGateRow, corpus)
 
-    def capabilities(self) -> list[CapabilitiesRow]:
+    def capabilities(self) -> Rows[CapabilitiesRow]:
         """Lists the wire capabilities that the caller can route to, rag.query once for each
         corpus and embed.text once for each embedder, with the trust they take (unknown <
         member < trusted < anchor), their limits and the JSON schemas of request and answer.
         """
         return self._rows(calls.CAPABILITIES, CapabilitiesRow)
 
-    def capability_schemas(self) -> list[CapabilitySchemasRow]:
+    def capability_schemas(self) -> Rows[CapabilitySchemasRow]:
         """Lists the wire capabilities that there are, with the trust they take, their limits and
         the JSON schemas of request and answer.
         """
@@ -290,7 +293,7 @@ class Functions(Caller):
         eval: str | None = None,
         tags: Sequence[str] | None = None,
         rerank_scores: Any = None,
-    ) -> list[ChallengeEvalRow]:
+    ) -> Rows[ChallengeEvalRow]:
         """Runs an eval (its first 500 cases) against 19 broken retrievers: a row for each,
         whether it changes any result of a case that passes (applies) and whether cases fail
         then (caught, count), and a row for each case that catches none; rerank_scores is that
@@ -308,7 +311,7 @@ class Functions(Caller):
         min_coverage: float = 0.0,
         min_quote: int = 8,
         offsets: str = "codepoint",
-    ) -> list[CheckCitationsRow]:
+    ) -> Rows[CheckCitationsRow]:
         """Checks without a model the citations of an output against its evidence and the trace
         that retrieved it: a row for each citation (from 0) with code null and where its quote
         stands, or one for each problem; min_coverage (0 to 1) is the share of the answer that
@@ -329,7 +332,7 @@ class Functions(Caller):
             offsets,
         )
 
-    def check_corpus(self, corpus: str, deep: bool = True) -> list[CheckCorpusRow]:
+    def check_corpus(self, corpus: str, deep: bool = True) -> Rows[CheckCorpusRow]:
         """Recounts and recomputes a corpus and returns what differs from what is stored: no row
         means that all is well. With deep, every chunk is analysed again, which takes as long
         as indexing it. Raises RG400, RG404.
@@ -342,7 +345,7 @@ class Functions(Caller):
         count: int = 1,
         lease: timedelta | str = "00:02:00",
         only_embedder: str | None = None,
-    ) -> list[ClaimEmbedJobsRow]:
+    ) -> Rows[ClaimEmbedJobsRow]:
         """Claims up to count (1 to 100) requests of ragdb.embed_text that wait, for the time of
         the lease (1 s to 1 day); none for a caller without ragdb_writer. Commit before
         embedding; answer with ragdb.complete_embed_job() or ragdb.fail_embed_job(). Raises
@@ -360,7 +363,7 @@ class Functions(Caller):
         only_corpus: str | None = None,
         only_embedder: str | None = None,
         except_embedders: Sequence[str] = "{}",
-    ) -> list[ClaimEmbeddingsRow]:
+    ) -> Rows[ClaimEmbeddingsRow]:
         """Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for
         the time of the lease (1 s to 1 day), of all corpora that the caller may write or of
         one, and of one embedder or all but some. Commit before computing. Raises RG400,
@@ -383,7 +386,7 @@ class Functions(Caller):
         count: int = 1,
         lease: timedelta | str = "00:10:00",
         only_corpus: str | None = None,
-    ) -> list[ClaimIngestJobsRow]:
+    ) -> Rows[ClaimIngestJobsRow]:
         """Claims up to count (1 to 100) blobs that wait to be read, for the time of the lease (1
         s to 1 day), of corpora that the caller may write, with the chunking they shall get:
         1000 tokens and 200 overlap, or 240 and 48 where the corpus has embeddings. Commit
@@ -400,7 +403,7 @@ class Functions(Caller):
         count: int = 16,
         lease: timedelta | str = "00:01:00",
         only_embedder: str | None = None,
-    ) -> list[ClaimQueriesRow]:
+    ) -> Rows[ClaimQueriesRow]:
         """Claims up to count (1 to 1000) queries that wait for an embedding, of corpora that the
         caller may write. Answer each with ragdb.put_query_embedding() or ragdb.fail_query().
         Raises RG400.
@@ -418,7 +421,7 @@ class Functions(Caller):
         seed: str = "ragdb",
         resamples: int = 10000,
         tolerance: float = 0.01,
-    ) -> list[CompareRunsRow]:
+    ) -> Rows[CompareRunsRow]:
         """Compares a run with a baseline: the verdict of all (metric null) and of each metric,
         improved, regressed, within_noise, inconclusive, incomparable, stale_labels or
         no_baseline. A required assertion that passed and fails now is a regression; a metric
@@ -439,7 +442,7 @@ class Functions(Caller):
         embeddings: Reals | Sequence[float],
         k: int = 10,
         mode: str = "hybrid",
-    ) -> list[CompareSpacesRow]:
+    ) -> Rows[CompareSpacesRow]:
         """Compares the current space of a corpus with its space of another embedder, query by
         query: the share of the k (1 to 100) best that both find (0 to 1), and the nDCG of
         each where an eval of the corpus labels the query; mode is semantic or hybrid,
@@ -508,6 +511,20 @@ class Functions(Caller):
         """
         return self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
 
+    @overload
+    def count_matches(
+        self,
+        corpora: Sequence[str] | None = None,
+        query: str | None = None,
+        filter: Any = None,
+        syntax: str = "plain",
+    ) -> CountMatchesRow:
+        """Counts the documents and chunks of several corpora (null: all that the caller may
+        read) that match a query (null: everything) under a filter, as ragdb.facets does.
+        Raises RG400, RG401, RG404, RG410.
+        """
+
+    @overload
     def count_matches(
         self, corpus: str, query: str, filter: Any = None, syntax: str = "plain"
     ) -> CountMatchesRow:
@@ -515,7 +532,14 @@ class Functions(Caller):
         match a query (null: everything) under a filter, as ragdb.facets does. Raises RG400,
         RG401, RG404, RG410.
         """
-        return self._row(calls.COUNT_MATCHES, CountMatchesRow, corpus, query, filter, syntax)
+
+    def count_matches(self, *args: Any, **kwargs: Any) -> CountMatchesRow:
+        """Counts the documents and chunks of several corpora (null: all that the caller may
+        read) that match a query (null: everything) under a filter, as ragdb.facets does.
+        Raises RG400, RG401, RG404, RG410.
+        """
+        call, values = choose((calls.COUNT_MATCHES_1, calls.COUNT_MATCHES_2), args, kwargs)
+        return self._row(call, CountMatchesRow, *values)
 
     def create_corpus(
         self,
@@ -589,7 +613,7 @@ class Functions(Caller):
         value: int = self._value(calls.CUTOVER_CORPUS, corpus, embedder, force)
         return value
 
-    def dead_roles(self) -> list[DeadRolesRow]:
+    def dead_roles(self) -> Rows[DeadRolesRow]:
         """Lists the roles that are gone and still hold something (personal, grants, tokens,
         uploads, jobs, contracts, quotas, traces), and whether another role has the name now.
         After a restore on another server that is every role.
@@ -631,14 +655,37 @@ class Functions(Caller):
         """
         return self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri, derived, reason)
 
+    def delete_sources(
+        self, corpus: str, uris: Sequence[str], derived: str = "redact", reason: str | None = None
+    ) -> DeleteSourcesRow:
+        """Forgets those of some sources that a corpus has, each as ragdb.delete_source does;
+        returns how many documents and chunks went. Raises RG400, RG401, RG404.
+        """
+        return self._row(calls.DELETE_SOURCES, DeleteSourcesRow, corpus, uris, derived, reason)
+
+    @overload
+    def did_you_mean(
+        self, corpora: Sequence[str] | None = None, query: str | None = None, syntax: str = "plain"
+    ) -> str | None:
+        """Returns what the first of several corpora (null: all that the caller may read) says
+        that a query probably meant; null where none does. Raises RG400, RG404.
+        """
+
+    @overload
     def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None:
         """Returns a query with the words that a corpus lacks replaced by those one edit away
         that were probably meant; null where there are none. Raises RG400, RG404.
         """
-        value: str | None = self._value(calls.DID_YOU_MEAN, corpus, query, syntax)
+
+    def did_you_mean(self, *args: Any, **kwargs: Any) -> str | None:
+        """Returns what the first of several corpora (null: all that the caller may read) says
+        that a query probably meant; null where none does. Raises RG400, RG404.
+        """
+        call, values = choose((calls.DID_YOU_MEAN_1, calls.DID_YOU_MEAN_2), args, kwargs)
+        value: str | None = self._value(call, *values)
         return value
 
-    def document_chunks(self, corpus: str, document: str) -> list[Chunk]:
+    def document_chunks(self, corpus: str, document: str) -> Rows[Chunk]:
         """Returns the chunks of a document, named as for ragdb.get_document, in order. Raises
         RG400, RG404, RG405, RG425.
         """
@@ -672,7 +719,7 @@ class Functions(Caller):
         """
         self._run(calls.DROP_SPACE, corpus, embedder)
 
-    def drop_traces_before(self, before: date) -> list[DropTracesBeforeRow]:
+    def drop_traces_before(self, before: date) -> Rows[DropTracesBeforeRow]:
         """Drops the traces of whole months (UTC) that ended before a day, of every corpus, with
         their rerankings, gates and answers, and returns each month with the number of traces
         and hits dropped. It waits for readers of the tables. Raises RG400.
@@ -713,43 +760,43 @@ class Functions(Caller):
         """
         return self._value(calls.EMBED_TEXT, request)
 
-    def embedding_status(self, only_corpus: str | None = None) -> list[EmbeddingStatusRow]:
+    def embedding_status(self, only_corpus: str | None = None) -> Rows[EmbeddingStatusRow]:
         """Lists the spaces of one corpus or all that the caller may read: coverage (0 to 1),
         chunks that wait, inputs in work, failing and dead, the age of the oldest job and the
         last error. Raises RG401, RG404.
         """
         return self._rows(calls.EMBEDDING_STATUS, EmbeddingStatusRow, only_corpus)
 
-    def error_codes(self) -> list[ErrorCodesRow]:
+    def error_codes(self) -> Rows[ErrorCodesRow]:
         """Lists every SQLSTATE of class RG with its class name in Python, its wire word, its
         HTTP status and its meaning.
         """
         return self._rows(calls.ERROR_CODES, ErrorCodesRow)
 
-    def eval_assert_results(self, run_id: UUID | str) -> list[EvalAssertResults]:
+    def eval_assert_results(self, run_id: UUID | str) -> Rows[EvalAssertResults]:
         """Returns the outcome of every assertion of a run in their order. Raises RG443."""
         return self._rows(calls.EVAL_ASSERT_RESULTS, EvalAssertResults, run_id)
 
     def eval_candidates(
         self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
-    ) -> list[EvalCandidatesRow]:
+    ) -> Rows[EvalCandidatesRow]:
         """Returns what a reranker has to score for a run: its name, and each query with the
         chunks that the retriever finds (four times topK, at most 1000) and the passages to
         give it; nothing when the retriever declares none. Raises RG404, RG417, RG441.
         """
         return self._rows(calls.EVAL_CANDIDATES, EvalCandidatesRow, rag, eval, tags)
 
-    def eval_case_results(self, run_id: UUID | str) -> list[EvalCaseResults]:
+    def eval_case_results(self, run_id: UUID | str) -> Rows[EvalCaseResults]:
         """Returns the cases of a run in their order. Raises RG443."""
         return self._rows(calls.EVAL_CASE_RESULTS, EvalCaseResults, run_id)
 
-    def eval_metrics(self, run_id: UUID | str) -> list[EvalMetrics]:
+    def eval_metrics(self, run_id: UUID | str) -> Rows[EvalMetrics]:
         """Returns the metrics of a run (case 0) and of its cases. Raises RG443."""
         return self._rows(calls.EVAL_METRICS, EvalMetrics, run_id)
 
     def eval_queries(
         self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
-    ) -> list[EvalQueriesRow]:
+    ) -> Rows[EvalQueriesRow]:
         """Returns the queries that a run needs the embeddings of; none when its retriever ranks
         by words or a static embedder makes them. Raises RG404, RG417, RG441.
         """
@@ -773,7 +820,7 @@ class Functions(Caller):
         """
         return self._value(calls.EVALUATE_ANSWER, contract, retrieval)
 
-    def evaluate_case(self, case: Any, retrieval: Any) -> list[EvaluateCaseRow]:
+    def evaluate_case(self, case: Any, retrieval: Any) -> Rows[EvaluateCaseRow]:
         """Evaluates the assertions of a case, {"name", "query", "rag", "eval", "expected",
         "asserts"}, on a retrieval given as {"query", "chunks": [{"id", "text", "source",
         "citation", "score"}], "durationMs"} or {"error"}, and returns each outcome and
@@ -790,7 +837,7 @@ class Functions(Caller):
         """
         return self._values(calls.EVENT_ENVELOPES, after, count)
 
-    def events_after(self, id: UUID | str | None = None, count: int = 100) -> list[EventsAfterRow]:
+    def events_after(self, id: UUID | str | None = None, count: int = 100) -> Rows[EventsAfterRow]:
         """Returns the events after a given one (null: from the beginning), oldest first, at most
         count (1 to 10000), of the corpora that the caller may read. Raises RG400.
         """
@@ -811,7 +858,7 @@ class Functions(Caller):
         statistics: str | None = None,
         syntax: str = "plain",
         typos: bool = True,
-    ) -> list[ExplainSearchRow]:
+    ) -> Rows[ExplainSearchRow]:
         """Returns a row for each term of a query: chunks that have it, idf, its frequency in a
         chunk, its impact (0 to k1 + 1), contribution to the BM25 and share of it (0 to 1).
         stands_for is the lexeme of the query that it stands for, as a synonym or as what was
@@ -844,7 +891,7 @@ class Functions(Caller):
 
     def export_documents(
         self, corpus: str, after: int = 0, count: int = 1000
-    ) -> list[ExportDocumentsRow]:
+    ) -> Rows[ExportDocumentsRow]:
         """Returns the documents of a corpus after a position, as many as have together about
         count chunks (1 to 1000) and at least one: each as the JSON that
         ragdb.import_documents takes, and whether ragdb.get_blob has its original. Raises
@@ -854,7 +901,7 @@ class Functions(Caller):
 
     def export_embeddings(
         self, corpus: str, after: int = 0, count: int = 1000
-    ) -> list[ExportEmbeddingsRow]:
+    ) -> Rows[ExportEmbeddingsRow]:
         """Returns the next 1 to 1000 embeddings of the current space of a corpus after a
         position: document (its first source) and ordinal of each chunk, and their numbers one
         behind the other as big-endian float4; no row when there are no more. Raises RG400,
@@ -862,7 +909,7 @@ class Functions(Caller):
         """
         return self._rows(calls.EXPORT_EMBEDDINGS, ExportEmbeddingsRow, corpus, after, count)
 
-    def export_signing_keys(self) -> list[ExportSigningKeysRow]:
+    def export_signing_keys(self) -> Rows[ExportSigningKeysRow]:
         """Returns the signing keys that are kept in this database with their secrets in hex, to
         be kept apart from the dump and imported into a restored copy.
         """
@@ -880,6 +927,22 @@ class Functions(Caller):
         """
         return self._values(calls.EXPORT_TREC, run_id, what)
 
+    @overload
+    def facets(
+        self,
+        corpora: Sequence[str] | None = None,
+        query: str | None = None,
+        fields: Sequence[str] | None = None,
+        filter: Any = None,
+        most_values: int = 100,
+        syntax: str = "plain",
+    ) -> Rows[FacetsRow]:
+        """Counts the documents and chunks of several corpora (null: all that the caller may
+        read) together, with the arguments of the facets of one. Raises RG400, RG401, RG404,
+        RG410.
+        """
+
+    @overload
     def facets(
         self,
         corpus: str,
@@ -888,16 +951,21 @@ class Functions(Caller):
         filter: Any = None,
         most_values: int = 100,
         syntax: str = "plain",
-    ) -> list[FacetsRow]:
+    ) -> Rows[FacetsRow]:
         """Counts the documents and chunks of a corpus (null: all that the caller may read) that
         match a query (null: everything), exactly and by the values of 1 to 20 fields, built-
         in or keys of the metadata, each item of an array by itself; of each field the
         most_values (1 to 10000) that most documents have. What matches has a word of the
         query, and in syntax web what it demands. Raises RG400, RG401, RG404, RG410.
         """
-        return self._rows(
-            calls.FACETS, FacetsRow, corpus, query, fields, filter, most_values, syntax
-        )
+
+    def facets(self, *args: Any, **kwargs: Any) -> Rows[FacetsRow]:
+        """Counts the documents and chunks of several corpora (null: all that the caller may
+        read) together, with the arguments of the facets of one. Raises RG400, RG401, RG404,
+        RG410.
+        """
+        call, values = choose((calls.FACETS_1, calls.FACETS_2), args, kwargs)
+        return self._rows(call, FacetsRow, *values)
 
     def fail_embed_job(
         self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
@@ -990,7 +1058,7 @@ class Functions(Caller):
         """
         self._run(calls.FINISH_IMPORT, corpus, header)
 
-    def gate_questions(self, corpus: str) -> list[GateQuestionsRow]:
+    def gate_questions(self, corpus: str) -> Rows[GateQuestionsRow]:
         """Returns what the gate of a corpus is calibrated by: pieces of its own texts, and
         questions about something else. Where a model outside embeds the corpus,
         put_query_embedding of each comes before calibrate_gate. Raises RG400, RG401, RG404.
@@ -1026,7 +1094,7 @@ class Functions(Caller):
         """
         return self._row(calls.GET_RETRIEVER, RetrieverSettings, retriever)
 
-    def get_source(self, corpus: str, uri: str) -> list[GetSourceRow]:
+    def get_source(self, corpus: str, uri: str) -> Rows[GetSourceRow]:
         """Returns what document a source gave last, with the version that its store named
         (etag), its chunking and when that was; no row for a source that is not there. Raises
         RG400, RG404.
@@ -1207,7 +1275,7 @@ class Functions(Caller):
         value: str = self._value(calls.KERN_CHUNK_HASH, text)
         return value
 
-    def known_sources(self, corpus: str, uris: Sequence[str]) -> list[KnownSourcesRow]:
+    def known_sources(self, corpus: str, uris: Sequence[str]) -> Rows[KnownSourcesRow]:
         """Returns those of some sources that the corpus has: where each came from (root, null
         where nobody said) and the identity of its document. Raises RG400, RG404.
         """
@@ -1242,7 +1310,7 @@ class Functions(Caller):
         value: list[bytes] = self._value(calls.LEDGER_CONSISTENCY_PROOF, old_size, new_size)
         return value
 
-    def ledger_entries(self, first: int = 0, count: int = 1000) -> list[LedgerEntry]:
+    def ledger_entries(self, first: int = 0, count: int = 1000) -> Rows[LedgerEntry]:
         """Lists entries of the ledger from a number on, 1 to 10000 of them. Raises RG400."""
         return self._rows(calls.LEDGER_ENTRIES, LedgerEntry, first, count)
 
@@ -1286,7 +1354,7 @@ class Functions(Caller):
 
     def list_access_events(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 100
-    ) -> list[AccessEvents]:
+    ) -> Rows[AccessEvents]:
         """Returns the latest events of access, newest first, of one corpus or of all, at or
         after since: read, refused, export, export_keys, grant, revoke, restrict, unrestrict,
         record_reads, bind_role, set_quota, create_token, revoke_token, drop_events. count is
@@ -1294,24 +1362,38 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_ACCESS_EVENTS, AccessEvents, corpus, since, count)
 
-    def list_atoms(self, corpus: str, count: int = 100) -> list[ListAtomsRow]:
+    def list_atoms(self, corpus: str, count: int = 100) -> Rows[ListAtomsRow]:
         """Lists the latest 1 to 10000 atoms of a corpus with what supports each claim (checks)
         and the state of each now: current, stale (a chunk is gone or says something else),
         redacted or tampered. Raises RG400, RG401, RG404.
         """
         return self._rows(calls.LIST_ATOMS, ListAtomsRow, corpus, count)
 
-    def list_checkpoints(self, count: int = 100) -> list[ListCheckpointsRow]:
+    def list_checkpoints(self, count: int = 100) -> Rows[ListCheckpointsRow]:
         """Lists the last 1 to 10000 stored checkpoints, the largest first. Raises RG400."""
         return self._rows(calls.LIST_CHECKPOINTS, ListCheckpointsRow, count)
 
-    def list_contracts(self) -> list[ListContractsRow]:
+    def list_chunks(
+        self,
+        corpus: str,
+        filter: Any = None,
+        chunk_ids: Sequence[str] | None = None,
+        after: str = "",
+        count: int = 100,
+    ) -> Rows[Chunk]:
+        """Lists the chunks of a corpus by their ids: those that a filter leaves, among some ids
+        or all (null), that come after a given one, at most count (1 to 10000). Ids that no
+        chunk has are passed over. Raises RG400, RG404, RG410.
+        """
+        return self._rows(calls.LIST_CHUNKS, Chunk, corpus, filter, chunk_ids, after, count)
+
+    def list_contracts(self) -> Rows[ListContractsRow]:
         """Lists every version of the contracts that the caller may read, the newest of each
         first.
         """
         return self._rows(calls.LIST_CONTRACTS, ListContractsRow)
 
-    def list_corpora(self) -> list[ListCorporaRow]:
+    def list_corpora(self) -> Rows[ListCorporaRow]:
         """Lists the corpora that the caller may read: counts, the language of most documents,
         and the drift of the mean length from the pivot (0.1 is 10 % longer; null without
         chunks).
@@ -1320,17 +1402,17 @@ class Functions(Caller):
 
     def list_documents(
         self, corpus: str, prefix: str = "", after: str = "", count: int = 100
-    ) -> list[Document]:
+    ) -> Rows[Document]:
         """Lists the documents of a corpus by their first source: those whose source begins with
         a prefix and comes after a given one, at most count (1 to 10000). Raises RG400, RG404.
         """
         return self._rows(calls.LIST_DOCUMENTS, Document, corpus, prefix, after, count)
 
-    def list_embedders(self) -> list[Embedders]:
+    def list_embedders(self) -> Rows[Embedders]:
         """Lists the embedders by name."""
         return self._rows(calls.LIST_EMBEDDERS, Embedders)
 
-    def list_erasures(self, corpus: str, count: int = 100) -> list[ListErasuresRow]:
+    def list_erasures(self, corpus: str, count: int = 100) -> Rows[ListErasuresRow]:
         """Lists the latest 1 to 10000 atoms, proposals and decisions of a corpus that were
         redacted or erased with what they were derived from: who did it, when, because of what
         and why; is_intact tells whether the record is as it was written. Raises RG400, RG401,
@@ -1340,45 +1422,45 @@ class Functions(Caller):
 
     def list_eval_runs(
         self, rag: str | None = None, eval: str | None = None, count: int = 50
-    ) -> list[EvalRuns]:
+    ) -> Rows[EvalRuns]:
         """Returns the latest runs, newest first, of one rag and eval or of all that the caller
         may see; count is 1 to 10000. Raises RG400.
         """
         return self._rows(calls.LIST_EVAL_RUNS, EvalRuns, rag, eval, count)
 
-    def list_failed_embeddings(self, corpus: str) -> list[ListFailedEmbeddingsRow]:
+    def list_failed_embeddings(self, corpus: str) -> Rows[ListFailedEmbeddingsRow]:
         """Lists the chunks of a corpus whose embedding failed, with the error, dead ones and
         those to be tried again. Raises RG400, RG401, RG404.
         """
         return self._rows(calls.LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
 
-    def list_grants(self, corpus: str) -> list[ListGrantsRow]:
+    def list_grants(self, corpus: str) -> Rows[ListGrantsRow]:
         """Lists the roles that have a right to a restricted corpus; is_dead where the role is
         gone, so that nobody has the right. Raises RG400, RG401, RG404.
         """
         return self._rows(calls.LIST_GRANTS, ListGrantsRow, corpus)
 
-    def list_http_tokens(self) -> list[ListHttpTokensRow]:
+    def list_http_tokens(self) -> Rows[ListHttpTokensRow]:
         """Lists the bearer tokens of the HTTP server by name, without anything of the tokens."""
         return self._rows(calls.LIST_HTTP_TOKENS, ListHttpTokensRow)
 
-    def list_incidents(self, corpus: str, count: int = 100) -> list[ListIncidentsRow]:
+    def list_incidents(self, corpus: str, count: int = 100) -> Rows[ListIncidentsRow]:
         """Lists the latest 1 to 10000 refused promotions of a corpus; is_intact tells whether
         the record is as it was written. Raises RG400, RG401, RG404.
         """
         return self._rows(calls.LIST_INCIDENTS, ListIncidentsRow, corpus, count)
 
-    def list_key_events(self) -> list[KeyEvents]:
+    def list_key_events(self) -> Rows[KeyEvents]:
         """Lists what was done with signing keys, by whom and when, the first event first."""
         return self._rows(calls.LIST_KEY_EVENTS, KeyEvents)
 
-    def list_ledger_acts(self, count: int = 100) -> list[LedgerActs]:
+    def list_ledger_acts(self, count: int = 100) -> Rows[LedgerActs]:
         """Lists the latest 1 to 10000 acts: rows dropped by age, erased or dropped with a
         corpus, and the ledger switched on or off. Raises RG400.
         """
         return self._rows(calls.LIST_LEDGER_ACTS, LedgerActs, count)
 
-    def list_policies(self) -> list[ListPoliciesRow]:
+    def list_policies(self) -> Rows[ListPoliciesRow]:
         """Lists the slice policies that may be named, by reference: the registered ones, and the
         default, which has no created_at and no created_by until a slice is stored under it.
         """
@@ -1386,7 +1468,7 @@ class Functions(Caller):
 
     def list_proposals(
         self, corpus: str, state: str | None = None, count: int = 100
-    ) -> list[ListProposalsRow]:
+    ) -> Rows[ListProposalsRow]:
         """Lists the latest 1 to 10000 proposals of a corpus, of one state (open, accepted,
         rejected) or of all; evidence_state says what has become of each: current, stale (an
         atom that it rests on is not current), redacted or tampered. Raises RG400, RG401,
@@ -1394,15 +1476,15 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_PROPOSALS, ListProposalsRow, corpus, state, count)
 
-    def list_quotas(self) -> list[ListQuotasRow]:
+    def list_quotas(self) -> Rows[ListQuotasRow]:
         """Lists the quotas that are set, and the bytes of blobs that each role has."""
         return self._rows(calls.LIST_QUOTAS, ListQuotasRow)
 
-    def list_rerankers(self) -> list[Rerankers]:
+    def list_rerankers(self) -> Rows[Rerankers]:
         """Lists the rerankers by name."""
         return self._rows(calls.LIST_RERANKERS, Rerankers)
 
-    def list_signing_keys(self) -> list[ListSigningKeysRow]:
+    def list_signing_keys(self) -> Rows[ListSigningKeysRow]:
         """Lists the signing keys without their secrets: whether the secret is kept in this
         database, and whether this session can sign or verify by it.
         """
@@ -1410,31 +1492,31 @@ class Functions(Caller):
 
     def list_slices(
         self, corpus: str, since: datetime | None = None, count: int = 50
-    ) -> list[ListSlicesRow]:
+    ) -> Rows[ListSlicesRow]:
         """Returns the slices of a corpus that are stored, newest first, stored at or after
         since; the source is null where the anchor is gone. count is 1 to 10000. Raises RG400,
         RG404.
         """
         return self._rows(calls.LIST_SLICES, ListSlicesRow, corpus, since, count)
 
-    def list_sources(self) -> list[ListSourcesRow]:
+    def list_sources(self) -> Rows[ListSourcesRow]:
         """Lists the sources of the contracts in force whose corpus the caller may read: what is
         read from where, when it was last read, how old that may be (refresh; null: any age),
         and whether it is due. A source that was never read is due.
         """
         return self._rows(calls.LIST_SOURCES, ListSourcesRow)
 
-    def list_static_models(self) -> list[ListStaticModelsRow]:
+    def list_static_models(self) -> Rows[ListStaticModelsRow]:
         """Lists the embedders that run inside the database: how they cut words, their pieces,
         the words cut so far and kept, the digest, and which one new corpora get.
         """
         return self._rows(calls.LIST_STATIC_MODELS, ListStaticModelsRow)
 
-    def list_synonyms(self, corpus: str) -> list[ListSynonymsRow]:
+    def list_synonyms(self, corpus: str) -> Rows[ListSynonymsRow]:
         """Lists the words of a corpus that have synonyms, with these. Raises RG400, RG404."""
         return self._rows(calls.LIST_SYNONYMS, ListSynonymsRow, corpus)
 
-    def list_tools(self) -> list[ListToolsRow]:
+    def list_tools(self) -> Rows[ListToolsRow]:
         """Lists the tools and prompts (kind) of the contracts in force that have a retrieve and
         whose corpus the caller may read: JSON schemas of arguments and output, the fixed
         query or the argument that is the query, corpus and mode searched, and the reranker
@@ -1444,7 +1526,7 @@ class Functions(Caller):
 
     def list_traces(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
-    ) -> list[RetrievalTraces]:
+    ) -> Rows[RetrievalTraces]:
         """Returns the caller's latest traces, newest first, of one corpus or of all that the
         caller may read, recorded at or after since; for an auditor those of every role. count
         is 1 to 10000. Raises RG400, RG404.
@@ -1466,7 +1548,7 @@ class Functions(Caller):
         match_count: int = 10,
         filter: Any = None,
         corpus: str | None = None,
-    ) -> list[MatchDocumentsRow]:
+    ) -> Rows[MatchDocumentsRow]:
         """Returns the match_count (1 to 1000) chunks nearest to an embedding with a similarity
         of at least match_threshold (-1 to 1), in the columns of Supabase's guide; corpus may
         be left out where one readable corpus alone has embeddings. Raises RG400, RG401,
@@ -1481,6 +1563,15 @@ class Functions(Caller):
             filter,
             corpus,
         )
+
+    def metrics(self) -> Rows[MetricSample]:
+        """Returns samples for Prometheus, at a cost that grows with neither documents nor
+        retrievals: sizes of corpora (the 200 oldest by name, the others together), the
+        retrievals of this month (UTC) as ragdb.refresh_rollups has counted them, and the
+        queues, counting some 10000 jobs. The caller sees the corpora that they see in schema
+        bi, and nothing of a query or a document.
+        """
+        return self._rows(calls.METRICS, MetricSample)
 
     def name_ledger(self, origin: str | None = None) -> str | None:
         """Names this database in the checkpoints of its ledger, such as example.com/evidence,
@@ -1587,7 +1678,7 @@ class Functions(Caller):
 
     def put_conversations(
         self, corpus: str, conversations: Any, force: bool = False
-    ) -> list[PutResult]:
+    ) -> Rows[PutResult]:
         """Stores conversations, an array of {"doc_cid", "uri", "session", "messages": [{"id",
         "parent_id" or "parents", "role", "text", "created_at", "phase", "salience",
         "feedback"}]} beside the fields of a document: each message is a chunk and a turn,
@@ -1639,7 +1730,7 @@ class Functions(Caller):
             force,
         )
 
-    def put_documents(self, corpus: str, documents: Any, force: bool = False) -> list[PutResult]:
+    def put_documents(self, corpus: str, documents: Any, force: bool = False) -> Rows[PutResult]:
         """Stores documents with their chunks, at most 10000, in one transaction and returns a
         row for each: its position from 0, its identity, chunks, tokens and event, whether it
         was there already, and the milliseconds of the whole call. What is there already is
@@ -1651,6 +1742,17 @@ class Functions(Caller):
         refused unless "adopt" is true. Raises RG400, RG401, RG404, RG409, RG412, RG413.
         """
         return self._rows(calls.PUT_DOCUMENTS, PutResult, corpus, documents, force)
+
+    def put_embeddings(
+        self, corpus: str, chunk_ids: Sequence[str], embeddings: Reals | Sequence[float]
+    ) -> int:
+        """Stores embeddings that the caller made, one behind the other, for chunks of a corpus
+        under its current embedder, in the place of any that they have, and returns for how
+        many. Of the text of a chunk that changes later its embedding is dropped. Raises
+        RG400, RG401, RG404, RG406, RG415, RG418.
+        """
+        value: int = self._value(calls.PUT_EMBEDDINGS, corpus, chunk_ids, embeddings)
+        return value
 
     def put_query_embedding(
         self, corpus: str, query: str, embedding: Reals | Sequence[float]
@@ -1693,7 +1795,8 @@ class Functions(Caller):
         force: bool = False,
     ) -> PutResult:
         """Cuts a text by the chunker para-sent/1 (docs/chunker.md) and stores it as the document
-        of a source, as ragdb.put_documents does. Raises RG400, RG401, RG404, RG409, RG412.
+        of a source, as ragdb.put_documents does; creates the corpus where there is none.
+        Raises RG400, RG401, RG404, RG409, RG411, RG412.
         """
         return self._row(
             calls.PUT_TEXT,
@@ -1713,7 +1816,30 @@ class Functions(Caller):
             force,
         )
 
-    def query_embedding_state(self, corpus: str, query: str) -> list[QueryEmbeddingStateRow]:
+    def put_texts(
+        self,
+        corpus: str,
+        texts: Sequence[str],
+        metadatas: Any = None,
+        ids: Sequence[str] | None = None,
+        cut: bool = True,
+        embedder: str | None = None,
+        embeddings: Reals | Sequence[float] | None = None,
+    ) -> Rows[PutTextsRow]:
+        """Stores texts, at most 10000, each as the document of a source that is called as its
+        id, and returns the ids; a text that has the id of an earlier one takes its place.
+        metadatas is an array of objects. Without ids each text is named by a hash of itself
+        and its metadata. The corpus is created where there is none. Each text is cut into
+        chunks, or is one (cut: false), whose id is then that of the text. embeddings, one
+        behind the other, are those of the texts by an embedder that runs elsewhere, to which
+        the corpus is bound. Raises RG400, RG401, RG404, RG409, RG411, RG412, RG413, RG416,
+        RG417, RG418.
+        """
+        return self._rows(
+            calls.PUT_TEXTS, PutTextsRow, corpus, texts, metadatas, ids, cut, embedder, embeddings
+        )
+
+    def query_embedding_state(self, corpus: str, query: str) -> Rows[QueryEmbeddingStateRow]:
         """Says whether a query's embedding is kept or made by the search itself, and why a
         worker failed to make it. Raises RG400, RG401, RG404, RG415.
         """
@@ -1787,7 +1913,7 @@ class Functions(Caller):
         model: str | None = None,
         attempt: int = 1,
         client: str | None = None,
-    ) -> list[RecordAnswerRow]:
+    ) -> Rows[RecordAnswerRow]:
         """Checks the citations of an output as ragdb.check_citations, whose rows it returns
         after the id of the answer, and records the answer and what each citation came to,
         without any text; task, model and client (up to 200 characters each) are names,
@@ -1915,7 +2041,7 @@ class Functions(Caller):
         chunk_ids: Sequence[str],
         scores: Reals | Sequence[float],
         k: int | None = None,
-    ) -> list[RetrievalReranks]:
+    ) -> Rows[RetrievalReranks]:
         """Records, once, what a reranker gave each hit of a trace of the caller's (chunk_ids and
         their finite scores, in any order), and returns the hits by score, equal ones in the
         order of the trace; the first k (1 to 1000; null: all) are what the caller keeps.
@@ -2029,7 +2155,7 @@ class Functions(Caller):
         query: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         project: str | None = None,
-    ) -> list[ResolveAnchorRow]:
+    ) -> Rows[ResolveAnchorRow]:
         """Returns an anchor and which way gave it: the chunk id itself (explicit), the latest
         turn of the session, the best hit of the query (query), the most recent turn
         (temporal); no row when none does. Raises RG400, RG404, RG418.
@@ -2072,7 +2198,7 @@ class Functions(Caller):
 
     def resolve_temporal(
         self, corpus: str, count: int = 1, project: str | None = None
-    ) -> list[ResolveTemporalRow]:
+    ) -> Rows[ResolveTemporalRow]:
         """Returns the 1 to 1000 most recent turns, of conversations whose metadata names the
         project when one is given. Raises RG400, RG404.
         """
@@ -2378,7 +2504,7 @@ class Functions(Caller):
         context: int = 0,
         section: bool = False,
         typos: bool = True,
-    ) -> list[Hit]:
+    ) -> Rows[Hit]:
         """Returns the k (1 to 1000) best chunks of several corpora (null: all that the caller
         may read) for a query, in one order of scores in [0, 1], with the arguments of the
         search of one. Raises RG400, RG401, RG404, RG410, RG415, RG418.
@@ -2407,7 +2533,7 @@ class Functions(Caller):
         context: int = 0,
         section: bool = False,
         typos: bool = True,
-    ) -> list[Hit]:
+    ) -> Rows[Hit]:
         """Returns the k (1 to 1000) best chunks of a corpus (null: all that the caller may read)
         for a query, by score (0 to 1, none below min_score), then chunk_id. mode is lexical,
         semantic, hybrid or reference, and when left out hybrid where the corpus has
@@ -2419,7 +2545,7 @@ class Functions(Caller):
         that did not run counting 0. Raises RG400, RG401, RG404, RG410, RG415, RG418.
         """
 
-    def search(self, *args: Any, **kwargs: Any) -> list[Hit]:
+    def search(self, *args: Any, **kwargs: Any) -> Rows[Hit]:
         """Returns the k (1 to 1000) best chunks of several corpora (null: all that the caller
         may read) for a query, in one order of scores in [0, 1], with the arguments of the
         search of one. Raises RG400, RG401, RG404, RG410, RG415, RG418.
@@ -2439,7 +2565,7 @@ class Functions(Caller):
         query_embedding: Reals | Sequence[float] | None = None,
         syntax: str = "plain",
         typos: bool = True,
-    ) -> list[DocumentHit]:
+    ) -> Rows[DocumentHit]:
         """Returns the k best documents of a corpus (null: all that the caller may read) for a
         query, by the score of their best chunk, each with its chunks_per_document (1 to 100;
         k times as many are 1000 at most) best chunks as objects with chunk_id, score,
@@ -2472,7 +2598,7 @@ class Functions(Caller):
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
         lexical_weight: float | None = None,
-    ) -> list[SearchDualRow]:
+    ) -> Rows[SearchDualRow]:
         """Searches both planes, the raw chunks (with the arguments of ragdb.search) and what was
         promoted from them (atoms and proposals, by their words), and returns the k best with
         their plane, what they rest on, and the state of what was promoted: current, stale
@@ -2515,7 +2641,7 @@ class Functions(Caller):
         context: int = 0,
         section: bool = False,
         typos: bool = True,
-    ) -> list[TurnHit]:
+    ) -> Rows[TurnHit]:
         """Returns the hits of ragdb.search with the same arguments and what is known of them as
         turns; they are never admissible. filter also takes role, phase, session and
         min_salience. Raises what ragdb.search raises.
@@ -2569,7 +2695,7 @@ class Functions(Caller):
         context: int = 0,
         section: bool = False,
         typos: bool = True,
-    ) -> list[TurnHit]:
+    ) -> Rows[TurnHit]:
         """Returns the k best members of a slice (by the id of a stored one, or by anchor and
         policy) for a query, with the other arguments of ragdb.search, exactly and without
         recording; filter also takes role, phase, session and min_salience. Raises what
@@ -2629,7 +2755,7 @@ class Functions(Caller):
         query_embedding: Reals | Sequence[float] | None = None,
         rag: str | None = None,
         rerank: str | None = None,
-    ) -> list[Hit]:
+    ) -> Rows[Hit]:
         """Searches as ragdb.retrieve_with does, and records nothing. Raises what ragdb.search
         raises, RG415, RG417, RG441.
         """
@@ -2682,7 +2808,7 @@ class Functions(Caller):
         min_score: float = 0.0,
         filter: Any = None,
         mode: str | None = None,
-    ) -> list[Hit]:
+    ) -> Rows[Hit]:
         """Returns the k (1 to 1000) chunks of a corpus most like one of its chunks, without that
         one: nearest in meaning (mode semantic) or by the BM25 of the 25 terms that weigh most
         in it (lexical); when mode is left out semantic where the chunk has an embedding.
@@ -2690,13 +2816,13 @@ class Functions(Caller):
         """
         return self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter, mode)
 
-    def slice_members(self, corpus: str, slice_id: str) -> list[SliceMembersRow]:
+    def slice_members(self, corpus: str, slice_id: str) -> Rows[SliceMembersRow]:
         """Returns the members of a stored slice in the order in which they were chosen, and
         whether each still says what it said. Raises RG400, RG404, RG435.
         """
         return self._rows(calls.SLICE_MEMBERS, SliceMembersRow, corpus, slice_id)
 
-    def space_questions(self, corpus: str, count: int = 200) -> list[SpaceQuestionsRow]:
+    def space_questions(self, corpus: str, count: int = 200) -> Rows[SpaceQuestionsRow]:
         """Returns up to count (1 to 10000) questions to compare two embedders of a corpus by:
         those of its evals, else recorded ones of the caller, or of all for an auditor (their
         text must have been kept), else headings and titles. Raises RG400, RG401, RG404.
@@ -2715,7 +2841,7 @@ class Functions(Caller):
         tool: str,
         arguments: Any = None,
         query_embedding: Reals | Sequence[float] | None = None,
-    ) -> list[ToolCandidatesRow]:
+    ) -> Rows[ToolCandidatesRow]:
         """Returns what a reranker has to score for a call of a tool: its name, the query, and
         the chunks found (four times topK, at most 1000) with the passages to give it; nothing
         when the retriever does not declare one. Raises what ragdb.search_tool raises.
@@ -2724,13 +2850,13 @@ class Functions(Caller):
             calls.TOOL_CANDIDATES, ToolCandidatesRow, tool, arguments, query_embedding
         )
 
-    def trace_hits(self, trace_id: UUID | str) -> list[RetrievalHits]:
+    def trace_hits(self, trace_id: UUID | str) -> Rows[RetrievalHits]:
         """Returns the hits of one trace, best first, without the text of the chunks. Raises
         RG400, RG407.
         """
         return self._rows(calls.TRACE_HITS, RetrievalHits, trace_id)
 
-    def trace_reranks(self, trace_id: UUID | str) -> list[RetrievalReranks]:
+    def trace_reranks(self, trace_id: UUID | str) -> Rows[RetrievalReranks]:
         """Returns what a reranker made of the hits of one trace, best first; none where it was
         not reranked. Raises RG400, RG407.
         """
@@ -2763,7 +2889,7 @@ class Functions(Caller):
         )
         return value
 
-    def validate_contract(self, contract: Any) -> list[ValidateContractRow]:
+    def validate_contract(self, contract: Any) -> Rows[ValidateContractRow]:
         """Returns everything that is wrong with a contract, {"contract": name, "nodes":
         [{"node", "keys", "children", "line", "column"}]}, in the order of its lines: the
         rule, error or warning, where, what is wrong and what to do. A contract without a row
@@ -2779,11 +2905,11 @@ class Functions(Caller):
         value: list[str] = self._value(calls.VALIDATE_QUERY_PLAN, plan)
         return value
 
-    def verification_checks(self) -> list[VerificationChecksRow]:
+    def verification_checks(self) -> Rows[VerificationChecksRow]:
         """Lists the checks of ragdb.verify in their order, and which of them are quick."""
         return self._rows(calls.VERIFICATION_CHECKS, VerificationChecksRow)
 
-    def verify(self, quick: bool = False, checks: Sequence[str] | None = None) -> list[Finding]:
+    def verify(self, quick: bool = False, checks: Sequence[str] | None = None) -> Rows[Finding]:
         """Verifies all evidence and what guards it: code, triggers, rights, keys, corpora,
         pgvector, policies, documents, chunks, blobs, slices, traces, hits, reranks, atoms,
         proposals and the ledger, or some of them; quick leaves out those that read all rows.
@@ -2791,7 +2917,7 @@ class Functions(Caller):
         """
         return self._rows(calls.VERIFY, Finding, quick, checks)
 
-    def verify_atom(self, atom_id: UUID | str) -> list[VerifyAtomRow]:
+    def verify_atom(self, atom_id: UUID | str) -> Rows[VerifyAtomRow]:
         """Recomputes the hashes of an atom. Subject record: from its row, atom_hash (every
         column but the text), atom_mac and text_hash, which a redacted text cannot break;
         is_intact false where the row was edited or its signature is wrong, and null where the
@@ -2803,7 +2929,7 @@ class Functions(Caller):
 
     def verify_ledger(
         self, from_number: int = 0, most: int | None = None, late: timedelta | str = "1 day"
-    ) -> list[VerifyLedgerRow]:
+    ) -> Rows[VerifyLedgerRow]:
         """Compares the entries of the ledger from a number on, most of them or all, with the
         tree and with the rows of evidence as they are now, and returns what is wrong, nothing
         where all is right; the call that reaches the end also looks for rows that are not in
@@ -2835,10 +2961,12 @@ class Functions(Caller):
         graph_snapshot_hash: str,
         schema_version: str,
         chunk_ids: Sequence[str] | None = None,
+        edge_count: int | None = None,
     ) -> VerifyTokenRow:
         """Tells whether a token was signed here for exactly these fields, has not ended, and
         whether the slice recomputed from the rows (the given members, the stored slice, or a
-        new build) is the one signed; reason says why not. Raises RG400, RG404.
+        new build) is the one signed and has edge_count edges (null: any number); reason says
+        why not. Raises RG400, RG404.
         """
         return self._row(
             calls.VERIFY_TOKEN,
@@ -2852,9 +2980,10 @@ class Functions(Caller):
             graph_snapshot_hash,
             schema_version,
             chunk_ids,
+            edge_count,
         )
 
-    def verify_trace(self, trace_id: UUID | str) -> list[VerifyTraceRow]:
+    def verify_trace(self, trace_id: UUID | str) -> Rows[VerifyTraceRow]:
         """Recomputes the hashes of a trace. Subject record: from its rows, one row for
         trace_hash (every column and hit), result_hash, limit_returned, query_hash and
         trace_mac, and of its reranking where it has one, rerank_hash and rerank_mac;

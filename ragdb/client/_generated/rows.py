@@ -7,9 +7,11 @@ from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from ragdb.client.results import Row
 
-@dataclass(frozen=True, slots=True)
-class AccessEvents:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AccessEvents(Row):
     """A row of type `ragdb.access_events`."""
 
     id: UUID
@@ -24,8 +26,8 @@ class AccessEvents:
     event_hash: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class ApplyContractRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ApplyContractRow(Row):
     """A row of `apply_contract`."""
 
     name: str
@@ -35,8 +37,8 @@ class ApplyContractRow:
     nodes: int
 
 
-@dataclass(frozen=True, slots=True)
-class AssertionKindsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class AssertionKindsRow(Row):
     """A row of `assertion_kinds`."""
 
     kind: str
@@ -45,8 +47,8 @@ class AssertionKindsRow:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
-class Blob:
+@dataclass(frozen=True, slots=True, repr=False)
+class Blob(Row):
     """A row of type `ragdb.blob`."""
 
     cid: str
@@ -55,8 +57,8 @@ class Blob:
     bytes: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class BuildSlicesRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class BuildSlicesRow(Row):
     """A row of `build_slices`."""
 
     anchor_chunk_id: str
@@ -74,8 +76,8 @@ class BuildSlicesRow:
     error: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltSlice:
+@dataclass(frozen=True, slots=True, repr=False)
+class BuiltSlice(Row):
     """A row of type `ragdb.built_slice`."""
 
     slice_id: str
@@ -91,8 +93,8 @@ class BuiltSlice:
     admissibility_token: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class CalibrateGateRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class CalibrateGateRow(Row):
     """A row of `calibrate_gate`."""
 
     mode: str
@@ -105,8 +107,8 @@ class CalibrateGateRow:
     calibrated_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class CapabilitiesRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class CapabilitiesRow(Row):
     """A row of `capabilities`."""
 
     name: str
@@ -121,8 +123,8 @@ class CapabilitiesRow:
     response_schema: Any
 
 
-@dataclass(frozen=True, slots=True)
-class CapabilitySchemasRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class CapabilitySchemasRow(Row):
     """A row of `capability_schemas`."""
 
     name: str
@@ -134,8 +136,8 @@ class CapabilitySchemasRow:
     response_schema: Any
 
 
-@dataclass(frozen=True, slots=True)
-class ChallengeEvalRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ChallengeEvalRow(Row):
     """A row of `challenge_eval`."""
 
     subject: str
@@ -146,8 +148,8 @@ class ChallengeEvalRow:
     caught_by: str
 
 
-@dataclass(frozen=True, slots=True)
-class CheckCitationsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class CheckCitationsRow(Row):
     """A row of `check_citations`."""
 
     citation: int | None
@@ -162,8 +164,8 @@ class CheckCitationsRow:
     similarity: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckCorpusRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class CheckCorpusRow(Row):
     """A row of `check_corpus`."""
 
     check: str
@@ -171,8 +173,8 @@ class CheckCorpusRow:
     found: str
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+@dataclass(frozen=True, slots=True, repr=False)
+class Chunk(Row):
     """A row of type `ragdb.chunk`."""
 
     chunk_id: str
@@ -191,8 +193,8 @@ class Chunk:
     metadata: Any
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimEmbedJobsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ClaimEmbedJobsRow(Row):
     """A row of `claim_embed_jobs`."""
 
     job_id: UUID
@@ -201,8 +203,8 @@ class ClaimEmbedJobsRow:
     texts: list[str] | None
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimEmbeddingsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ClaimEmbeddingsRow(Row):
     """A row of `claim_embeddings`."""
 
     space_id: int
@@ -213,8 +215,8 @@ class ClaimEmbeddingsRow:
     input: str
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimIngestJobsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ClaimIngestJobsRow(Row):
     """A row of `claim_ingest_jobs`."""
 
     job_id: UUID
@@ -230,8 +232,8 @@ class ClaimIngestJobsRow:
     overlap: int
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimQueriesRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ClaimQueriesRow(Row):
     """A row of `claim_queries`."""
 
     corpus: str
@@ -242,8 +244,8 @@ class ClaimQueriesRow:
     input: str
 
 
-@dataclass(frozen=True, slots=True)
-class CompareRunsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class CompareRunsRow(Row):
     """A row of `compare_runs`."""
 
     metric: str
@@ -260,8 +262,8 @@ class CompareRunsRow:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class CompareSpacesRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class CompareSpacesRow(Row):
     """A row of `compare_spaces`."""
 
     query: str
@@ -270,8 +272,8 @@ class CompareSpacesRow:
     ndcg: float
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusInfoRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class CorpusInfoRow(Row):
     """A row of `corpus_info`."""
 
     name: str
@@ -295,16 +297,16 @@ class CorpusInfoRow:
     gate_floors: Any
 
 
-@dataclass(frozen=True, slots=True)
-class CountMatchesRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class CountMatchesRow(Row):
     """A row of `count_matches`."""
 
     documents: int
     chunks: int
 
 
-@dataclass(frozen=True, slots=True)
-class DeadRolesRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class DeadRolesRow(Row):
     """A row of `dead_roles`."""
 
     role: str
@@ -313,32 +315,40 @@ class DeadRolesRow:
     name_is_taken: bool
 
 
-@dataclass(frozen=True, slots=True)
-class DecideProposalRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class DecideProposalRow(Row):
     """A row of `decide_proposal`."""
 
     code: str
-    detail: str
+    detail: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteDocumentRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class DeleteDocumentRow(Row):
     """A row of `delete_document`."""
 
     documents_deleted: int
     chunks_deleted: int
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteSourceRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class DeleteSourceRow(Row):
     """A row of `delete_source`."""
 
     documents_deleted: int
     chunks_deleted: int
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+@dataclass(frozen=True, slots=True, repr=False)
+class DeleteSourcesRow(Row):
+    """A row of `delete_sources`."""
+
+    documents_deleted: int
+    chunks_deleted: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Document(Row):
     """A row of type `ragdb.document`."""
 
     doc_cid: str
@@ -360,8 +370,8 @@ class Document:
     updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentHit:
+@dataclass(frozen=True, slots=True, repr=False)
+class DocumentHit(Row):
     """A row of type `ragdb.document_hit`."""
 
     rank: int
@@ -375,8 +385,8 @@ class DocumentHit:
     chunks: Any
 
 
-@dataclass(frozen=True, slots=True)
-class DropTracesBeforeRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class DropTracesBeforeRow(Row):
     """A row of `drop_traces_before`."""
 
     month: date
@@ -384,8 +394,8 @@ class DropTracesBeforeRow:
     hits: int
 
 
-@dataclass(frozen=True, slots=True)
-class Embedders:
+@dataclass(frozen=True, slots=True, repr=False)
+class Embedders(Row):
     """A row of type `ragdb.embedders`."""
 
     embedder_id: int
@@ -403,8 +413,8 @@ class Embedders:
     created_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingStatusRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class EmbeddingStatusRow(Row):
     """A row of `embedding_status`."""
 
     corpus: str
@@ -427,8 +437,8 @@ class EmbeddingStatusRow:
     is_indexed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorCodesRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ErrorCodesRow(Row):
     """A row of `error_codes`."""
 
     sqlstate: str
@@ -438,8 +448,8 @@ class ErrorCodesRow:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
-class EvalAssertResults:
+@dataclass(frozen=True, slots=True, repr=False)
+class EvalAssertResults(Row):
     """A row of type `ragdb.eval_assert_results`."""
 
     corpus_id: int
@@ -455,8 +465,8 @@ class EvalAssertResults:
     actual: Any
 
 
-@dataclass(frozen=True, slots=True)
-class EvalCandidatesRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class EvalCandidatesRow(Row):
     """A row of `eval_candidates`."""
 
     reranker: str | None
@@ -465,8 +475,8 @@ class EvalCandidatesRow:
     passage: str
 
 
-@dataclass(frozen=True, slots=True)
-class EvalCaseResults:
+@dataclass(frozen=True, slots=True, repr=False)
+class EvalCaseResults(Row):
     """A row of type `ragdb.eval_case_results`."""
 
     corpus_id: int
@@ -485,8 +495,8 @@ class EvalCaseResults:
     stale_labels: int
 
 
-@dataclass(frozen=True, slots=True)
-class EvalMetrics:
+@dataclass(frozen=True, slots=True, repr=False)
+class EvalMetrics(Row):
     """A row of type `ragdb.eval_metrics`."""
 
     corpus_id: int
@@ -496,16 +506,16 @@ class EvalMetrics:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class EvalQueriesRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class EvalQueriesRow(Row):
     """A row of `eval_queries`."""
 
     corpus: str
     query: str
 
 
-@dataclass(frozen=True, slots=True)
-class EvalRuns:
+@dataclass(frozen=True, slots=True, repr=False)
+class EvalRuns(Row):
     """A row of type `ragdb.eval_runs`."""
 
     corpus_id: int
@@ -542,8 +552,8 @@ class EvalRuns:
     caller: str
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluateCaseRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class EvaluateCaseRow(Row):
     """A row of `evaluate_case`."""
 
     assert_no: int
@@ -557,8 +567,8 @@ class EvaluateCaseRow:
     fails_case: bool
 
 
-@dataclass(frozen=True, slots=True)
-class EventsAfterRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class EventsAfterRow(Row):
     """A row of `events_after`."""
 
     event_id: UUID
@@ -574,8 +584,8 @@ class EventsAfterRow:
     chunks: int
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainSearchRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ExplainSearchRow(Row):
     """A row of `explain_search`."""
 
     lexeme: str
@@ -589,8 +599,8 @@ class ExplainSearchRow:
     stands_for: str
 
 
-@dataclass(frozen=True, slots=True)
-class ExportDocumentsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ExportDocumentsRow(Row):
     """A row of `export_documents`."""
 
     position: int
@@ -600,8 +610,8 @@ class ExportDocumentsRow:
     has_blob: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ExportEmbeddingsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ExportEmbeddingsRow(Row):
     """A row of `export_embeddings`."""
 
     position: int
@@ -610,8 +620,8 @@ class ExportEmbeddingsRow:
     embeddings: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class ExportSigningKeysRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ExportSigningKeysRow(Row):
     """A row of `export_signing_keys`."""
 
     key_id: str
@@ -622,8 +632,8 @@ class ExportSigningKeysRow:
     not_after: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class FacetsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class FacetsRow(Row):
     """A row of `facets`."""
 
     field: str
@@ -632,8 +642,8 @@ class FacetsRow:
     chunks: int
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+@dataclass(frozen=True, slots=True, repr=False)
+class Finding(Row):
     """A row of type `ragdb.finding`."""
 
     check: str
@@ -643,16 +653,16 @@ class Finding:
     advice: str
 
 
-@dataclass(frozen=True, slots=True)
-class GateQuestionsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class GateQuestionsRow(Row):
     """A row of `gate_questions`."""
 
     question: str
     is_own: bool
 
 
-@dataclass(frozen=True, slots=True)
-class GetSourceRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class GetSourceRow(Row):
     """A row of `get_source`."""
 
     doc_cid: str
@@ -662,8 +672,8 @@ class GetSourceRow:
     seen_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class GetTurnRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class GetTurnRow(Row):
     """A row of `get_turn`."""
 
     turn_id: str
@@ -681,8 +691,8 @@ class GetTurnRow:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+@dataclass(frozen=True, slots=True, repr=False)
+class Hit(Row):
     """A row of type `ragdb.hit`."""
 
     rank: int
@@ -708,11 +718,11 @@ class Hit:
     metadata: Any
     mode: str
     is_exact: bool
-    context: str
+    context: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ImportEvalRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ImportEvalRow(Row):
     """A row of `import_eval`."""
 
     case_count: int
@@ -720,8 +730,8 @@ class ImportEvalRow:
     stale_labels: int
 
 
-@dataclass(frozen=True, slots=True)
-class JobStateRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class JobStateRow(Row):
     """A row of `job_state`."""
 
     capability: str
@@ -733,8 +743,8 @@ class JobStateRow:
     created_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class KeyEvents:
+@dataclass(frozen=True, slots=True, repr=False)
+class KeyEvents(Row):
     """A row of type `ragdb.key_events`."""
 
     event_no: int
@@ -754,8 +764,8 @@ class KeyEvents:
     mac: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class KnownSourcesRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class KnownSourcesRow(Row):
     """A row of `known_sources`."""
 
     uri: str
@@ -763,8 +773,8 @@ class KnownSourcesRow:
     doc_cid: str
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerActs:
+@dataclass(frozen=True, slots=True, repr=False)
+class LedgerActs(Row):
     """A row of type `ragdb.ledger_acts`."""
 
     act_id: UUID
@@ -779,8 +789,8 @@ class LedgerActs:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerEntry:
+@dataclass(frozen=True, slots=True, repr=False)
+class LedgerEntry(Row):
     """A row of type `ragdb.ledger_entry`."""
 
     number: int
@@ -792,8 +802,8 @@ class LedgerEntry:
     leaf_hash: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerStatusRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class LedgerStatusRow(Row):
     """A row of `ledger_status`."""
 
     is_on: bool
@@ -805,13 +815,13 @@ class LedgerStatusRow:
     checkpoint_size: int
 
 
-@dataclass(frozen=True, slots=True)
-class ListAtomsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ListAtomsRow(Row):
     """A row of `list_atoms`."""
 
     atom_id: UUID
     state: str
-    text: str
+    text: str | None
     source_chunk_ids: list[str]
     source_slice_id: str
     trace_id: UUID
@@ -820,8 +830,8 @@ class ListAtomsRow:
     created_by: str
 
 
-@dataclass(frozen=True, slots=True)
-class ListCheckpointsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ListCheckpointsRow(Row):
     """A row of `list_checkpoints`."""
 
     size: int
@@ -830,8 +840,8 @@ class ListCheckpointsRow:
     created_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class ListContractsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ListContractsRow(Row):
     """A row of `list_contracts`."""
 
     name: str
@@ -843,8 +853,8 @@ class ListContractsRow:
     applied_by: str
 
 
-@dataclass(frozen=True, slots=True)
-class ListCorporaRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ListCorporaRow(Row):
     """A row of `list_corpora`."""
 
     name: str
@@ -860,8 +870,8 @@ class ListCorporaRow:
     updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class ListErasuresRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ListErasuresRow(Row):
     """A row of `list_erasures`."""
 
     erasure_id: UUID
@@ -876,8 +886,8 @@ class ListErasuresRow:
     is_intact: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ListFailedEmbeddingsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ListFailedEmbeddingsRow(Row):
     """A row of `list_failed_embeddings`."""
 
     embedder: str
@@ -888,8 +898,8 @@ class ListFailedEmbeddingsRow:
     due_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class ListGrantsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ListGrantsRow(Row):
     """A row of `list_grants`."""
 
     role: str
@@ -897,8 +907,8 @@ class ListGrantsRow:
     is_dead: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ListHttpTokensRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ListHttpTokensRow(Row):
     """A row of `list_http_tokens`."""
 
     name: str
@@ -908,8 +918,8 @@ class ListHttpTokensRow:
     expires_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class ListIncidentsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ListIncidentsRow(Row):
     """A row of `list_incidents`."""
 
     incident_id: UUID
@@ -922,8 +932,8 @@ class ListIncidentsRow:
     is_intact: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ListPoliciesRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ListPoliciesRow(Row):
     """A row of `list_policies`."""
 
     policy_id: str
@@ -933,25 +943,25 @@ class ListPoliciesRow:
     created_by: str
 
 
-@dataclass(frozen=True, slots=True)
-class ListProposalsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ListProposalsRow(Row):
     """A row of `list_proposals`."""
 
     proposal_id: UUID
     status: str
     evidence_state: str
-    text: str
+    text: str | None
     source_atoms: list[UUID]
     source_slice_id: str
     created_at: datetime
     created_by: str
-    decided_at: datetime
-    decided_by: str
-    decision_reason: str
+    decided_at: datetime | None
+    decided_by: str | None
+    decision_reason: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ListQuotasRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ListQuotasRow(Row):
     """A row of `list_quotas`."""
 
     role: str
@@ -964,8 +974,8 @@ class ListQuotasRow:
     set_by: str
 
 
-@dataclass(frozen=True, slots=True)
-class ListSigningKeysRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ListSigningKeysRow(Row):
     """A row of `list_signing_keys`."""
 
     key_id: str
@@ -979,8 +989,8 @@ class ListSigningKeysRow:
     commitment: str
 
 
-@dataclass(frozen=True, slots=True)
-class ListSlicesRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ListSlicesRow(Row):
     """A row of `list_slices`."""
 
     slice_id: str
@@ -994,8 +1004,8 @@ class ListSlicesRow:
     graph_snapshot_hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class ListSourcesRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ListSourcesRow(Row):
     """A row of `list_sources`."""
 
     contract: str
@@ -1012,8 +1022,8 @@ class ListSourcesRow:
     is_due: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ListStaticModelsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ListStaticModelsRow(Row):
     """A row of `list_static_models`."""
 
     embedder: str
@@ -1026,16 +1036,16 @@ class ListStaticModelsRow:
     is_default: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ListSynonymsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ListSynonymsRow(Row):
     """A row of `list_synonyms`."""
 
     word: str
     synonyms: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class ListToolsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ListToolsRow(Row):
     """A row of `list_tools`."""
 
     name: str
@@ -1053,8 +1063,8 @@ class ListToolsRow:
     reranker: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class MatchDocumentsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class MatchDocumentsRow(Row):
     """A row of `match_documents`."""
 
     id: str
@@ -1063,8 +1073,20 @@ class MatchDocumentsRow:
     similarity: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class OptimizeCorpusRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class MetricSample(Row):
+    """A row of type `ragdb.metric_sample`."""
+
+    name: str
+    kind: str
+    help: str
+    suffix: str
+    labels: Any
+    value: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class OptimizeCorpusRow(Row):
     """A row of `optimize_corpus`."""
 
     chunks: int
@@ -1073,42 +1095,42 @@ class OptimizeCorpusRow:
     lexemes_dropped: int
 
 
-@dataclass(frozen=True, slots=True)
-class OriginRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class OriginRow(Row):
     """A row of `origin`."""
 
     id: UUID
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class PromoteToAtomRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class PromoteToAtomRow(Row):
     """A row of `promote_to_atom`."""
 
-    atom_id: UUID
+    atom_id: UUID | None
     code: str
-    reason: str
+    reason: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ProposeRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ProposeRow(Row):
     """A row of `propose`."""
 
-    proposal_id: UUID
+    proposal_id: UUID | None
     code: str
-    reason: str
+    reason: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class PruneSourcesRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class PruneSourcesRow(Row):
     """A row of `prune_sources`."""
 
     documents_deleted: int
     chunks_deleted: int
 
 
-@dataclass(frozen=True, slots=True)
-class PutResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class PutResult(Row):
     """A row of type `ragdb.put_result`."""
 
     position: int
@@ -1120,16 +1142,25 @@ class PutResult:
     ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class QueryEmbeddingStateRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class PutTextsRow(Row):
+    """A row of `put_texts`."""
+
+    id: str
+    chunks_indexed: int
+    was_duplicate: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class QueryEmbeddingStateRow(Row):
     """A row of `query_embedding_state`."""
 
     is_ready: bool
     last_error: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class RecordAnswerRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class RecordAnswerRow(Row):
     """A row of `record_answer`."""
 
     answer_id: UUID
@@ -1145,16 +1176,16 @@ class RecordAnswerRow:
     similarity: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class RegisterPolicyRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class RegisterPolicyRow(Row):
     """A row of `register_policy`."""
 
     policy_id: str
     params_hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ReplayRow(Row):
     """A row of `replay`."""
 
     verdict: str
@@ -1165,8 +1196,8 @@ class ReplayRow:
     replayed_chunk_ids: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Rerankers:
+@dataclass(frozen=True, slots=True, repr=False)
+class Rerankers(Row):
     """A row of type `ragdb.rerankers`."""
 
     name: str
@@ -1177,16 +1208,16 @@ class Rerankers:
     created_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class ResolveAnchorRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ResolveAnchorRow(Row):
     """A row of `resolve_anchor`."""
 
     anchor: str
     resolved_by: str
 
 
-@dataclass(frozen=True, slots=True)
-class ResolveTemporalRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ResolveTemporalRow(Row):
     """A row of `resolve_temporal`."""
 
     chunk_id: str
@@ -1194,8 +1225,8 @@ class ResolveTemporalRow:
     created_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class RetrievalHits:
+@dataclass(frozen=True, slots=True, repr=False)
+class RetrievalHits(Row):
     """A row of type `ragdb.retrieval_hits`."""
 
     corpus_id: int
@@ -1211,8 +1242,8 @@ class RetrievalHits:
     semantic_rank: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class RetrievalReranks:
+@dataclass(frozen=True, slots=True, repr=False)
+class RetrievalReranks(Row):
     """A row of type `ragdb.retrieval_reranks`."""
 
     corpus_id: int
@@ -1228,8 +1259,8 @@ class RetrievalReranks:
     rerank_mac: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class RetrievalTraces:
+@dataclass(frozen=True, slots=True, repr=False)
+class RetrievalTraces(Row):
     """A row of type `ragdb.retrieval_traces`."""
 
     corpus_id: int
@@ -1278,8 +1309,8 @@ class RetrievalTraces:
     trace_mac: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class RetrieverSettings:
+@dataclass(frozen=True, slots=True, repr=False)
+class RetrieverSettings(Row):
     """A row of type `ragdb.retriever_settings`."""
 
     corpus: str
@@ -1290,8 +1321,8 @@ class RetrieverSettings:
     reranker: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SealLedgerRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class SealLedgerRow(Row):
     """A row of `seal_ledger`."""
 
     sealed: int
@@ -1300,8 +1331,8 @@ class SealLedgerRow:
     is_done: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SearchDualRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class SearchDualRow(Row):
     """A row of `search_dual`."""
 
     rank: int
@@ -1314,8 +1345,8 @@ class SearchDualRow:
     state: str
 
 
-@dataclass(frozen=True, slots=True)
-class SliceMembersRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class SliceMembersRow(Row):
     """A row of `slice_members`."""
 
     place: int
@@ -1325,16 +1356,16 @@ class SliceMembersRow:
     is_unchanged: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SpaceQuestionsRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class SpaceQuestionsRow(Row):
     """A row of `space_questions`."""
 
     origin: str
     query: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCandidatesRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ToolCandidatesRow(Row):
     """A row of `tool_candidates`."""
 
     reranker: str | None
@@ -1343,8 +1374,8 @@ class ToolCandidatesRow:
     passage: str
 
 
-@dataclass(frozen=True, slots=True)
-class TracedHit:
+@dataclass(frozen=True, slots=True, repr=False)
+class TracedHit(Row):
     """A row of type `ragdb.traced_hit`."""
 
     trace_id: UUID
@@ -1371,11 +1402,11 @@ class TracedHit:
     metadata: Any
     mode: str
     is_exact: bool
-    context: str
+    context: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class TurnHit:
+@dataclass(frozen=True, slots=True, repr=False)
+class TurnHit(Row):
     """A row of type `ragdb.turn_hit`."""
 
     trace_id: UUID
@@ -1408,11 +1439,11 @@ class TurnHit:
     homogeneity: float
     temporal: float
     complexity: float
-    context: str
+    context: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ValidateContractRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class ValidateContractRow(Row):
     """A row of `validate_contract`."""
 
     rule: str
@@ -1424,16 +1455,16 @@ class ValidateContractRow:
     hint: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class VerificationChecksRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class VerificationChecksRow(Row):
     """A row of `verification_checks`."""
 
     check: str
     is_quick: bool
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyAtomRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class VerifyAtomRow(Row):
     """A row of `verify_atom`."""
 
     field: str
@@ -1443,8 +1474,8 @@ class VerifyAtomRow:
     subject: str
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyLedgerRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class VerifyLedgerRow(Row):
     """A row of `verify_ledger`."""
 
     number: int
@@ -1454,8 +1485,8 @@ class VerifyLedgerRow:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyStepRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class VerifyStepRow(Row):
     """A row of `verify_step`."""
 
     check: str
@@ -1464,16 +1495,16 @@ class VerifyStepRow:
     next_state: Any
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyTokenRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class VerifyTokenRow(Row):
     """A row of `verify_token`."""
 
     valid: bool
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyTraceRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class VerifyTraceRow(Row):
     """A row of `verify_trace`."""
 
     field: str
@@ -1483,8 +1514,8 @@ class VerifyTraceRow:
     subject: str
 
 
-@dataclass(frozen=True, slots=True)
-class WhyNotRow:
+@dataclass(frozen=True, slots=True, repr=False)
+class WhyNotRow(Row):
     """A row of `why_not`."""
 
     step: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 from typing import Any
 
 import psycopg
@@ -53,7 +54,8 @@ def test_a_gate_leaves_what_it_was_decided_by(asked: Connection) -> None:
     pack = retrieved(asked)
     said = scalar(
         asked,
-        "select ragdb.record_gate(%s, %s, min_score => 0.01, client => 'test')",
+        "select ragdb.record_gate(%s, %s, min_score => 0.01, min_coverage => 0.3,"
+        " client => 'test')",
         QUESTION,
         json.dumps(pack),
     )
@@ -61,17 +63,19 @@ def test_a_gate_leaves_what_it_was_decided_by(asked: Connection) -> None:
     assert said.pop("gate_id") == str(row["id"])
     assert said == scalar(
         asked,
-        "select ragdb.rag_enough_context_gate(%s, %s, min_score => 0.01)",
+        "select ragdb.rag_enough_context_gate(%s, %s, min_score => 0.01, min_coverage => 0.3)",
         QUESTION,
         json.dumps(pack),
     )
     assert str(row["trace_id"]) == pack["trace_id"]
     assert row["query_hash"] == hashlib.sha256(QUESTION.encode()).hexdigest()
     assert row["pack_hash"] == hashlib.sha256(pack["canonical_text"].encode()).hexdigest()
-    assert (row["min_chunks"], row["min_score"], row["min_coverage"]) == (1, 0.01, 0.5)
+    assert (row["min_chunks"], row["min_score"], row["min_coverage"]) == (1, 0.01, 0.3)
     assert (row["chunks"], row["terms"]) == (len(pack["chunks"]), 3)
     assert row["best_score"] == max(c["score"] for c in pack["chunks"])
-    assert row["coverage"] == pytest.approx(2 / 3)
+    # of three chunks two have refund and paid, none has biker
+    known, missing = 2 * math.log(1 + 1.5 / 2.5), math.log(1 + 3.5 / 0.5)
+    assert row["coverage"] == pytest.approx(known / (known + missing))
     assert row["is_enough"] is True
     assert row["missing_terms"] == ["biker"]
     assert row["client"] == "test"

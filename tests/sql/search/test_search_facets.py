@@ -123,6 +123,23 @@ def test_pages_are_counted_by_chunk_and_values_are_cut_in_order(db: Connection) 
     assert db.execute(rows, (1,)).fetchall() == [(1, 1, 2)]
 
 
+def test_several_corpora_are_counted_together(docs: Connection) -> None:
+    docs.execute("select ragdb.create_corpus('more'), ragdb.create_corpus('rest')")
+    put(docs, "more", [document("m", "coffee", language="en")])
+    put(docs, "rest", [document("r", "coffee", language="en")])
+    facets = "select value, documents from ragdb.facets(%s::text[], 'coffee', '{language}')"
+    alone = dict(docs.execute(facets, (["docs"],)).fetchall())
+    both = dict(docs.execute(facets, (["docs", "more", "docs"],)).fetchall())
+    assert both == alone | {"en": alone["en"] + 1}
+    assert dict(docs.execute(facets, (None,)).fetchall())["en"] == alone["en"] + 2
+    count = "select documents from ragdb.count_matches(%s::text[], 'coffee')"
+    counts = [docs.execute(count, (c,)).fetchone() for c in (["docs"], ["docs", "more"], None)]
+    assert counts == [(sum(alone.values()) + n,) for n in (0, 1, 2)]
+    with pytest.raises(psycopg.Error) as refused:
+        docs.execute(facets, (["docs", "nosuch"],))
+    assert refused.value.sqlstate == "RG404"
+
+
 def test_many_words_are_counted(docs: Connection) -> None:
     query = " ".join([f"w{n}" for n in range(300)] + WORDS)
     found = docs.execute("select chunks from ragdb.count_matches('docs', %s)", (query,)).fetchone()

@@ -1,0 +1,151 @@
+"""Answers from evidence, whole or told as they come about; packs of evidence; citations."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import FastAPI, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from ragdb.client._generated import rows
+from ragdb.client.client import AsyncClient
+from ragdb.http import models as m
+from ragdb.http.asking import EVENTS, Asked, Question
+from ragdb.http.gate import Answer
+from ragdb.http.records import served_trace
+from ragdb.http.routes import Token, failures
+from ragdb.http.server import Server
+from ragdb.http.transactions import Refused
+
+Context = Annotated[
+    int | None, Field(ge=1, le=10_000_000, description="Size of the evidence in `unit`s at most.")
+]
+
+
+class Pack(m.Body):
+    """The hits of a trace, or chunks of a corpus by their ids."""
+
+    trace_id: Annotated[UUID | None, Field(strict=False)] = None
+    chunk_ids: Annotated[list[m.TurnId] | None, Field(min_length=1, max_length=10000)] = None
+    corpus: m.Corpus = None
+    max_context: Context = None
+    unit: Literal["token", "char"] = "token"
+
+
+class Citations(m.Body):
+    """An output that cites, and the evidence that it had: a pack, a trace, or chunks by ids."""
+
+    output: dict[str, Any]
+    evidence: dict[str, Any] | None = None
+    trace_id: Annotated[UUID | None, Field(strict=False)] = None
+    chunk_ids: Annotated[list[m.TurnId] | None, Field(min_length=1, max_length=10000)] = None
+    corpus: m.Corpus = None
+    require_citations: bool = True
+
+
+class Told(BaseModel):
+    """What the task returned, such as `answer` and `citations`, and what is known of it.
+
+    An output with `problems` has not been verified and is not to be shown as an answer.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    problems: list[str]
+    proves: str
+    gate: dict[str, Any] | None
+    evidence_hash: str | None
+    trace_id: str | None
+    trace_summary: dict[str, Any]
+
+
+class PackAnswer(BaseModel):
+    corpus: str
+    canonical_text: str
+    hash: str
+    sha256: str
+    chunks: list[dict[str, Any]]
+    omitted: list[dict[str, Any]]
+
+
+class CitationsAnswer(BaseModel):
+    valid: bool
+    problems: list[str]
+    checks: list[rows.CheckCitationsRow]
+
+
+def register(app: FastAPI, server: Server) -> None:
+    told: dict[int | str, dict[str, Any]] = {
+        200: {
+            "description": "The answer; as text/event-stream, with Accept, the stages before it: "
+            "plan, evidence, gate, attempt, then answer, or error.",
+            "content": {EVENTS: {"schema": {"type": "string"}}},
+        }
+    }
+
+    @app.post(
+        "/api/ask",
+        tags=["Answers"],
+        response_model=Told,
+        responses=failures(404, 409) | told,
+    )
+    async def ask(request: Request, body: Question, _: Token) -> Response:
+        """Answer a question from a corpus; retrieval, gate and answer are recorded."""
+        if body.by == "model" and server.config.model is None:
+            hint = {"hint": "ragdb serve --model NAME"}
+            raise Refused(400, "BAD_REQUEST", "this server has no model that answers", hint)
+        asked = Asked(server, request, body)
+        if EVENTS in request.headers.get("accept", ""):
+            return await asked.stream()
+        return Answer(await asked.run())
+
+    @app.post(
+        "/api/packs", tags=["Answers"], response_model=PackAnswer, responses=failures(404, 409)
+    )
+    async def pack(request: Request, body: Pack, _: Token) -> Answer:
+        """Pack the hits of a trace, or chunks, into one text."""
+        _one_of(trace_id=body.trace_id, chunk_ids=body.chunk_ids)
+        async with server.transaction(request) as db:
+            return Answer(await _packed(server, db, body, body.max_context, body.unit))
+
+    @app.post(
+        "/api/citations",
+        tags=["Answers"],
+        response_model=CitationsAnswer,
+        responses=failures(404, 409),
+    )
+    async def citations(request: Request, body: Citations, _: Token) -> Answer:
+        """Check that what an output cites is in its evidence and says it. Nothing is recorded."""
+        _one_of(evidence=body.evidence, trace_id=body.trace_id, chunk_ids=body.chunk_ids)
+        async with server.transaction(request) as db:
+            evidence = body.evidence
+            if evidence is None:
+                evidence = await _packed(server, db, body)
+            required = body.require_citations
+            problems = await db.validate_citations(body.output, evidence, required)
+            checks = await db.check_citations(body.output, evidence, require_citations=required)
+        return Answer({"valid": not problems, "problems": problems, "checks": checks})
+
+
+def _one_of(**given: Any) -> None:
+    if sum(value is not None for value in given.values()) != 1:
+        raise Refused(400, "BAD_REQUEST", f"give one of {', '.join(given)}")
+
+
+async def _packed(
+    server: Server,
+    db: AsyncClient,
+    body: Pack | Citations,
+    most: int | None = None,
+    unit: str = "token",
+) -> dict[str, Any]:
+    corpus = None
+    if body.trace_id is not None:
+        await served_trace(db, body.trace_id)
+    else:
+        corpus = await server.corpus(db, body.corpus, body.chunk_ids or ())
+    made: dict[str, Any] = await db.build_evidence_pack(
+        body.trace_id, body.chunk_ids, corpus, most, unit
+    )
+    return made

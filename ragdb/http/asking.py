@@ -1,0 +1,185 @@
+"""A question on its way: the engine in a thread, and the events that tell of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Literal
+
+import anyio
+import anyio.to_thread
+import psycopg
+from fastapi import Request
+from pydantic import Field
+from starlette.responses import Response, StreamingResponse
+
+from ragdb.client.client import AsyncClient
+from ragdb.client.rows import dumps
+from ragdb.errors import RagdbError
+from ragdb.evidence.asking import Asking, ask
+from ragdb.http import models as m
+from ragdb.http.problems import as_error
+from ragdb.http.server import CLIENT, Server
+from ragdb.http.spans import current, ids
+from ragdb.http.transactions import Refused
+
+EVENTS = "text/event-stream"
+QUIET = 15.0  # seconds after which a stream says that it is alive
+PLACE = ("n", "source_id", "chunk_id", "title", "heading", "page", "score", "is_cut")
+
+
+class Question(m.Body):
+    """A question that a corpus answers."""
+
+    question: m.Query
+    corpus: m.Corpus = None
+    k: Annotated[int, Field(ge=1, le=1000, description="Chunks of evidence at most.")] = 8
+    mode: m.Mode = None
+    max_context: Annotated[
+        int | None, Field(ge=1, le=10_000_000, description="Tokens of evidence at most.")
+    ] = None
+    min_score: Annotated[
+        float | None,
+        Field(ge=0, le=1, description="Least best score to answer; the corpus's floor if absent."),
+    ] = None
+    sentences: Annotated[int, Field(ge=1, le=20, description="Sentences at most.")] = 2
+    by: Annotated[
+        Literal["sentences", "model"] | None,
+        Field(description="What answers: the server's model where it has one, else sentences."),
+    ] = None
+
+
+class Bridge:
+    """The database for code of another thread: each call is a transaction of the request's role."""
+
+    def __init__(self, server: Server, request: Request) -> None:
+        self.server, self.request = server, request
+        self.loop = asyncio.get_running_loop()
+
+    def __getattr__(self, name: str) -> Any:
+        more = ids(self.request) if name == "retrieve" else {}
+
+        async def call(*args: Any, **how: Any) -> Any:
+            async with self.server.transaction(self.request) as db:
+                return await getattr(db, name)(*args, **how, **more)
+
+        return lambda *args, **how: self.wait(call(*args, **how))
+
+    def wait(self, work: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result()
+
+
+class Gone(Exception):
+    """Nobody waits for the answer."""
+
+
+class Asked:
+    """One question: the engine in a thread of its own, and what it tells on the way."""
+
+    def __init__(self, server: Server, request: Request, body: Question) -> None:
+        self.server, self.request, self.body = server, request, body
+        self.told: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
+        self.loop = asyncio.get_running_loop()
+        self.is_gone = False
+
+    async def run(self) -> dict[str, Any]:
+        """The answer. Raises what the database and Refused raise."""
+        body, began = self.body, time.perf_counter()
+        async with self.server.transaction(self.request) as db:
+            corpus = await self.server.corpus(db, body.corpus)
+            await db.corpus_info(corpus)
+        bridge: Any = Bridge(self.server, self.request)
+
+        def embed(text: str) -> None:
+            bridge.wait(self._ready(corpus, text))
+
+        asking: Asking = {
+            "k": body.k,
+            "mode": body.mode,
+            "max_context": body.max_context,
+            "min_score": body.min_score,
+            "sentences": body.sentences,
+            "model": None if body.by == "sentences" else self.server.config.model,
+            "embed": embed,
+            "client": CLIENT,
+            "told": self._hear,
+        }
+        with self.server.spans.answer(self.request, body.question) as span:
+            span.note(corpus=corpus, k=body.k)
+            try:
+                answer = await anyio.to_thread.run_sync(
+                    lambda: ask(bridge, corpus, body.question, asking),
+                    limiter=self.server.threads,
+                    abandon_on_cancel=True,
+                )
+            except (RagdbError, psycopg.errors.QueryCanceled) as error:
+                span.failed(error.sqlstate)
+                elapsed = 1000 * (time.perf_counter() - began)
+                await self.server.record_failure(
+                    self.request, corpus, body.question, error, elapsed, k=body.k, mode=body.mode
+                )
+                raise
+            except ValueError as error:
+                raise Refused(400, "BAD_REQUEST", str(error)) from None
+            found = answer.as_json()
+            enough = answer.gate["enough"] if answer.gate else None
+            span.note(trace=found["trace_id"], enough=enough, problems=len(answer.problems))
+            return found
+
+    async def _ready(self, corpus: str, text: str) -> None:
+        async def named(_: AsyncClient) -> list[str]:
+            return [corpus]
+
+        async def nothing(*_: Any) -> None:
+            return None
+
+        await self.server.when_ready(self.request, named, text, self.body.mode, nothing)
+
+    def _hear(self, stage: str, what: dict[str, Any]) -> None:
+        """In the engine's thread."""
+        if self.is_gone:
+            raise Gone
+        current(self.request).stage(stage)
+        if stage == "evidence":
+            chunks = [{name: chunk.get(name) for name in PLACE} for chunk in what["chunks"]]
+            what = {**what, "chunks": chunks}
+        self.loop.call_soon_threadsafe(self.told.put_nowait, (stage, what))
+
+    async def stream(self) -> Response:
+        """Events, once there is one; a failure before it is answered as ever."""
+        work = asyncio.create_task(self.run())
+        work.add_done_callback(lambda _: self.told.put_nowait(("", None)))
+        first = await self.told.get()
+        if first[0] == "" and work.exception() is not None:
+            await work
+        return StreamingResponse(
+            self._events(work, first),
+            media_type=EVENTS,
+            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+        )
+
+    async def _events(
+        self, work: asyncio.Task[dict[str, Any]], event: tuple[str, Any]
+    ) -> AsyncIterator[str]:
+        try:
+            while event[0]:
+                yield _event(*event)
+                while True:
+                    try:
+                        event = await asyncio.wait_for(self.told.get(), QUIET)
+                        break
+                    except TimeoutError:
+                        yield ": still at work\n\n"
+            try:
+                yield _event("answer", await work)
+            except Exception as problem:
+                made = await as_error(self.request, problem)
+                yield _event("error", json.loads(bytes(made.body)))
+        finally:
+            self.is_gone = True
+
+
+def _event(name: str, what: Any) -> str:
+    return f"event: {name}\ndata: {dumps(what)}\n\n"

@@ -1,0 +1,216 @@
+"""Corpora, their documents and their synonyms."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import FastAPI, Path, Query, Request
+from pydantic import BaseModel, Field
+
+from ragdb.client._generated import rows
+from ragdb.client.rows import record
+from ragdb.http import models as m
+from ragdb.http.gate import Answer
+from ragdb.http.routes import Token, failures
+from ragdb.http.server import Server
+
+Corpus = Annotated[str, Path(min_length=1, max_length=64, description="Name of the corpus.")]
+DocumentId = Annotated[
+    str,
+    Path(
+        min_length=1,
+        max_length=2048,
+        description="One of its sources, its external id, or the doc_cid of its bytes.",
+    ),
+]
+Reason = Annotated[
+    str | None, Query(min_length=1, max_length=10000, description="Why, for the record.")
+]
+CORPUS = "/api/corpora/{corpus}"
+
+
+class NewCorpus(m.Body):
+    """A corpus to create; what is absent has the default of `ragdb.create_corpus`."""
+
+    corpus: Annotated[str, Field(min_length=1, max_length=64, description="a-z, 0-9 and -.")]
+    title: Annotated[str | None, Field(max_length=1000)] = None
+    text_config: Annotated[
+        str, Field(min_length=1, max_length=63, description="Text configuration of pg_catalog.")
+    ] = "english"
+    k1: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)] = 1.2
+    b: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.75
+    record_query_text: Literal["full", "hash", "none"] = "full"
+    is_restricted: Annotated[
+        bool, Field(description="Whether it is the caller's and the admins' alone.")
+    ] = False
+
+
+class Words(m.Body):
+    """Words, or expressions of several, that stand for each other."""
+
+    words: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=1000)]],
+        Field(min_length=2, max_length=50),
+    ]
+
+
+class Corpora(BaseModel):
+    corpora: list[rows.ListCorporaRow]
+
+
+class Dropped(BaseModel):
+    dropped: str
+
+
+class Documents(BaseModel):
+    """Documents in the order of `source`; the next page begins after the last one's."""
+
+    documents: list[rows.Document]
+
+
+class DocumentAnswer(BaseModel):
+    document: rows.Document
+    chunks: list[rows.Chunk]
+
+
+class Synonyms(BaseModel):
+    synonyms: list[rows.ListSynonymsRow]
+
+
+class Added(BaseModel):
+    added: int
+
+
+class Removed(BaseModel):
+    removed: int
+
+
+def register(app: FastAPI, server: Server) -> None:
+    _corpora(app, server)
+    _documents(app, server)
+    _synonyms(app, server)
+
+
+def _corpora(app: FastAPI, server: Server) -> None:
+    @app.get("/api/corpora", tags=["Corpora"], response_model=Corpora, responses=failures())
+    async def list_corpora(request: Request, _: Token) -> Answer:
+        """List the corpora that the role may read, with their sizes."""
+        async with server.transaction(request) as db:
+            listed = await db.list_corpora()
+        return Answer({"corpora": [row for row in listed if row.name != "personal"]})
+
+    @app.post(
+        "/api/corpora",
+        tags=["Corpora"],
+        status_code=201,
+        response_model=rows.CorpusInfoRow,
+        responses=failures(404, 409),
+    )
+    async def create_corpus(request: Request, body: NewCorpus, _: Token) -> Answer:
+        """Create an empty corpus."""
+        server.served(body.corpus)
+        async with server.transaction(request) as db:
+            await db.create_corpus(**body.model_dump())
+            made = await db.corpus_info(body.corpus)
+        return Answer(record(made), 201)
+
+    @app.get(CORPUS, tags=["Corpora"], response_model=rows.CorpusInfoRow, responses=failures(404))
+    async def get_corpus(request: Request, corpus: Corpus, _: Token) -> Answer:
+        """Return a corpus with how it is searched and the role's right to it."""
+        async with server.transaction(request) as db:
+            found = await db.corpus_info(server.served(corpus))
+        return Answer(record(found))
+
+    @app.delete(CORPUS, tags=["Corpora"], response_model=Dropped, responses=failures(404))
+    async def drop_corpus(
+        request: Request, corpus: Corpus, _: Token, reason: Annotated[Reason, Query()] = None
+    ) -> Answer:
+        """Drop a corpus with its documents and what was derived from them."""
+        async with server.transaction(request) as db:
+            await db.drop_corpus(server.served(corpus), reason)
+        return Answer({"dropped": corpus})
+
+
+def _documents(app: FastAPI, server: Server) -> None:
+    @app.get(
+        f"{CORPUS}/documents", tags=["Corpora"], response_model=Documents, responses=failures(404)
+    )
+    async def list_documents(
+        request: Request,
+        corpus: Corpus,
+        _: Token,
+        prefix: Annotated[str, Query(max_length=2048, description="How sources begin.")] = "",
+        after: Annotated[str, Query(max_length=2048, description="The last source seen.")] = "",
+        count: Annotated[int, Query(ge=1, le=10000)] = 100,
+    ) -> Answer:
+        """List the documents of a corpus by their source."""
+        async with server.transaction(request) as db:
+            listed = await db.list_documents(server.served(corpus), prefix, after, count)
+        return Answer({"documents": listed})
+
+    @app.get(
+        f"{CORPUS}/documents/{{document:path}}",
+        tags=["Corpora"],
+        response_model=DocumentAnswer,
+        responses=failures(404, 409),
+    )
+    async def get_document(
+        request: Request, corpus: Corpus, document: DocumentId, _: Token
+    ) -> Answer:
+        """Return a document with its chunks in order."""
+        async with server.transaction(request) as db:
+            found = await db.get_document(server.served(corpus), document)
+            chunks = await db.document_chunks(corpus, document)
+        return Answer({"document": found, "chunks": chunks})
+
+    @app.delete(
+        f"{CORPUS}/documents/{{document:path}}",
+        tags=["Corpora"],
+        response_model=rows.DeleteDocumentRow,
+        responses=failures(404, 409),
+    )
+    async def delete_document(
+        request: Request,
+        corpus: Corpus,
+        document: DocumentId,
+        _: Token,
+        derived: Annotated[
+            Literal["redact", "erase"],
+            Query(description="Whether atoms and proposals lose their text, or go too."),
+        ] = "redact",
+        reason: Annotated[Reason, Query()] = None,
+    ) -> Answer:
+        """Delete a document, and what was derived from it."""
+        async with server.transaction(request) as db:
+            gone = await db.delete_document(server.served(corpus), document, derived, reason)
+        return Answer(record(gone))
+
+
+def _synonyms(app: FastAPI, server: Server) -> None:
+    path = f"{CORPUS}/synonyms"
+
+    @app.get(path, tags=["Corpora"], response_model=Synonyms, responses=failures(404))
+    async def list_synonyms(request: Request, corpus: Corpus, _: Token) -> Answer:
+        """List the words of a corpus that have synonyms."""
+        async with server.transaction(request) as db:
+            listed = await db.list_synonyms(server.served(corpus))
+        return Answer({"synonyms": listed})
+
+    @app.post(path, tags=["Corpora"], response_model=Added, responses=failures(404))
+    async def add_synonyms(request: Request, corpus: Corpus, body: Words, _: Token) -> Answer:
+        """Make words synonyms in a corpus, and say how many pairs are new."""
+        async with server.transaction(request) as db:
+            added = await db.add_synonyms(server.served(corpus), body.words)
+        return Answer({"added": added})
+
+    @app.delete(path, tags=["Corpora"], response_model=Removed, responses=failures(404))
+    async def remove_synonyms(
+        request: Request,
+        corpus: Corpus,
+        _: Token,
+        word: Annotated[str, Query(min_length=1, max_length=1000)],
+    ) -> Answer:
+        """Take a word out of the synonyms of a corpus, and say how many pairs had it."""
+        async with server.transaction(request) as db:
+            removed = await db.remove_synonyms(server.served(corpus), word)
+        return Answer({"removed": removed})

@@ -1,0 +1,149 @@
+"""An example of each request in the OpenAPI document. A test sends them all.
+
+They are of the corpora that docs/http.md asks, which the folders of examples/tool-library become.
+Ids that a database makes for itself are those of `MADE`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+ANCHOR = "1a3c5a02-0134-531a-8a74-1fe7cbae529e"
+MADE = {
+    "trace": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c11",
+    "run": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c12",
+    "job": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c13",
+    "atom": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c14",
+    "proposal": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c15",
+    "chunk": "6b1f0c0de4a84b7a9a3a4a3a5f0c8e11",
+    "document": "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+}
+REFUND = "The deposit is kept only when a tool counts as lost."
+QUESTION = "how long may I keep a tool"
+SLICE = {
+    "slice_id": "5c7a1f7d4e0b6c0a8a4e9c1b2d3f40516273849506a7b8c9d0e1f20314253647",
+    "anchor_turn_id": ANCHOR,
+    "turn_ids": [ANCHOR],
+    "edge_count": 0,
+    "policy_id": "slice_policy_v1",
+    "policy_params_hash": "02005444cae1117d",
+    "schema_version": "1.0.0",
+    "graph_snapshot_hash": "6a1f7d4e0b6c0a8a4e9c1b2d3f40516273849506a7b8c9d0e1f2031425364758",
+    "admissibility_token": "rgt1.k1.1763850000.1763853600."
+    "7d4e0b6c0a8a4e9c1b2d3f40516273849506a7b8c9d0e1f203142536475869f0",
+}
+
+# By operation: what it has of path, query and body.
+REQUESTS: dict[str, dict[str, Any]] = {
+    "POST /api/search": {"body": {"query": QUESTION, "corpora": ["handbook"], "k": 3}},
+    "POST /api/facets": {"body": {"query": "tool", "fields": ["source", "language"]}},
+    "POST /api/count": {"body": {"query": "tool", "corpora": ["handbook"]}},
+    "POST /api/ask": {"body": {"question": QUESTION, "corpus": "handbook"}},
+    "POST /api/packs": {"body": {"trace_id": MADE["trace"], "max_context": 500}},
+    "POST /api/citations": {
+        "body": {
+            "output": {
+                "answer": "Four weeks.",
+                "citations": [{"chunk_id": MADE["chunk"], "quote": "weeks"}],
+            },
+            "chunk_ids": [MADE["chunk"]],
+            "corpus": "handbook",
+        }
+    },
+    "GET /api/corpora": {},
+    "POST /api/corpora": {"body": {"corpus": "minutes", "title": "Minutes of our meetings"}},
+    "GET /api/corpora/{corpus}": {"path": {"corpus": "handbook"}},
+    "DELETE /api/corpora/{corpus}": {
+        "path": {"corpus": "minutes"},
+        "query": {"reason": "we keep them elsewhere"},
+    },
+    "GET /api/corpora/{corpus}/documents": {
+        "path": {"corpus": "handbook"},
+        "query": {"prefix": "", "count": 10},
+    },
+    "GET /api/corpora/{corpus}/documents/{document}": {
+        "path": {"corpus": "handbook", "document": MADE["document"]}
+    },
+    "DELETE /api/corpora/{corpus}/documents/{document}": {
+        "path": {"corpus": "handbook", "document": MADE["document"]},
+        "query": {"derived": "redact", "reason": "it is out of date"},
+    },
+    "GET /api/corpora/{corpus}/synonyms": {"path": {"corpus": "handbook"}},
+    "POST /api/corpora/{corpus}/synonyms": {
+        "path": {"corpus": "handbook"},
+        "body": {"words": ["deposit", "security"]},
+    },
+    "DELETE /api/corpora/{corpus}/synonyms": {
+        "path": {"corpus": "handbook"},
+        "query": {"word": "deposit"},
+    },
+    "POST /api/slice": {"body": {"anchor_turn_id": ANCHOR}},
+    "POST /api/slice/batch": {"body": {"anchor_turn_ids": [ANCHOR]}},
+    "POST /api/verify_token": {"body": SLICE},
+    "GET /api/policies": {},
+    "POST /api/policies": {"body": {"max_nodes": 3, "include_siblings": False}},
+    "POST /api/anchors": {"body": {"query": "is the deposit refunded", "corpus": "desk"}},
+    "POST /api/rag/search/slice": {
+        "body": {"query": "is the deposit refunded", "anchor_turn_id": ANCHOR, "limit": 1}
+    },
+    "GET /api/rag/search/global": {"query": {"query": QUESTION, "corpus": "handbook", "limit": 1}},
+    "GET /api/rag/search": {"query": {"query": QUESTION, "corpus": "handbook", "limit": 1}},
+    "POST /api/atoms": {
+        "body": {
+            "trace_id": MADE["trace"],
+            "chunk_ids": [ANCHOR],
+            "text": REFUND,
+            "sufficiency": "lenient",
+        }
+    },
+    "GET /api/atoms": {"query": {"corpus": "desk"}},
+    "GET /api/incidents": {"query": {"corpus": "desk"}},
+    "POST /api/proposals": {
+        "body": {"corpus": "desk", "atom_ids": [MADE["atom"]], "text": "Deposits are refunded."}
+    },
+    "GET /api/proposals": {"query": {"corpus": "desk", "state": "open"}},
+    "POST /api/proposals/{id}/decision": {
+        "path": {"id": MADE["proposal"]},
+        "body": {"corpus": "desk", "decision": "accepted", "reason": "checked by the desk"},
+    },
+    "GET /api/traces": {"query": {"corpus": "handbook", "count": 10}},
+    "GET /api/traces/{id}": {"path": {"id": MADE["trace"]}},
+    "POST /api/traces/{id}/replay": {"path": {"id": MADE["trace"]}},
+    "GET /api/evals/runs": {"query": {"count": 10}},
+    "GET /api/evals/runs/{id}/report": {"path": {"id": MADE["run"]}, "query": {"format": "json"}},
+    "POST /api/blobs": {"bytes": "# Kites\n\nKites are lent for a week.\n"},
+    "GET /api/jobs/{id}": {"path": {"id": MADE["job"]}},
+    "GET /api/events": {"query": {"count": 10}},
+    "GET /capabilities": {},
+    "POST /capabilities/rag.query@1.0": {
+        "body": {"params": {"corpus": "handbook"}, "input": {"query": "deposit", "k": 1}}
+    },
+    "POST /capabilities/rag.ingest@1.0": {
+        "body": {"params": {"corpus": "handbook"}, "input": {"doc_cid": MADE["document"]}}
+    },
+    "POST /capabilities/rag.list_corpora@1.0": {"body": {}},
+    "POST /capabilities/embed.text@1.0": {
+        "body": {"params": {"model": "minilm"}, "input": {"texts": ["kite"]}}
+    },
+    "GET /metrics": {},
+    "GET /health": {},
+    "GET /health/ready": {},
+    "GET /health/live": {},
+}
+
+
+def show(document: dict[str, Any]) -> None:
+    """Put the examples into an OpenAPI document."""
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            example = REQUESTS.get(f"{method.upper()} {path}", {})
+            for parameter in operation.get("parameters", ()):
+                given = example.get(parameter["in"], {})
+                if parameter["name"] in given:
+                    parameter["example"] = given[parameter["name"]]
+            content = operation.get("requestBody", {}).get("content", {})
+            for kind in content.values():
+                if "body" in example:
+                    kind["example"] = example["body"]
+                elif "bytes" in example:
+                    kind["example"] = example["bytes"]

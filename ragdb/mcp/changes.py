@@ -1,0 +1,112 @@
+"""How the tools that change corpora describe themselves. A server has them with --write alone."""
+
+from __future__ import annotations
+
+from ragdb.mcp import writing
+from ragdb.mcp.shapes import CORPUS, IDS, TRACE, Builtin, result, string
+
+REASON = string("Why, for the record.", minLength=1)
+TEXT = string("The statement, in words of its evidence.", minLength=1)
+NUMBER = {"type": "integer"}
+
+CHANGES: dict[str, Builtin] = {
+    "create_corpus": Builtin(
+        "Create a corpus",
+        "Creates an empty corpus.",
+        {
+            "corpus": CORPUS,
+            "title": string("Its title."),
+            "text_config": string("Text configuration, such as english; english unless given."),
+            "is_restricted": {"type": "boolean", "description": "For the caller and admins alone."},
+        },
+        ("corpus",),
+        writing.create_corpus,
+        result(name={"type": "string"}),
+        writes=True,
+    ),
+    "drop_corpus": Builtin(
+        "Drop a corpus",
+        "Drops a corpus with its documents and what was derived from them. It cannot be undone.",
+        {"corpus": CORPUS, "reason": REASON},
+        ("corpus",),
+        writing.drop_corpus,
+        result(dropped={"type": "string"}),
+        writes=True,
+        destroys=True,
+    ),
+    "delete_document": Builtin(
+        "Delete a document",
+        "Deletes a document by the id that list_documents gave, and what was derived from it. It"
+        " cannot be undone.",
+        {
+            "id": string("Id of a document.", minLength=1),
+            "derived": string(
+                "Whether statements lose their text, or go too.", enum=["redact", "erase"]
+            ),
+            "reason": REASON,
+        },
+        ("id",),
+        writing.delete_document,
+        result(documents_deleted=NUMBER, chunks_deleted=NUMBER),
+        writes=True,
+        destroys=True,
+    ),
+    "add_synonyms": Builtin(
+        "Add synonyms",
+        "Makes words synonyms in a corpus.",
+        {"corpus": CORPUS, "words": {**IDS, "minItems": 2, "maxItems": 50}},
+        ("corpus", "words"),
+        writing.add_synonyms,
+        result(added=NUMBER),
+        writes=True,
+    ),
+    "remove_synonyms": Builtin(
+        "Remove synonyms",
+        "Takes a word out of the synonyms of a corpus.",
+        {"corpus": CORPUS, "word": string("The word.", minLength=1)},
+        ("corpus", "word"),
+        writing.remove_synonyms,
+        result(removed=NUMBER),
+        writes=True,
+        destroys=True,
+    ),
+    "promote": Builtin(
+        "Promote a statement",
+        "Makes a statement out of hits of an admissible retrieval. A refusal is an incident.",
+        {
+            "trace_id": TRACE,
+            "chunk_ids": {**IDS, "description": "Hits that say it."},
+            "text": TEXT,
+            "sufficiency": string(
+                "How much evidence it takes.", enum=["default", "lenient", "strict"]
+            ),
+        },
+        ("trace_id", "chunk_ids", "text"),
+        writing.promote,
+        result(atom_id={"type": "string"}, code={"type": "string"}),
+        writes=True,
+    ),
+    "propose": Builtin(
+        "Propose a conclusion",
+        "Stores a conclusion that rests on statements of one slice.",
+        {"corpus": CORPUS, "atom_ids": {**IDS, "description": "The statements."}, "text": TEXT},
+        ("corpus", "atom_ids", "text"),
+        writing.propose,
+        result(proposal_id={"type": "string"}, code={"type": "string"}),
+        writes=True,
+    ),
+    "decide_proposal": Builtin(
+        "Decide a conclusion",
+        "Accepts or rejects an open conclusion, once.",
+        {
+            "corpus": CORPUS,
+            "proposal_id": string("The conclusion.", format="uuid"),
+            "decision": string("What is decided.", enum=["accepted", "rejected"]),
+            "reason": REASON,
+        },
+        ("corpus", "proposal_id", "decision"),
+        writing.decide_proposal,
+        result(code={"type": "string"}),
+        writes=True,
+    ),
+}

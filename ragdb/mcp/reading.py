@@ -1,0 +1,128 @@
+"""The tools that count, list, and answer: nothing of theirs changes a corpus."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragdb.client.rows import record
+from ragdb.evidence import asking as evidence_asking
+from ragdb.mcp.builtin import CLIENT, document_id
+from ragdb.mcp.served import Json, Served, ToolError
+
+
+def facets(served: Served, arguments: Json) -> Json:
+    how = {key: value for key, value in arguments.items() if key != "corpora"}
+    how = {"query": None, **how}
+    names = served.named(arguments)
+    if not names:
+        return {"facets": []}
+    with served.database() as db:
+        return {"facets": [record(row) for row in db.facets(names, **how)]}
+
+
+def count_matches(served: Served, arguments: Json) -> Json:
+    how = {"query": None} | {key: one for key, one in arguments.items() if key != "corpora"}
+    names = served.named(arguments)
+    if not names:
+        return {"documents": 0, "chunks": 0}
+    with served.database() as db:
+        return record(db.count_matches(names, **how))
+
+
+def list_documents(served: Served, arguments: Json) -> Json:
+    served.check(arguments["corpus"])
+    with served.database() as db:
+        listed = db.list_documents(**arguments)
+    corpus = arguments["corpus"]
+    return {"documents": [{"id": document_id(corpus, row), **record(row)} for row in listed]}
+
+
+class Calls:
+    """The database, each call of which is a transaction of its own."""
+
+    def __init__(self, served: Served) -> None:
+        self.served = served
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*args: Any, **how: Any) -> Any:
+            with self.served.database() as db:
+                return getattr(db, name)(*args, **how)
+
+        return call
+
+
+def ask(served: Served, arguments: Json) -> Json:
+    corpus, mode = arguments["corpus"], arguments.get("mode")
+    served.check(corpus)
+    db: Any = Calls(served)
+
+    def embed(text: str) -> list[float] | None:
+        if mode in ("lexical", "reference"):
+            return None
+        return served.embedded([corpus], text)
+
+    named = {"corpus", "question"}
+    asking: Any = {key: value for key, value in arguments.items() if key not in named}
+    asking |= {"embed": embed, "client": CLIENT, "record": served.record}
+    try:
+        return evidence_asking.ask(db, corpus, arguments["question"], asking).as_json()
+    except ValueError as error:
+        raise ToolError(str(error)) from None
+
+
+def build_pack(served: Served, arguments: Json) -> Json:
+    if ("trace_id" in arguments) == ("chunk_ids" in arguments and "corpus" in arguments):
+        raise ToolError("give trace_id, or chunk_ids with corpus")
+    with served.database() as db:
+        if "trace_id" in arguments:
+            served.trace(db, arguments["trace_id"])
+        else:
+            served.check(arguments["corpus"])
+        made: Json = db.build_evidence_pack(**arguments)
+    return made
+
+
+def resolve_anchor(served: Served, arguments: Json) -> Json:
+    served.check(arguments["corpus"])
+    vector = None
+    if "query" in arguments:
+        vector = served.embedded([arguments["corpus"]], arguments["query"])
+    with served.database() as db:
+        found = db.resolve_anchor(**arguments, query_embedding=vector)
+    return record(found[0]) if found else {"anchor": None, "resolved_by": None}
+
+
+def list_traces(served: Served, arguments: Json) -> Json:
+    if "corpus" in arguments:
+        served.check(arguments["corpus"])
+    with served.database() as db:
+        listed = [record(row) for row in db.list_traces(**arguments)]
+    return {"traces": [row for row in listed if served.serves(row["corpus"])]}
+
+
+def list_eval_runs(served: Served, arguments: Json) -> Json:
+    with served.database() as db:
+        listed = [record(row) for row in db.list_eval_runs(**arguments)]
+    return {"runs": [row for row in listed if served.serves(row["corpus"])]}
+
+
+def eval_report(served: Served, arguments: Json) -> Json:
+    with served.database() as db:
+        run = db.get_eval_run(arguments["run_id"])
+        served.check(run.corpus)
+        return {"report": db.eval_report(run.run_id, arguments.get("format", "md"))}
+
+
+def list_promoted(served: Served, arguments: Json) -> Json:
+    served.check(arguments["corpus"])
+    with served.database() as db:
+        return {
+            "atoms": [record(row) for row in db.list_atoms(**arguments)],
+            "proposals": [record(row) for row in db.list_proposals(**arguments)],
+        }
+
+
+def list_synonyms(served: Served, arguments: Json) -> Json:
+    served.check(arguments["corpus"])
+    with served.database() as db:
+        return {"synonyms": [record(row) for row in db.list_synonyms(arguments["corpus"])]}

@@ -1,0 +1,117 @@
+"""What the descriptions of tools are made of: titles, arguments, results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import mcp_types as types
+
+from ragdb.mcp.builtin import RESULTS
+from ragdb.mcp.served import Json, Served
+
+
+@dataclass(frozen=True)
+class Builtin:
+    """A tool that is always there."""
+
+    title: str
+    description: str
+    properties: Json
+    required: tuple[str, ...]
+    call: Callable[[Served, Json], Json]
+    output: Json
+    records: bool = False
+    writes: bool = False
+    destroys: bool = False
+
+    def tool(self, name: str, record: bool) -> types.Tool:
+        return types.Tool(
+            name=name,
+            title=self.title,
+            description=self.description,
+            input_schema=object_of(self.properties, self.required),
+            output_schema=self.output,
+            annotations=annotations_of(
+                self.title, self.writes or (record and self.records), self.destroys
+            ),
+        )
+
+
+def object_of(properties: Json, required: Sequence[str]) -> Json:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def annotations_of(title: str, writes: bool, destroys: bool = False) -> types.ToolAnnotations:
+    return types.ToolAnnotations(
+        title=title,
+        read_only_hint=not writes,
+        destructive_hint=destroys,
+        idempotent_hint=not writes,
+        open_world_hint=False,
+    )
+
+
+def string(description: str, **more: Any) -> Json:
+    return {"type": "string", "description": description, **more}
+
+
+K = {
+    "type": "integer",
+    "minimum": 1,
+    "maximum": 1000,
+    "description": f"Chunks to return; {RESULTS} unless given.",
+}
+
+COUNT = {"type": "integer", "minimum": 1, "maximum": 10000, "description": "Rows at most."}
+SHARE: Json = {"type": "number", "minimum": 0, "maximum": 1}
+QUERY = string("Question, or words.", minLength=1)
+CORPUS = string("Name of the corpus.", minLength=1)
+MODE = string("How to rank.", enum=["lexical", "semantic", "hybrid", "reference"])
+CORPORA: Json = {
+    "type": "array",
+    "items": {"type": "string"},
+    "minItems": 1,
+    "description": "Names of corpora; all that are served unless given.",
+}
+IDS: Json = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+MATCHING: Json = {
+    "filter": {"type": "object", "description": 'Conditions on metadata, as {"year": 2026}.'},
+    "syntax": string(
+        'web has "phrases", +required and -excluded words; plain, the default, has only words.',
+        enum=["plain", "web"],
+    ),
+}
+PICKING: Json = {
+    "min_score": {**SHARE, "description": "Least score."},
+    "per_document": {**K, "description": "Passages of one document at most."},
+    "collapse": {"type": "boolean", "description": "Leave out what nearly repeats a better one."},
+    "diversity": {**SHARE, "description": "What likeness to better ones takes from a score."},
+    "context": {
+        "type": "integer",
+        "minimum": 0,
+        "maximum": 20,
+        "description": "Neighbours of a passage on each side, as its context.",
+    },
+    "section": {"type": "boolean", "description": "The section of a passage as its context."},
+    "typos": {
+        "type": "boolean",
+        "description": "Whether a near word stands for one that a corpus lacks; true unless given.",
+    },
+}
+TRACE = string("Id of a recorded retrieval.", format="uuid")
+LIST: Json = {"type": "array", "items": {"type": "object"}}
+
+
+def result(optional: Json | None = None, **properties: Json) -> Json:
+    return {
+        "type": "object",
+        "properties": {**properties, **(optional or {})},
+        "required": list(properties),
+    }

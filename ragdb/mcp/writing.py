@@ -1,0 +1,78 @@
+"""The tools that change corpora, which a server has with --write alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragdb.client.client import Client
+from ragdb.client.rows import record
+from ragdb.mcp.served import Json, Served, ToolError
+
+
+def create_corpus(served: Served, arguments: Json) -> Json:
+    served.check(arguments["corpus"])
+    with served.database() as db:
+        db.create_corpus(**arguments)
+        return record(db.corpus_info(arguments["corpus"]))
+
+
+def drop_corpus(served: Served, arguments: Json) -> Json:
+    served.check(arguments["corpus"])
+    with served.database() as db:
+        db.drop_corpus(**arguments)
+    return {"dropped": arguments["corpus"]}
+
+
+def delete_document(served: Served, arguments: Json) -> Json:
+    corpus, _, own = arguments["id"].partition("/")
+    served.check(corpus)
+    cid, _, source = own.partition("/")
+    more = {key: value for key, value in arguments.items() if key != "id"}
+    with served.database() as db:
+        if source and db.get_document(corpus, source).doc_cid != cid:
+            raise ToolError(f"{source!r} is another document now: list_documents has its id")
+        return record(db.delete_document(corpus, source or cid, **more))
+
+
+def add_synonyms(served: Served, arguments: Json) -> Json:
+    served.check(arguments["corpus"])
+    with served.database() as db:
+        return {"added": db.add_synonyms(**arguments)}
+
+
+def remove_synonyms(served: Served, arguments: Json) -> Json:
+    served.check(arguments["corpus"])
+    with served.database() as db:
+        return {"removed": db.remove_synonyms(**arguments)}
+
+
+def promote(served: Served, arguments: Json) -> Json:
+    with served.database() as db:
+        served.trace(db, arguments["trace_id"])
+        row = db.promote_to_atom(**arguments)
+    return _settled(row, "PROMOTED")
+
+
+def propose(served: Served, arguments: Json) -> Json:
+    served.check(arguments["corpus"])
+    return _settled(_run(served, lambda db: db.propose(**arguments)), "PROPOSED")
+
+
+def decide_proposal(served: Served, arguments: Json) -> Json:
+    served.check(arguments["corpus"])
+    row = _run(served, lambda db: db.decide_proposal(**arguments))
+    return _settled(row, arguments["decision"].upper())
+
+
+def _run(served: Served, call: Any) -> Any:
+    db: Client
+    with served.database() as db:
+        return call(db)
+
+
+def _settled(row: Any, done: str) -> Json:
+    """What a function decided: a refusal is an error that a model sees, and its incident stays."""
+    found = record(row)
+    if found["code"] != done:
+        raise ToolError(f"{found['code']}: {found.get('reason') or found.get('detail')}")
+    return found

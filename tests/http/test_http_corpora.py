@@ -1,0 +1,154 @@
+"""Corpora, documents, promotion and evaluations over HTTP, as the role of the token may."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+import ragdb
+from tests.http.conftest import ANCHOR, Api
+
+LISTED = [
+    "/api/corpora/{0}",
+    "/api/corpora/{0}/documents",
+    "/api/corpora/{0}/documents/x",
+    "/api/corpora/{0}/synonyms",
+    "/api/atoms?corpus={0}",
+    "/api/proposals?corpus={0}",
+    "/api/incidents?corpus={0}",
+    "/api/traces?corpus={0}",
+]
+
+
+def test_a_corpus_lives_from_its_creation_to_its_end(library: Api) -> None:
+    made = library(
+        "POST", "/api/corpora", {"corpus": "life", "title": "Life", "k1": 2.0}, role="writer"
+    )
+    assert (made.status, made.body["name"], made.body["k1"]) == (201, "life", 2.0)
+    again = library("POST", "/api/corpora", {"corpus": "life"}, role="writer")
+    assert (again.status, again.body["code"]) == (409, "ALREADY_EXISTS")
+    with ragdb.connect(library.dsn) as db:
+        for n in range(5):
+            db.put_text("life", f"notes/{n}.txt", f"Note {n} of a kite.")
+        listed = db.list_documents("life")
+    path = "/api/corpora/life/documents"
+    first = library("GET", f"{path}?count=3").body["documents"]
+    rest = library("GET", f"{path}?count=3&after={first[-1]['source']}").body["documents"]
+    assert [d["doc_cid"] for d in first + rest] == [d.doc_cid for d in listed]
+    assert library("GET", f"{path}?prefix=other").body["documents"] == []
+    one = library("GET", f"{path}/{listed[2].doc_cid}").body
+    assert one["document"]["source"] == "notes/2.txt"
+    assert [chunk["text"] for chunk in one["chunks"]] == ["Note 2 of a kite."]
+    assert library("GET", f"{path}/notes/2.txt").body == one
+    for role, status in (("reader", 401), ("writer", 200), ("writer", 404)):
+        gone = library("DELETE", f"{path}/{listed[2].doc_cid}?reason=old", role=role)
+        assert gone.status == status, (role, gone.body)
+    assert len(library("GET", path).body["documents"]) == 4
+    assert library("DELETE", "/api/corpora/life", role="reader").status == 401
+    assert library("DELETE", "/api/corpora/life", role="admin").body == {"dropped": "life"}
+    assert library("GET", "/api/corpora/life").status == 404
+
+
+def test_synonyms_find_what_is_called_otherwise(library: Api) -> None:
+    path = "/api/corpora/handbook/synonyms"
+    search = {"query": "pledge", "corpora": ["handbook"], "typos": False}
+    assert library("POST", "/api/search", search).body["hits"] == []
+    words = {"words": ["pledge", "deposit"]}
+    assert library("POST", path, words, role="reader").status == 401
+    assert library("POST", path, words, role="writer").body == {"added": 2}
+    assert {"word": "pledge", "synonyms": ["deposit"]} in library("GET", path).body["synonyms"]
+    assert "deposit" in library("POST", "/api/search", search).body["hits"][0]["text"].lower()
+    assert library("DELETE", f"{path}?word=pledge", role="writer").body["removed"] == 2
+    assert library("POST", "/api/search", search).body["hits"] == []
+
+
+@pytest.mark.parametrize("path", LISTED)
+def test_a_corpus_that_is_not_the_roles_to_read_is_not_there(library: Api, path: str) -> None:
+    with ragdb.connect(library.dsn) as db:
+        if "closed" not in {row.name for row in db.list_corpora()}:
+            db.create_corpus("closed", is_restricted=True)
+            db.put_text("closed", "x", "closed text")
+    for name in ("closed", "personal", "nosuch"):
+        answer = library("GET", path.format(name))
+        assert answer.status == 404, (path, name, answer.body)
+        assert "closed text" not in str(answer.body)
+
+
+def test_a_personal_corpus_is_in_nothing_that_all_corpora_are_asked_for(library: Api) -> None:
+    with psycopg.connect(library.dsn, user="reader", autocommit=True) as db:
+        if not db.execute("select from ragdb.list_corpora() where name = 'personal'").fetchall():
+            db.execute("select ragdb.create_corpus('personal')")
+        db.execute("select ragdb.put_text('personal', 'diary', 'my diary of the trailer')")
+        db.execute("select from ragdb.retrieve('personal', 'diary')")
+    assert "personal" not in {c["name"] for c in library("GET", "/api/corpora").body["corpora"]}
+    found = library("POST", "/api/search", {"query": "diary trailer", "k": 100}).body["hits"]
+    assert found
+    assert "personal" not in {hit["corpus"] for hit in found}
+    facets: dict[str, Any] = {"query": "diary", "fields": ["source"]}
+    assert library("POST", "/api/facets", facets).body["facets"] == []
+    assert library("POST", "/api/count", {"query": "diary"}).body["documents"] == 0
+    assert "personal" not in {t["corpus"] for t in library("GET", "/api/traces").body["traces"]}
+    for path, body in (
+        ("/api/search", {"query": "diary", "corpora": ["handbook", "personal"]}),
+        ("/api/ask", {"question": "diary", "corpus": "personal"}),
+        ("/api/corpora", {"corpus": "personal"}),
+    ):
+        assert library("POST", path, body).status == 404, path
+
+
+def test_the_slice_of_an_anchor_is_what_the_token_route_takes(library: Api) -> None:
+    made = library("POST", "/api/slice", {"anchor_turn_id": ANCHOR_OF_DESK}).body["slice"]
+    assert library("POST", "/api/verify_token", made).body == {"valid": True, "reason": None}
+    more = made | {"edge_count": made["edge_count"] + 1}
+    verdict = library("POST", "/api/verify_token", more).body
+    assert not verdict["valid"]
+    assert f"{made['edge_count']} edges" in verdict["reason"]
+    batch = {"anchor_turn_ids": [ANCHOR_OF_DESK]}
+    (one,) = library("POST", "/api/slice/batch", batch).body["slices"]
+    assert library("POST", "/api/verify_token", one).body["valid"]
+
+
+def test_a_refused_promotion_is_a_conflict_and_an_incident(library: Api) -> None:
+    search = {"query": "deposit", "anchor_turn_id": ANCHOR_OF_DESK, "limit": 2}
+    found = library("POST", "/api/rag/search/slice", search, role="writer").body
+    ids = [hit["turn_id"] for hit in found["results"]]
+    body = {
+        "trace_id": found["provenance"]["query_id"],
+        "chunk_ids": ids,
+        "text": "The moon is made of green cheese.",
+        "sufficiency": "lenient",
+    }
+    refused = library("POST", "/api/atoms", body, role="writer")
+    assert (refused.status, refused.body["code"]) == (409, "CLAIM_UNSUPPORTED")
+    incidents = library("GET", "/api/incidents?corpus=desk", role="writer").body["incidents"]
+    assert incidents[0]["trace_id"] == body["trace_id"]
+    # another reader's trace is not there
+    assert library("POST", "/api/atoms", body, role="reader").status == 404
+
+
+def test_a_run_is_listed_and_reported_in_every_format(library: Api) -> None:
+    with ragdb.connect(library.dsn) as db:
+        run = db.run_eval("Desk")
+        reports = {f: db.eval_report(run.run_id, f) for f in FORMATS}
+    (latest, *_) = library("GET", "/api/evals/runs?rag=Desk").body["runs"]
+    assert latest["run_id"] == str(run.run_id)
+    for format, kind in FORMATS.items():
+        path = f"/api/evals/runs/{run.run_id}/report?format={format}"
+        answer = library("GET", path)
+        assert answer.headers.get_content_type() == kind
+        if format != "json":
+            assert answer.body == reports[format]
+    assert library("GET", f"/api/evals/runs/{ANCHOR}/report").status == 404
+
+
+FORMATS = {
+    "json": "application/json",
+    "junit": "application/xml",
+    "md": "text/markdown",
+    "csv": "text/csv",
+    "table": "text/plain",
+    "tap": "text/plain",
+}
+ANCHOR_OF_DESK = "1a3c5a02-0134-531a-8a74-1fe7cbae529e"

@@ -1,0 +1,105 @@
+"""Who embeds the query of a search by Python where the model runs outside the database."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+
+import ragdb
+from ragdb.database import Database
+from ragdb.errors import ModeNotAvailable
+from ragdb.models import asking, embedders
+from ragdb.models.worker import Worker
+from tests.embedding import ENCODER, make_corpus
+
+QUESTION = "what sleeps all day?"
+
+
+@pytest.fixture
+def outside(clone: str) -> str:
+    """A corpus that is embedded by a model outside the database."""
+    with psycopg.connect(clone, autocommit=True) as db:
+        make_corpus(db, {"a": "a cat sleeps", "b": "a bank pays"})
+    Worker(clone).run(until="empty")
+    return clone
+
+
+@pytest.fixture
+def not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> list[float]:
+        raise ImportError("no model is installed")
+
+    monkeypatch.setattr(embedders, "numbers", refuse)
+
+
+@contextmanager
+def worker(dsn: str) -> Iterator[None]:
+    made = Worker(dsn)
+    thread = threading.Thread(target=made.run, kwargs={"poll": 0.05})
+    thread.start()
+    try:
+        with psycopg.connect(dsn, autocommit=True) as db:
+            while not Database(db).has_worker():
+                pass
+        yield
+    finally:
+        made.stop()
+        thread.join()
+
+
+def modes(db: Database, mode: str | None = None) -> set[str]:
+    return {hit.mode for hit in db.search("docs", QUESTION, mode=mode)}
+
+
+def test_python_embeds_where_the_model_is_installed(outside: str) -> None:
+    with ragdb.connect(outside) as db:
+        assert modes(db) == {"hybrid"}
+        assert not db.query_embedding_state("docs", QUESTION)[0].is_ready
+
+
+@pytest.mark.usefixtures("not_installed")
+def test_without_a_model_what_is_kept_counts_then_a_worker_then_nobody(outside: str) -> None:
+    with ragdb.connect(outside) as db:
+        for ask in (db.search, db.retrieve):
+            with pytest.raises(ModeNotAvailable, match=r"\[embed\].*ragdb worker.*lexical"):
+                ask("docs", QUESTION)
+        assert modes(db, mode="lexical") == {"lexical"}
+        with worker(outside):
+            with pytest.raises(ModeNotAvailable), db.connection.transaction():
+                db.search("docs", QUESTION)
+            assert modes(db) == {"hybrid"}
+        assert modes(db) == {"hybrid"}  # it is kept
+        with pytest.raises(ModeNotAvailable):
+            db.search("docs", "another question")
+        db.put_query_embedding("docs", "another question", ENCODER.encode(["x"])[0].tolist())
+        assert {hit.mode for hit in db.search("docs", "another question")} == {"hybrid"}
+
+
+@pytest.mark.usefixtures("not_installed")
+def test_coroutines_ask_in_the_same_order(outside: str) -> None:
+    async def ask() -> None:
+        async with await ragdb.aconnect(outside) as db:
+            with pytest.raises(ModeNotAvailable):
+                await db.search("docs", QUESTION)
+            with worker(outside):
+                assert {hit.mode for hit in await db.search("docs", QUESTION)} == {"hybrid"}
+
+    asyncio.run(ask())
+
+
+@pytest.mark.usefixtures("not_installed")
+def test_a_worker_that_does_not_answer_is_waited_for_so_long_only(
+    outside: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "PATIENCE", 0.1)
+    with (
+        psycopg.connect(outside, autocommit=True, application_name="ragdb/worker"),
+        ragdb.connect(outside) as db,
+        pytest.raises(ModeNotAvailable),
+    ):
+        db.search("docs", QUESTION)
