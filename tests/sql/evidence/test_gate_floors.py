@@ -214,7 +214,7 @@ def test_only_who_may_write_measures(docs: Connection, call: str) -> None:
 def test_a_floor_is_measured_at_the_commit_of_a_mere_writer(any_clone: str, login: Login) -> None:
     with psycopg.connect(any_clone, autocommit=True) as owner:
         owner.execute("select ragdb.create_corpus('docs')")
-    writer = login(any_clone, "ragdb_writer", autocommit=True)
+    writer = login(any_clone, "writer", autocommit=True)
     with writer.transaction():
         for n, text in enumerate(PROSE[:60]):
             writer.execute("select from ragdb.put_text('docs', %s, %s)", (f"{n}.txt", text))
