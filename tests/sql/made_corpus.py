@@ -132,7 +132,7 @@ class Made:
             self.db.cursor() as cursor,
             cursor.copy(
                 "copy ragdb.documents (corpus_id, doc_no, doc_cid, media_type, metadata, chunking,"
-                " source_name, source, size_bytes, chunks, tokens, event_id, created_at,"
+                " source_name, source, name, size_bytes, chunks, tokens, event_id, created_at,"
                 " updated_at) from stdin"
             ) as copy,
         ):
@@ -142,7 +142,8 @@ class Made:
                 digest = hashlib.sha256(f"{self.name}/{number}".encode()).hexdigest()
                 copy.write_row(
                     (self.corpus_id, number, f"sha256:{digest}", "text/plain",
-                     f'{{"n": {number}}}', "{}", "", f"{number:010}.txt", 1, chunks, chunks,
+                     f'{{"n": {number}}}', "{}", "", f"{number:010}.txt",
+                     f"source {number:010}.txt", 1, chunks, chunks,
                      f"00000000-0000-0000-0000-{number:012}", "2026-01-01", "2026-01-01")
                 )  # fmt: skip
         self.db.execute(
