@@ -7,7 +7,6 @@ Each of these is a function of the room that does the work; `Database` puts them
 from __future__ import annotations
 
 import asyncio
-import functools
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast, overload
@@ -17,15 +16,20 @@ from psycopg.conninfo import make_conninfo
 
 from ragdb.client import connecting
 from ragdb.client.bridge import Bridge
-from ragdb.client.client import AsyncClient, Client
 from ragdb.client.shown import VERBS, described
+from ragdb.models.searching import AsyncEmbeddingClient, EmbeddingClient
 from ragdb.server import settings, signing
 from ragdb.version import __version__
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from ragdb.client._generated.rows import CalibrateGateRow, Hit, TracedHit, TurnHit
+    from ragdb.client._generated.rows import (
+        CalibrateGateRow,
+        Hit,
+        TracedHit,
+        TurnHit,
+    )
     from ragdb.evidence.answers import Answer
     from ragdb.evidence.asking import Asking
     from ragdb.ingest.options import Options
@@ -33,43 +37,11 @@ if TYPE_CHECKING:
     from ragdb.models.rerank import RerankedHit, RerankedTurn, Reranker
     from ragdb.portable.format import Exported
 
-BY_DOCUMENT = (
-    "corpus", "query", "k", "chunks_per_document", "mode", "min_score", "filter",
-    "query_embedding", "syntax", "typos",
-)  # fmt: skip
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 Metadatas = Iterable[Mapping[str, Any] | None]
 
 
-def _embedded(method: Any, names: Sequence[str] = ()) -> Any:
-    """A search that has the embedding of its query made first; its `names` stand for places."""
-
-    @functools.wraps(method)
-    def call(self: Database, *args: Any, **how: Any) -> Any:
-        from ragdb.models.asking import with_embedding
-
-        if names:
-            args, how = (), {**dict(zip(names, args, strict=False)), **how}
-        return method(self, *args, **with_embedding(self.connection, args, how))
-
-    return call
-
-
-def _aembedded(method: Any, names: Sequence[str] = ()) -> Any:
-    """The same for a coroutine."""
-
-    @functools.wraps(method)
-    async def call(self: AsyncDatabase, *args: Any, **how: Any) -> Any:
-        from ragdb.models.asking import awith_embedding
-
-        if names:
-            args, how = (), {**dict(zip(names, args, strict=False)), **how}
-        return await method(self, *args, **await awith_embedding(self.connection, args, how))
-
-    return call
-
-
-class Database(Client):
+class Database(EmbeddingClient):
     """The functions of ragdb on a psycopg connection, and what takes files or models.
 
     A connection of the caller keeps its own transactions: nothing here commits or rolls back.
@@ -128,11 +100,6 @@ class Database(Client):
         from ragdb.ingest.ingest import ingest
 
         return ingest(self, paths, corpus=corpus, **options)
-
-    if not TYPE_CHECKING:  # for a checker they are those of Client
-        search = _embedded(Client.search)
-        retrieve = _embedded(Client.retrieve)
-        search_documents = _embedded(Client.search_documents, BY_DOCUMENT)
 
     def calibrate(self, corpus: str) -> list[CalibrateGateRow]:
         """Measure what a search of a corpus must score at least for its gate, for each mode.
@@ -194,7 +161,7 @@ class Database(Client):
         return read(self, path, corpus=corpus)
 
 
-class AsyncDatabase(AsyncClient):
+class AsyncDatabase(AsyncEmbeddingClient):
     """The same as coroutines, on a psycopg asynchronous connection."""
 
     def __repr__(self) -> str:
@@ -248,11 +215,6 @@ class AsyncDatabase(AsyncClient):
         except asyncio.CancelledError:
             bridge.stop()
             raise
-
-    if not TYPE_CHECKING:  # for a checker they are those of AsyncClient
-        search = _aembedded(AsyncClient.search)
-        retrieve = _aembedded(AsyncClient.retrieve)
-        search_documents = _aembedded(AsyncClient.search_documents, BY_DOCUMENT)
 
     @overload
     async def rerank(

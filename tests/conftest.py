@@ -21,9 +21,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
+from pytest_postgresql.janitor import DatabaseJanitor
 
 from ragdb.models import static
-from ragdb.server import embedded, migrate, roles
+from ragdb.server import embedded, migrate, postgres, roles
 from tests.watcher import watched_folder
 
 # no test is timed, because the machine may be busy with other work
@@ -76,39 +77,18 @@ def packaged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(static, "installed", _installed)
 
 
-class Fresh:
+class Fresh(DatabaseJanitor):
     """A database of a test's own: between `init` and `drop`, or as a context."""
 
-    def __init__(self, uri: str, dbname: str, template: str) -> None:
-        self.uri, self.dbname, self.template = uri, dbname, template
-
-    def _execute(self, statement: str, **names: str) -> None:
-        made = {name: sql.Identifier(value) for name, value in names.items()}
-        with psycopg.connect(self.uri, autocommit=True) as connection:
-            connection.execute(sql.SQL(statement).format(**made))
-
-    def init(self) -> None:
+    def _build_create_database_sql(self) -> sql.Composed:
         # the files copied as they are, not each page by way of the log
-        self._execute(
-            "create database {name} template {template} strategy file_copy",
-            name=self.dbname,
-            template=self.template,
-        )
-
-    def __enter__(self) -> Fresh:
-        self.init()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.drop()
-
-    def drop(self) -> None:
-        self._execute("drop database if exists {name} with (force)", name=self.dbname)
+        return super()._build_create_database_sql() + sql.SQL(" strategy file_copy")
 
 
 class Server:
     """An embedded server with a migrated template database."""
 
+    user, port = "postgres", postgres.PORT
     template = "ragdb_template"
 
     def __init__(self, folder: Path, version: int) -> None:
@@ -142,7 +122,13 @@ class Server:
 
     def database(self, template: str | None = template) -> Fresh:
         """A fresh database as a context: a clone of the template, or an empty one for None."""
-        return Fresh(self.uri, f"t{next(self._names)}", template or "template1")
+        return Fresh(
+            user=self.user,
+            host=str(self.folder),
+            port=self.port,
+            dbname=f"t{next(self._names)}",
+            template_dbname=template,
+        )
 
     @cached_property
     def shared(self) -> str:

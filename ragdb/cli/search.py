@@ -172,7 +172,7 @@ def _count(
     """Print how much matches, by the values of fields."""
     from ragdb.cli import output
 
-    names = [field.strip() for field in fields]
+    names = [field.strip() for field in fields if field.strip()]
     with session.connect() as db:
         counted = db.facets(corpora, query, names, filter, syntax=syntax)
         total = db.count_matches(corpora, query, filter, syntax)

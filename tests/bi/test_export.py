@@ -101,4 +101,5 @@ def test_the_demo_with_traffic_leaves_traces_to_look_at(clone: str) -> None:
         ).fetchall()
     assert retrievals == traces > 100
     assert min(errors, zero_results, admissible) > 0
-    assert shortfalls == 4
+    # two a run, and the slice of the demo itself, which no worker has embedded yet
+    assert shortfalls == 5

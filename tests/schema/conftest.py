@@ -27,6 +27,7 @@ class Ways:
     def __init__(self, stack: ExitStack) -> None:
         self.stack = stack
         self._with_extension: set[int] = set()
+        self._made: dict[tuple[int, str], str] = {}
 
     def offer_extension(self, server: Server) -> None:
         if server.version in self._with_extension:
@@ -50,7 +51,19 @@ class Ways:
 
     def database(self, server: Server, way: str, stack: ExitStack) -> str:
         """DSN of a new database made by 'migrate', 'alembic', 'extension', or 'empty'."""
-        dsn = server.dsn(stack.enter_context(server.database(template=None)).dbname)
+        template = None if way == "empty" else self.made(server, way)
+        return server.dsn(stack.enter_context(server.database(template)).dbname)
+
+    def made(self, server: Server, way: str) -> str:
+        """The database that was made that way once, for copies."""
+        if (server.version, way) not in self._made:
+            database = server.database(template=None)
+            database.init()  # gone with its server, which may go before this
+            self._make(server, way, server.dsn(database.dbname))
+            self._made[server.version, way] = database.dbname
+        return self._made[server.version, way]
+
+    def _make(self, server: Server, way: str, dsn: str) -> None:
         if way == "migrate":
             assert migrate.migrate(dsn)
         elif way == "alembic":
@@ -60,11 +73,10 @@ class Ways:
                 env=os.environ | {"RAGDB_DATABASE_URL": dsn},
                 check=True,
             )
-        elif way == "extension":
+        else:
             self.offer_extension(server)
             with psycopg.connect(dsn) as connection:
                 connection.execute("create extension ragdb cascade")
-        return dsn
 
 
 @pytest.fixture(scope="session")

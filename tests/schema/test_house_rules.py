@@ -103,6 +103,8 @@ RULES = {
     "what only reads is parallel safe, unless it sets or writes something": f"""{SETTERS}
       select p.oid::regprocedure::text from pg_proc p
       where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.provolatile <> 'v' and p.proparallel <> 's'
+        -- PostgreSQL itself keeps the list of sessions to the leader
+        and not (p.proparallel = 'r' and pg_get_functiondef(p.oid) ~ 'pg_stat_activity')
         and p.pronamespace::regnamespace || '.' || p.proname not in (select name from setter)""",
     "what sets or writes something, itself or through others, is not parallel safe": f"""{SETTERS}
       select p.oid::regprocedure::text from pg_proc p

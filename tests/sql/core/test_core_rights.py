@@ -92,7 +92,6 @@ def test_a_grant_closes_a_corpus_to_the_others(as_role: AsRole) -> None:
         "corpus_info({0})",
         "grant_corpus({0}, 'reader', 'read')",
         "revoke_corpus({0}, 'reader')",
-        "put_text({0}, 'a.md', 'text')",
         "put_documents({0}, '[]')",
         "delete_document({0}, 'sha256:0')",
         "delete_source({0}, 'a.md')",

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from ragdb.errors import NotAuthorized
+from tests.conftest import Login
 from tests.sql.evidence.test_evidence_packs import scalar
 
 Connection = psycopg.Connection[Any]
@@ -208,3 +209,13 @@ def test_only_who_may_write_measures(docs: Connection, call: str) -> None:
     assert floors(docs) is not None
     with pytest.raises(NotAuthorized):
         docs.execute(f"select * from ragdb.{call}('docs')".encode())
+
+
+def test_a_floor_is_measured_at_the_commit_of_a_mere_writer(any_clone: str, login: Login) -> None:
+    with psycopg.connect(any_clone, autocommit=True) as owner:
+        owner.execute("select ragdb.create_corpus('docs')")
+    writer = login(any_clone, "writer", autocommit=True)
+    with writer.transaction():
+        for n, text in enumerate(PROSE[:60]):
+            writer.execute("select from ragdb.put_text('docs', %s, %s)", (f"{n}.txt", text))
+    assert set(floors(writer)) == {"lexical"}
