@@ -94,6 +94,7 @@ declare
   v_until integer;
   v_kth float8 := 0;
   v_wanted record := ragdb_internal.wanted_need(sums, groups, max_score / unit_score, k);
+  v_most float8 := v_wanted.need * unit_score;  -- what a chunk of no wanted group scores at most
 begin
   if cardinality(others) > 0 then
     v_other_nos := array(select o.chunk_no from unnest(others) o);
@@ -118,9 +119,11 @@ begin
       -- less by what float4 cannot tell apart, and by what its sums may fall short
       v_kth := coalesce(ragdb_internal.at_least(v_found[k].score, 2), 0);
     end loop;
-    exit when v_wanted.need = 0 or v_kth >= v_wanted.need * unit_score;
-    v_wanted.need := case when v_kth > 0 then v_kth / unit_score
-      when v_wanted.need * unit_score < max_score / 100 then 0 else v_wanted.need / 2 end;
+    exit when v_wanted.need = 0 or v_kth >= v_most;
+    -- a quotient times its divisor may be more than it was: v_most is not worked out of it
+    v_most := case when v_kth > 0 then v_kth when v_most < max_score / 100 then 0
+      else v_most / 2 end;
+    v_wanted.need := v_most / unit_score;
     select g.bits into v_wanted.bits from ragdb_internal.groups_above(sums, v_wanted.need) g;
   end loop;
   return v_found;
