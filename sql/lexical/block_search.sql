@@ -87,7 +87,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_found ragdb_internal.candidate[] := others;
-  v_other_nos integer[] := '{}';
+  v_other_nos constant integer[] := array(select o.chunk_no from unnest(others) o);
   v_group_nos integer[];
   v_bounds float8[];
   v_seen integer := 0;
@@ -96,9 +96,6 @@ declare
   v_wanted record := ragdb_internal.wanted_need(sums, groups, max_score / unit_score, k);
   v_most float8 := v_wanted.need * unit_score;  -- what a chunk of no wanted group scores at most
 begin
-  if cardinality(others) > 0 then
-    v_other_nos := array(select o.chunk_no from unnest(others) o);
-  end if;
   loop
     select g.group_nos, g.bounds into v_group_nos, v_bounds
       from ragdb_internal.best_groups(sums, v_wanted.bits) g;
