@@ -553,7 +553,7 @@ def test_22_a_false_text_with_the_hash_of_a_file_never_stands_for_the_file(
             code, output = evidence.ragdb("ingest true.md -c docs --json", dsn)
             assert code == 0, output
             # under its name the file is what it says; under another nobody takes it for the file
-            texts = dict(db.execute(found).fetchall())
+            texts: dict[str, str] = dict(db.execute(found).fetchall())
             assert texts.pop("true.md") == file.read_text()
             assert texts == ({} if name == "true.md" else {name: FORGED})
 
