@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ragdb.cli.text import clean
-from ragdb.errors import ChunkNotFound, SliceNotFound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,6 +31,8 @@ def slice_id(db: Database, corpus: str, text: str) -> str:
 
     Raises InvalidArgument where two begin so, CorpusNotFound.
     """
+    from ragdb.errors import SliceNotFound
+
     try:
         return str(db.find_slice(corpus, text))
     except SliceNotFound:
@@ -43,6 +44,8 @@ def chunk_id(db: Database, corpus: str, text: str) -> str:
 
     Raises InvalidArgument where two begin so, CorpusNotFound.
     """
+    from ragdb.errors import ChunkNotFound
+
     try:
         return str(db.find_chunk(corpus, text))
     except ChunkNotFound:
