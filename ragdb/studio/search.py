@@ -16,6 +16,7 @@ from ragdb.studio.pages import Marks, Studio, shares
 
 # a number of a form, whose field may be left empty
 Count = Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(lambda v: v or None)]
+Share = Annotated[Annotated[float, Field(ge=0, le=1)] | None, BeforeValidator(lambda v: v or None)]
 MODES = ("lexical", "semantic", "hybrid")
 
 
@@ -37,7 +38,7 @@ def register(router: APIRouter, studio: Studio) -> None:
         corpus: str | None = None,
         q: str = "",
         k: Annotated[int, Query(ge=1, le=50)] = 5,
-        weight: Annotated[float, Query(ge=0, le=1)] = 0.5,
+        weight: Share = None,
         syntax: str = "plain",
         per_document: Count = None,
     ) -> HTMLResponse:
@@ -46,6 +47,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             chosen = corpus or (corpora[0].name if corpora else None)
             columns: dict[str, list[Card]] = {}
             meant = waiting = None
+            part = await _lexical_part(db, chosen) if weight is None else weight
             if chosen is not None and q.strip():
                 ready = await db.prepare_query(chosen, q)
                 bound = await db.corpus_embedder(chosen) is not None
@@ -60,9 +62,7 @@ def register(router: APIRouter, studio: Studio) -> None:
                         syntax=syntax,
                         per_document=per_document,
                     )
-                    columns[mode] = [
-                        await _card(db, chosen, q, syntax, hit, weight) for hit in hits
-                    ]
+                    columns[mode] = [await _card(db, chosen, q, syntax, hit, part) for hit in hits]
                 meant = await db.did_you_mean(chosen, q, syntax)
         return studio.page(
             request,
@@ -71,13 +71,20 @@ def register(router: APIRouter, studio: Studio) -> None:
             corpus=chosen,
             q=q,
             k=k,
-            weight=weight,
+            weight=part,
             syntax=syntax,
             per_document=per_document,
             columns=columns,
             meant=meant,
             waiting=waiting,
         )
+
+
+async def _lexical_part(db: AsyncClient, corpus: str | None) -> float:
+    """The share of the words in a hybrid search of a corpus, where nobody says another."""
+    embedder = await db.corpus_embedder(corpus) if corpus else None
+    known = {row.embedder: row.lexical_weight for row in await db.list_static_models()}
+    return known.get(embedder.name, 0.5) if embedder else 0.5
 
 
 async def _card(
