@@ -41,8 +41,8 @@ def graph(db: Connection, corpus_id: int, nodes: int, parent: str) -> None:
         insert into ragdb.documents (corpus_id, doc_no, doc_cid, media_type, chunking, source_name,
             source, name, size_bytes, chunks, tokens, event_id, created_at, updated_at)
           values (%(corpus)s, 1, 'sha256:' || repeat('0', 64), 'application/x-conversation+json',
-            '{"chunker": "turns/1"}', '', 'bench', 'turns', 0, %(nodes)s, 0, gen_random_uuid(), now(),
-            now())
+            '{"chunker": "turns/1"}', '', 'bench', 'turns', 0, %(nodes)s, 0, gen_random_uuid(),
+            now(), now())
         """,
         values,
     )

@@ -27,16 +27,29 @@ def run_id(db: Database, text: str) -> UUID:
 
 
 def slice_id(db: Database, corpus: str, text: str) -> str:
-    """The stored slice that begins so. Raises InvalidArgument, CorpusNotFound, SliceNotFound."""
-    return str(db.find_slice(corpus, text))
+    """The stored slice that begins so; what begins none, for the database to refuse.
+
+    Raises InvalidArgument where two begin so, CorpusNotFound.
+    """
+    from ragdb.errors import SliceNotFound
+
+    try:
+        return str(db.find_slice(corpus, text))
+    except SliceNotFound:
+        return text
 
 
 def chunk_id(db: Database, corpus: str, text: str) -> str:
-    """The chunk of that id, or whose id begins so.
+    """The chunk of that id, or whose id begins so; what begins none, for the database to refuse.
 
-    Raises InvalidArgument, CorpusNotFound, ChunkNotFound.
+    Raises InvalidArgument where two begin so, CorpusNotFound.
     """
-    return str(db.find_chunk(corpus, text))
+    from ragdb.errors import ChunkNotFound
+
+    try:
+        return str(db.find_chunk(corpus, text))
+    except ChunkNotFound:
+        return text
 
 
 def policy(db: Database, text: str) -> dict[str, str]:

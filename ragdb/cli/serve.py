@@ -14,6 +14,8 @@ from ragdb.cli.session import DATABASE, Failure, Session
 if TYPE_CHECKING:
     from socket import socket
 
+    from fastapi import FastAPI
+
     from ragdb.http.config import Config
     from ragdb.studio.sessions import Link
 
@@ -123,9 +125,10 @@ def serve(
         otlp=otlp,
         otlp_query_text=otlp_query_text,
     )
+    application = with_pages(config)
     listener, url = listen(host, port)
     session.note(f"listening on {url}, see /docs and /studio")
-    run_server(config, listener, quiet=session.quiet, head_timeout=head_timeout, grace=grace)
+    run_server(application, listener, quiet=session.quiet, head_timeout=head_timeout, grace=grace)
 
 
 def studio(
@@ -145,12 +148,12 @@ def studio(
     from ragdb.http.config import Config
     from ragdb.studio.sessions import Link
 
-    listener, url = listen("127.0.0.1", port)
     link = Link()
+    application = with_pages(Config(session.target.conninfo, timeout=timeout), link)
+    listener, url = listen("127.0.0.1", port)
     print(f"{url}{link.path}", flush=True)
     session.note("the link is good once, within ten minutes")
-    config = Config(session.target.conninfo, timeout=timeout)
-    run_server(config, listener, quiet=True, head_timeout=20, grace=2, link=link)
+    run_server(application, listener, quiet=True, head_timeout=20, grace=2)
 
 
 def need_server() -> None:
@@ -163,24 +166,24 @@ def need_server() -> None:
         )
 
 
-def run_server(
-    config: Config,
-    listener: socket,
-    *,
-    quiet: bool,
-    head_timeout: float,
-    grace: int,
-    link: Link | None = None,
-) -> None:
-    """Serve until a signal ends it."""
-    import uvicorn
-
+def with_pages(config: Config, link: Link | None = None) -> FastAPI:
+    """The application with the pages of Studio, connected once. Raises psycopg.Error."""
     from ragdb.http.app import create_app
-    from ragdb.http.protocol import with_head_timeout
     from ragdb.studio.app import register as add_studio
 
     application = create_app(config)
     add_studio(application, link)
+    return application
+
+
+def run_server(
+    application: FastAPI, listener: socket, *, quiet: bool, head_timeout: float, grace: int
+) -> None:
+    """Serve until a signal ends it."""
+    import uvicorn
+
+    from ragdb.http.protocol import with_head_timeout
+
     _log_to_stderr(quiet)
     uvicorn.Server(
         uvicorn.Config(

@@ -64,7 +64,9 @@ class Search(m.Body):
     fusion: Annotated[
         Literal["convex", "rrf"], Field(description="How a hybrid search joins its legs.")
     ] = "convex"
-    lexical_weight: Annotated[Share, Field(description="Share of the lexical leg.")] = 0.5
+    lexical_weight: Annotated[
+        Share | None, Field(description="Share of the lexical leg; null: what its embedder says.")
+    ] = None
     min_lexical: Annotated[Share, Field(description="Least lexical score.")] = 0.0
     min_semantic: Annotated[Share, Field(description="Least semantic score.")] = 0.0
     syntax: Syntax = "plain"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter, FastAPI, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from ragdb.http.gate import PAGES
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
 from ragdb.studio import search, sessions
@@ -35,7 +36,7 @@ def register(app: FastAPI, link: sessions.Link | None = None) -> None:
 
     def problem(request: Request, status: int, body: Mapping[str, object]) -> Response:
         """An error as a page; who is not logged in is led to the login."""
-        if status == 401 and request.url.path.startswith("/studio/"):
+        if status == 401 and request.url.path.startswith(PAGES):
             # the browser keeps the cookie back from who follows a link of another site
             if request.method == "GET" and request.headers.get("sec-fetch-site") == "cross-site":
                 return studio.page(request, "again.html", here=studio.here(request))

@@ -10,12 +10,15 @@ from markupsafe import Markup
 from pydantic import BeforeValidator, Field
 from starlette.responses import HTMLResponse
 
+from ragdb.client._generated.rows import Embedders
 from ragdb.client.client import AsyncClient
 from ragdb.client.rows import record
 from ragdb.studio.pages import Marks, Studio, shares
 
-# a number of a form, whose field may be left empty
-Count = Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(lambda v: v or None)]
+# a field of a form may be left empty
+Blank = BeforeValidator(lambda given: given or None)
+Count = Annotated[Annotated[int, Field(ge=1)] | None, Blank]
+Share = Annotated[Annotated[float, Field(ge=0, le=1)] | None, Blank]
 MODES = ("lexical", "semantic", "hybrid")
 
 
@@ -37,7 +40,7 @@ def register(router: APIRouter, studio: Studio) -> None:
         corpus: str | None = None,
         q: str = "",
         k: Annotated[int, Query(ge=1, le=50)] = 5,
-        weight: Annotated[float, Query(ge=0, le=1)] = 0.5,
+        weight: Share = None,
         syntax: str = "plain",
         per_document: Count = None,
     ) -> HTMLResponse:
@@ -46,11 +49,13 @@ def register(router: APIRouter, studio: Studio) -> None:
             chosen = corpus or (corpora[0].name if corpora else None)
             columns: dict[str, list[Card]] = {}
             meant = waiting = None
+            embedder = await db.corpus_embedder(chosen) if chosen is not None else None
+            part = await _lexical_part(db, embedder) if weight is None else weight
             if chosen is not None and q.strip():
                 ready = await db.prepare_query(chosen, q)
-                bound = await db.corpus_embedder(chosen) is not None
-                waiting = bound and not ready
-                for mode in MODES if bound and ready else MODES[:1]:
+                waiting = embedder is not None and not ready
+                explained: dict[str, tuple[Markup, list[Any]]] = {}
+                for mode in MODES if embedder is not None and ready else MODES[:1]:
                     hits = await db.search(
                         chosen,
                         q,
@@ -60,9 +65,10 @@ def register(router: APIRouter, studio: Studio) -> None:
                         syntax=syntax,
                         per_document=per_document,
                     )
-                    columns[mode] = [
-                        await _card(db, chosen, q, syntax, hit, weight) for hit in hits
-                    ]
+                    # one chunk may stand in each column
+                    for id in {hit.chunk_id for hit in hits} - explained.keys():
+                        explained[id] = await _explained(db, chosen, q, syntax, id)
+                    columns[mode] = [_card(hit, part, *explained[hit.chunk_id]) for hit in hits]
                 meant = await db.did_you_mean(chosen, q, syntax)
         return studio.page(
             request,
@@ -71,7 +77,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             corpus=chosen,
             q=q,
             k=k,
-            weight=weight,
+            weight=part,
             syntax=syntax,
             per_document=per_document,
             columns=columns,
@@ -80,14 +86,27 @@ def register(router: APIRouter, studio: Studio) -> None:
         )
 
 
-async def _card(
-    db: AsyncClient, corpus: str, query: str, syntax: str, hit: Any, weight: float
-) -> Card:
+async def _lexical_part(db: AsyncClient, embedder: Embedders | None) -> float:
+    """The share of the words in a hybrid search by an embedder, where nobody says another."""
+    if embedder is None:
+        return 0.5
+    known = {row.embedder: row.lexical_weight for row in await db.list_static_models()}
+    return known.get(embedder.name, 0.5)
+
+
+async def _explained(
+    db: AsyncClient, corpus: str, query: str, syntax: str, chunk_id: str
+) -> tuple[Markup, list[Any]]:
+    """The text of a chunk with the words of the query marked, and what each of them gives."""
     marks = Marks()
-    text = await db.highlight(corpus, hit.chunk_id, query, marks.start, marks.end, syntax)
-    terms = await db.explain_search(corpus, query, hit.chunk_id, syntax=syntax)
+    text = await db.highlight(corpus, chunk_id, query, marks.start, marks.end, syntax)
+    terms = await db.explain_search(corpus, query, chunk_id, syntax=syntax)
+    return marks.snippet(text), [record(term) for term in terms]
+
+
+def _card(hit: Any, weight: float, snippet: Markup, terms: list[Any]) -> Card:
     of = {"lexical": (1.0, 0.0), "semantic": (0.0, 1.0)}.get(hit.mode, (weight, 1 - weight))
     lexical, semantic = shares(
         [of[0] * (hit.lexical_score or 0.0), of[1] * (hit.semantic_score or 0.0)]
     )
-    return Card(hit, marks.snippet(text), [record(term) for term in terms], lexical, semantic)
+    return Card(hit, snippet, terms, lexical, semantic)

@@ -21,7 +21,7 @@ declare
   v_best ragdb.hit[];
 begin
   if chunks_per_document is null or chunks_per_document not between 1 and 100
-    or k * chunks_per_document > 1000
+    or k::bigint * chunks_per_document > 1000
   then
     raise exception 'chunks_per_document is %', coalesce(chunks_per_document::text, 'null')
       using errcode = 'RG400', detail = 'it is how many chunks of a document are returned',
@@ -38,16 +38,18 @@ begin
     select b.rank, b.corpus, b.doc_cid, b.source, b.title, b.metadata, b.score, b.mode, c.chunks
     from unnest(v_best) b
       join (
-        select h.corpus, h.doc_cid, jsonb_agg(jsonb_build_object('chunk_id', h.chunk_id,
+        select h.corpus, h.doc_cid, h.source, jsonb_agg(jsonb_build_object('chunk_id', h.chunk_id,
           'score', h.score, 'heading', h.heading, 'page', h.page, 'start_offset', h.start_offset,
           'end_offset', h.end_offset, 'text', h.text, 'citation', h.citation) order by h.rank)
           as chunks
         from ragdb.search(corpus, query, k * chunks_per_document, v_best[1].mode, min_score,
-          coalesce(filter, '{}') || jsonb_build_object('doc_cid', jsonb_build_object('in',
-            (select jsonb_agg(distinct u.doc_cid) from unnest(v_best) u))),
+          coalesce(filter, '{}') || (select jsonb_build_object(
+              'doc_cid', jsonb_build_object('in', jsonb_agg(distinct u.doc_cid)),
+              'source', jsonb_build_object('in', jsonb_agg(distinct u.source)))
+            from unnest(v_best) u),
           query_embedding => search_documents.query_embedding, syntax => search_documents.syntax,
           per_document => chunks_per_document, typos => search_documents.typos) h
-        group by h.corpus, h.doc_cid) c on c.corpus = b.corpus and c.doc_cid = b.doc_cid
+        group by h.corpus, h.doc_cid, h.source) c using (corpus, doc_cid, source)
     order by b.rank;
 end $$;
 comment on function ragdb.search_documents(

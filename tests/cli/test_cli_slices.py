@@ -474,7 +474,7 @@ def test_chunks_and_policies_are_named_by_how_they_begin(chat: Run) -> None:
     ambiguous = chat("slice", "build", uuid(1)[:common], "-c", "chat")
     assert (ambiguous.exit_code, "more than one chunk begins" in ambiguous.stderr) == (2, True)
     none = chat("slice", "build", "zzz", "-c", "chat")
-    assert (none.exit_code, "RG406" in none.stderr) == (2, True)
+    assert (none.exit_code, "RG434" in none.stderr) == (2, True)
     traced = chat("search", "vouchers", "-c", "chat", "--trace", "-k", "1")
     trace = traced.stderr.split()[-1]
     assert chat("trace", "why-not", trace[:23], short).exit_code == 0

@@ -31,9 +31,15 @@ def commands(block: str) -> Iterator[tuple[str, str]]:
 
 
 def shows(shown: str, printed: str) -> bool:
-    """Whether the output is what is shown; `…` stands for anything, trailing blanks for nothing."""
-    expected = "\n".join(line.rstrip() for line in shown.strip().splitlines())
-    actual = "\n".join(line.rstrip() for line in printed.strip().splitlines())
+    """Whether the output is what is shown; `…` stands for anything, trailing blanks for nothing.
+
+    How far columns lie apart depends on their values.
+    """
+
+    def lines(text: str) -> str:
+        return "\n".join(re.sub("(?<=\\S) {2,}", "  ", line.rstrip()) for line in text.splitlines())
+
+    expected, actual = lines(shown.strip()), lines(printed.strip())
     return bool(re.fullmatch(re.escape(expected).replace("…", ".*?") + "\n?", actual + "\n", re.S))
 
 

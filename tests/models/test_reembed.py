@@ -72,6 +72,7 @@ def truth(db: Connection, model: str) -> list[Any]:
     return [(chunk, -score) for score, chunk in ranked[:5]]
 
 
+@pytest.mark.nightly
 def test_a_killed_reembed_goes_on_while_searches_see_one_model_or_the_other(clone: str) -> None:
     with psycopg.connect(clone, autocommit=True) as db:
         make_corpus(db, {str(n): f"text number {n} of shelf {n % 9}" for n in range(400)})

@@ -71,6 +71,8 @@ DELETE_ALL = """
   delete from ragdb.retrieval_reranks; delete from ragdb.retrieval_hits;
   delete from ragdb.retrieval_traces;
 """
+# the table refuses a verdict that does not follow from its row
+TURN_GATE = "update ragdb.evidence_gates set is_enough = false, min_chunks = 1000 where is_enough"
 MOVE_KEY = """
   update ragdb.key_events set at = at - interval '1 year', created_at = created_at
     - interval '1 year';
@@ -118,7 +120,7 @@ ATTACKS = {
         "ledger",
     ),
     "3 a gate is edited": Attack(
-        "update ragdb.evidence_gates set is_enough = not is_enough",
+        TURN_GATE,
         LEDGER,
         "gate .*row_changed",
         "ledger",
@@ -231,7 +233,7 @@ ATTACKS = {
         "checkpoint",
     ),
     "15 an edited row is entered again": Attack(
-        "update ragdb.evidence_gates set is_enough = not is_enough;"
+        TURN_GATE + ";"
         "alter table ragdb.ledger_leaves drop constraint ledger_leaves_row_is_sealed_once;"
         "insert into ragdb.ledger_leaves select h.size, 'gate', l.id,"
         " ragdb_internal.sealed_hash(g), h.sealed_at from ragdb.ledger_head h,"
@@ -243,7 +245,7 @@ ATTACKS = {
         "error +code: constraint ledger_leaves_row_is_sealed_once .*it is missing",
     ),
     "16 a gate is turned and the whole tree rebuilt": Attack(
-        "update ragdb.evidence_gates set is_enough = not is_enough;" + REBUILD + MORE,
+        TURN_GATE + ";" + REBUILD + MORE,
         KEPT,
         "kept .*database_differs .*does not begin with",
         "checkpoint",
@@ -536,20 +538,24 @@ def test_21_a_token_of_another_database_is_of_another_origin(evidence: Evidence)
         assert rows(copy, call, values) == [(True, None)]
 
 
-def test_22_a_false_text_under_the_identity_of_a_file_gives_way_to_the_file(
-    evidence: Evidence,
+@pytest.mark.parametrize("name", ["true.md", "another.md"])
+def test_22_a_false_text_with_the_hash_of_a_file_never_stands_for_the_file(
+    evidence: Evidence, name: str
 ) -> None:
     file = evidence.folder / "true.md"
     file.write_text("Refunds are paid within two weeks.")
     with evidence.clone() as clone:
         dsn = evidence.server.dsn(clone.dbname)
         with psycopg.connect(dsn, autocommit=True) as db:
-            put(db, document(str(file), [FORGED], data=file.read_bytes()))
-            found = "select text from ragdb.search('docs', 'paid')"
-            assert db.execute(found).fetchall() == [(FORGED,)]
+            put(db, document(name, [FORGED], data=file.read_bytes()))
+            found = "select source, text from ragdb.search('docs', 'paid')"
+            assert db.execute(found).fetchall() == [(name, FORGED)]
             code, output = evidence.ragdb("ingest true.md -c docs --json", dsn)
-            assert code == 0
-            assert db.execute(found).fetchall() == [(file.read_text(),)], output
+            assert code == 0, output
+            # under its name the file is what it says; under another nobody takes it for the file
+            texts: dict[str, str] = dict(db.execute(found).fetchall())
+            assert texts.pop("true.md") == file.read_text()
+            assert texts == ({} if name == "true.md" else {name: FORGED})
 
 
 def test_functions_replaced_with_the_record_of_them_are_found_in_a_restored_backup(

@@ -56,7 +56,8 @@ def logged_in(site: Api, role: str = "reader") -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.fixture(scope="session")
+# its driver holds an event loop of this thread for as long as it runs
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     chromium = os.environ.get("RAGDB_CHROMIUM") or shutil.which("chromium")

@@ -46,6 +46,8 @@ def test_each_view_is_whole(visit: Callable[..., BrowserContext], scheme: str, w
 def test_a_journey_by_keyboard(visit: Callable[..., BrowserContext]) -> None:
     page, wrong = watched(visit())
     page.goto("/studio/search?corpus=docs")
+    # the browser focuses the field when it first paints, which may be after the page has loaded
+    page.locator(".question:focus").wait_for()
     page.keyboard.press("Escape")
     page.keyboard.press("/")
     page.keyboard.type("refunds")

@@ -65,7 +65,10 @@ def test_each_name_keeps_what_it_says_of_itself(docs: Connection) -> None:
     assert row[5] is False, "it was not there"
     titles = rows(docs, "select source, title from ragdb.list_documents('docs')")
     assert titles == [("a.md", "First"), ("b.md", "Second")]
-    assert rows(docs, "select doc_no, chunks, updated_at from ragdb.documents limit 1") == before
+    assert (
+        rows(docs, "select doc_no, chunks, updated_at from ragdb.documents where doc_no = 1")
+        == before
+    )
     assert text(docs, "b.md", title="Second")[5] is True
 
 

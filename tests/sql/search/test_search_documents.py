@@ -70,3 +70,15 @@ def test_a_filter_and_a_floor_hold_for_documents_and_their_chunks(docs: Connecti
 def test_how_many_chunks_is_checked(docs: Connection, k: int, most: int | None) -> None:
     with pytest.raises(errors.InvalidArgument):
         docs.execute("select ragdb.search_documents('docs', 'x', %s, %s)", (k, most))
+
+
+def test_the_same_bytes_under_two_names_are_two_documents(docs: Connection) -> None:
+    text = "An okapi rests. The okapi eats leaves."
+    for name in ("one", "two"):
+        docs.execute("select ragdb.put_text('docs', %s, %s)", (name, text))
+    found = docs.execute(
+        "select source, chunks from ragdb.search_documents('docs', 'okapi', 5)"
+    ).fetchall()
+    assert sorted(source for source, _ in found) == ["one", "two"]
+    for source, chunks in found:
+        assert [c["chunk_id"].partition(":")[0] for c in chunks] == [source]
