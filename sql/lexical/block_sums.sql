@@ -24,19 +24,24 @@ comment on function ragdb_internal.block_sums(integer, ragdb_internal.question_t
   'Returns the blocks of a corpus that have some terms, and for each the sums, in float4, of what '
   'its groups score at most.';
 
-create or replace function ragdb_internal.groups_above(sums vector[], need float8)
+create or replace function ragdb_internal.groups_above(
+  sums vector[], masks bit varying[], need float8)
 returns table (groups bigint, bits bit varying[])
 language sql immutable parallel safe rows 1
 begin atomic
   select sum(pg_catalog.bit_count(b.bits))::bigint, pg_catalog.array_agg(b.bits order by b.n)
   from (
-    select n.n, binary_quantize(groups_above.sums[n.n] - e.need)::bit varying as bits
+    select n.n, case when groups_above.masks is null
+        then binary_quantize(groups_above.sums[n.n] - e.need)::bit varying
+        else binary_quantize(groups_above.sums[n.n] - e.need)::bit varying
+          & groups_above.masks[n.n] end as bits
     from (select ragdb_internal.even(groups_above.need) as need offset 0) e
       cross join pg_catalog.generate_series(1, pg_catalog.cardinality(groups_above.sums)) n (n)
     offset 0) b;
 end;
-comment on function ragdb_internal.groups_above(vector[], float8) is
-  'Counts the groups whose sum is over need, and returns a bit for each, block by block.';
+comment on function ragdb_internal.groups_above(vector[], bit varying[], float8) is
+  'Counts the groups whose sum is over need and that masks have (null: all), and returns a bit for '
+  'each, block by block.';
 
 create or replace function ragdb_internal.best_groups(
   block_nos integer[], sums vector[], bits bit varying[])
@@ -63,3 +68,82 @@ return (
     1 + pg_catalog.cardinality(typical_spread.sums) / 4) n);
 comment on function ragdb_internal.typical_spread(vector[]) is
   'Returns the mean of the standard deviations of some of the vectors.';
+
+-- Sums fall off about exponentially, at first as fast as their standard deviation says, then as the
+-- counts of two needs say.
+create or replace function ragdb_internal.wanted_need(
+  sums vector[], masks bit varying[], highest float8, k integer, out need float8,
+  out bits bit varying[])
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_fewest constant float8 := 1.2 * k;
+  v_wanted constant float8 := 3 * k + 10;
+  v_most constant float8 := 8 * k + 60;
+  v_wanted_log constant float8 := ln(v_wanted);
+  v_spread constant float8 := ragdb_internal.typical_spread(sums);
+  v_low float8 := 0;  -- more groups than wanted are over it, their logarithm
+  v_low_log float8;
+  v_high float8 := highest;  -- fewer than wanted
+  v_high_log float8;
+  v_guess float8;
+  v_count bigint := case when masks is null then 1024 * cardinality(sums)
+    else (select sum(bit_count(m)) from unnest(masks) m) end;
+begin
+  if v_count <= v_most then
+    need := 0;
+    select g.bits into bits from ragdb_internal.groups_above(sums, masks, need) g;
+    return;
+  end if;
+  v_low_log := ln(v_count + v_wanted);
+  v_guess := v_spread * (v_low_log - v_wanted_log);
+  for v_try in 1..10 loop
+    need := greatest(v_low + 0.1 * (v_high - v_low),
+      least(v_high - 0.1 * (v_high - v_low), v_guess));
+    select g.groups, g.bits into v_count, bits
+      from ragdb_internal.groups_above(sums, masks, need) g;
+    exit when v_count between v_fewest and v_most or need < highest / 100;
+    if v_count < v_fewest then
+      v_high := need;
+      v_high_log := ln(v_count + 0.5);
+    else
+      v_low := need;
+      v_low_log := ln(v_count);
+    end if;
+    v_guess := case
+      when v_high_log is null or v_low = 0 then need + v_spread * (ln(v_count + 0.5) - v_wanted_log)
+      else v_low + (v_high - v_low) * (v_low_log - v_wanted_log) / (v_low_log - v_high_log)
+    end;
+  end loop;
+end $$;
+comment on function ragdb_internal.wanted_need(vector[], bit varying[], float8, integer) is
+  'Returns a sum that a few more than k groups that masks have (null: all) exceed, none of them '
+  'over highest, and a bit for each group that does.';
+
+-- Where fewer than k pass, more groups are wanted; at last all that have a term.
+create or replace function ragdb_internal.next_need(
+  sums vector[], masks bit varying[], highest float8, k integer, kth float8,
+  inout need float8, out bits bit varying[])
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_last constant float8 := need;
+begin
+  if kth > 0 then
+    need := kth;
+  else
+    select w.need, w.bits into need, bits
+      from ragdb_internal.wanted_need(sums, masks, highest, k) w;
+    if need < v_last then
+      return;
+    end if;
+    need := case when v_last < highest / 100 then 0 else v_last / 2 end;
+  end if;
+  select g.bits into bits from ragdb_internal.groups_above(sums, masks, need) g;
+end $$;
+comment on function ragdb_internal.next_need(
+  vector[], bit varying[], float8, integer, float8, float8) is
+  'Returns what sums have to exceed after a need, and a bit for each group that does: the score of '
+  'the k-th chunk, or where it is not known (0), what a few more than k groups exceed.';

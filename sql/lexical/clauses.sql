@@ -67,11 +67,13 @@ comment on function ragdb_internal.ranking_text(text) is
   'clauses that a chunk must not have; null when nothing is left.';
 
 create type ragdb_internal.demand as (
-  is_not boolean, term_ids integer[], places integer[], units sparsevec[], phrase tsquery);
+  is_not boolean, term_ids integer[], places integer[], units sparsevec[], phrase tsquery,
+  patterns bytea[]);
 comment on type ragdb_internal.demand is
   'What chunks must have, or must not (is_not): for each place one of its terms, which stand in '
   'term_ids beside their places and in units as a sparse vector for each place; and a phrase of '
-  'lexemes (null: the words in any order).';
+  'lexemes (null: the words in any order). The order of the words of a chunk that has it is like '
+  'all patterns.';
 
 -- Lexemes of one position are forms of one word: any of them will do.
 create or replace function ragdb_internal.phrase(words tsvector) returns tsquery
@@ -96,7 +98,7 @@ returns ragdb_internal.demand
 language sql stable parallel safe
 return (
   with forms as materialized (
-    select p.position, l.term_id
+    select p.position, w.lexeme, l.term_id
     from pg_catalog.unnest(demanded.words) w
       cross join pg_catalog.unnest(w.positions) p (position)
       left join lateral (select k.term_id from ragdb.lexemes k
@@ -104,7 +106,9 @@ return (
         offset 0) l on true
   ), places as (
     select f.position, bool_or(f.term_id is not null) as is_known,
-      ragdb_internal.sparse(pg_catalog.string_agg(f.term_id || ':1', ',')) as unit
+      ragdb_internal.sparse(pg_catalog.string_agg(f.term_id || ':1', ',')) as unit,
+      case when count(*) = 1 then ragdb_internal.word_byte(min(f.lexeme)) else '_' end as byte,
+      f.position - lag(f.position) over (order by f.position) as distance
     from forms f group by f.position
   )
   select row(demanded.kind = 'not',
@@ -112,7 +116,12 @@ return (
       array(select f.position from forms f where f.term_id is not null order by f.term_id),
       array(select p.unit from places p order by p.position),
       case when demanded.is_phrase and (select count(*) from places) > 1
-        then ragdb_internal.phrase(demanded.words) end)::ragdb_internal.demand
+        then ragdb_internal.phrase(demanded.words) end,
+      case when demanded.is_phrase
+        then array['%' || (select pg_catalog.string_agg(
+            case when p.distance > 1 then '%' else '' end::bytea || p.byte, ''::bytea
+            order by p.position) from places p) || '%']
+        else array(select '%' || p.byte || '%' from places p) end)::ragdb_internal.demand
   where (select bool_and(p.is_known) from places p));
 comment on function ragdb_internal.demanded(integer, text, boolean, tsvector) is
   'Returns what a clause demands of chunks; null when the corpus lacks one of its words.';

@@ -17,26 +17,51 @@ comment on function ragdb_internal.uncovered_chunks(integer) is
 
 create or replace function ragdb_internal.groups_holding(
   corpus_id integer, term_ids integer[], places integer[])
-returns integer[]
+returns table (block_no integer, bits bit varying)
 language sql stable parallel safe
-return array(
-  select 4 * (1024 * b.block_no + p.place - 1) + i
+begin atomic
+  select n.block_no, pg_catalog.bit_and(n.bits)::bit varying
   from (
-      select n.block_no, pg_catalog.bit_and(n.bits) as bits
-      from (
-        select t.block_no, w.place, binary_quantize(sum(t.impacts::vector)) as bits
-        from unnest(groups_holding.term_ids, groups_holding.places) w (term_id, place)
-          cross join lateral (select k.block_no, k.impacts from ragdb.term_blocks k
-            where k.corpus_id = groups_holding.corpus_id and k.term_id = w.term_id offset 0) t
-        group by t.block_no, w.place) n
-      group by n.block_no
-      having count(*) = (select count(distinct w) from pg_catalog.unnest(groups_holding.places) w)
-      ) b
-    cross join lateral pg_catalog.unnest(ragdb_internal.set_bits(b.bits::bit varying)) p (place)
-    cross join pg_catalog.generate_series(1, 4) i);
+    select t.block_no, w.place, binary_quantize(sum(t.impacts::vector)) as bits
+    from unnest(groups_holding.term_ids, groups_holding.places) w (term_id, place)
+      cross join lateral (select k.block_no, k.impacts from ragdb.term_blocks k
+        where k.corpus_id = groups_holding.corpus_id and k.term_id = w.term_id offset 0) t
+    group by t.block_no, w.place) n
+  group by n.block_no
+  having count(*) = (select count(distinct w) from pg_catalog.unnest(groups_holding.places) w);
+end;
 comment on function ragdb_internal.groups_holding(integer, integer[], integer[]) is
-  'Returns the chunk numbers of the groups that have, by the blocks, one of the terms of each '
+  'Returns blocks, with a bit for each group that has, by the blocks, one of the terms of each '
   'place.';
+
+create or replace function ragdb_internal.listed_holding(
+  corpus_id integer, term_ids integer[], places integer[],
+  out chunk_nos integer[], out is_complete boolean)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_place record;
+begin
+  -- one place whose words are all listed is enough, and the shortest list is best
+  is_complete := false;
+  for v_place in
+    select w.place, bool_or(l.in_blocks) as in_blocks,
+      array_agg(l.chunk_nos::text) as lists
+    from unnest(term_ids, places) w (term_id, place)
+      cross join lateral (select k.in_blocks, k.chunk_nos, k.df from ragdb.lexemes k
+        where k.corpus_id = listed_holding.corpus_id and k.term_id = w.term_id offset 0) l
+    group by w.place order by bool_or(l.in_blocks), sum(l.df)
+  loop
+    chunk_nos := chunk_nos
+      || array(select distinct n from unnest(v_place.lists) t cross join unnest(t::integer[]) n);
+    is_complete := not v_place.in_blocks;
+    exit when is_complete;
+  end loop;
+end $$;
+comment on function ragdb_internal.listed_holding(integer, integer[], integer[]) is
+  'Returns the chunks that the dictionary lists for some terms, and whether all that have one of '
+  'the terms of each place, which stand beside them, are among them.';
 
 create or replace function ragdb_internal.chunks_holding(
   corpus_id integer, term_ids integer[], places integer[])
@@ -47,26 +72,18 @@ set enable_seqscan = off
 set jit = off
 as $$
 declare
-  v_listed integer[];
-  v_place record;
+  v_listed constant record :=
+    ragdb_internal.listed_holding(chunks_holding.corpus_id, term_ids, places);
 begin
-  -- one place whose words are all listed is enough, and the shortest list is best
-  for v_place in
-    select w.place, bool_or(l.in_blocks) as in_blocks,
-      array_agg(l.chunk_nos::text) as lists
-    from unnest(term_ids, places) w (term_id, place)
-      cross join lateral (select k.in_blocks, k.chunk_nos, k.df from ragdb.lexemes k
-        where k.corpus_id = chunks_holding.corpus_id and k.term_id = w.term_id offset 0) l
-    group by w.place order by bool_or(l.in_blocks), sum(l.df)
-  loop
-    v_listed := v_listed
-      || array(select distinct n from unnest(v_place.lists) t cross join unnest(t::integer[]) n);
-    if not v_place.in_blocks then
-      return v_listed;
-    end if;
-  end loop;
-  return v_listed || ragdb_internal.uncovered_chunks(chunks_holding.corpus_id)
-    || ragdb_internal.groups_holding(chunks_holding.corpus_id, term_ids, places);
+  if v_listed.is_complete then
+    return v_listed.chunk_nos;
+  end if;
+  return v_listed.chunk_nos || ragdb_internal.uncovered_chunks(chunks_holding.corpus_id)
+    || array(
+      select 4 * (1024 * g.block_no + p.place - 1) + i
+      from ragdb_internal.groups_holding(chunks_holding.corpus_id, term_ids, places) g
+        cross join lateral unnest(ragdb_internal.set_bits(g.bits)) p (place)
+        cross join generate_series(1, 4) i);
 end $$;
 comment on function ragdb_internal.chunks_holding(integer, integer[], integer[]) is
   'Returns chunks of a corpus, all among them that have one of the terms of each place, which '
@@ -106,24 +123,33 @@ begin
         where d.is_not = case
           when exists (select from unnest(d.units) u (unit)
             where ragdb_internal.inner_product(x.impacts, u.unit) <= 0) then false
+          when not (x.word_order like all (d.patterns)) then false
           when d.phrase is null then true
           else ragdb_internal.has_phrase(corpus, x.chunk_no, d.phrase) end));
 end $$;
 comment on function ragdb_internal.meeting(ragdb.corpora, ragdb_internal.demand[], integer[]) is
   'Returns those of some chunks of a corpus that meet all demands, each once.';
 
+create or replace function ragdb_internal.demanded_terms(
+  demands ragdb_internal.demand[], out term_ids integer[], out places integer[])
+language sql immutable parallel safe
+begin atomic
+  select pg_catalog.array_agg(t.term_id), pg_catalog.array_agg((20000 * d.n + t.place)::integer)
+  from pg_catalog.unnest(demanded_terms.demands) with ordinality
+      d (is_not, term_ids, places, units, phrase, patterns, n)
+    cross join lateral unnest(d.term_ids, d.places) t (term_id, place)
+  where not d.is_not;
+end;
+comment on function ragdb_internal.demanded_terms(ragdb_internal.demand[]) is
+  'Returns the terms that are demanded, and for each its place among all; null for none.';
+
 create or replace function ragdb_internal.chunks_demanded(
   corpus_id integer, demands ragdb_internal.demand[])
 returns integer[]
 language sql stable parallel safe
 return (
-  select ragdb_internal.chunks_holding(chunks_demanded.corpus_id,
-    pg_catalog.array_agg(t.term_id), pg_catalog.array_agg((20000 * d.n + t.place)::integer))
-  from pg_catalog.unnest(chunks_demanded.demands) with ordinality
-      d (is_not, term_ids, places, units, phrase, n)
-    cross join lateral unnest(d.term_ids, d.places) t (term_id, place)
-  where not d.is_not
-  having count(*) > 0);
+  select ragdb_internal.chunks_holding(chunks_demanded.corpus_id, t.term_ids, t.places)
+  from ragdb_internal.demanded_terms(chunks_demanded.demands) t where t.term_ids is not null);
 comment on function ragdb_internal.chunks_demanded(integer, ragdb_internal.demand[]) is
   'Returns chunks of a corpus, all among them that have the words that are demanded; null when '
   'none is.';

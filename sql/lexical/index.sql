@@ -18,7 +18,7 @@ comment on function ragdb_internal.title(integer, integer) is 'Returns the title
 -- ts_rank() of two words that no chunk has is a constant, which its option 2 divides by the length:
 -- that counts a chunk's positions without unfolding them.
 create or replace function ragdb_internal.analysed(corpus ragdb.corpora, chunk_nos integer[])
-returns table (chunk_no integer, words tsvector, length integer)
+returns table (chunk_no integer, words tsvector, word_order bytea, length integer)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = auto
@@ -36,7 +36,7 @@ declare
 begin
   select min(n), max(n) into v_first, v_last from unnest(chunk_nos) n;
   return query execute
-    'select a.chunk_no, a.words,'
+    'select a.chunk_no, a.words, ragdb_internal.word_order(a.words),'
     '  coalesce(round(1e-20::real / nullif(ts_rank(a.words, ''"a" & "b"'', 2), 0)), 0)::integer'
     ' from (select c.chunk_no, ragdb_internal.lexemes(ragdb_internal.searched_text('
     '     ragdb_internal.title(c.corpus_id, c.doc_no), c.heading, c.text), $2) as words'
@@ -51,7 +51,7 @@ begin
     using corpus.corpus_id, corpus.text_config, v_first, v_last, chunk_nos;
 end $$;
 comment on function ragdb_internal.analysed(ragdb.corpora, integer[]) is
-  'Returns the lexemes of chunks and their lengths, each occurrence counted, in no order.';
+  'Returns the lexemes of chunks, their order and their number, each occurrence counted.';
 
 -- pgvector's sparse vectors end at a billion.
 create or replace function ragdb_internal.next_term_id(corpus ragdb.corpora, nth bigint)
@@ -126,8 +126,8 @@ begin
           when l.df + excluded.df < 64 then l.chunk_nos || excluded.chunk_nos
           else array(select n from unnest(l.chunk_nos) n where n <= v_last) end
   ), indexed as (
-    insert into ragdb.chunk_lexemes (corpus_id, chunk_no, lexeme_count, impacts)
-    select v_corpus.corpus_id, c.chunk_no, c.length, ragdb_internal.sparse(e.entries)
+    insert into ragdb.chunk_lexemes (corpus_id, chunk_no, lexeme_count, impacts, word_order)
+    select v_corpus.corpus_id, c.chunk_no, c.length, ragdb_internal.sparse(e.entries), c.word_order
     from chunks c
       left join (
         select p.chunk_no, string_agg(t.term_id || ':' || p.impact, ',') as entries

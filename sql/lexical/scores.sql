@@ -8,7 +8,8 @@ comment on type ragdb_internal.candidate is 'A chunk and its BM25 in float4.';
 -- The cost follows the number of chunks that are given. One scan for a list of keys costs half of a
 -- scan for each key.
 create or replace function ragdb_internal.candidates_among(
-  corpus_id integer, chunk_nos integer[], after integer, weights sparsevec, k integer)
+  corpus_id integer, chunk_nos integer[], after integer, weights sparsevec, patterns bytea[],
+  k integer)
 returns setof ragdb_internal.candidate
 language sql stable parallel safe
 begin atomic
@@ -18,23 +19,27 @@ begin atomic
     from ragdb.chunk_lexemes x
     where x.corpus_id = candidates_among.corpus_id
       and x.chunk_no = any (candidates_among.chunk_nos)
+      and (candidates_among.patterns is null or x.word_order is null
+        or x.word_order like all (candidates_among.patterns))
     union all
     select y.chunk_no, ragdb_internal.inner_product(y.impacts, candidates_among.weights)
     from ragdb.chunk_lexemes y
     where y.corpus_id = candidates_among.corpus_id
       and y.chunk_no > candidates_among.after
+      and (candidates_among.patterns is null or y.word_order is null
+        or y.word_order like all (candidates_among.patterns))
     offset 0) c
   where c.score > 0
   order by c.score desc
   limit candidates_among.k;
 end;
 comment on function ragdb_internal.candidates_among(
-  integer, integer[], integer, sparsevec, integer) is
+  integer, integer[], integer, sparsevec, bytea[], integer) is
   'Returns the k best of the given chunks, and of those after a number (null: none), that have a '
-  'term.';
+  'term and may have words in the order of patterns (null: any).';
 
 create or replace function ragdb_internal.candidates_in_groups(
-  corpus_id integer, group_nos integer[], weights sparsevec)
+  corpus_id integer, group_nos integer[], weights sparsevec, patterns bytea[])
 returns setof ragdb_internal.candidate
 language sql stable parallel safe
 begin atomic
@@ -44,10 +49,14 @@ begin atomic
     and x.chunk_no = any (array(
       select 4 * g.group_no + i
       from pg_catalog.unnest(candidates_in_groups.group_nos) g (group_no)
-        cross join pg_catalog.generate_series(1, 4) i));
+        cross join pg_catalog.generate_series(1, 4) i))
+    and (candidates_in_groups.patterns is null or x.word_order is null
+      or x.word_order like all (candidates_in_groups.patterns));
 end;
-comment on function ragdb_internal.candidates_in_groups(integer, integer[], sparsevec) is
-  'Returns the chunks of the given groups of four chunks (from 0).';
+comment on function ragdb_internal.candidates_in_groups(
+  integer, integer[], sparsevec, bytea[]) is
+  'Returns the chunks of the given groups of four chunks (from 0) that may have words in the order '
+  'of patterns (null: any).';
 
 create or replace function ragdb_internal.at_least(score float8, roundings integer default 1)
 returns float8

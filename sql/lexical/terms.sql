@@ -22,6 +22,32 @@ comment on function ragdb_internal.cosine(sparsevec, sparsevec) is
   'Returns the cosine of two sparse vectors without negative entries, rounded to 1e-4; NaN where '
   'one is empty.';
 
+-- None of the bytes 0, %, _ and \, so that an order of words may be matched by like. Words of one
+-- byte are told apart by the text.
+create or replace function ragdb_internal.word_byte(lexeme text) returns bytea
+language sql immutable parallel safe
+return pg_catalog.substr(
+  '\x0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f2021222324262728292a2b2c2d2e2f'
+  '303132333435363738393a3b3c3d3e3f404142434445464748494a4b4c4d4e4f505152535455565758595a5b5d5e'
+  '606162636465666768696a6b6c6d6e6f707172737475767778797a7b7c7d7e7f808182838485868788898a8b8c8d8e8f'
+  '909192939495969798999a9b9c9d9e9fa0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebf'
+  'c0c1c2c3c4c5c6c7c8c9cacbcccdcecfd0d1d2d3d4d5d6d7d8d9dadbdcdddedfe0e1e2e3e4e5e6e7e8e9eaebecedeeef'
+  'f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff'::bytea,
+  1 + (pg_catalog.hashtext(word_byte.lexeme) & 2147483647) % 252, 1);
+comment on function ragdb_internal.word_byte(text) is
+  'Returns the byte that stands for a lexeme in the order of the words of a chunk.';
+
+-- Positions end at 16,383: from there on all words have one.
+create or replace function ragdb_internal.word_order(words tsvector) returns bytea
+language sql immutable parallel safe
+return (
+  select pg_catalog.string_agg(ragdb_internal.word_byte(w.lexeme), ''::bytea order by p.position)
+  from pg_catalog.unnest(word_order.words) w
+    cross join pg_catalog.unnest(w.positions) p (position)
+  having count(distinct p.position) = count(*) and max(p.position) < 16383);
+comment on function ragdb_internal.word_order(tsvector) is
+  'Returns a byte for every word in the order of their positions; null where two have the same.';
+
 -- The text of a sparse vector is read as an array: nothing else that takes one apart is as fast.
 create or replace function ragdb_internal.entries(impacts sparsevec) returns float8[]
 language sql immutable parallel safe

@@ -39,6 +39,7 @@ create table ragdb.chunk_lexemes (
   lexeme_count integer not null,
   -- scoring reads it of every candidate
   impacts sparsevec storage main not null,
+  word_order bytea,
   constraint chunk_lexemes_chunk_is_unique primary key (corpus_id, chunk_no)
 );
 -- as for ragdb.documents
@@ -50,6 +51,9 @@ comment on column ragdb.chunk_lexemes.chunk_no is 'The chunk.';
 comment on column ragdb.chunk_lexemes.lexeme_count is
   'Length of the chunk: its lexemes, each occurrence counted.';
 comment on column ragdb.chunk_lexemes.impacts is 'Impact of every lexeme of the chunk, by term id.';
+comment on column ragdb.chunk_lexemes.word_order is
+  'A byte for every word of the chunk, in their order: most phrases that it lacks show here. Null '
+  'where words do not have an order.';
 
 create table ragdb.block_states (
   corpus_id integer constraint block_states_corpus_is_unique primary key

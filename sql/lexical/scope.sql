@@ -1,0 +1,132 @@
+-- Which chunks may be ranked for a query: by its clauses, a filter, chunk ids or a list.
+create type ragdb_internal.restriction as (
+  joins text, conditions jsonb[], chunk_nos integer[]);
+comment on type ragdb_internal.restriction is
+  'What chunks must meet besides words: joins and a where clause for rows x of '
+  'ragdb.chunk_lexemes, with the conditions of a filter as $1 and a list of chunks as $2.';
+
+create type ragdb_internal.scope as (
+  chunk_nos integer[], restriction ragdb_internal.restriction, demands ragdb_internal.demand[],
+  patterns bytea[], listed integer[]);
+comment on type ragdb_internal.scope is
+  'The chunks that may be ranked: those of a list (null: all of the corpus) that meet a '
+  'restriction (null: none) and demands (null: no chunk meets them). Their orders of words are '
+  'like all patterns (null: any); of a demanded word the dictionary lists chunks that blocks lack.';
+
+create or replace function ragdb_internal.is_free(scope ragdb_internal.scope) returns boolean
+language sql immutable parallel safe
+return (is_free.scope).restriction is null
+  and pg_catalog.cardinality((is_free.scope).demands) = 0;
+comment on function ragdb_internal.is_free(ragdb_internal.scope) is
+  'Whether every chunk that a scope lists (all where it does not list any) may be ranked.';
+
+create or replace function ragdb_internal.restricted(
+  corpus_id integer, restriction ragdb_internal.restriction, chunk_nos integer[])
+returns integer[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_chunk_nos integer[];
+begin
+  if restriction is null then
+    return chunk_nos;
+  end if;
+  execute 'select array(select x.chunk_no from ragdb.chunk_lexemes x' || restriction.joins
+    || ' and x.corpus_id = $3'
+    || case when chunk_nos is null then '' else ' and x.chunk_no = any ($4)' end || ')'
+    into v_chunk_nos
+    using restriction.conditions, restriction.chunk_nos, restricted.corpus_id, chunk_nos;
+  return v_chunk_nos;
+end $$;
+comment on function ragdb_internal.restricted(
+  integer, ragdb_internal.restriction, integer[]) is
+  'Returns those of some chunks of a corpus (null: of all) that meet a restriction; with none '
+  '(null), what it was given.';
+
+-- Of many chunks under a filter it is cheaper to look at the best than at each one.
+create or replace function ragdb_internal.scope(
+  corpus ragdb.corpora, query text, filter jsonb, chunk_ids text[], among integer[])
+returns ragdb_internal.scope
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_most constant integer := case when chunk_ids is null then 5001 end;
+  v_scope ragdb_internal.scope;
+  v_conditions jsonb[];
+  v_is_complete boolean;
+begin
+  v_scope.demands := ragdb_internal.demands(corpus, query);
+  if filter is not null or chunk_ids is not null then
+    v_scope.chunk_nos := ragdb_internal.filtered_chunks(
+      corpus.corpus_id, filter, chunk_ids, v_most);
+    if cardinality(v_scope.chunk_nos) = v_most then
+      v_scope.chunk_nos := null;
+      v_conditions := array(select to_jsonb(f) from ragdb_internal.filter_conditions(filter) f);
+      v_scope.restriction := row(ragdb_internal.filter_joins(v_conditions), v_conditions, null);
+    end if;
+  elsif cardinality(among) > 20000 then
+    v_scope.restriction := row(' where x.chunk_no = any ($2)', null, among);
+  else
+    v_scope.chunk_nos := among;
+  end if;
+  v_scope.patterns := (
+    select array_agg(p) from unnest(v_scope.demands) d cross join unnest(d.patterns) p
+    where not d.is_not);
+  if v_scope.chunk_nos is null and v_scope.patterns is not null then
+    select l.chunk_nos, l.is_complete into v_scope.listed, v_is_complete
+      from ragdb_internal.demanded_terms(v_scope.demands) t
+        cross join lateral ragdb_internal.listed_holding(corpus.corpus_id, t.term_ids, t.places) l;
+    if v_is_complete then
+      v_scope.chunk_nos := v_scope.listed;
+    end if;
+  end if;
+  return v_scope;
+end $$;
+comment on function ragdb_internal.scope(ragdb.corpora, text, jsonb, text[], integer[]) is
+  'Returns which chunks of a corpus may be ranked for a query, under its clauses, a filter and '
+  'chunk ids, or among the given (null: all). Raises RG400, RG410.';
+
+
+-- To look for a phrase in a text takes longer than all else, so the best come first, and the others
+-- only until k have passed.
+create or replace function ragdb_internal.passing(
+  corpus ragdb.corpora, scope ragdb_internal.scope, ranked ragdb_internal.candidate[],
+  k integer)
+returns ragdb_internal.candidate[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_left ragdb_internal.candidate[] := ranked;
+  v_passing ragdb_internal.candidate[] := '{}';
+  v_chunk_nos integer[];
+  v_at integer := 0;
+  v_until integer;
+begin
+  if ragdb_internal.is_free(scope) or cardinality(ranked) = 0 then
+    return ranked;
+  end if;
+  if scope.restriction is not null then
+    v_chunk_nos := ragdb_internal.restricted(corpus.corpus_id, scope.restriction,
+      array(select f.chunk_no from unnest(ranked) f));
+    v_left := array(
+      select f from unnest(ranked) f where f.chunk_no = any (v_chunk_nos) order by f.score desc);
+  end if;
+  while v_at < cardinality(v_left) loop
+    exit when v_left[v_at + 1].score < ragdb_internal.at_least(v_passing[k].score, 2);
+    v_until := case when (select bool_or(d.phrase is not null) from unnest(scope.demands) d)
+      then v_at + greatest(4, k - cardinality(v_passing)) else cardinality(v_left) end;
+    v_chunk_nos := ragdb_internal.meeting(corpus, scope.demands, array(
+      select f.chunk_no from unnest(v_left[v_at + 1 : v_until]) f));
+    v_passing := v_passing || array(select f from unnest(v_left[v_at + 1 : v_until]) f
+      where f.chunk_no = any (v_chunk_nos) order by f.score desc);
+    v_at := v_until;
+  end loop;
+  return v_passing;
+end $$;
+comment on function ragdb_internal.passing(
+  ragdb.corpora, ragdb_internal.scope, ragdb_internal.candidate[], integer) is
+  'Returns those of some candidates, best first, that are in a scope; once k of them are, those '
+  'that rank below are left out.';
