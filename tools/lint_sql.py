@@ -35,6 +35,7 @@ LONG_BODIES = {
     "ragdb_internal.all_capability_schemas": "data: the JSON schemas of the capabilities",
     "ragdb_internal.assertion_kinds": "data: the kinds of assertion",
     "ragdb_internal.case_ignorable": "data: code points",
+    "ragdb_internal.best_in_groups": "one loop; calls for its steps cost every search",
     "ragdb_internal.contract_keys": "data: the keys of the contract language",
     "ragdb_internal.expand_slice": "one loop over a heap; calls for its steps halve the speed",
     "ragdb_internal.foldable": "data: code points",

@@ -47,9 +47,9 @@ language sql stable parallel safe
 begin atomic
   with blocks as materialized (
     select b.term_id, 1024 * b.block_no + e.entries[i]::integer - 1 as group_no,
-      e.entries[i + 1]::real as impact
+      e.entries[i + 1] / b.weight as impact
     from ragdb.term_blocks b
-      cross join lateral (select ragdb_internal.entries(b.impacts) as entries offset 0) e
+      cross join lateral (select ragdb_internal.entries(b.scores) as entries offset 0) e
       cross join generate_series(1, cardinality(e.entries), 2) i
     where b.corpus_id = (corpus).corpus_id
   )
@@ -59,7 +59,7 @@ begin atomic
     left join ragdb.block_states s on s.corpus_id = (corpus).corpus_id
     left join blocks b on b.term_id = p.term_id and b.group_no = (p.chunk_no - 1) / 4
   where l.in_blocks and p.chunk_no <= s.last_chunk_no and p.chunk_no <> all (s.stale_chunks)
-    and p.chunk_no <> all (l.chunk_nos) and (b.impact >= p.impact) is not true;
+    and p.chunk_no <> all (l.chunk_nos) and (b.impact >= 0.999999 * p.impact) is not true;
 end;
 comment on function ragdb_internal.block_checks(ragdb.corpora) is
   'Compares the blocks of a corpus with the rows of its lexical index.';

@@ -45,6 +45,26 @@ comment on function ragdb_internal.best_among(
   'Returns the k best in a scope of the given chunks, and of those after a number (null: none), '
   'and what ties with the last, best first.';
 
+create or replace function ragdb_internal.passing_in_groups(
+  corpus ragdb.corpora, scope ragdb_internal.scope, group_nos integer[], other_nos integer[],
+  weights sparsevec, kth float8, k integer)
+returns ragdb_internal.candidate[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return ragdb_internal.passing(corpus, scope, array(
+    select row(g.chunk_no, g.score)::ragdb_internal.candidate
+    from ragdb_internal.candidates_in_groups(
+      corpus.corpus_id, passing_in_groups.group_nos, weights, scope.patterns) g
+    where g.score > 0 and g.score >= passing_in_groups.kth and g.chunk_no <> all (other_nos)
+    order by g.score desc), k);
+end $$;
+comment on function ragdb_internal.passing_in_groups(
+  ragdb.corpora, ragdb_internal.scope, integer[], integer[], sparsevec, float8, integer) is
+  'Returns those of the chunks of some groups, but others, that score at least so much and are in '
+  'a scope, best first; once k are, those that rank below are left out.';
+
 create or replace function ragdb_internal.best_in_groups(
   corpus ragdb.corpora, scope ragdb_internal.scope, block_nos integer[], sums vector[],
   masks bit varying[], highest float8, weights sparsevec, others ragdb_internal.candidate[],
@@ -54,15 +74,17 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_is_free constant boolean := ragdb_internal.is_free(scope);
   v_other_nos constant integer[] := array(select o.chunk_no from unnest(others) o);
   v_found ragdb_internal.candidate[] := others;
-  v_new ragdb_internal.candidate[];
+  v_passing ragdb_internal.candidate[];
   v_group_nos integer[];
+  v_nos integer[];
   v_bounds float8[];
   v_seen integer := 0;
   v_until integer;
   v_kth float8 := 0;
-  v_looked_for integer := k * case when ragdb_internal.is_free(scope) then 1 else 2 end;
+  v_looked_for integer := k * case when v_is_free then 1 else 2 end;
   v_wanted record := ragdb_internal.wanted_need(sums, masks, highest, v_looked_for);
 begin
   loop
@@ -71,16 +93,21 @@ begin
     while v_bounds[v_seen + 1] >= v_kth loop
       v_until := case when v_seen = 0 then least(cardinality(v_group_nos), 2 * v_looked_for + 4)
         else (select count(*) from unnest(v_bounds) b where b >= v_kth) end;
-      v_new := array(
-        select row(g.chunk_no, g.score)::ragdb_internal.candidate
-        from ragdb_internal.candidates_in_groups(corpus.corpus_id,
-          v_group_nos[v_seen + 1 : v_until], weights, scope.patterns) g
-        where g.score > 0 and g.score >= v_kth and g.chunk_no <> all (v_other_nos)
-        order by g.score desc);
+      v_nos := v_group_nos[v_seen + 1 : v_until];
+      if not v_is_free then
+        v_passing := ragdb_internal.passing_in_groups(
+          corpus, scope, v_nos, v_other_nos, weights, v_kth, k);
+      end if;
       v_found := array(
-        select f
-        from unnest(v_found || ragdb_internal.passing(corpus, scope, v_new, k)) f
-        where f.score >= v_kth order by f.score desc);
+        select row(c.chunk_no, c.score)::ragdb_internal.candidate
+        from (
+          select g.chunk_no, g.score from ragdb_internal.candidates_in_groups(
+            corpus.corpus_id, case when v_is_free then v_nos end, weights, null) g
+          where g.chunk_no <> all (v_other_nos)
+          union all
+          select f.chunk_no, f.score from unnest(v_found || v_passing) f) c
+        where c.score > 0 and c.score >= v_kth
+        order by c.score desc);
       v_seen := v_until;
       -- less by what float4 cannot tell apart, and by what its sums may fall short
       v_kth := coalesce(ragdb_internal.at_least(v_found[k].score, 2), 0);
@@ -143,18 +170,20 @@ as $$
 declare
   v_weights constant ragdb.chunk_lexemes.impacts%type := ragdb_internal.sparse(question.weights);
   v_state ragdb.block_states;
-  v_listed integer[] := scope.listed || array(
-    select n from unnest(question.terms) t cross join lateral unnest(t.chunk_nos) n);
+  v_listed integer[] := scope.listed || ('{' || question.listed || '}')::integer[];
   v_after integer;
   v_others ragdb_internal.candidate[];
 begin
   if scope.chunk_nos is not null then
     return ragdb_internal.best_among(corpus, scope, scope.chunk_nos, null, v_weights, k);
   end if;
-  if (select bool_or(t.in_blocks) from unnest(question.terms) t) then
+  if question.in_blocks then
     select s.* into v_state from ragdb.block_states s where s.corpus_id = corpus.corpus_id;
     v_after := coalesce(v_state.last_chunk_no, 0);
-    v_listed := array(select n from unnest(v_listed || v_state.stale_chunks) n where n <= v_after);
+    v_listed := v_listed || v_state.stale_chunks;
+    if v_listed <> '{}' then
+      v_listed := array(select n from unnest(v_listed) n where n <= v_after);
+    end if;
   end if;
   v_others := case when v_listed <> '{}' or v_after < corpus.next_chunk_no - 1
     then ragdb_internal.best_among(corpus, scope, v_listed, v_after, v_weights, k)

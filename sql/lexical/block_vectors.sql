@@ -1,12 +1,14 @@
 -- The arithmetic of blocks: dense and sparse vectors of pgvector, named here and nowhere else.
 --
--- A group is four chunks that lie side by side; a block is 1,024 groups. All blocks are of one
--- size, so that a block is made once, when its chunks are there, and stays.
-create or replace function ragdb_internal.sparse_block(entries text) returns sparsevec
+-- A group is four chunks that lie side by side. A block is made of 1,024 groups when its chunks are
+-- there; later up to 15 of them are merged into one (pgvector has no vectors wider than 16,000).
+create or replace function ragdb_internal.sparse_block(entries text, units integer)
+returns sparsevec
 language sql immutable parallel safe
-return ('{' || sparse_block.entries || '}/1024')::sparsevec;
-comment on function ragdb_internal.sparse_block(text) is
-  'Makes the sparse vector of a block out of the entries "place:value,…", in any order.';
+return ('{' || sparse_block.entries || '}/' || 1024 * sparse_block.units)::sparsevec;
+comment on function ragdb_internal.sparse_block(text, integer) is
+  'Makes the sparse vector of a block of so many times 1,024 groups out of the entries '
+  '"place:value,…", in any order.';
 
 create or replace function ragdb_internal.one_value(value float8, times integer) returns vector
 language sql immutable parallel safe
@@ -19,30 +21,46 @@ language sql immutable parallel safe
 return joined.a || joined.b;
 comment on function ragdb_internal.joined(vector, vector) is 'Returns one vector behind another.';
 
+create or replace function ragdb_internal.first(a vector, size integer) returns vector
+language sql immutable parallel safe
+return subvector(first.a, 1, first.size);
+comment on function ragdb_internal.first(vector, integer) is
+  'Returns the first places of a vector.';
+
 -- The vector is doubled, because a long array takes ten times as long to become a vector.
-create or replace function ragdb_internal.even(value float8, out even vector)
+create or replace function ragdb_internal.even(value float8, size integer, out even vector)
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  even := ragdb_internal.one_value(value, 16);
+  even := ragdb_internal.one_value(value, size / 64);
   for v_i in 1..6 loop
     even := ragdb_internal.joined(even, even);
   end loop;
 end $$;
-comment on function ragdb_internal.even(float8) is
-  'Returns a vector of the size of a block with one value throughout.';
+comment on function ragdb_internal.even(float8, integer) is
+  'Returns a vector of a size, a multiple of 64, with one value throughout.';
 
-create or replace function ragdb_internal.scaled(impacts sparsevec, weight vector) returns vector
+create or replace function ragdb_internal.scaled(scores sparsevec, factor float8) returns vector
+language sql stable parallel safe
+return scaled.scores::vector
+  * ragdb_internal.even(scaled.factor, vector_dims(scaled.scores::vector));
+comment on function ragdb_internal.scaled(sparsevec, float8) is
+  'Returns the product of a row of a block and a number, dense.';
+
+create or replace function ragdb_internal.groups(sums vector[]) returns bigint
 language sql immutable parallel safe
-return scaled.impacts::vector * scaled.weight;
-comment on function ragdb_internal.scaled(sparsevec, vector) is
-  'Returns the product of the places of a row of a block and an even vector, dense.';
+return vector_dims(groups.sums[1])::bigint * pg_catalog.cardinality(groups.sums);
+comment on function ragdb_internal.groups(vector[]) is
+  'Returns how many groups blocks have, about.';
 
 create or replace function ragdb_internal.spread(sums vector) returns float8
 language sql immutable parallel safe
 return sqrt(greatest(1e-12::float8, (vector_norm(spread.sums) ^ 2
-  - l1_distance(spread.sums, ragdb_internal.sparse_block('')::vector) ^ 2 / 1024) / 1024));
+  - l1_distance(spread.sums,
+      ragdb_internal.sparse_block('', vector_dims(spread.sums) / 1024)::vector) ^ 2
+    / vector_dims(spread.sums))
+  / vector_dims(spread.sums)));
 comment on function ragdb_internal.spread(vector) is
   'Returns the standard deviation of the values of a vector, none of them under 0.';
 

@@ -1,14 +1,23 @@
--- Blocks: for each frequent lexeme the largest impact in every group of four chunks.
+-- Blocks: for each frequent lexeme the most that it scores in every group of four chunks.
 --
 -- A block of 4,096 chunk numbers is made once they have all been given out, by whoever gave out the
 -- last one, and by ragdb.optimize_corpus before. Searches look at all chunks newer than that, and
--- at those that have been indexed again since (stale ones).
+-- at those that have been indexed again since (stale ones). Fifteen blocks that lie side by side
+-- become one, because a search reads a row for each term of each block.
 create or replace function ragdb_internal.last_in_blocks(corpus_id integer) returns integer
 language sql stable parallel safe
 return coalesce((select s.last_chunk_no from ragdb.block_states s
   where s.corpus_id = last_in_blocks.corpus_id), 0);
 comment on function ragdb_internal.last_in_blocks(integer) is
   'Returns the largest chunk number that the blocks of a corpus cover; 0 where it has none.';
+
+-- A lexeme may weigh a little more than now, and up to a twentieth less, before its scores have to
+-- be multiplied when they are read (block_sums.sql).
+create or replace function ragdb_internal.block_weight(chunks integer, df integer) returns real
+language sql immutable parallel safe
+return (1.005 * ragdb_internal.idf(block_weight.chunks, block_weight.df))::real;
+comment on function ragdb_internal.block_weight(integer, integer) is
+  'Returns what the impacts of a term that df of some chunks have are multiplied by in blocks.';
 
 create or replace function ragdb_internal.make_blocks(
   corpus_id integer, first_chunk_no integer, last_chunk_no integer)
@@ -21,7 +30,7 @@ set work_mem = '64MB'
 set jit = off
 as $$
 begin
-  insert into ragdb.term_blocks (corpus_id, term_id, block_no, impacts)
+  insert into ragdb.term_blocks (corpus_id, term_id, block_no, weight, scores)
   with entries as materialized (
     select (x.chunk_no - 1) / 4 as group_no, e.entries[i]::integer as term_id,
       e.entries[i + 1]::real as impact
@@ -31,19 +40,32 @@ begin
     where x.corpus_id = make_blocks.corpus_id
       and x.chunk_no between make_blocks.first_chunk_no and make_blocks.last_chunk_no
   ), terms as materialized (
-    select d.term_id from (select distinct e.term_id from entries e) d
-      cross join lateral (select from ragdb.lexemes l
+    select d.term_id, l.weight from (select distinct e.term_id from entries e) d
+      cross join lateral (
+        select ragdb_internal.block_weight(c.chunks, l.df) as weight
+        from ragdb.lexemes l cross join ragdb.corpora c
         where l.corpus_id = make_blocks.corpus_id and l.term_id = d.term_id and l.in_blocks
+          and c.corpus_id = make_blocks.corpus_id
         offset 0) l
   )
-  select make_blocks.corpus_id, g.term_id, g.group_no / 1024,
-    ragdb_internal.sparse_block(string_agg(g.group_no % 1024 + 1 || ':' || g.impact, ','))
+  select make_blocks.corpus_id, g.term_id, g.group_no / 1024, g.weight,
+    ragdb_internal.sparse_block(
+      string_agg(g.group_no % 1024 + 1 || ':' || g.weight * g.impact, ','), 1)
   from (
-    select e.term_id, e.group_no, max(e.impact) as impact
+    select e.term_id, e.group_no, t.weight, max(e.impact) as impact
     from entries e join terms t on t.term_id = e.term_id
-    group by e.term_id, e.group_no) g
-  group by g.term_id, g.group_no / 1024
+    group by e.term_id, e.group_no, t.weight) g
+  group by g.term_id, g.group_no / 1024, g.weight
   order by g.term_id, g.group_no / 1024;
+  update ragdb.block_states s
+    set block_nos = array(
+      select unnest(s.block_nos)
+      union
+      select (x.chunk_no - 1) / 4096 from ragdb.chunk_lexemes x
+        where x.corpus_id = make_blocks.corpus_id
+          and x.chunk_no between make_blocks.first_chunk_no and make_blocks.last_chunk_no
+      order by 1)
+    where s.corpus_id = make_blocks.corpus_id;
 end $$;
 comment on function ragdb_internal.make_blocks(integer, integer, integer) is
   'Makes the blocks that hold chunks between two numbers, which do not exist; the caller holds the '
@@ -66,6 +88,9 @@ begin
     delete from ragdb.term_blocks b
       where b.corpus_id = renew_blocks.corpus_id
         and b.block_no between after_chunk_no / 4096 and (last_chunk_no - 1) / 4096;
+    update ragdb.block_states s set block_nos = array(select n from unnest(s.block_nos) n
+        where n not between after_chunk_no / 4096 and (renew_blocks.last_chunk_no - 1) / 4096)
+      where s.corpus_id = renew_blocks.corpus_id;
   end if;
   loop
     select min(x.chunk_no) into v_next from ragdb.chunk_lexemes x
@@ -107,45 +132,22 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_last constant integer := ragdb_internal.last_in_blocks(refresh_stale.corpus_id);
-  v_block_no integer;
+  v_block record;
 begin
-  for v_block_no in
-    select distinct (n - 1) / 4096
-    from ragdb.block_states s cross join unnest(s.stale_chunks) n
-    where s.corpus_id = refresh_stale.corpus_id
+  for v_block in
+    select b.block_no, least(b.block_no / 15 * 15 + 15, b.next_no)::bigint as next_no
+    from (
+      select n as block_no, lead(n) over (order by n) as next_no, s.stale_chunks
+      from ragdb.block_states s cross join unnest(s.block_nos) n
+      where s.corpus_id = refresh_stale.corpus_id) b
+    where exists (select from unnest(b.stale_chunks) c
+      where (c - 1) / 4096 >= b.block_no and ((c - 1) / 4096 < b.next_no) is not false)
   loop
-    perform ragdb_internal.renew_blocks(refresh_stale.corpus_id, v_block_no * 4096,
-      least((v_block_no + 1)::bigint * 4096, v_last)::integer);
+    perform ragdb_internal.renew_blocks(refresh_stale.corpus_id, v_block.block_no * 4096,
+      least(v_block.next_no * 4096, v_last)::integer);
   end loop;
   update ragdb.block_states s set stale_chunks = '{}'
     where s.corpus_id = refresh_stale.corpus_id and s.stale_chunks <> '{}';
 end $$;
 comment on function ragdb_internal.refresh_stale(integer) is
   'Makes the blocks anew that have stale chunks; the caller holds the corpus lock.';
-
-create or replace function ragdb_internal.extend_blocks(corpus_id integer, chunk_nos integer[])
-returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_last integer := ragdb_internal.last_in_blocks(extend_blocks.corpus_id);
-  v_complete constant integer := (select max(n) from unnest(chunk_nos) n) / 4096 * 4096;
-  v_stale integer;
-begin
-  update ragdb.block_states s
-    set stale_chunks = s.stale_chunks || array(
-      select n from unnest(extend_blocks.chunk_nos) n
-      where n <= s.last_chunk_no and n <> all (s.stale_chunks))
-    where s.corpus_id = extend_blocks.corpus_id
-    returning cardinality(s.stale_chunks) into v_stale;
-  if v_complete > v_last then
-    perform ragdb_internal.cover_chunks(extend_blocks.corpus_id, v_complete);
-  end if;
-  if v_stale > 1000 then
-    perform ragdb_internal.refresh_stale(extend_blocks.corpus_id);
-  end if;
-end $$;
-comment on function ragdb_internal.extend_blocks(integer, integer[]) is
-  'Makes the blocks that chunks which have just been indexed complete, and notes which chunks '
-  'blocks know wrongly; the caller holds the corpus lock.';

@@ -62,6 +62,7 @@ begin
     return;
   end if;
   perform ragdb_internal.cover_chunks(corpus.corpus_id, corpus.next_chunk_no - 1);
+  perform ragdb_internal.merge_many(corpus.corpus_id, 4);
   update ragdb.lexemes l set chunk_nos = '{}'
     where l.corpus_id = corpus.corpus_id and l.in_blocks and l.chunk_nos <> '{}';
 end $$;
@@ -84,6 +85,7 @@ begin
   if v_state.last_chunk_no < corpus.next_chunk_no - 1 then
     perform ragdb_internal.cover_chunks(corpus.corpus_id, corpus.next_chunk_no - 1);
   end if;
+  perform ragdb_internal.merge_many(corpus.corpus_id, 4);
 end $$;
 comment on function ragdb_internal.catch_up(ragdb.corpora) is
   'Makes the blocks of a corpus know all of its chunks, and makes them anew where a fifth of what '

@@ -55,18 +55,20 @@ comment on function ragdb_internal.query_terms(ragdb.corpora, ragdb.corpora, tex
   'them, with the weight of each and what it adds to the weight of all.';
 
 create type ragdb_internal.question_term as (
-  term_id integer, weight float8, max_score float8, in_blocks boolean, chunk_nos integer[]);
+  term_id integer, weight float8, max_score float8, in_blocks boolean);
 comment on type ragdb_internal.question_term is
   'A term of a question that the corpus has: its weight (idf times frequency), the most that it '
-  'adds to the BM25 of a chunk, whether blocks say where it is, and its list of chunks.';
+  'adds to the BM25 of a chunk, and whether blocks say where it is.';
 
 -- The vector is kept as its text: one in a row is packed, and would be unpacked for every chunk.
 create type ragdb_internal.question as (
-  terms ragdb_internal.question_term[], weights text, weight float8, max_score float8);
+  terms ragdb_internal.question_term[], weights text, weight float8, max_score float8,
+  in_blocks boolean, listed text);
 comment on type ragdb_internal.question is
   'A query to a corpus: the terms that it has, by lexeme (null: none), and their weights as the '
-  'entries of a sparse vector; the weight of all terms, also of those that it lacks; and the '
-  'most that a chunk can score.';
+  'entries of a sparse vector; the weight of all terms, also of those that it lacks; the '
+  'most that a chunk can score; whether blocks say where a term is; and the chunks that the '
+  'dictionary lists for its terms, with commas between (null: none).';
 
 create or replace function ragdb_internal.widened_question(
   corpus ragdb.corpora, statistics ragdb.corpora, text text, typos boolean,
@@ -75,12 +77,14 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.in_blocks,
-      t.chunk_nos)::ragdb_internal.question_term order by t.lexeme) filter (where t.df > 0),
+  select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.in_blocks)
+      ::ragdb_internal.question_term order by t.lexeme) filter (where t.df > 0),
     string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme) filter (where t.df > 0),
     sum(t.most order by t.lexeme),
-    sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0)
-  into question.terms, question.weights, question.weight, question.max_score
+    sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
+    bool_or(t.in_blocks), string_agg(nullif(array_to_string(t.chunk_nos, ','), ''), ',')
+  into question.terms, question.weights, question.weight, question.max_score, question.in_blocks,
+    question.listed
   from (
     select q.lexeme, min(q.term_id) as term_id, min(q.df) as df, min(q.max_impact) as max_impact,
       bool_or(q.in_blocks) as in_blocks, max(q.chunk_nos) as chunk_nos,
@@ -104,13 +108,15 @@ declare
   v_text constant text := ragdb_internal.ranking_text(query);
   v_lacks boolean;
 begin
-  select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.in_blocks,
-      t.chunk_nos)::ragdb_internal.question_term order by t.lexeme) filter (where t.df > 0),
+  select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.in_blocks)
+      ::ragdb_internal.question_term order by t.lexeme) filter (where t.df > 0),
     string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme) filter (where t.df > 0),
     sum(t.weight order by t.lexeme),
     sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
+    bool_or(t.in_blocks), string_agg(nullif(array_to_string(t.chunk_nos, ','), ''), ','),
     bool_or(t.df = 0)
-  into question.terms, question.weights, question.weight, question.max_score, v_lacks
+  into question.terms, question.weights, question.weight, question.max_score, question.in_blocks,
+    question.listed, v_lacks
   from (
     select q.*, q.frequency * q.idf as weight
     from ragdb_internal.term_facts(

@@ -71,9 +71,11 @@ begin
   else
     v_scope.chunk_nos := among;
   end if;
-  v_scope.patterns := (
-    select array_agg(p) from unnest(v_scope.demands) d cross join unnest(d.patterns) p
-    where not d.is_not);
+  if cardinality(v_scope.demands) > 0 then
+    v_scope.patterns := (
+      select array_agg(p) from unnest(v_scope.demands) d cross join unnest(d.patterns) p
+      where not d.is_not);
+  end if;
   if v_scope.chunk_nos is null and v_scope.patterns is not null then
     select l.chunk_nos, l.is_complete into v_scope.listed, v_is_complete
       from ragdb_internal.demanded_terms(v_scope.demands) t

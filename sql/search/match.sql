@@ -10,11 +10,13 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 begin
-  select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.in_blocks,
-      t.chunk_nos)::ragdb_internal.question_term order by t.lexeme),
+  select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.in_blocks)
+      ::ragdb_internal.question_term order by t.lexeme),
     string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme),
-    sum(t.weight order by t.lexeme), sum(t.weight * t.max_impact order by t.lexeme)
-  into question.terms, question.weights, question.weight, question.max_score
+    sum(t.weight order by t.lexeme), sum(t.weight * t.max_impact order by t.lexeme),
+    bool_or(t.in_blocks), string_agg(nullif(array_to_string(t.chunk_nos, ','), ''), ',')
+  into question.terms, question.weights, question.weight, question.max_score, question.in_blocks,
+    question.listed
   from (
     select l.lexeme, l.term_id, l.df, l.max_impact, l.in_blocks, l.chunk_nos,
       ragdb_internal.idf(corpus.chunks, l.df) as weight

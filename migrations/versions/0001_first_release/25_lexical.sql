@@ -60,7 +60,8 @@ create table ragdb.block_states (
     constraint block_states_corpus_exists references ragdb.corpora on delete cascade,
   last_chunk_no integer not null,
   stale_chunks integer[] not null default '{}',
-  gone_chunks integer not null default 0
+  gone_chunks integer not null default 0,
+  block_nos integer[] not null default '{}'
 );
 comment on table ragdb.block_states is
   'Which chunks of a corpus ragdb.term_blocks covers. A corpus without blocks does not have a row.';
@@ -68,6 +69,7 @@ comment on column ragdb.block_states.corpus_id is 'The corpus.';
 comment on column ragdb.block_states.last_chunk_no is 'Largest chunk number that the blocks cover.';
 comment on column ragdb.block_states.stale_chunks is
   'Covered chunks that have been indexed again since, at most 1,000.';
+comment on column ragdb.block_states.block_nos is 'Numbers of its blocks.';
 comment on column ragdb.block_states.gone_chunks is
   'Number of covered chunks that have been taken away since all blocks were made.';
 
@@ -76,19 +78,23 @@ create table ragdb.term_blocks (
     constraint term_blocks_state_exists references ragdb.block_states on delete cascade,
   term_id integer not null,
   block_no integer not null,
-  impacts sparsevec storage external not null,
+  weight real not null,
+  scores sparsevec storage external not null,
   constraint term_blocks_are_unique primary key (corpus_id, term_id, block_no)
 -- a row is read whole: inside its page it costs a third of what it does beside it
 ) with (toast_tuple_target = 8160);
 comment on table ragdb.term_blocks is
-  'The largest impact of each frequent lexeme of a corpus in each group of four chunks. A row '
-  'covers the 1,024 groups of 4,096 chunk numbers. It is derived from ragdb.chunk_lexemes.';
+  'The most that each frequent lexeme of a corpus scores in each group of four chunks. A row covers '
+  'the groups of 4,096 chunk numbers, or of several times as many. It is derived from '
+  'ragdb.chunk_lexemes.';
 comment on column ragdb.term_blocks.corpus_id is 'The corpus.';
 comment on column ragdb.term_blocks.term_id is 'Number of the lexeme in its corpus.';
 comment on column ragdb.term_blocks.block_no is
-  'Block of the groups: the group''s number, from 0, divided by 1,024.';
-comment on column ragdb.term_blocks.impacts is
-  'Largest impact in each group, by the group''s place in the block, from 1.';
+  'Block of the groups: the number of its first group, from 0, divided by 1,024.';
+comment on column ragdb.term_blocks.weight is
+  'What impacts are multiplied by: slightly more than the lexeme weighed when the row was made.';
+comment on column ragdb.term_blocks.scores is
+  'Weight times the largest impact in each group, by the group''s place in the block, from 1.';
 
 create table ragdb.synonyms (
   corpus_id integer not null

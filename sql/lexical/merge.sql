@@ -1,0 +1,97 @@
+-- Merges blocks that lie side by side: one row of 15,360 groups is read faster than 15 of 1,024.
+create or replace function ragdb_internal.merge_blocks(corpus_id integer, block_nos integer[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set enable_mergejoin = off
+set work_mem = '64MB'
+set jit = off
+as $$
+declare
+  v_first constant integer := block_nos[1];
+  v_units constant integer := block_nos[cardinality(block_nos)] + 1 - v_first;
+begin
+  with parts as materialized (
+    delete from ragdb.term_blocks b
+    where b.corpus_id = merge_blocks.corpus_id and b.block_no = any (merge_blocks.block_nos)
+    returning b.term_id, b.block_no, b.weight, b.scores
+  ), terms as materialized (
+    select p.term_id, l.weight from (select distinct term_id from parts) p
+      cross join lateral (
+        select ragdb_internal.block_weight(c.chunks, l.df) as weight
+        from ragdb.lexemes l cross join ragdb.corpora c
+        where l.corpus_id = merge_blocks.corpus_id and l.term_id = p.term_id
+          and c.corpus_id = merge_blocks.corpus_id
+        offset 0) l
+  )
+  insert into ragdb.term_blocks (corpus_id, term_id, block_no, weight, scores)
+  select merge_blocks.corpus_id, p.term_id, v_first, t.weight,
+    ragdb_internal.sparse_block(string_agg(
+      1024 * (p.block_no - v_first) + e.entries[i] || ':'
+        || (e.entries[i + 1] * t.weight / p.weight)::real, ','), v_units)
+  from parts p join terms t on t.term_id = p.term_id
+    cross join lateral (select ragdb_internal.entries(p.scores) as entries offset 0) e
+    cross join lateral generate_series(1, cardinality(e.entries), 2) i
+  group by p.term_id, t.weight
+  order by p.term_id;
+  update ragdb.block_states s set block_nos = array(select n from unnest(s.block_nos) n
+      where n <= v_first or n <> all (merge_blocks.block_nos))
+    where s.corpus_id = merge_blocks.corpus_id;
+end $$;
+comment on function ragdb_internal.merge_blocks(integer, integer[]) is
+  'Makes one block of some, in order, the last of them not merged; the caller holds the '
+  'corpus lock.';
+
+-- The last block may not have all of its chunks yet, so it is not merged.
+create or replace function ragdb_internal.merge_many(corpus_id integer, fewest integer)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_complete constant integer := ragdb_internal.last_in_blocks(merge_many.corpus_id) / 4096;
+  v_block_nos integer[];
+begin
+  for v_block_nos in
+    select array_agg(n order by n)
+    from ragdb.block_states s cross join unnest(s.block_nos) n
+    where s.corpus_id = merge_many.corpus_id and n < v_complete
+    group by n / 15
+    having count(*) >= fewest or count(*) > 1 and n / 15 < v_complete / 15
+    order by n / 15
+  loop
+    perform ragdb_internal.merge_blocks(merge_many.corpus_id, v_block_nos);
+  end loop;
+end $$;
+comment on function ragdb_internal.merge_many(integer, integer) is
+  'Merges the blocks of a corpus that lie side by side where fifteen are full or as many as fewest '
+  'are there; the caller holds the corpus lock.';
+
+create or replace function ragdb_internal.extend_blocks(corpus_id integer, chunk_nos integer[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_last integer := ragdb_internal.last_in_blocks(extend_blocks.corpus_id);
+  v_complete constant integer := (select max(n) from unnest(chunk_nos) n) / 4096 * 4096;
+  v_stale integer;
+begin
+  update ragdb.block_states s
+    set stale_chunks = s.stale_chunks || array(
+      select n from unnest(extend_blocks.chunk_nos) n
+      where n <= s.last_chunk_no and n <> all (s.stale_chunks))
+    where s.corpus_id = extend_blocks.corpus_id
+    returning cardinality(s.stale_chunks) into v_stale;
+  if v_complete > v_last then
+    perform ragdb_internal.cover_chunks(extend_blocks.corpus_id, v_complete);
+    perform ragdb_internal.merge_many(extend_blocks.corpus_id, 15);
+  end if;
+  if v_stale > 1000 then
+    perform ragdb_internal.refresh_stale(extend_blocks.corpus_id);
+  end if;
+end $$;
+comment on function ragdb_internal.extend_blocks(integer, integer[]) is
+  'Makes the blocks that chunks which have just been indexed complete, and notes which chunks '
+  'blocks know wrongly; the caller holds the corpus lock.';
