@@ -114,6 +114,7 @@ chunk_lexemes = Table(
     Column("chunk_no", Integer, primary_key=True),
     Column("lexeme_count", Integer, nullable=False),
     Column("impacts", SPARSEVEC, nullable=False),
+    Column("word_order", LargeBinary),
 )
 
 contracts = Table(
@@ -668,6 +669,7 @@ block_states = Table(
     Column("last_chunk_no", Integer, nullable=False),
     Column("stale_chunks", ARRAY(Integer), nullable=False),
     Column("gone_chunks", Integer, nullable=False),
+    Column("block_nos", ARRAY(Integer), nullable=False),
     ForeignKeyConstraint(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],
@@ -1348,7 +1350,8 @@ term_blocks = Table(
     Column("corpus_id", Integer, primary_key=True),
     Column("term_id", Integer, primary_key=True),
     Column("block_no", Integer, primary_key=True),
-    Column("impacts", SPARSEVEC, nullable=False),
+    Column("weight", REAL, nullable=False),
+    Column("scores", SPARSEVEC, nullable=False),
     ForeignKeyConstraint(
         ["corpus_id"],
         ["ragdb.block_states.corpus_id"],

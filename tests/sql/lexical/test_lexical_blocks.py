@@ -134,11 +134,83 @@ def test_a_part_of_a_block_is_made_again_when_it_is_whole(db: Connection) -> Non
             made.agrees(made.question(words))
 
 
+def test_blocks_that_lie_side_by_side_become_one(db: Connection) -> None:
+    made = Made(db, vocabulary=60)
+
+    def blocks() -> list[int]:
+        ((numbers,),) = db.execute("select block_nos from ragdb.block_states").fetchall()
+        stored = db.execute("select distinct block_no from ragdb.term_blocks order by 1").fetchall()
+        assert numbers == [number for (number,) in stored]
+        return list(numbers)
+
+    def check() -> None:
+        assert faults(db) == []
+        for words in (1, 2, 3, 8):
+            made.agrees(made.question(words))
+
+    # a chunk at every fortieth number
+    made.add(1_400, np.arange(3, 56_000, 40))
+    check()
+    assert blocks() == [*range(13)]
+    made.add(300, np.arange(56_003, 68_000, 40))
+    assert blocks() == [0, 15]
+    check()
+    made.add(400, np.arange(68_003, 84_000, 40))
+    made.optimize()
+    assert blocks() == [0, 15, 20]
+    check()
+    # what is indexed again takes its block apart, until the next time
+    made.rewrite([5, 900], made.draw(2))
+    check()
+    made.optimize()
+    assert blocks() == [0, 15, 20]
+    check()
+
+
+@pytest.mark.parametrize("size", [900, 5_000])
+def test_what_is_demanded_is_found_as_by_the_texts(db: Connection, size: int) -> None:
+    made = Made(db, vocabulary=50, longest=20)
+    texts = made.draw(size)
+    made.add(texts)
+    made.add([["qseldom", "qb", "qc"]])
+    texts.append(["qseldom", "qb", "qc"])
+    joined = [f" {' '.join(text)} " for text in texts]
+    # what ranks, what is demanded and what is not wanted, by the places of drawn words; 4 is seldom
+    shapes = ["2 / 01 /", "/ 012 /", "2 / 0 1 /", "012 / / 3", "01 / / 23", "3 / 0 12 /",
+        "1 / 40 /", "/ 4 12 / 0", "3 / 01 12 /"]  # fmt: skip
+    for n in range(36):
+        words = [*made.question(4), "qseldom"]
+        ranks, demands, unwanted = (
+            [" ".join(words[int(place)] for place in clause) for clause in part.split()]
+            for part in shapes[n % len(shapes)].split("/")
+        )
+        query = " ".join(
+            [*ranks, *(f'+"{clause}"' for clause in demands), *(f'-"{c}"' for c in unwanted)]
+        )
+        scores, most = made.scores(" ".join(ranks + demands).split())
+        for place, text in enumerate(joined):
+            if any(f" {clause} " not in text for clause in demands) or any(
+                f" {clause} " in text for clause in unwanted
+            ):
+                scores[place] = 0
+        k = int(made.rng.integers(1, 30))
+        found = db.execute(
+            "select chunk_id, score from ragdb.search('made', %s, %s, mode => 'lexical',"
+            " syntax => 'web', typos => false)",
+            (query, k),
+        ).fetchall()
+        best = made.ranked(scores, k)
+        assert [hit for hit, _ in found] == [made.ids[place] for place in best], query
+        assert [score for _, score in found] == pytest.approx(
+            [scores[place] / most for place in best]
+        )
+
+
 def test_blocks_of_chunks_that_are_gone_are_made_anew(db: Connection) -> None:
     made = Made(db, vocabulary=300)
     made.add(5_000)
     made.optimize()
-    before = db.execute("select sum(pg_column_size(impacts)) from ragdb.term_blocks").fetchone()
+    before = db.execute("select sum(pg_column_size(scores)) from ragdb.term_blocks").fetchone()
     gone = list(range(0, 5_000, 2))
     db.execute(
         "select ragdb_internal.unindex_chunks(%s, %s)",
@@ -149,7 +221,7 @@ def test_blocks_of_chunks_that_are_gone_are_made_anew(db: Connection) -> None:
     for words in (1, 3, 8):
         made.agrees(made.question(words))
     made.optimize()
-    after = db.execute("select sum(pg_column_size(impacts)) from ragdb.term_blocks").fetchone()
+    after = db.execute("select sum(pg_column_size(scores)) from ragdb.term_blocks").fetchone()
     assert after is not None
     assert before is not None
     assert after[0] < 0.8 * before[0]
