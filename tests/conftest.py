@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
@@ -97,7 +98,7 @@ class Server:
         self.folder, self.version = folder, version
         self.uri = embedded.start(folder, version)
         self._names = itertools.count()
-        self._idle: list[RolledBack] = []
+        self._idle: defaultdict[str, list[RolledBack]] = defaultdict(list)
 
     def fill(self) -> None:
         with psycopg.connect(self.uri, autocommit=True) as connection:
@@ -141,16 +142,17 @@ class Server:
         return self.dsn(database.dbname)
 
     @contextmanager
-    def rolled_back(self) -> Iterator[RolledBack]:
-        """A connection to `shared`, most often one that tests before have used."""
-        connection = self._idle.pop() if self._idle else RolledBack.connect(self.shared)
+    def rolled_back(self, dsn: str | None = None) -> Iterator[RolledBack]:
+        """A connection to a database, `shared` if not said, most often one already used."""
+        dsn = dsn or self.shared
+        connection = self._idle[dsn].pop() if self._idle[dsn] else RolledBack.connect(dsn)
         connection.execute("select")  # so that `with db.transaction()` is a savepoint
         yield connection
         if connection.forget():
-            self._idle.append(connection)
+            self._idle[dsn].append(connection)
 
     def close(self) -> None:
-        for connection in self._idle:
+        for connection in itertools.chain.from_iterable(self._idle.values()):
             connection.close()
 
 
