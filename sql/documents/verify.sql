@@ -109,19 +109,20 @@ begin atomic
   from ragdb.chunks c
     join ragdb.documents d on d.corpus_id = (corpus).corpus_id and d.doc_no = c.doc_no
     join ragdb.chunk_lexemes x on x.corpus_id = (corpus).corpus_id and x.chunk_no = c.chunk_no
+    cross join lateral (select ragdb_internal.lexemes(ragdb_internal.searched_text(
+      d.title, c.heading, c.text), (corpus).text_config) as words offset 0) a
   where c.corpus_id = (corpus).corpus_id
-    and (
+    and (x.word_order is distinct from ragdb_internal.word_order(a.words) or (
       select array_agg((w.lexeme, ragdb_internal.impact(
           cardinality(w.positions), ragdb_internal.length_norm(x.lexeme_count, (corpus).k1,
           (corpus).b, (corpus).pivot), (corpus).k1)::real)::text order by w.lexeme collate "C")
-      from unnest(ragdb_internal.lexemes(
-        ragdb_internal.searched_text(d.title, c.heading, c.text), (corpus).text_config)) w)
+      from unnest(a.words) w)
     is distinct from (
       select array_agg((l.lexeme, e.entries[i + 1]::real)::text order by l.lexeme)
       from (select ragdb_internal.entries(x.impacts) as entries offset 0) e
         cross join generate_series(1, cardinality(e.entries), 2) i
         join ragdb.lexemes l on l.corpus_id = (corpus).corpus_id
-          and l.term_id = e.entries[i]::integer);
+          and l.term_id = e.entries[i]::integer));
 end;
 comment on function ragdb_internal.analysis_checks(ragdb.corpora) is
   'Analyses every chunk again and compares its lexemes with those of its row in the index.';
