@@ -110,7 +110,7 @@ begin
   if ragdb_internal.is_free(scope) or cardinality(ranked) = 0 then
     return ranked;
   end if;
-  if scope.restriction is not null then
+  if not (scope.restriction is null) then
     v_chunk_nos := ragdb_internal.restricted(corpus.corpus_id, scope.restriction,
       array(select f.chunk_no from unnest(ranked) f));
     v_left := array(

@@ -40,7 +40,7 @@ def test_given_chunks_and_newer_ones_are_found_by_key(filled: Connection) -> Non
     found = plan(
         filled,
         "select * from ragdb_internal.candidates_among(1, array[1, 2, 3], 390,"
-        " ragdb_internal.sparse('1:1'), 10)",
+        " ragdb_internal.sparse('1:1'), null, 10)",
     )
     assert found.count("chunk_lexemes_chunk_is_unique") == 2
     assert "Seq Scan" not in found
@@ -50,7 +50,7 @@ def test_given_chunks_and_newer_ones_are_found_by_key(filled: Connection) -> Non
 
 def test_blocks_are_found_by_key(filled: Connection) -> None:
     for function in (
-        "block_sums(1, array[row(1, 1.5, 2.5, true, '{}')]::ragdb_internal.question_term[])",
+        "block_sums(1, array[row(1, 1.5, 2.5, true)]::ragdb_internal.question_term[])",
         "groups_holding(1, array[1], array[1])",
     ):
         found = plan(filled, f"select ragdb_internal.{function}")
