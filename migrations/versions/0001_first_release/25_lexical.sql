@@ -84,8 +84,8 @@ create table ragdb.term_blocks (
 -- a row is read whole: inside its page it costs a third of what it does beside it
 ) with (toast_tuple_target = 8160);
 comment on table ragdb.term_blocks is
-  'The most that each frequent lexeme of a corpus scores in each group of four chunks. A row covers '
-  'the groups of 4,096 chunk numbers, or of several times as many. It is derived from '
+  'The most that each frequent lexeme of a corpus scores in each group of four chunks. A row '
+  'covers the groups of 4,096 chunk numbers, or of several times as many. It is derived from '
   'ragdb.chunk_lexemes.';
 comment on column ragdb.term_blocks.corpus_id is 'The corpus.';
 comment on column ragdb.term_blocks.term_id is 'Number of the lexeme in its corpus.';
