@@ -88,9 +88,7 @@ def put_spans(db: Connection, corpus: str) -> tuple[list[Question], Grades]:
     """The questions about documents that the chunker cuts, and the chunks that are right."""
     db.execute("select ragdb.create_corpus(%s)", (corpus,))
     for path in sorted((DATA / SPANS / "corpora").iterdir()):
-        db.execute(
-            "select from ragdb.put_text(%s, %s, %s)", (corpus, path.name, path.read_text())
-        )
+        db.execute("select from ragdb.put_text(%s, %s, %s)", (corpus, path.name, path.read_text()))
     db.execute("select ragdb.optimize_corpus(%s)", (corpus,))
     chunks = db.execute(
         "select c.source, c.chunk_id, c.start_offset, c.end_offset from ragdb.chunks c"
@@ -169,7 +167,12 @@ def main() -> None:
                 if text.strip():
                     db.execute(
                         "select from ragdb.put_text(%s, %s, %s, title => %s)",
-                        (f"{corpus}-cut", f"corpus.jsonl#{record['_id']}", text, record.get("title") or None),
+                        (
+                            f"{corpus}-cut",
+                            f"corpus.jsonl#{record['_id']}",
+                            text,
+                            record.get("title") or None,
+                        ),
                     )
             db.execute("select ragdb.optimize_corpus(%s)", (f"{corpus}-cut",))
             ((chunks,),) = db.execute(
