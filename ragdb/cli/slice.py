@@ -221,14 +221,14 @@ def policy_ls(session: Session) -> None:
     if session.format != "table" or session.verbose:
         output.rows(session, policies)
         return
-    # what a slice may hold; the weights are in -v and in JSON
+    # what a slice may hold; the rest is in -v and in JSON
     limits = ("max_nodes", "max_radius")
     output.rows(
         session,
         [
             {"policy_id": row.policy_id, "params_hash": row.params_hash}
             | {name: row.policy[name] for name in limits}
-            | {"created_at": row.created_at, "created_by": row.created_by}
+            | {"created_at": row.created_at}
             for row in policies
         ],
     )

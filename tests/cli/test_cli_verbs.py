@@ -331,8 +331,8 @@ def test_search_writes_nothing_and_trace_records_one(own_demo: Run) -> None:
 def test_a_narrow_list_has_a_line_a_trace_and_ids_that_can_be_given(
     own_demo: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    question = "when is a deposit for a power tool of this library refunded to somebody far away"
-    for question in (question, "deposit"):
+    long = "when is a deposit for a power tool of this library refunded to somebody far away"
+    for question in (long, "deposit"):
         own_demo("search", question, "-c", "demo", "--trace")
     newest, oldest = json.loads(own_demo("trace", "ls", "--json").stdout)
     monkeypatch.setenv("COLUMNS", "80")
