@@ -64,6 +64,29 @@ comment on function ragdb_internal.walked_depths(integer[], integer[], integer[]
   'many each of them answers; what answers node n is answers[first_answer[n]] up to '
   'first_answer[n + 1]. Null on a cycle.';
 
+create or replace function ragdb_internal.check_depths(
+  corpus_id integer, chunk_nos integer[], depths integer[])
+returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_id text;
+begin
+  if array_position(depths, null) is not null then
+    select c.chunk_id into v_id from ragdb.chunks c
+      where c.corpus_id = check_depths.corpus_id
+        and c.chunk_no = chunk_nos[array_position(depths, null)];
+    raise exception 'replies form a cycle'
+      using errcode = 'RG412',
+        detail = 'a turn on it or behind it: ' || ragdb_internal.quote(v_id),
+        hint = 'a reply or branch leads from an earlier turn to a later one; use a reference '
+          'for anything else';
+  end if;
+end $$;
+comment on function ragdb_internal.check_depths(integer, integer[], integer[]) is
+  'Refuses turns of which one has no depth. Raises RG412.';
+
 create or replace function ragdb_internal.turn_depths(
   corpus_id integer, chunk_nos integer[], children integer[], parents integer[])
 returns integer[]
@@ -102,13 +125,16 @@ begin
     into v_depths, v_waiting, v_counts, v_answers
     from member m left join known k on k.child = m.n left join inward i on i.child = m.n
       left join outward o on o.parent = m.n;
-  return ragdb_internal.walked_depths(v_depths, v_waiting, array(
+  v_depths := ragdb_internal.walked_depths(v_depths, v_waiting, array(
     select coalesce(sum(c.count) over (order by c.n) - c.count, 0)::integer + 1
     from unnest(v_counts || 0) with ordinality c (count, n) order by c.n), v_answers);
+  perform ragdb_internal.check_depths(corpus_id, chunk_nos, v_depths);
+  return v_depths;
 end $$;
 comment on function ragdb_internal.turn_depths(integer, integer[], integer[], integer[]) is
   'Returns the depth of each of some turns, by the replies and branches that lead to them '
-  '(children and parents): a turn that is not among them has the depth that is stored.';
+  '(children and parents): a turn that is not among them has the depth that is '
+  'stored. Raises RG412 for a cycle.';
 
 create type ragdb_internal.turn_place as (
   created_at timestamptz, place integer, chunk_no integer);
@@ -212,4 +238,4 @@ begin
 end $$;
 comment on function ragdb_internal.derive_turns(integer, text[], ragdb_internal.turn_place) is
   'Sets depth, sibling order, homogeneity and salience of the turns of some sessions from a place '
-  'on: nothing before it depends on what comes later.';
+  'on: nothing before it depends on what comes later. Raises RG412 where replies form a cycle.';

@@ -77,7 +77,7 @@ end $$;
 comment on function ragdb_internal.numbered_ends(integer, ragdb_internal.given_edge[]) is
   'Returns edges by the numbers of their chunks. Raises RG406.';
 
--- Upwards: a reply has few turns above it, and may have many below.
+-- Upwards: a reply has few turns above it, and may have many below. A cycle has a new edge.
 create or replace function ragdb_internal.check_acyclic(
   corpus_id integer, edges ragdb_internal.chunk_edge[])
 returns void
@@ -88,26 +88,27 @@ set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
-  v_bad record;
+  v_above integer[];
+  v_children integer[];
+  v_parents integer[];
 begin
   with recursive above as (
-    select e.child_no as first, e.parent_no as chunk_no from unnest(edges) e
-      where e.edge_type in ('reply', 'branch')
+    select g.child_no as chunk_no from unnest(edges) g where g.edge_type in ('reply', 'branch')
     union
-    select a.first, e.parent_no from above a
+    select e.parent_no from above a
       cross join lateral (select o.parent_no from ragdb.edges o
         where o.corpus_id = check_acyclic.corpus_id and o.child_no = a.chunk_no
           and o.edge_type in ('reply', 'branch') offset 0) e
   )
-  select c.chunk_id into v_bad from above a
-    join ragdb.chunks c on c.corpus_id = check_acyclic.corpus_id and c.chunk_no = a.first
-    where a.first = a.chunk_no order by c.chunk_id limit 1;
-  if found then
-    raise exception 'replies form a cycle'
-      using errcode = 'RG412',
-        detail = 'a chunk on it: ' || ragdb_internal.quote(v_bad.chunk_id),
-        hint = 'a reply or branch leads from an earlier turn to a later one; use a reference '
-          'for anything else';
+  select array_agg(a.chunk_no) into v_above from above a;
+  select array_agg(n.chunk_no), array_agg(e.parent_no) into v_children, v_parents
+    from unnest(v_above) n (chunk_no)
+    cross join lateral (select distinct o.parent_no from ragdb.edges o
+      where o.corpus_id = check_acyclic.corpus_id and o.child_no = n.chunk_no
+        and o.edge_type in ('reply', 'branch') offset 0) e;
+  if v_above is not null then
+    perform ragdb_internal.turn_depths(
+      check_acyclic.corpus_id, v_above, v_children, v_parents);
   end if;
 end $$;
 comment on function ragdb_internal.check_acyclic(integer, ragdb_internal.chunk_edge[]) is
@@ -154,12 +155,13 @@ begin
       from unnest(edges) n order by n.parent_no, n.child_no, n.edge_type
     on conflict on constraint edges_are_unique do nothing;
   get diagnostics v_joined = row_count;
+  perform ragdb_internal.check_acyclic(join_chunks.corpus_id, edges);
   perform ragdb_internal.derive_joined(join_chunks.corpus_id, edges);
   return v_joined;
 end $$;
 comment on function ragdb_internal.join_chunks(integer, ragdb_internal.chunk_edge[]) is
   'Stores edges that are added, derives what they change, and returns how many are new; the caller '
-  'holds the corpus lock.';
+  'holds the corpus lock. Raises RG412.';
 
 create or replace function ragdb.add_edges(corpus text, edges jsonb) returns integer
 language plpgsql security definer -- edges are granted to nobody
@@ -168,14 +170,10 @@ as $$
 declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(add_edges.corpus, 'write');
   v_given constant ragdb_internal.given_edge[] := ragdb_internal.given_edges(add_edges.edges);
-  v_edges ragdb_internal.chunk_edge[];
-  v_joined integer;
 begin
   v_corpus := ragdb_internal.lock_corpus(add_edges.corpus, 'write');
-  v_edges := ragdb_internal.numbered_ends(v_corpus.corpus_id, v_given);
-  v_joined := ragdb_internal.join_chunks(v_corpus.corpus_id, v_edges);
-  perform ragdb_internal.check_acyclic(v_corpus.corpus_id, v_edges);
-  return v_joined;
+  return ragdb_internal.join_chunks(v_corpus.corpus_id,
+    ragdb_internal.numbered_ends(v_corpus.corpus_id, v_given));
 end $$;
 comment on function ragdb.add_edges(text, jsonb) is
   'Joins chunks of a corpus, turns of any sessions and chunks of documents, by at most 10000 edges '

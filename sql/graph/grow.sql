@@ -30,7 +30,7 @@ begin
         hint = format('append at most %s turns in a call', v_most);
   end if;
   perform ragdb_internal.check_messages(conversation);
-  if coalesce(jsonb_typeof(document), 'null') <> 'object'
+  if jsonb_typeof(document) <> 'object'
     or document - array['title', 'language', 'metadata'] <> '{}'
   then
     raise exception 'document is not an object of title, language and metadata'
@@ -96,8 +96,8 @@ begin atomic
       when t.role <> g.role then 'its role is ' || t.role
       when ragdb_internal.content_hash(c.text) <> ragdb_internal.content_hash(g.text)
         then 'it has another text'
-      else 'it does not have the parent ' || ragdb_internal.quote(ragdb_internal.lacking_parent(
-        stored_turns.corpus_id, c.chunk_no, g.chunk_id, edges)) end
+      when l.parent is not null
+        then 'it does not have the parent ' || ragdb_internal.quote(l.parent) end
     from pg_catalog.unnest(turns) g
     cross join lateral (
       select c.chunk_no, c.text from ragdb.chunks c
@@ -106,7 +106,9 @@ begin atomic
     left join lateral (
       select t.session_id, t.role from ragdb.turns t
         where t.corpus_id = stored_turns.corpus_id and t.chunk_no = c.chunk_no
-        offset 0) t on true;
+        offset 0) t on true
+    cross join lateral (select ragdb_internal.lacking_parent(
+      stored_turns.corpus_id, c.chunk_no, g.chunk_id, edges) as parent) l;
 end;
 comment on function ragdb_internal.stored_turns(
   integer, ragdb_internal.parsed_turn[], ragdb_internal.parsed_edge[]) is
@@ -145,7 +147,7 @@ comment on function ragdb_internal.new_turns(
   'another text, role, session or parent.';
 
 create or replace function ragdb.append_turns(
-  corpus text, session text, turns jsonb, document jsonb default '{}')
+  corpus text, session text, turns jsonb, document jsonb default null)
 returns table (
   "position" integer, turn_id text, phase text, salience real, depth integer,
   was_duplicate boolean)
@@ -178,7 +180,7 @@ begin
       where e.parent_id in (select t.chunk_id from unnest(v_turns) t)));
   end if;
   if v_new <> '{}' then
-    perform ragdb_internal.store_appended(v_corpus, session, document, v_new, array(
+    perform ragdb_internal.store_appended(v_corpus, session, coalesce(document, '{}'), v_new, array(
       select e from unnest(v_edges) e
       where e.child_id in (select t.chunk_id from unnest(v_new) t)));
   end if;
