@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from ragdb.adapters.rag_plusplus.database import one_of, only_corpus, vector_of
 from ragdb.adapters.rag_plusplus.errors import SliceFailed
@@ -112,6 +112,16 @@ class MemoryRetriever:
     def __init__(self, database: Database | None = None, corpus: str | None = None) -> None:
         self.database = connect() if database is None else database
         self.corpus = corpus
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *of: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.database.close()
 
     def search_slice(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -125,12 +126,24 @@ def slices(db: Connection, corpus: str, anchors: Sequence[str]) -> list[Any]:
     ).fetchall()
 
 
-@pytest.mark.parametrize("embedded", [False, True], ids=["words", "embedded"])
-@pytest.mark.parametrize("by_one", [True, False], ids=["one by one", "in batches"])
+@pytest.mark.parametrize(
+    ("count", "by_one", "embedded"),
+    [
+        pytest.param(40, True, True, id="one by one, embedded"),
+        pytest.param(200, False, False, id="in batches"),
+        *(
+            pytest.param(*how, marks=pytest.mark.nightly)
+            for how in (
+                (300, True, True), (300, True, False), (2000, False, True),
+                (10000, True, False), (10000, False, False),
+            )
+        ),
+    ],
+)  # fmt: skip
 def test_turns_that_are_appended_come_to_what_one_put_does(
-    db: Connection, by_one: bool, embedded: bool
+    db: Connection, count: int, by_one: bool, embedded: bool
 ) -> None:
-    turns = stream(90 if by_one else 240, 7)
+    turns = stream(count, 7)
     expected = as_one_put(db, turns, embedded)
     begin(db, embedded)
     waiting: list[str] = []
@@ -148,7 +161,7 @@ def test_turns_that_are_appended_come_to_what_one_put_does(
 
 
 def test_turns_that_come_late_take_their_place(db: Connection) -> None:
-    turns = stream(40, 3)
+    turns = stream(20, 3)
     # no two of one time: those stand in the order in which they came
     roots = [
         turn | {"parents": [], "created_at": f"2026-01-01T00:00:{n:02}Z"}
@@ -180,6 +193,75 @@ def twin(turns: Sequence[dict[str, Any]]) -> dict[str, tuple[int, int]]:
         found[turn["id"]] = (depths[turn["id"]], siblings.get(first, 0))
         siblings[first] = siblings.get(first, 0) + 1
     return found
+
+
+def rows_touched(db: Connection) -> tuple[int, int]:
+    """Rows and index entries that this transaction has read, and rows that it has written."""
+    (found,) = db.execute(
+        "select sum(pg_stat_get_xact_tuples_returned(c.oid)), sum("
+        "pg_stat_get_xact_tuples_inserted(c.oid) + pg_stat_get_xact_tuples_updated(c.oid)"
+        " + pg_stat_get_xact_tuples_deleted(c.oid)) from pg_class c"
+        " where c.relnamespace = 'ragdb'::regnamespace and c.relkind in ('r', 'i')"
+    ).fetchall()
+    return int(found[0]), int(found[1])
+
+
+@pytest.mark.parametrize("statistics", ["of nothing", "of another corpus", "of all"])
+def test_what_an_append_touches_does_not_grow_with_the_session(
+    db: Connection, statistics: str
+) -> None:
+    turns = stream(420, 13)
+    analyze = "analyze ragdb.chunks, ragdb.turns, ragdb.edges, ragdb.documents"
+    if statistics == "of another corpus":
+        db.execute("select ragdb.create_corpus('other')")
+        others = [turn | {"id": f"o{turn['id']}", "parents": []} for turn in turns[:300]]
+        put(db, "other", conversation(others))
+        db.execute(analyze)
+    begin(db, embedded=False)
+    touched = []
+    done = 0
+    for size in (20, 400):
+        append(db, "chat", turns[done:size])
+        if statistics == "of all":
+            db.execute(analyze)
+        before = rows_touched(db)
+        append(db, "chat", turns[size : size + 10])
+        after = rows_touched(db)
+        done = size + 10
+        touched.append((after[0] - before[0], after[1] - before[1]))
+    (read, written), (later_read, later_written) = touched
+    # ten turns, each with what stands around it and with its words
+    assert read < 10 * 150
+    assert later_read < 1.3 * read
+    assert later_written < 1.3 * written
+
+
+@pytest.mark.nightly
+def test_trees_of_messages_grow_as_they_are_put(db: Connection, shared: Path) -> None:
+    trees: dict[str, list[dict[str, Any]]] = {}
+    lines = (shared / "data/conv_oasst_trees/messages.jsonl").read_text().splitlines()
+    for n, line in enumerate(map(json.loads, lines)):
+        trees.setdefault(line["tree"], []).append(
+            {
+                "id": line["_id"],
+                "role": line["role"],
+                "text": line["text"],
+                "parent_id": line["parent_id"],
+                "created_at": f"2026-01-01T{n // 3600:02}:{n // 60 % 60:02}:{n % 60:02}Z",
+            }
+        )
+    assert len(trees) == 100
+    turns = [turn for tree in trees.values() for turn in tree]
+    with db.transaction(force_rollback=True):
+        begin(db, embedded=False)
+        for tree, said in trees.items():
+            put(db, "chat", conversation(said, tree))
+        expected = made(db, turns)
+    begin(db, embedded=False)
+    for tree, said in trees.items():
+        for batch in batches(said, len(said)):
+            append(db, "chat", batch, tree)
+    assert made(db, turns) == expected
 
 
 def test_turns_that_answer_several_stand_by_the_fewest_steps(db: Connection) -> None:

@@ -6,6 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+FIELDS = (
+    "slice_id", "anchor_turn_id", "turn_ids", "edge_count", "policy_id", "policy_params_hash",
+    "schema_version", "graph_snapshot_hash", "admissibility_token",
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class PolicyRef:
@@ -36,7 +41,7 @@ class SliceExport:
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> SliceExport:
         """The slice of an answer of ``/api/slice``."""
-        return cls(**{name: given[name] for name in cls.__dataclass_fields__ if name in given})
+        return cls(**{name: given[name] for name in FIELDS if name in given})
 
     @property
     def policy_ref(self) -> PolicyRef:
