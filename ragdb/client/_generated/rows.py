@@ -386,6 +386,20 @@ class DocumentHit(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class DocumentVersionsRow(Row):
+    """A row of `document_versions`."""
+
+    event_id: UUID
+    kind: str
+    created_at: datetime
+    author: str
+    doc_cid: str
+    title: str | None
+    chunks: int
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class DropTracesBeforeRow(Row):
     """A row of `drop_traces_before`."""
 
@@ -582,6 +596,33 @@ class EventsAfterRow(Row):
     title: str | None
     language: str | None
     chunks: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ExplainMissingRow(Row):
+    """A row of `explain_missing`."""
+
+    step: str
+    reason: str
+    rank: int
+    score: float
+    lexical_score: float | None
+    semantic_score: float | None
+    last_score: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ExplainScoreRow(Row):
+    """A row of `explain_score`."""
+
+    part: str
+    lexeme: str
+    stands_for: str
+    df: int
+    tf: int
+    value: float
+    points: float
+    most: float
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1064,6 +1105,16 @@ class ListToolsRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class LocateQuoteRow(Row):
+    """A row of `locate_quote`."""
+
+    method: str | None
+    start_offset: int
+    end_offset: int
+    similarity: float | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class MatchDocumentsRow(Row):
     """A row of `match_documents`."""
 
@@ -1182,6 +1233,24 @@ class RegisterPolicyRow(Row):
 
     policy_id: str
     params_hash: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ReplayHitsRow(Row):
+    """A row of `replay_hits`."""
+
+    chunk_id: str
+    change: str
+    recorded_rank: int
+    replayed_rank: int
+    recorded_score: float
+    replayed_score: float
+    is_unchanged: bool
+    source: str
+    title: str | None
+    heading: list[str]
+    page: int | None
+    text: str
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1346,6 +1415,28 @@ class SearchDualRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class SliceGraphRow(Row):
+    """A row of `slice_graph`."""
+
+    chunk_id: str
+    is_admitted: bool
+    place: int
+    distance: int
+    priority: float
+    reason: str
+    detail: str
+    is_unchanged: bool
+    source: str
+    session_id: str
+    role: str
+    phase: str
+    salience: float
+    text: str
+    parents: list[str]
+    edge_types: list[str]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class SliceMembersRow(Row):
     """A row of `slice_members`."""
 
@@ -1372,6 +1463,16 @@ class ToolCandidatesRow(Row):
     query: str
     chunk_id: str
     passage: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TraceStagesRow(Row):
+    """A row of `trace_stages`."""
+
+    stage: str
+    at: datetime
+    elapsed_ms: float
+    detail: str
 
 
 @dataclass(frozen=True, slots=True, repr=False)
