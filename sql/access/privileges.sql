@@ -65,8 +65,8 @@ begin
       ('corpora', 'ragdb_auditor', 'list_access_events'),
       ('corpora', 'ragdb_admin', 'drop_access_events_before set_quota list_quotas'),
       ('slices', 'ragdb_reader',
-        'build_slice build_slices export_slice list_slices find_slice verify_token slice_members '
-        'filter_admissible is_admissible search_slice search_global retrieve_slice '
+        'build_slice build_slices export_slice list_slices get_slice find_slice verify_token '
+        'slice_members filter_admissible is_admissible search_slice search_global retrieve_slice '
         'resolve_from_query resolve_anchor replay replay_hits why_not slice_graph'),
       ('promotion', 'ragdb_reader',
         'list_incidents promote_to_atom propose decide_proposal list_proposals '

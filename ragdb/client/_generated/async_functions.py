@@ -60,6 +60,7 @@ from ragdb.client._generated.rows import (
     FacetsRow,
     Finding,
     GateQuestionsRow,
+    GetSliceRow,
     GetSourceRow,
     GetTurnRow,
     Hit,
@@ -804,6 +805,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def get_retriever(self, retriever: str) -> RetrieverSettings:
         return await self._row(calls.GET_RETRIEVER, RetrieverSettings, retriever)
+
+    async def get_slice(self, corpus: str, slice_id: str) -> GetSliceRow:
+        return await self._row(calls.GET_SLICE, GetSliceRow, corpus, slice_id)
 
     async def get_source(self, corpus: str, uri: str) -> Rows[GetSourceRow]:
         return await self._rows(calls.GET_SOURCE, GetSourceRow, corpus, uri)

@@ -59,6 +59,7 @@ from ragdb.client._generated.rows import (
     FacetsRow,
     Finding,
     GateQuestionsRow,
+    GetSliceRow,
     GetSourceRow,
     GetTurnRow,
     Hit,
@@ -1198,6 +1199,14 @@ class Functions(Caller):
         for none). Raises RG400, RG404, RG417, RG441.
         """
         return self._row(calls.GET_RETRIEVER, RetrieverSettings, retriever)
+
+    def get_slice(self, corpus: str, slice_id: str) -> GetSliceRow:
+        """Returns a stored slice with its members in the order in which they were chosen, and
+        its policy in full, null where that is not registered as it was; is_unchanged is
+        whether its members and the edges between them are what they were. The source is null
+        where the anchor is gone. Raises RG400, RG404, RG435.
+        """
+        return self._row(calls.GET_SLICE, GetSliceRow, corpus, slice_id)
 
     def get_source(self, corpus: str, uri: str) -> Rows[GetSourceRow]:
         """Returns what document a source gave last, with the version that its store named

@@ -604,11 +604,11 @@ class ExplainMissingRow(Row):
 
     step: str
     reason: str
-    rank: int
-    score: float
+    rank: int | None
+    score: float | None
     lexical_score: float | None
     semantic_score: float | None
-    last_score: float
+    last_score: float | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -616,11 +616,11 @@ class ExplainScoreRow(Row):
     """A row of `explain_score`."""
 
     part: str
-    lexeme: str
-    stands_for: str
-    df: int
-    tf: int
-    value: float
+    lexeme: str | None
+    stands_for: str | None
+    df: int | None
+    tf: int | None
+    value: float | None
     points: float
     most: float
 
@@ -700,6 +700,23 @@ class GateQuestionsRow(Row):
 
     question: str
     is_own: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class GetSliceRow(Row):
+    """A row of `get_slice`."""
+
+    created_at: datetime
+    anchor_chunk_id: str
+    anchor_source: str | None
+    chunk_ids: list[str]
+    edge_count: int
+    policy_id: str
+    params_hash: str
+    policy: Any
+    schema_version: str
+    graph_snapshot_hash: str
+    is_unchanged: bool
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1240,17 +1257,17 @@ class ReplayHitsRow(Row):
     """A row of `replay_hits`."""
 
     chunk_id: str
-    change: str
-    recorded_rank: int
-    replayed_rank: int
-    recorded_score: float
-    replayed_score: float
-    is_unchanged: bool
-    source: str
+    change: str | None
+    recorded_rank: int | None
+    replayed_rank: int | None
+    recorded_score: float | None
+    replayed_score: float | None
+    is_unchanged: bool | None
+    source: str | None
     title: str | None
     heading: list[str]
     page: int | None
-    text: str
+    text: str | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1420,18 +1437,18 @@ class SliceGraphRow(Row):
 
     chunk_id: str
     is_admitted: bool
-    place: int
-    distance: int
-    priority: float
-    reason: str
-    detail: str
-    is_unchanged: bool
-    source: str
-    session_id: str
-    role: str
-    phase: str
-    salience: float
-    text: str
+    place: int | None
+    distance: int | None
+    priority: float | None
+    reason: str | None
+    detail: str | None
+    is_unchanged: bool | None
+    source: str | None
+    session_id: str | None
+    role: str | None
+    phase: str | None
+    salience: float | None
+    text: str | None
     parents: list[str]
     edge_types: list[str]
 
