@@ -14,6 +14,7 @@ from ragdb.http import (
     capabilities,
     corpora,
     evals,
+    explaining,
     graph_kernel,
     health,
     metrics,
@@ -65,6 +66,7 @@ def create_app(config: Config) -> FastAPI:
     problems.register(app, server)
     for routes in (
         search,
+        explaining,
         answers,
         corpora,
         pages,

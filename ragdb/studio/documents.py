@@ -145,9 +145,10 @@ async def _marked(
 ) -> tuple[Markup | None, Any]:
     """The text of a chunk with the quote marked that it says, else the words of the question."""
     if quote is not None and quote.strip():
-        located = await db.locate_quote(corpus, chunk.chunk_id, quote)
-        if located is None:
+        found = await db.locate_quote(corpus, chunk.chunk_id, quote)
+        if not found:
             return None, None
+        located = found[0]
         start, end = located.start_offset, located.end_offset
         text = Markup("{}<mark>{}</mark>{}").format(
             chunk.text[:start], chunk.text[start:end], chunk.text[end:]

@@ -81,16 +81,15 @@ def _columns(nodes: Sequence[Any], joined: dict[str, list[tuple[str, int]]]) -> 
         n.chunk_id: n.distance if n.distance is not None else farthest + LOOSE for n in nodes
     }
     side = {nodes[0].chunk_id: 0}
-    for id in sorted(distance, key=lambda one: distance[one]):
-        if id in side:
-            continue
-        for other, way in sorted(joined[id], key=lambda one: distance.get(one[0], 0)):
-            if other in side:
-                # what leads to the anchor is before it; the rest is where its neighbour is
-                side[id] = side[other] or -way
-                break
-        else:
-            side[id] = 1
+    left = sorted((id for id in distance if id not in side), key=lambda one: distance[one])
+    while left:
+        # a sibling may be nearer than the parent that joins it to the others
+        id = next((one for one in left if any(o in side for o, _ in joined[one])), left[0])
+        left.remove(id)
+        near = [(distance[o], o, way) for o, way in joined[id] if o in side]
+        _, other, way = min(near, default=(0, nodes[0].chunk_id, -1))
+        # what leads to the anchor is before it; the rest is where its neighbour is
+        side[id] = side[other] or -way
     return {id: side[id] * distance[id] for id in distance}
 
 

@@ -91,6 +91,7 @@ def register(router: APIRouter, studio: Studio) -> None:
                 anchor = await db.find_chunk(corpus, anchor)
             base = await _policy(db, recorded)
             policy = _merged(base, changed)
+            nodes: list[Any]
             is_changed = policy != base
             if recorded is not None and not is_changed:
                 before = recorded.chunk_ids
@@ -100,7 +101,7 @@ def register(router: APIRouter, studio: Studio) -> None:
                 before = recorded.chunk_ids if recorded else built.chunk_ids
                 nodes = await db.slice_graph(corpus, None, anchor, Jsonb(policy), refused)
                 if is_changed:
-                    nodes += await _beyond(db, corpus, anchor, base, nodes)
+                    nodes = _with(nodes, await db.slice_graph(corpus, None, anchor, Jsonb(base), 0))
         admitted = {node.chunk_id for node in nodes if node.is_admitted}
         changes = dict.fromkeys(admitted - set(before), "entered")
         changes |= dict.fromkeys(set(before) - admitted, "left")
@@ -136,16 +137,21 @@ async def _policy(db: AsyncClient, recorded: Any) -> dict[str, Any]:
     return dict(found[0])
 
 
-async def _beyond(
-    db: AsyncClient, corpus: str, anchor: str, base: dict[str, Any], nodes: list[Any]
-) -> list[Any]:
-    """What the policy before had admitted, and nothing that is admitted now stands beside."""
-    shown = {node.chunk_id for node in nodes}
+def _with(nodes: list[Any], before: list[Any]) -> list[Any]:
+    """A graph with what the policy before had admitted, and nothing admitted now leads to."""
+    was = {node.chunk_id: node for node in before}
+    joined = []
+    for node in nodes:
+        edges = set(zip(node.parents, node.edge_types, strict=True))
+        if node.chunk_id in was:
+            old = was.pop(node.chunk_id)
+            edges |= set(zip(old.parents, old.edge_types, strict=True))
+        parents, kinds = zip(*sorted(edges), strict=True) if edges else ((), ())
+        joined.append(replace(node, parents=list(parents), edge_types=list(kinds)))
     detail = "nothing that is admitted leads to it"
-    return [
-        replace(node, is_admitted=False, place=None, reason="beyond", detail=detail)
-        for node in await db.slice_graph(corpus, None, anchor, Jsonb(base), 0)
-        if node.chunk_id not in shown
+    return joined + [
+        replace(node, is_admitted=False, place=None, reason="unreached", detail=detail)
+        for node in was.values()
     ]
 
 

@@ -1,7 +1,7 @@
 -- Where a chunk says a quote, for whoever shows a citation.
 create or replace function ragdb.locate_quote(corpus text, chunk_id text, quote text)
 returns table (method text, start_offset integer, end_offset integer, similarity float8)
-language plpgsql stable security definer rows 1
+language plpgsql stable security definer rows 2 -- none or one; `rows 1` promises one
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

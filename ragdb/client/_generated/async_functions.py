@@ -1085,8 +1085,8 @@ class AsyncFunctions(AsyncCaller):
             before,
         )
 
-    async def locate_quote(self, corpus: str, chunk_id: str, quote: str) -> LocateQuoteRow:
-        return await self._row(calls.LOCATE_QUOTE, LocateQuoteRow, corpus, chunk_id, quote)
+    async def locate_quote(self, corpus: str, chunk_id: str, quote: str) -> Rows[LocateQuoteRow]:
+        return await self._rows(calls.LOCATE_QUOTE, LocateQuoteRow, corpus, chunk_id, quote)
 
     async def maintain(self) -> list[str]:
         return await self._values(calls.MAINTAIN)

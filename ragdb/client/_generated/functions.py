@@ -1669,12 +1669,12 @@ class Functions(Caller):
             before,
         )
 
-    def locate_quote(self, corpus: str, chunk_id: str, quote: str) -> LocateQuoteRow:
+    def locate_quote(self, corpus: str, chunk_id: str, quote: str) -> Rows[LocateQuoteRow]:
         """Finds a quote of 1 to 10000 characters in the text of a chunk as ragdb.check_citations
         does: method exact, normalised or approximate, similarity (0 to 1), and its place in
         characters from 0; no row where the chunk does not say it. Raises RG400, RG404, RG406.
         """
-        return self._row(calls.LOCATE_QUOTE, LocateQuoteRow, corpus, chunk_id, quote)
+        return self._rows(calls.LOCATE_QUOTE, LocateQuoteRow, corpus, chunk_id, quote)
 
     def maintain(self) -> list[str]:
         """Makes the partitions that traces need: this month, three ahead, those of rows in the
