@@ -62,7 +62,8 @@ begin atomic
   )
   select 'word', t.lexeme, t.stands_for, t.df, t.tf, t.impact,
     coalesce(g.by_words * t.weight * t.impact / nullif(t.bm25, 0), 0),
-    coalesce(g.words * t.weight / nullif(t.weights, 0), 0)
+    coalesce(g.words * case when g.is_rrf then t.weight * t.impact / nullif(t.bm25, 0)
+      else t.weight / nullif(t.weights, 0) end, 0)
   from terms t cross join given g
   union all
   select 'meaning', null, null, null, null, (ranked).semantic_score, g.by_meaning, g.meaning
@@ -116,5 +117,6 @@ comment on function ragdb.explain_score(
   'query (part word, with the chunks that have it, its frequency in this one and its impact as '
   'value), one for the meaning (its similarity as value), or one for the overlap of mode '
   'reference. points are what a part gives to the score and add up to it (0 to 1, to its rounding '
-  'of 1e-6); most is what it could have given, and adds up to 1. By rrf a chunk past the first '
-  '1000 has no points. Raises RG400, RG401, RG404, RG406, RG415, RG418.';
+  'of 1e-6); most is what it could have given, and adds up to 1. By rrf the words share what their '
+  'rank gives as they share the BM25, and a chunk past the first 1000 has no points. Raises '
+  'RG400, RG401, RG404, RG406, RG415, RG418.';

@@ -7,7 +7,8 @@ comment on type ragdb_internal.slice_meeting is
   'A chunk beside the member of a slice at some place: how is neighbour, sibling (that the member '
   'may take) or passed (a sibling that it may not).';
 
--- Of a crowd beside one member the most salient are enough: the others could not be taken either.
+-- Of a crowd beside one member the first are enough to show, but what joins two members is always
+-- found: their distances follow from it.
 create or replace function ragdb_internal.slice_meetings(
   corpus_id integer, chunk_nos integer[], rules ragdb_internal.slice_rules)
 returns setof ragdb_internal.slice_meeting
@@ -17,7 +18,7 @@ begin atomic
     select m.place::integer, m.chunk_no, array(
         select distinct e.parent_no from ragdb.edges e
         where e.corpus_id = slice_meetings.corpus_id and e.child_no = m.chunk_no
-        order by 1 limit (rules).max_nodes) as parents
+        order by 1 limit 1000) as parents
       from pg_catalog.unnest(slice_meetings.chunk_nos) with ordinality m (chunk_no, place)
       where m.chunk_no is not null
   )
@@ -29,7 +30,15 @@ begin atomic
       select distinct e.child_no from (
         select e.child_no from ragdb.edges e
           where e.corpus_id = slice_meetings.corpus_id and e.parent_no = m.chunk_no
-          order by e.child_salience desc, e.child_no limit (rules).max_nodes) e) c
+          order by e.child_salience desc, e.child_no limit 1000) e) c
+  union all
+  select u.place, u.chunk_no, 'neighbour' from members m
+    cross join lateral (
+      select distinct p.place as parent_place, p.chunk_no as parent_no from ragdb.edges e
+        join members p on p.chunk_no = e.parent_no
+        where e.corpus_id = slice_meetings.corpus_id and e.child_no = m.chunk_no) e
+    cross join lateral (values (m.place, e.parent_no), (e.parent_place, m.chunk_no))
+      u (place, chunk_no)
   union all
   select m.place, s.chunk_no, 'sibling' from members m
     cross join lateral ragdb_internal.slice_siblings(slice_meetings.corpus_id, m.chunk_no,
@@ -98,7 +107,8 @@ begin atomic
         slice_refusals.distances[m.place] >= (rules).max_radius as is_far,
         m.place = (rules).max_nodes as is_last
       from pg_catalog.unnest(slice_refusals.meetings) m
-      where m.chunk_no <> all (slice_refusals.chunk_nos)
+      -- a member that is gone has no number
+      where not coalesce(m.chunk_no = any (slice_refusals.chunk_nos), false)
         and slice_refusals.distances[m.place] is not null
   ), judged as (
     select b.chunk_no, b.place,

@@ -81,8 +81,10 @@ begin
           where r.corpus_id = c
             and (v_is_all or r.caller = n
               and ragdb_internal.is_own_trace(r.caller, r.caller_oid, r.created_at))
-            and (since is null or r.created_at >= since)
-            and (until is null or r.created_at < until)
+            and (since is null
+              or r.created_at >= since and r.id >= ragdb_internal.first_uuid7(since))
+            and (until is null
+              or r.created_at < until and r.id < ragdb_internal.first_uuid7(until))
             and (before is null
               or r.id < before and r.created_at <= ragdb_internal.uuid_time(before))
             and (traces_listed.mode is null or r.rank_mode = traces_listed.mode)
