@@ -88,7 +88,9 @@ def register(router: APIRouter, studio: Studio) -> None:
                 "chunk": chunk,
             }
             if chunk is not None and readable:
-                page["chunk"] = await db.find_chunk(found.corpus, chunk.strip())
+                # one that was a hit may be gone since
+                if chunk not in {hit.chunk_id for hit, _, _ in page["hits"]}:
+                    page["chunk"] = await db.find_chunk(found.corpus, chunk.strip())
                 page["why"] = await db.why_not(id, page["chunk"])
         return studio.page(request, "trace.html", **page)
 
