@@ -821,6 +821,10 @@ class AsyncFunctions(AsyncCaller):
     async def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
         await self._run(calls.GRANT_CORPUS, corpus, role, privilege)
 
+    async def has_reached(self, log_position: str) -> bool:
+        value: bool = await self._value(calls.HAS_REACHED, log_position)
+        return value
+
     async def has_worker(self) -> bool:
         value: bool = await self._value(calls.HAS_WORKER)
         return value
@@ -1087,6 +1091,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def locate_quote(self, corpus: str, chunk_id: str, quote: str) -> Rows[LocateQuoteRow]:
         return await self._rows(calls.LOCATE_QUOTE, LocateQuoteRow, corpus, chunk_id, quote)
+
+    async def log_position(self) -> str:
+        value: str = await self._value(calls.LOG_POSITION)
+        return value
 
     async def maintain(self) -> list[str]:
         return await self._values(calls.MAINTAIN)

@@ -938,8 +938,8 @@ class Functions(Caller):
         its impact as value), one for the meaning (its similarity as value), or one for the
         overlap of mode reference. points are what a part gives to the score and add up to it
         (0 to 1, to its rounding of 1e-6); most is what it could have given, and adds up to 1.
-        By rrf a chunk past the first 1000 has no points. Raises RG400, RG401, RG404, RG406,
-        RG415, RG418.
+        By rrf the words share what their rank gives as they share the BM25, and a chunk past
+        the first 1000 has no points. Raises RG400, RG401, RG404, RG406, RG415, RG418.
         """
         return self._rows(
             calls.EXPLAIN_SCORE,
@@ -1231,6 +1231,14 @@ class Functions(Caller):
         RG400, RG401, RG404.
         """
         self._run(calls.GRANT_CORPUS, corpus, role, privilege)
+
+    def has_reached(self, log_position: str) -> bool:
+        """Tells whether this server has all that was committed before a position of
+        ragdb.log_position() was asked for; false for a position of another system or
+        timeline. Raises RG400.
+        """
+        value: bool = self._value(calls.HAS_REACHED, log_position)
+        return value
 
     def has_worker(self) -> bool:
         """Tells whether a worker is connected, which may embed a query on request
@@ -1675,6 +1683,14 @@ class Functions(Caller):
         characters from 0; no row where the chunk does not say it. Raises RG400, RG404, RG406.
         """
         return self._rows(calls.LOCATE_QUOTE, LocateQuoteRow, corpus, chunk_id, quote)
+
+    def log_position(self) -> str:
+        """Returns where this server stands in the log, as SYSTEM/TIMELINE/LSN: what it has
+        written, or on a standby what it has replayed. Asked for after a commit, it is a
+        position that only those servers have reached which show what was committed.
+        """
+        value: str = self._value(calls.LOG_POSITION)
+        return value
 
     def maintain(self) -> list[str]:
         """Makes the partitions that traces need: this month, three ahead, those of rows in the
