@@ -214,6 +214,7 @@ create table ragdb.events (
   language text,
   chunks integer not null
 );
+create index events_by_source on ragdb.events (corpus_id, source, event_id);
 comment on table ragdb.events is
   'What happened to documents, for consumers that poll. Read it through ragdb.events_after and '
   'ragdb.event_envelopes.';
