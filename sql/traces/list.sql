@@ -107,7 +107,7 @@ create or replace function ragdb.list_traces(
   until timestamptz default null, mode text default null, outcome text default null,
   min_elapsed_ms float8 default null, before uuid default null)
 returns setof ragdb.retrieval_traces
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin

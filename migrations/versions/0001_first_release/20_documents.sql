@@ -209,7 +209,7 @@ create table ragdb.events (
   corpus_id integer not null,
   corpus text not null,
   doc_cid text not null,
-  source text not null,
+  source text collate "C" not null,
   title text,
   language text,
   chunks integer not null
