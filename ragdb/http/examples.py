@@ -15,6 +15,7 @@ MADE = {
     "job": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c13",
     "atom": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c14",
     "proposal": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c15",
+    "other": "8d2f0c0de4a84b7a9a3a4a3a5f0c8e12",
     "chunk": "6b1f0c0de4a84b7a9a3a4a3a5f0c8e11",
     "document": "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 }
@@ -76,6 +77,28 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "DELETE /api/corpora/{corpus}/synonyms": {
         "path": {"corpus": "handbook"},
         "query": {"word": "deposit"},
+    },
+    "POST /api/corpora/{corpus}/sessions/{session}/turns": {
+        "path": {"corpus": "desk", "session": "counter"},
+        "body": {
+            "turns": [
+                {"id": "1", "text": "How long may I keep the grinder?"},
+                {"id": "2", "parent_id": "1", "role": "assistant", "text": "Four weeks."},
+            ],
+            "document": {"title": "At the counter"},
+        },
+    },
+    "GET /api/corpora/{corpus}/edges": {
+        "path": {"corpus": "handbook"},
+        "query": {"chunk_id": MADE["chunk"], "count": 10},
+    },
+    "POST /api/corpora/{corpus}/edges": {
+        "path": {"corpus": "handbook"},
+        "body": {"edges": [{"parent": MADE["chunk"], "child": MADE["other"]}]},
+    },
+    "DELETE /api/corpora/{corpus}/edges": {
+        "path": {"corpus": "handbook"},
+        "query": {"parent": MADE["chunk"], "child": MADE["other"], "edge_type": "reference"},
     },
     "POST /api/slice": {"body": {"anchor_turn_id": ANCHOR}},
     "POST /api/slice/batch": {"body": {"anchor_turn_ids": [ANCHOR]}},

@@ -11,6 +11,7 @@ from ragdb.client._generated import calls
 from ragdb.client._generated.functions import Functions
 from ragdb.client._generated.rows import (
     AccessEvents,
+    AppendTurnsRow,
     ApplyContractRow,
     AssertionKindsRow,
     Blob,
@@ -39,6 +40,7 @@ from ragdb.client._generated.rows import (
     Document,
     DocumentHit,
     DropTracesBeforeRow,
+    Edge,
     Embedders,
     EmbeddingStatusRow,
     ErrorCodesRow,
@@ -134,6 +136,10 @@ from ragdb.client.results import Recorded, Rows
 class AsyncFunctions(AsyncCaller):
     """Every public SQL function, as an asynchronous method."""
 
+    async def add_edges(self, corpus: str, edges: Any) -> int:
+        value: int = await self._value(calls.ADD_EDGES, corpus, edges)
+        return value
+
     async def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
         value: int = await self._value(calls.ADD_SYNONYMS, corpus, words)
         return value
@@ -143,6 +149,13 @@ class AsyncFunctions(AsyncCaller):
     ) -> Any:
         return await self._value(
             calls.ANSWER_FROM_EVIDENCE, question, evidence, max_sentences, min_support
+        )
+
+    async def append_turns(
+        self, corpus: str, session: str, turns: Any, document: Any = None
+    ) -> Rows[AppendTurnsRow]:
+        return await self._rows(
+            calls.APPEND_TURNS, AppendTurnsRow, corpus, session, turns, document
         )
 
     async def apply_contract(self, contract: Any) -> ApplyContractRow:
@@ -705,14 +718,25 @@ class AsyncFunctions(AsyncCaller):
     async def get_blob(self, cid: str) -> Blob:
         return await self._row(calls.GET_BLOB, Blob, cid)
 
+    async def get_children(
+        self, corpus: str, chunk_id: str, after: str = "", count: int = 1000
+    ) -> Rows[Edge]:
+        return await self._rows(calls.GET_CHILDREN, Edge, corpus, chunk_id, after, count)
+
     async def get_chunk(self, corpus: str, chunk_id: str) -> Chunk:
         return await self._row(calls.GET_CHUNK, Chunk, corpus, chunk_id)
 
     async def get_document(self, corpus: str, document: str) -> Document:
         return await self._row(calls.GET_DOCUMENT, Document, corpus, document)
 
+    async def get_edges(self, corpus: str, chunk_ids: Sequence[str]) -> Rows[Edge]:
+        return await self._rows(calls.GET_EDGES, Edge, corpus, chunk_ids)
+
     async def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
         return await self._row(calls.GET_EVAL_RUN, EvalRuns, run_id)
+
+    async def get_parents(self, corpus: str, chunk_id: str) -> Rows[Edge]:
+        return await self._rows(calls.GET_PARENTS, Edge, corpus, chunk_id)
 
     async def get_retriever(self, retriever: str) -> RetrieverSettings:
         return await self._row(calls.GET_RETRIEVER, RetrieverSettings, retriever)
@@ -1339,6 +1363,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def registry_fingerprint(self) -> str:
         value: str = await self._value(calls.REGISTRY_FINGERPRINT)
+        return value
+
+    async def remove_edges(self, corpus: str, edges: Any) -> int:
+        value: int = await self._value(calls.REMOVE_EDGES, corpus, edges)
         return value
 
     async def remove_synonyms(self, corpus: str, word: str) -> int:

@@ -6,6 +6,7 @@ from ragdb.client.calling import (
     Call,
 )
 
+ADD_EDGES = Call("add_edges", {"corpus": "text", "edges": "jsonb"})
 ADD_SYNONYMS = Call("add_synonyms", {"corpus": "text", "words": "text[]"})
 ANSWER_FROM_EVIDENCE = Call(
     "answer_from_evidence",
@@ -16,6 +17,11 @@ ANSWER_FROM_EVIDENCE = Call(
         "min_support": "double precision",
     },
     {"max_sentences": 2, "min_support": 0.5},
+)
+APPEND_TURNS = Call(
+    "append_turns",
+    {"corpus": "text", "session": "text", "turns": "jsonb", "document": "jsonb"},
+    {"document": None},
 )
 APPLY_CONTRACT = Call("apply_contract", {"contract": "jsonb"})
 ASSERT_RUN_PASSED = Call("assert_run_passed", {"run_id": "uuid"})
@@ -415,9 +421,16 @@ FIND_TRACE = Call("find_trace", {"prefix": "text"})
 FINISH_IMPORT = Call("finish_import", {"corpus": "text", "header": "jsonb"})
 GATE_QUESTIONS = Call("gate_questions", {"corpus": "text"})
 GET_BLOB = Call("get_blob", {"cid": "text"})
+GET_CHILDREN = Call(
+    "get_children",
+    {"corpus": "text", "chunk_id": "text", "after": "text", "count": "integer"},
+    {"after": "", "count": 1000},
+)
 GET_CHUNK = Call("get_chunk", {"corpus": "text", "chunk_id": "text"})
 GET_DOCUMENT = Call("get_document", {"corpus": "text", "document": "text"})
+GET_EDGES = Call("get_edges", {"corpus": "text", "chunk_ids": "text[]"})
 GET_EVAL_RUN = Call("get_eval_run", {"run_id": "uuid"})
+GET_PARENTS = Call("get_parents", {"corpus": "text", "chunk_id": "text"})
 GET_RETRIEVER = Call("get_retriever", {"retriever": "text"})
 GET_SOURCE = Call("get_source", {"corpus": "text", "uri": "text"})
 GET_TRACE = Call("get_trace", {"trace_id": "uuid"})
@@ -823,6 +836,7 @@ REFRESH_ROLLUPS = Call("refresh_rollups", {"recount": "boolean"}, {"recount": Fa
 REGISTER_POLICY = Call("register_policy", {"policy": "jsonb"})
 REGISTER_SIGNING_KEY = Call("register_signing_key", {"key_id": "text"})
 REGISTRY_FINGERPRINT = Call("registry_fingerprint", {})
+REMOVE_EDGES = Call("remove_edges", {"corpus": "text", "edges": "jsonb"})
 REMOVE_SYNONYMS = Call("remove_synonyms", {"corpus": "text", "word": "text"})
 RENEW_EMBEDDINGS = Call(
     "renew_embeddings", {"worker": "text", "lease": "interval"}, {"lease": "00:01:00"}

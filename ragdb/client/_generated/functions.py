@@ -10,6 +10,7 @@ from uuid import UUID
 from ragdb.client._generated import calls
 from ragdb.client._generated.rows import (
     AccessEvents,
+    AppendTurnsRow,
     ApplyContractRow,
     AssertionKindsRow,
     Blob,
@@ -38,6 +39,7 @@ from ragdb.client._generated.rows import (
     Document,
     DocumentHit,
     DropTracesBeforeRow,
+    Edge,
     Embedders,
     EmbeddingStatusRow,
     ErrorCodesRow,
@@ -131,6 +133,16 @@ from ragdb.client.results import Recorded, Rows
 class Functions(Caller):
     """Every public SQL function, as a method."""
 
+    def add_edges(self, corpus: str, edges: Any) -> int:
+        """Joins chunks of a corpus, turns of any sessions and chunks of documents, by at most
+        10000 edges {"parent", "child", "edge_type"}: two chunk ids, and reply, branch,
+        reference (the default) or default. Returns how many are new. They stay as long as
+        both chunks. A reply within a session has all of the session derived anew. Raises
+        RG400, RG401, RG404, RG406, RG412.
+        """
+        value: int = self._value(calls.ADD_EDGES, corpus, edges)
+        return value
+
     def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
         """Makes 2 to 50 words, or expressions of several, synonyms in a corpus: a query that has
         one of the single words also ranks by the others, at 0.7 of their weight. Returns the
@@ -151,6 +163,20 @@ class Functions(Caller):
         return self._value(
             calls.ANSWER_FROM_EVIDENCE, question, evidence, max_sentences, min_support
         )
+
+    def append_turns(
+        self, corpus: str, session: str, turns: Any, document: Any = None
+    ) -> Rows[AppendTurnsRow]:
+        """Appends 0 to 10000 turns to a session, which begins with its first: an array of
+        messages as ragdb.put_conversations takes them, each with an id of its own. A parent
+        is a turn of the session. A turn without created_at is said now. Returns a row for
+        each: its position from 0, its chunk id, what was derived of it, and whether it was
+        there. A turn that is there is not written again; with another text, role or parent it
+        is refused. document is {"title", "language", "metadata"} of a session that is new.
+        What is read and written does not grow with the session while its turns come in the
+        order of their times. Raises RG400, RG401, RG404, RG409, RG412, RG413.
+        """
+        return self._rows(calls.APPEND_TURNS, AppendTurnsRow, corpus, session, turns, document)
 
     def apply_contract(self, contract: Any) -> ApplyContractRow:
         """Puts a contract in force, in one transaction: makes its corpora, their grants (tenant:
@@ -1071,6 +1097,15 @@ class Functions(Caller):
         """
         return self._row(calls.GET_BLOB, Blob, cid)
 
+    def get_children(
+        self, corpus: str, chunk_id: str, after: str = "", count: int = 1000
+    ) -> Rows[Edge]:
+        """Returns the edges that lead from a chunk to children whose id is greater than after,
+        in the order of the children, count (1 to 10000) of them and the others of the last
+        child. Raises RG400, RG404, RG406.
+        """
+        return self._rows(calls.GET_CHILDREN, Edge, corpus, chunk_id, after, count)
+
     def get_chunk(self, corpus: str, chunk_id: str) -> Chunk:
         """Returns one chunk by its id. Raises RG400, RG404, RG406."""
         return self._row(calls.GET_CHUNK, Chunk, corpus, chunk_id)
@@ -1083,9 +1118,22 @@ class Functions(Caller):
         """
         return self._row(calls.GET_DOCUMENT, Document, corpus, document)
 
+    def get_edges(self, corpus: str, chunk_ids: Sequence[str]) -> Rows[Edge]:
+        """Returns the edges both of whose ends are among some chunks, at most 10000, as a slice
+        has them: in the order of parent, child and then reply, branch, reference, default.
+        Raises RG400, RG404.
+        """
+        return self._rows(calls.GET_EDGES, Edge, corpus, chunk_ids)
+
     def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
         """Returns a run of an eval whose corpus the caller may read. Raises RG443."""
         return self._row(calls.GET_EVAL_RUN, EvalRuns, run_id)
+
+    def get_parents(self, corpus: str, chunk_id: str) -> Rows[Edge]:
+        """Returns the edges that lead to a chunk, in the order of the parents and then reply,
+        branch, reference, default. Raises RG400, RG404, RG406.
+        """
+        return self._rows(calls.GET_PARENTS, Edge, corpus, chunk_id)
 
     def get_retriever(self, retriever: str) -> RetrieverSettings:
         """Returns how a retriever of a contract in force searches when nothing else is asked:
@@ -2104,6 +2152,14 @@ class Functions(Caller):
         have equal fingerprints.
         """
         value: str = self._value(calls.REGISTRY_FINGERPRINT)
+        return value
+
+    def remove_edges(self, corpus: str, edges: Any) -> int:
+        """Takes away edges that ragdb.add_edges added, given as it takes them, and returns how
+        many. An edge that a document or a conversation says stays. Raises RG400, RG401,
+        RG404, RG406, RG412.
+        """
+        value: int = self._value(calls.REMOVE_EDGES, corpus, edges)
         return value
 
     def remove_synonyms(self, corpus: str, word: str) -> int:

@@ -27,6 +27,18 @@ class AccessEvents(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class AppendTurnsRow(Row):
+    """A row of `append_turns`."""
+
+    position: int
+    turn_id: str
+    phase: str
+    salience: float
+    depth: int
+    was_duplicate: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ApplyContractRow(Row):
     """A row of `apply_contract`."""
 
@@ -392,6 +404,16 @@ class DropTracesBeforeRow(Row):
     month: date
     traces: int
     hits: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Edge(Row):
+    """A row of type `ragdb.edge`."""
+
+    parent_id: str
+    child_id: str
+    edge_type: str
+    is_added: bool
 
 
 @dataclass(frozen=True, slots=True, repr=False)
