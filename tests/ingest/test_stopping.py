@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from ragdb.cli.session import Session
 from ragdb.ingest import ingest as driver
 from ragdb.ingest import writing
 from ragdb.ingest.pool import Pool
+from ragdb.ingest.reading import Outcome, Task
 from ragdb.ingest.stopping import Signals
 from tests.conftest import Connection
 
@@ -136,8 +138,9 @@ def test_ctrl_c_at_any_moment_exits_with_130(clone: str, note: Path) -> None:
     assert codes <= {130, 0}  # 0 where it was quicker
 
 
-def slow(task: Any, tell: Any) -> Any:
+def slow(task: Task, tell: Callable[[float], None] | None = None) -> Outcome:
     time.sleep(20)
+    raise AssertionError
 
 
 class SlowPool(Pool):
