@@ -23,6 +23,7 @@ from ragdb.client._generated.rows import (
     CheckCitationsRow,
     CheckCorpusRow,
     Chunk,
+    CitationCodesRow,
     ClaimEmbeddingsRow,
     ClaimEmbedJobsRow,
     ClaimIngestJobsRow,
@@ -62,6 +63,7 @@ from ragdb.client._generated.rows import (
     Hit,
     ImportEvalRow,
     JobStateRow,
+    JobStatusRow,
     KeyEvents,
     KnownSourcesRow,
     LedgerActs,
@@ -69,9 +71,11 @@ from ragdb.client._generated.rows import (
     LedgerStatusRow,
     ListAtomsRow,
     ListCheckpointsRow,
+    ListCitationsRow,
     ListContractsRow,
     ListCorporaRow,
     ListErasuresRow,
+    ListEvalsRow,
     ListFailedEmbeddingsRow,
     ListGrantsRow,
     ListHttpTokensRow,
@@ -96,6 +100,8 @@ from ragdb.client._generated.rows import (
     PutTextsRow,
     QueryEmbeddingStateRow,
     RecordAnswerRow,
+    RecordedAnswer,
+    RecordedGate,
     RegisterPolicyRow,
     ReplayRow,
     Rerankers,
@@ -111,7 +117,9 @@ from ragdb.client._generated.rows import (
     SpaceQuestionsRow,
     ToolCandidatesRow,
     TracedHit,
+    TrafficRow,
     TurnHit,
+    UnansweredQuestion,
     ValidateContractRow,
     VerificationChecksRow,
     VerifyAtomRow,
@@ -133,6 +141,17 @@ from ragdb.client.results import Recorded, Rows
 @documented_by(Functions)
 class AsyncFunctions(AsyncCaller):
     """Every public SQL function, as an asynchronous method."""
+
+    async def add_eval_case(
+        self,
+        rag: str,
+        eval: str,
+        query: str,
+        source: str | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> str | None:
+        value: str | None = await self._value(calls.ADD_EVAL_CASE, rag, eval, query, source, tags)
+        return value
 
     async def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
         value: int = await self._value(calls.ADD_SYNONYMS, corpus, words)
@@ -256,6 +275,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def check_corpus(self, corpus: str, deep: bool = True) -> Rows[CheckCorpusRow]:
         return await self._rows(calls.CHECK_CORPUS, CheckCorpusRow, corpus, deep)
+
+    async def citation_codes(self) -> Rows[CitationCodesRow]:
+        return await self._rows(calls.CITATION_CODES, CitationCodesRow)
 
     async def claim_embed_jobs(
         self,
@@ -702,6 +724,9 @@ class AsyncFunctions(AsyncCaller):
     async def gate_questions(self, corpus: str) -> Rows[GateQuestionsRow]:
         return await self._rows(calls.GATE_QUESTIONS, GateQuestionsRow, corpus)
 
+    async def get_answer(self, answer_id: UUID | str) -> RecordedAnswer:
+        return await self._row(calls.GET_ANSWER, RecordedAnswer, answer_id)
+
     async def get_blob(self, cid: str) -> Blob:
         return await self._row(calls.GET_BLOB, Blob, cid)
 
@@ -825,6 +850,9 @@ class AsyncFunctions(AsyncCaller):
     async def job_state(self, job_id: UUID | str) -> JobStateRow:
         return await self._row(calls.JOB_STATE, JobStateRow, job_id)
 
+    async def job_status(self) -> Rows[JobStatusRow]:
+        return await self._rows(calls.JOB_STATUS, JobStatusRow)
+
     async def kern_chunk_hash(self, text: str) -> str:
         value: str = await self._value(calls.KERN_CHUNK_HASH, text)
         return value
@@ -879,6 +907,11 @@ class AsyncFunctions(AsyncCaller):
     ) -> Rows[AccessEvents]:
         return await self._rows(calls.LIST_ACCESS_EVENTS, AccessEvents, corpus, since, count)
 
+    async def list_answers(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+    ) -> Rows[RecordedAnswer]:
+        return await self._rows(calls.LIST_ANSWERS, RecordedAnswer, corpus, since, count)
+
     async def list_atoms(self, corpus: str, count: int = 100) -> Rows[ListAtomsRow]:
         return await self._rows(calls.LIST_ATOMS, ListAtomsRow, corpus, count)
 
@@ -894,6 +927,9 @@ class AsyncFunctions(AsyncCaller):
         count: int = 100,
     ) -> Rows[Chunk]:
         return await self._rows(calls.LIST_CHUNKS, Chunk, corpus, filter, chunk_ids, after, count)
+
+    async def list_citations(self, answer_id: UUID | str) -> Rows[ListCitationsRow]:
+        return await self._rows(calls.LIST_CITATIONS, ListCitationsRow, answer_id)
 
     async def list_contracts(self) -> Rows[ListContractsRow]:
         return await self._rows(calls.LIST_CONTRACTS, ListContractsRow)
@@ -917,8 +953,16 @@ class AsyncFunctions(AsyncCaller):
     ) -> Rows[EvalRuns]:
         return await self._rows(calls.LIST_EVAL_RUNS, EvalRuns, rag, eval, count)
 
+    async def list_evals(self) -> Rows[ListEvalsRow]:
+        return await self._rows(calls.LIST_EVALS, ListEvalsRow)
+
     async def list_failed_embeddings(self, corpus: str) -> Rows[ListFailedEmbeddingsRow]:
         return await self._rows(calls.LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
+
+    async def list_gates(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+    ) -> Rows[RecordedGate]:
+        return await self._rows(calls.LIST_GATES, RecordedGate, corpus, since, count)
 
     async def list_grants(self, corpus: str) -> Rows[ListGrantsRow]:
         return await self._rows(calls.LIST_GRANTS, ListGrantsRow, corpus)
@@ -973,6 +1017,11 @@ class AsyncFunctions(AsyncCaller):
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
     ) -> Rows[RetrievalTraces]:
         return await self._rows(calls.LIST_TRACES, RetrievalTraces, corpus, since, count)
+
+    async def list_unanswered(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+    ) -> Rows[UnansweredQuestion]:
+        return await self._rows(calls.LIST_UNANSWERED, UnansweredQuestion, corpus, since, count)
 
     async def maintain(self) -> list[str]:
         return await self._values(calls.MAINTAIN)
@@ -1922,6 +1971,11 @@ class AsyncFunctions(AsyncCaller):
 
     async def trace_reranks(self, trace_id: UUID | str) -> Rows[RetrievalReranks]:
         return await self._rows(calls.TRACE_RERANKS, RetrievalReranks, trace_id)
+
+    async def traffic(
+        self, since: datetime, until: datetime | None = None, corpus: str | None = None
+    ) -> Rows[TrafficRow]:
+        return await self._rows(calls.TRAFFIC, TrafficRow, since, until, corpus)
 
     async def turn_id(self, corpus: str, session: str, id: str) -> str:
         value: str = await self._value(calls.TURN_ID, corpus, session, id)

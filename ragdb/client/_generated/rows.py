@@ -194,6 +194,15 @@ class Chunk(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class CitationCodesRow(Row):
+    """A row of `citation_codes`."""
+
+    code: str
+    is_advisory: bool
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ClaimEmbedJobsRow(Row):
     """A row of `claim_embed_jobs`."""
 
@@ -744,6 +753,19 @@ class JobStateRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class JobStatusRow(Row):
+    """A row of `job_status`."""
+
+    capability: str
+    corpus: str
+    waiting: int
+    in_work: int
+    failed: int
+    oldest_at: datetime
+    last_error: str | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class KeyEvents(Row):
     """A row of type `ragdb.key_events`."""
 
@@ -841,6 +863,25 @@ class ListCheckpointsRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ListCitationsRow(Row):
+    """A row of `list_citations`."""
+
+    row_no: int
+    citation: int | None
+    code: str
+    is_advisory: bool
+    source_id: str | None
+    chunk_id: str
+    method: str | None
+    similarity: float | None
+    start_offset: int
+    end_offset: int
+    unit: str
+    text: str
+    page: int | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ListContractsRow(Row):
     """A row of `list_contracts`."""
 
@@ -884,6 +925,26 @@ class ListErasuresRow(Row):
     caller: str
     reason: str
     is_intact: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ListEvalsRow(Row):
+    """A row of `list_evals`."""
+
+    rag: str
+    eval: str
+    contract: str
+    corpus: str
+    retriever: str
+    metric: str
+    threshold: float | None
+    declared_cases: int
+    stored_cases: int
+    runs: int
+    last_run: UUID
+    last_status: str
+    last_at: datetime
+    baseline: UUID
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1177,6 +1238,49 @@ class RecordAnswerRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class RecordedAnswer(Row):
+    """A row of type `ragdb.recorded_answer`."""
+
+    answer_id: UUID
+    created_at: datetime
+    corpus: str
+    trace_id: UUID
+    query: str
+    is_insufficient: bool
+    is_verified: bool
+    citations: int
+    problems: int
+    task: str | None
+    model: str
+    attempt: int
+    client: str | None
+    caller: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RecordedGate(Row):
+    """A row of type `ragdb.recorded_gate`."""
+
+    gate_id: UUID
+    created_at: datetime
+    corpus: str
+    trace_id: UUID
+    query: str
+    is_enough: bool
+    chunks: int
+    min_chunks: int
+    best_score: float | None
+    min_score: float
+    min_score_by: str
+    coverage: float | None
+    min_coverage: float
+    missing_terms: list[str] | None
+    rank_mode: str
+    client: str | None
+    caller: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class RegisterPolicyRow(Row):
     """A row of `register_policy`."""
 
@@ -1406,6 +1510,23 @@ class TracedHit(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class TrafficRow(Row):
+    """A row of `traffic`."""
+
+    bucket_at: datetime
+    grain: str
+    found: int
+    nothing_found: int
+    failed: int
+    under_slice: int
+    admissible: int
+    shortfalls: int
+    mean_top_score: float
+    p50_ms: float
+    p95_ms: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class TurnHit(Row):
     """A row of type `ragdb.turn_hit`."""
 
@@ -1440,6 +1561,19 @@ class TurnHit(Row):
     temporal: float
     complexity: float
     context: str | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class UnansweredQuestion(Row):
+    """A row of type `ragdb.unanswered_question`."""
+
+    corpus: str
+    query: str
+    reasons: list[str]
+    times: int
+    last_at: datetime
+    trace_id: UUID
+    eval_cases: list[str]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
