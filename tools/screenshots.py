@@ -18,6 +18,8 @@ PAGES = (
     ("search", "/studio/search?q=how+are+tokens+signed"),
     ("evals", "/studio/evals"),
     ("evals-history", "/studio/evals/history?rag=Care&eval=Forty"),
+    ("answers", "/studio/answers"),
+    ("health", "/studio/health"),
 )
 WIDTHS = (1440, 390)
 

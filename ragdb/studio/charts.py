@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from markupsafe import Markup
 
@@ -30,7 +31,9 @@ class Series:
 
 def columns(series: Sequence[Series], names: Sequence[str], unit: str = "") -> Markup:
     """Columns stacked from the first series up, each with its name and numbers as a tooltip."""
-    totals = [sum(value or 0 for value in at) for at in zip(*(s.values for s in series), strict=True)]
+    totals = [
+        sum(value or 0 for value in at) for at in zip(*(s.values for s in series), strict=True)
+    ]
     top = max(totals, default=0) or 1
     drawn = []
     for place, total in enumerate(totals):
@@ -56,13 +59,12 @@ def lines(series: Sequence[Series], names: Sequence[str], unit: str, top: Value 
     count = len(names)
     known = [value for one in series for value in one.known]
     top = top or max(known, default=0) or 1
-    drawn = []
-    for place in range(count):
-        values = [one.values[place] for one in series]
-        if all(value is None for value in values):
-            drawn.append(_rect(place, 0, 1, HIGH, "hole", f"{names[place]}: nothing"))
+    drawn = [
+        _rect(first, 0, last - first, HIGH, "hole", f"{names[first]} to {names[last - 1]}: nothing")
+        for first, last in _holes([any(v is not None for v in at) for at in _across(series)])
+    ]
     for one in series:
-        drawn.extend(_line(points, one.ink) for points in _runs(one.values, top))
+        drawn.extend(_stretch(points, one.ink) for points in _runs(one.values, top))
     for place in range(count):
         values = [one.values[place] for one in series]
         if any(value is not None for value in values):
@@ -80,7 +82,7 @@ def lines(series: Sequence[Series], names: Sequence[str], unit: str, top: Value 
 
 def spark(values: Sequence[Value], label: str, ink: str = "first", top: float = 1) -> Markup:
     """A small line without axes, 0 to `top`, with its last value as a dot."""
-    drawn = [_line(points, ink) for points in _runs(values, top)]
+    drawn = [_stretch(points, ink) for points in _runs(values, top)]
     if values and values[-1] is not None:
         x, y = len(values) - 0.5, _height(values[-1], top)
         drawn.append(_line([(x, y), (x, y)], f"{ink} dot"))
@@ -112,14 +114,34 @@ def shown(value: Value) -> str:
 
 
 def _runs(values: Sequence[Value], top: float) -> Iterable[list[tuple[float, float]]]:
-    """The stretches without a gap; of one point alone a line that is only its end."""
+    """The stretches without a gap."""
     points: list[tuple[float, float]] = []
     for place, value in enumerate([*values, None]):
         if value is not None:
             points.append((place + 0.5, _height(value, top)))
         elif points:
-            yield points if len(points) > 1 else points * 2
+            yield points
             points = []
+
+
+def _across(series: Sequence[Series]) -> list[tuple[Value, ...]]:
+    """The values of all series at each time."""
+    return list(zip(*(one.values for one in series), strict=True))
+
+
+def _holes(known: Sequence[bool]) -> Iterable[tuple[int, int]]:
+    """Where nothing is known: the first place, and the one after the last."""
+    at = 0
+    for is_known, places in groupby(known):
+        count = len(list(places))
+        if not is_known:
+            yield at, at + count
+        at += count
+
+
+def _stretch(points: list[tuple[float, float]], ink: str) -> Markup:
+    """A line; a point alone is a dot."""
+    return _line(points, ink) if len(points) > 1 else _line(points * 2, f"{ink} dot")
 
 
 def _height(value: float, top: float) -> float:

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from ragdb.client._generated import rows
 from ragdb.client.client import AsyncClient
 from ragdb.http.transactions import Refused
-from ragdb.studio import runs, sessions
+from ragdb.studio import reports, runs, sessions
 from ragdb.studio.pages import Studio, address
 
 COLUMNS = 8
@@ -69,6 +69,13 @@ def register(router: APIRouter, studio: Studio) -> None:
         return studio.page(
             request, "run.html", sheet=sheet, failed=failed, baseline=baseline, other=other
         )
+
+    @router.get("/evals/run/{id}/report.html")
+    async def report(request: Request, id: UUID) -> Response:
+        async with studio.transaction(request) as db:
+            text = await reports.of_served_run(db, await _served(db, id))
+        name = {"Content-Disposition": f'attachment; filename="run-{str(id)[:8]}.html"'}
+        return HTMLResponse(text, 200, {**sessions.headers(), **name})
 
     @router.get("/evals/compare")
     async def compare(request: Request, run: UUID, baseline: UUID) -> HTMLResponse:

@@ -27,6 +27,8 @@ TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 VIEWS = (
     ("search", "Search", "s"),
     ("evals", "Evals", "e"),
+    ("answers", "Answers", "a"),
+    ("health", "Health", "h"),
 )
 
 
@@ -123,6 +125,8 @@ def milliseconds(number: float | None) -> str:
 
 def told(value: Any, most: int = 300) -> str:
     """A value of JSON for people, cut where it is long."""
+    if isinstance(value, float):
+        value = round(value, 4)
     text = value if isinstance(value, str) else dumps(value)
     return text if len(text) <= most else f"{text[:most]} …"
 

@@ -24,7 +24,7 @@ begin atomic
       and g.node = 'rag' and g.name = n.rag
     join ragdb.contract_nodes r on r.contract = k.contract and r.version = k.version
       and r.node = 'retriever' and r.name = g.keys ->> 'retriever'
-    join ragdb.corpora c on c.corpus_id = ragdb_internal.corpus_number(r.keys ->> 'corpus')
+    join ragdb.corpora c on c.corpus_id = ragdb_internal.corpus_number(r.corpus)
     left join lateral (
       select e.run_id, e.status, e.created_at, pg_catalog.count(*) over () as runs
       from ragdb.eval_runs e
