@@ -98,6 +98,20 @@ NULLABLE_OF = {
     # what is open was not decided, and a redacted text is gone
     "list_proposals": {"text", "decided_at", "decided_by", "decision_reason"},
     "list_atoms": {"text"},
+    # what is recorded has no text, and its question is the trace's
+    "list_answers": {"trace_id", "query", "task", "model", "client"},
+    "get_answer": {"trace_id", "query", "task", "model", "client"},
+    "list_gates": {"trace_id", "query", "missing_terms", "best_score", "rank_mode", "client"},
+    "list_unanswered": {"trace_id"},
+    "list_citations": {
+        *("citation", "code", "source_id", "chunk_id", "method"),
+        *("start_offset", "end_offset", "similarity", "text", "page"),
+    },
+    # an eval without a gate, or without a run
+    "list_evals": {"metric", "threshold", "last_run", "last_status", "last_at", "baseline"},
+    "job_status": {"corpus", "oldest_at", "last_error"},
+    # a time at which nothing was asked
+    "traffic": {"mean_top_score", "p50_ms", "p95_ms"},
 }
 
 ATTRIBUTES = """

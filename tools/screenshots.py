@@ -19,6 +19,7 @@ PAGES = (
     ("evals", "/studio/evals"),
     ("evals-history", "/studio/evals/history?rag=Care&eval=Forty"),
     ("answers", "/studio/answers"),
+    ("map", "/studio/map?corpus=system&q=admissible+slice"),
     ("health", "/studio/health"),
 )
 WIDTHS = (1440, 390)

@@ -20,6 +20,7 @@ from ragdb.http import (
     problems,
     promotion,
     rag,
+    recorded,
     records,
     search,
 )
@@ -70,6 +71,7 @@ def create_app(config: Config) -> FastAPI:
         rag,
         promotion,
         records,
+        recorded,
         evals,
         capabilities,
         metrics,

@@ -82,7 +82,7 @@ def _of_spaces(spaces: Sequence[Any], has_worker: bool) -> Iterator[Finding]:
         space = f"{row.corpus} by {row.embedder}"
         if row.dead:
             what = f"{space}: {count(row.dead)} inputs are given up: {row.last_error}"
-            yield Finding("bad", what, f"ragdb embed {row.corpus} --retry-failed")
+            yield Finding("bad", what, f"select ragdb.retry_failed('{row.corpus}')")
         if row.backlog > 0:
             left = "" if has_worker else ", and no worker runs"
             what = f"{space}: {count(row.backlog)} chunks wait for an embedding{left}"

@@ -28,6 +28,7 @@ VIEWS = (
     ("search", "Search", "s"),
     ("evals", "Evals", "e"),
     ("answers", "Answers", "a"),
+    ("map", "Map", "m"),
     ("health", "Health", "h"),
 )
 

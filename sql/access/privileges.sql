@@ -35,7 +35,7 @@ begin
         'delete_sources delete_document prune_sources put_blob get_blob list_documents '
         'get_document get_source known_sources get_chunk find_chunk list_chunks document_chunks '
         'document_text check_corpus repair_corpus'),
-      ('vectors', 'ragdb_reader', 'list_embedders put_query_embedding corpus_embedder'),
+      ('vectors', 'ragdb_reader', 'list_embedders put_query_embedding corpus_embedder map_corpus'),
       ('vectors', 'ragdb_writer', 'create_embedder bind_embedder'),
       ('static', 'ragdb_reader', 'embed list_static_models'),
       ('static', 'ragdb_admin', 'put_static_pieces bind_static set_default_embedder'),

@@ -78,12 +78,34 @@ comment on function ragdb_internal.unanswered_events(text, timestamptz) is
   'Returns each time that a question had no hit, not enough evidence, no answer or a wrong one. '
   'Raises RG404.';
 
+create or replace function ragdb_internal.cases_of(queries text[])
+returns table (corpus text, query text, name text)
+language sql stable parallel safe
+begin atomic
+  with e as materialized (select * from ragdb.list_evals())
+  select e.corpus, d.keys ->> 'query', e.rag || '/' || e.eval || ': ' || d.name
+  from e join ragdb.contracts k on k.contract = e.contract and k.is_current
+    join ragdb.contract_nodes v on v.contract = k.contract and v.version = k.version
+      and v.node = 'ragEval' and v.rag = e.rag and v.name = e.eval
+    join ragdb.contract_nodes d on d.contract = k.contract and d.version = k.version
+      and d.node = 'ragCase' and d.parent_no = v.node_no
+  where d.keys ->> 'query' = any (queries)
+  union
+  select e.corpus, s.query, e.rag || '/' || e.eval || ': ' || s.name
+  from e join ragdb.eval_cases s on s.corpus_id = ragdb_internal.corpus_number(e.corpus)
+      and s.rag = e.rag and s.eval = e.eval
+  where s.query = any (queries);
+end;
+comment on function ragdb_internal.cases_of(text[]) is
+  'Returns the cases of evals that the caller may read and that ask one of some questions, named '
+  'rag/eval: case.';
+
 create type ragdb.unanswered_question as (
   corpus text, query text, reasons text[], times integer, last_at timestamptz, trace_id uuid,
   eval_cases text[]);
 comment on type ragdb.unanswered_question is
-  'A question that was not answered: why, how many times, the latest trace, and the stored cases '
-  'of evals that ask the same.';
+  'A question that was not answered: why, how many times, the latest trace, and the cases of evals '
+  'that ask the same.';
 
 create or replace function ragdb.list_unanswered(
   corpus text default null, since timestamptz default null, count integer default 50)
@@ -94,24 +116,22 @@ as $$
 begin
   perform ragdb_internal.check_listed(count, 'questions');
   return query
-    select u.corpus, u.query, u.reasons, u.times, u.last_at, u.trace_id,
-      array(select distinct format('%s/%s: %s', x.rag, x.eval, x.name)
-        from ragdb.eval_cases x join ragdb.corpora c on c.corpus_id = x.corpus_id
-        where c.name = u.corpus and x.query = u.query and ragdb_internal.privilege(c) > 0
-        order by 1)
-    from (
+    with u as materialized (
       select e.corpus, e.query, array_agg(distinct e.why order by e.why) as reasons,
         count(distinct e.trace_id)::integer as times, max(e.asked_at) as last_at,
         (array_agg(e.trace_id order by e.asked_at desc))[1] as trace_id
       from ragdb_internal.unanswered_events(list_unanswered.corpus, list_unanswered.since) e
       where e.query is not null
       group by e.corpus, e.query
-      order by max(e.asked_at) desc, e.query limit list_unanswered.count) u
-    order by u.last_at desc, u.query;
+      order by max(e.asked_at) desc, e.query limit list_unanswered.count),
+    x as materialized (select c.* from ragdb_internal.cases_of(array(select u.query from u)) c)
+    select u.corpus, u.query, u.reasons, u.times, u.last_at, u.trace_id,
+      array(select x.name from x where x.corpus = u.corpus and x.query = u.query order by 1)
+    from u order by u.last_at desc, u.query;
 end $$;
 comment on function ragdb.list_unanswered(text, timestamptz, integer) is
   'Returns the questions that were not answered among those the caller may read, the latest first, '
   'of one corpus or of all, asked at or after since: reasons are no hit, gate (too little '
   'evidence), no answer and wrong citation; times counts the retrievals, trace_id is the latest, '
-  'eval_cases names the stored cases that ask the same. It reads the latest 5000 retrievals and '
+  'eval_cases names the cases that ask the same. It reads the latest 5000 retrievals and '
   '1000 gates and answers. count is 1 to 10000. Raises RG400, RG404.';

@@ -89,6 +89,7 @@ from ragdb.client._generated.rows import (
     ListStaticModelsRow,
     ListSynonymsRow,
     ListToolsRow,
+    MapPoint,
     MatchDocumentsRow,
     MetricSample,
     OptimizeCorpusRow,
@@ -1025,6 +1026,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def maintain(self) -> list[str]:
         return await self._values(calls.MAINTAIN)
+
+    async def map_corpus(self, corpus: str, count: int = 2000) -> Rows[MapPoint]:
+        return await self._rows(calls.MAP_CORPUS, MapPoint, corpus, count)
 
     async def match_documents(
         self,

@@ -590,6 +590,7 @@ LIST_UNANSWERED = Call(
     {"corpus": None, "since": None, "count": 50},
 )
 MAINTAIN = Call("maintain", {})
+MAP_CORPUS = Call("map_corpus", {"corpus": "text", "count": "integer"}, {"count": 2000})
 MATCH_DOCUMENTS = Call(
     "match_documents",
     {

@@ -88,6 +88,7 @@ from ragdb.client._generated.rows import (
     ListStaticModelsRow,
     ListSynonymsRow,
     ListToolsRow,
+    MapPoint,
     MatchDocumentsRow,
     MetricSample,
     OptimizeCorpusRow,
@@ -1615,9 +1616,9 @@ class Functions(Caller):
         """Returns the questions that were not answered among those the caller may read, the
         latest first, of one corpus or of all, asked at or after since: reasons are no hit,
         gate (too little evidence), no answer and wrong citation; times counts the retrievals,
-        trace_id is the latest, eval_cases names the stored cases that ask the same. It reads
-        the latest 5000 retrievals and 1000 gates and answers. count is 1 to 10000. Raises
-        RG400, RG404.
+        trace_id is the latest, eval_cases names the cases that ask the same. It reads the
+        latest 5000 retrievals and 1000 gates and answers. count is 1 to 10000. Raises RG400,
+        RG404.
         """
         return self._rows(calls.LIST_UNANSWERED, UnansweredQuestion, corpus, since, count)
 
@@ -1628,6 +1629,14 @@ class Functions(Caller):
         outside any insert, at least monthly, and every few minutes for dashboards.
         """
         return self._values(calls.MAINTAIN)
+
+    def map_corpus(self, corpus: str, count: int = 2000) -> Rows[MapPoint]:
+        """Returns chunks of a corpus as points of a plane, near each other where their
+        embeddings are: at most count of them (1 to 2000), evenly taken, the same each time;
+        none without embeddings. The axes are those along which the embeddings lie farthest
+        apart and mean nothing by themselves. Raises RG400, RG401, RG404.
+        """
+        return self._rows(calls.MAP_CORPUS, MapPoint, corpus, count)
 
     def match_documents(
         self,

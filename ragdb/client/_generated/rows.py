@@ -757,11 +757,11 @@ class JobStatusRow(Row):
     """A row of `job_status`."""
 
     capability: str
-    corpus: str
+    corpus: str | None
     waiting: int
     in_work: int
     failed: int
-    oldest_at: datetime
+    oldest_at: datetime | None
     last_error: str | None
 
 
@@ -868,16 +868,16 @@ class ListCitationsRow(Row):
 
     row_no: int
     citation: int | None
-    code: str
+    code: str | None
     is_advisory: bool
     source_id: str | None
-    chunk_id: str
+    chunk_id: str | None
     method: str | None
     similarity: float | None
-    start_offset: int
-    end_offset: int
+    start_offset: int | None
+    end_offset: int | None
     unit: str
-    text: str
+    text: str | None
     page: int | None
 
 
@@ -936,15 +936,15 @@ class ListEvalsRow(Row):
     contract: str
     corpus: str
     retriever: str
-    metric: str
+    metric: str | None
     threshold: float | None
     declared_cases: int
     stored_cases: int
     runs: int
-    last_run: UUID
-    last_status: str
-    last_at: datetime
-    baseline: UUID
+    last_run: UUID | None
+    last_status: str | None
+    last_at: datetime | None
+    baseline: UUID | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1122,6 +1122,17 @@ class ListToolsRow(Row):
     contract: str
     contract_version: int
     reranker: str | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MapPoint(Row):
+    """A row of type `ragdb.map_point`."""
+
+    chunk_id: str
+    source: str
+    heading: list[str]
+    x: float
+    y: float
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1521,9 +1532,9 @@ class TrafficRow(Row):
     under_slice: int
     admissible: int
     shortfalls: int
-    mean_top_score: float
-    p50_ms: float
-    p95_ms: float
+    mean_top_score: float | None
+    p50_ms: float | None
+    p95_ms: float | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
