@@ -99,13 +99,17 @@ NULLABLE_OF = {
     "list_proposals": {"text", "decided_at", "decided_by", "decision_reason"},
     "list_atoms": {"text"},
     # what is recorded has no text, and its question is the trace's
-    "list_answers": {"trace_id", "query", "task", "model", "client"},
-    "get_answer": {"trace_id", "query", "task", "model", "client"},
-    "list_gates": {"trace_id", "query", "missing_terms", "best_score", "rank_mode", "client"},
-    "list_unanswered": {"trace_id"},
+    "recorded_answer": {"trace_id", "query", "task", "model", "client"},
+    "recorded_gate": {"trace_id", "query", "missing_terms", "best_score", "rank_mode", "client"},
+    "unanswered_question": {"trace_id"},
     "list_citations": {
         *("citation", "code", "source_id", "chunk_id", "method"),
         *("start_offset", "end_offset", "similarity", "text", "page"),
+    },
+    # the verdict of all is of no metric
+    "compare_runs": {
+        *("metric", "baseline_mean", "run_mean", "difference", "low", "high", "p", "p_holm"),
+        *("smallest_effect", "detail"),
     },
     # an eval without a gate, or without a run
     "list_evals": {"metric", "threshold", "last_run", "last_status", "last_at", "baseline"},
@@ -151,7 +155,11 @@ def functions(connection: psycopg.Connection[Any]) -> list[Function]:
         given = [(n, t) for n, t, m in zip(names, types, modes, strict=True) if m in "ib"]
         composite = row["typrelid"] != 0
         if composite:
-            out = connection.execute(ATTRIBUTES, (row["typrelid"],)).fetchall()
+            may_be_null = NULLABLE_OF.get(row["typname"], ())
+            out = [
+                (n, t, null if null is not None else n in may_be_null or None)
+                for n, t, null in connection.execute(ATTRIBUTES, (row["typrelid"],)).fetchall()
+            ]
         found.append(
             Function(
                 name=row["name"],

@@ -47,6 +47,7 @@ def create_app(config: Config) -> FastAPI:
         summary="Retrieval whose every answer can be accounted for.",
         lifespan=lifespan,
         default_response_class=Answer,
+        docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
         dependencies=[Depends(_only_known_parameters)],

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from ragdb.http.gate import PAGES
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
-from ragdb.studio import answers, evals, health, map, search, sessions
+from ragdb.studio import answers, api, evals, health, map, search, sessions
 from ragdb.studio.pages import Studio
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def register(app: FastAPI, link: sessions.Link | None = None) -> None:
     health.register(router, studio)
     map.register(router, studio)
     app.include_router(router)
+    api.register(app, studio)
 
     @app.get("/", include_in_schema=False)
     async def root(request: Request) -> RedirectResponse:

@@ -257,18 +257,18 @@ class ClaimQueriesRow(Row):
 class CompareRunsRow(Row):
     """A row of `compare_runs`."""
 
-    metric: str
+    metric: str | None
     verdict: str
-    baseline_mean: float
-    run_mean: float
-    difference: float
-    low: float
-    high: float
-    p: float
-    p_holm: float
-    smallest_effect: float
+    baseline_mean: float | None
+    run_mean: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_holm: float | None
+    smallest_effect: float | None
     cases: int
-    detail: str
+    detail: str | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1255,14 +1255,14 @@ class RecordedAnswer(Row):
     answer_id: UUID
     created_at: datetime
     corpus: str
-    trace_id: UUID
-    query: str
+    trace_id: UUID | None
+    query: str | None
     is_insufficient: bool
     is_verified: bool
     citations: int
     problems: int
     task: str | None
-    model: str
+    model: str | None
     attempt: int
     client: str | None
     caller: str
@@ -1275,8 +1275,8 @@ class RecordedGate(Row):
     gate_id: UUID
     created_at: datetime
     corpus: str
-    trace_id: UUID
-    query: str
+    trace_id: UUID | None
+    query: str | None
     is_enough: bool
     chunks: int
     min_chunks: int
@@ -1286,7 +1286,7 @@ class RecordedGate(Row):
     coverage: float | None
     min_coverage: float
     missing_terms: list[str] | None
-    rank_mode: str
+    rank_mode: str | None
     client: str | None
     caller: str
 
@@ -1583,7 +1583,7 @@ class UnansweredQuestion(Row):
     reasons: list[str]
     times: int
     last_at: datetime
-    trace_id: UUID
+    trace_id: UUID | None
     eval_cases: list[str]
 
 
