@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -34,12 +35,17 @@ def report(
     from ragdb.cli.serve import need_server
 
     need_server()
+    from psycopg.errors import InsufficientPrivilege, ReadOnlySqlTransaction
+
     from ragdb.studio import reports
 
     until = datetime.now(UTC)
     with session.connect() as db:
         if corpus is not None:
             db.corpus_info(corpus)
+        # what was recorded since the last count is counted, where the role may
+        with suppress(InsufficientPrivilege, ReadOnlySqlTransaction):
+            db.refresh_rollups()
         page = reports.of_use(db, until - timedelta(days=days), until, corpus)
     if str(html) == "-":
         sys.stdout.write(page)

@@ -41,7 +41,10 @@ def register(app: FastAPI, link: sessions.Link | None = None) -> None:
 
     def problem(request: Request, status: int, body: Mapping[str, object]) -> Response:
         """An error as a page; who is not logged in is led to the login."""
-        if status == 401 and request.url.path.startswith(PAGES):
+        is_known = request.scope.get("role") is not None
+        if status == 401 and is_known:
+            status = 403  # a right that the role lacks: to log in again would not help
+        elif status == 401 and request.url.path.startswith(PAGES):
             # the browser keeps the cookie back from who follows a link of another site
             if request.method == "GET" and request.headers.get("sec-fetch-site") == "cross-site":
                 return studio.page(request, "again.html", here=studio.here(request))
