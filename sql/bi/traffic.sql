@@ -34,7 +34,8 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if (since < until and until - since <= interval '10 years') is not true then
+  if (case when isfinite(since) and isfinite(until)
+      then since < until and until - since <= interval '10 years' end) is not true then
     raise exception 'since is not before until'
       using errcode = 'RG400',
         detail = format('since is %s, until %s', coalesce(since::text, 'null'),

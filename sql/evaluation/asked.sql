@@ -108,7 +108,8 @@ begin
       ragdb_internal.asked_asserts(v_settings, v_corpus.corpus_id, source), ragdb_internal.now()
     from ragdb.eval_cases c
     where c.corpus_id = v_corpus.corpus_id and c.rag = v_eval.rag and c.eval = v_eval.name;
-  if source is not null then
+  -- a label of what is not there yet would be stale; the assertion waits for it
+  if ragdb_internal.document_of(v_corpus.corpus_id, source) is not null then
     insert into ragdb.eval_labels (corpus_id, rag, eval, name, label_no, source, grade)
       values (v_corpus.corpus_id, v_eval.rag, v_eval.name, v_name, 1, source, 1);
   end if;
