@@ -868,6 +868,8 @@ eval_cases = Table(
     Column("ordinal", Integer, nullable=False),
     Column("query", Text, nullable=False),
     Column("tags", ARRAY(Text), nullable=False),
+    Column("asserts", JSONB, nullable=False),
+    Column("asked_at", DateTime(timezone=True)),
     ForeignKeyConstraint(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],

@@ -23,6 +23,7 @@ from ragdb.http import (
     problems,
     promotion,
     rag,
+    recorded,
     records,
     search,
 )
@@ -49,6 +50,7 @@ def create_app(config: Config) -> FastAPI:
         summary="Retrieval whose every answer can be accounted for.",
         lifespan=lifespan,
         default_response_class=Answer,
+        docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
         dependencies=[Depends(_only_known_parameters)],
@@ -76,6 +78,7 @@ def create_app(config: Config) -> FastAPI:
         rag,
         promotion,
         records,
+        recorded,
         evals,
         capabilities,
         metrics,
