@@ -22,6 +22,7 @@ begin
       ('core', 'ragdb_reader',
         'error_codes grant_corpus revoke_corpus restrict_corpus unrestrict_corpus '
         'list_grants origin'),
+      ('core', 'bi_reader', 'error_codes'), -- bi.dim_error reads it
       ('core', 'ragdb_admin',
         'dead_roles bind_role '
         'create_signing_key revoke_signing_key report_key_compromise list_signing_keys '
@@ -85,7 +86,8 @@ begin
       ('evidence', 'ragdb_reader',
         'evidence_pack_to_input build_evidence_pack validate_citations '
         'check_citations rag_enough_context_gate rag_query_plan validate_query_plan '
-        'answer_from_evidence record_gate record_answer'),
+        'answer_from_evidence record_gate record_answer record_feedback list_feedback '
+        'feedback_cases'),
       ('ledger', 'ragdb_reader', 'is_in_ledger is_same_ledger'),
       ('ledger', 'ragdb_admin',
         'seal_ledger set_ledger name_ledger record_erasure store_checkpoint'),
