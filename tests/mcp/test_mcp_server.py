@@ -45,7 +45,7 @@ BUILTIN = {
 }  # fmt: skip
 CHANGES = {
     "create_corpus", "drop_corpus", "delete_document", "add_synonyms", "remove_synonyms",
-    "promote", "propose", "decide_proposal",
+    "promote", "propose", "decide_proposal", "record_feedback",
 }  # fmt: skip
 PROMPT = """corpus name=More
   source name=a kind=local uri=docs/*.md
