@@ -98,6 +98,8 @@ NULLABLE_OF = {
     # what is open was not decided, and a redacted text is gone
     "list_proposals": {"text", "decided_at", "decided_by", "decision_reason"},
     "list_atoms": {"text"},
+    # of a retrieval as a whole
+    "list_feedback": {"answer_id", "chunk_id"},
 }
 
 ATTRIBUTES = """

@@ -906,8 +906,8 @@ class ListFeedbackRow(Row):
     created_at: datetime
     corpus_name: str
     trace_id: UUID
-    answer_id: UUID
-    chunk_id: str
+    answer_id: UUID | None
+    chunk_id: str | None
     verdict: str
     comment: str | None
     query_text: str | None
