@@ -1,4 +1,4 @@
-"""Thumbs in Studio: a form that records a verdict on what its page shows, for who may and no other."""
+"""Thumbs in Studio: a form that records a verdict on what its page shows, for who may."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def test_a_thumb_on_a_hit_is_recorded_on_the_same_search(site: Api) -> None:
         assert f'href="{here}"'.replace("&", "&amp;") in answer.text
         (row,) = recorded(site)
         assert row == (
-            "bad", "<b>not</b> that", "ragdb studio", "reader", first["chunk_id"], "zebra", "lexical"
+            "bad", "<b>not</b> that", "ragdb studio", "reader", first["chunk_id"], "zebra",
+            "lexical",
         )  # fmt: skip
         trace = re.search(r"<code>([0-9a-f-]{36})</code>", answer.text)
         assert trace is not None

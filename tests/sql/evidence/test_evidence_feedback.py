@@ -175,8 +175,9 @@ def test_a_good_answer_labels_what_it_cites(docs: Connection) -> None:
     docs.execute("select from ragdb.retrieve('docs', 'parked')")
     ((pack,),) = docs.execute("select ragdb.build_evidence_pack(ragdb.last_trace_id())").fetchall()
     cited = next(c for c in pack["chunks"] if c["source_id"] == "vans.md")
-    output = {"answer": "Behind the library.", "citations": [
-        {"source_id": "vans.md", "chunk_id": cited["chunk_id"], "quote": "behind the library"}]}  # fmt: skip
+    quote = {"chunk_id": cited["chunk_id"], "quote": "behind the library"}
+    cites = [{"source_id": "vans.md", **quote}]
+    output = {"answer": "Behind the library.", "citations": cites}
     ((answer, code),) = docs.execute(
         "select answer_id, code from ragdb.record_answer(%s, %s, elapsed_ms => 12.5,"
         " input_tokens => 100, output_tokens => 7)", (Jsonb(output), Jsonb(pack))
