@@ -41,7 +41,7 @@ def shown(superset: Path, busy: str, tmp_path_factory: pytest.TempPathFactory) -
     done = ragdb("dashboards", "export", str(folder), "--for", "superset", "--uri", uri)
     assert done.returncode == 0, done.stderr
     env = os.environ | {"SUPERSET_CONFIG_PATH": str(folder / "config.py"), "FLASK_APP": "superset"}
-    for command in (
+    commands: tuple[list[Path | str], ...] = (
         [superset.parent / "superset", "db", "upgrade"],
         [superset.parent / "superset", "init"],
         [
@@ -50,7 +50,8 @@ def shown(superset: Path, busy: str, tmp_path_factory: pytest.TempPathFactory) -
             folder / "superset/ragdb.zip",
             "x",
         ],
-    ):
+    )
+    for command in commands:
         made = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
         assert made.returncode == 0, made.stderr[-3000:]
     (line,) = (line for line in made.stdout.splitlines() if line.startswith("RESULT "))

@@ -1,4 +1,4 @@
-"""The panels as questions for the API of Metabase, and what sends them there."""
+"""The panels as questions, in the form of the API of Metabase, and where each stands."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _card(spec: Panel, columns: dict[str, list[str]]) -> dict[str, Any]:
 
 
 def files(columns: dict[str, list[str]]) -> dict[str, str]:
-    """metabase/dashboards.json: what `load.py` beside it sends."""
+    """metabase/dashboards.json: a dashboard each, with the bodies of POST /api/card."""
     made = []
     for title, shows, specs in DASHBOARDS.values():
         cards, x, y = [], 0, 0
