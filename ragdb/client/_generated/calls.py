@@ -482,6 +482,9 @@ FAIL_QUERY = Call(
         "error": "text",
     },
 )
+FEEDBACK_CASES = Call(
+    "feedback_cases", {"corpus": "text", "since": "timestamp with time zone"}, {"since": None}
+)
 FILTER_ADMISSIBLE = Call(
     "filter_admissible", {"corpus": "text", "slice_id": "text", "chunk_ids": "text[]"}
 )
@@ -622,6 +625,11 @@ LIST_EVAL_RUNS = Call(
     {"rag": None, "eval": None, "count": 50},
 )
 LIST_FAILED_EMBEDDINGS = Call("list_failed_embeddings", {"corpus": "text"})
+LIST_FEEDBACK = Call(
+    "list_feedback",
+    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
+    {"corpus": None, "since": None, "count": 50},
+)
 LIST_GRANTS = Call("list_grants", {"corpus": "text"})
 LIST_HTTP_TOKENS = Call("list_http_tokens", {})
 LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"}, {"count": 100})
@@ -837,6 +845,9 @@ RECORD_ANSWER = Call(
         "model": "text",
         "attempt": "integer",
         "client": "text",
+        "elapsed_ms": "double precision",
+        "input_tokens": "integer",
+        "output_tokens": "integer",
     },
     {
         "trace_id": None,
@@ -849,6 +860,9 @@ RECORD_ANSWER = Call(
         "model": None,
         "attempt": 1,
         "client": None,
+        "elapsed_ms": None,
+        "input_tokens": None,
+        "output_tokens": None,
     },
 )
 RECORD_ERASURE = Call("record_erasure", {"entries": "text[]", "reason": "text"})
@@ -886,6 +900,18 @@ RECORD_FAILURE = Call(
         "anchor": None,
         "policy": None,
     },
+)
+RECORD_FEEDBACK = Call(
+    "record_feedback",
+    {
+        "verdict": "text",
+        "trace_id": "uuid",
+        "answer_id": "uuid",
+        "chunk_id": "text",
+        "comment": "text",
+        "client": "text",
+    },
+    {"trace_id": None, "answer_id": None, "chunk_id": None, "comment": None, "client": None},
 )
 RECORD_GATE = Call(
     "record_gate",
