@@ -98,6 +98,21 @@ NULLABLE_OF = {
     # what is open was not decided, and a redacted text is gone
     "list_proposals": {"text", "decided_at", "decided_by", "decision_reason"},
     "list_atoms": {"text"},
+    # the meaning has no word, and of a chunk without an embedding no value
+    "explain_score": {"lexeme", "stands_for", "df", "tf", "value"},
+    # a chunk that does not rank, where nothing does
+    "explain_missing": {"rank", "score", "lexical_score", "semantic_score", "last_score"},
+    "get_slice": {"anchor_source", "policy"},
+    # what was refused has no place, what was admitted no reason, and what is gone no text
+    "slice_graph": {
+        *("place", "distance", "priority", "reason", "detail", "is_unchanged", "source"),
+        *("session_id", "role", "phase", "salience", "text"),
+    },
+    # on one side only, or gone
+    "replay_hits": {
+        *("change", "recorded_rank", "replayed_rank", "recorded_score", "replayed_score"),
+        *("is_unchanged", "source", "title", "page", "text"),
+    },
 }
 
 ATTRIBUTES = """

@@ -39,6 +39,15 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "POST /api/search": {"body": {"query": QUESTION, "corpora": ["handbook"], "k": 3}},
     "POST /api/facets": {"body": {"query": "tool", "fields": ["source", "language"]}},
     "POST /api/count": {"body": {"query": "tool", "corpora": ["handbook"]}},
+    "POST /api/explain/score": {
+        "body": {"query": QUESTION, "corpus": "handbook", "chunk_id": MADE["chunk"]}
+    },
+    "POST /api/explain/missing": {
+        "body": {"query": QUESTION, "corpus": "handbook", "chunk_id": MADE["chunk"], "k": 1}
+    },
+    "POST /api/quotes": {
+        "body": {"corpus": "handbook", "chunk_id": MADE["chunk"], "quote": "weeks"}
+    },
     "POST /api/ask": {"body": {"question": QUESTION, "corpus": "handbook"}},
     "POST /api/packs": {"body": {"trace_id": MADE["trace"], "max_context": 500}},
     "POST /api/citations": {
@@ -64,6 +73,10 @@ REQUESTS: dict[str, dict[str, Any]] = {
     },
     "GET /api/corpora/{corpus}/documents/{document}": {
         "path": {"corpus": "handbook", "document": MADE["document"]}
+    },
+    "GET /api/corpora/{corpus}/pages/{page}": {
+        "path": {"corpus": "handbook", "page": 1},
+        "query": {"document": "handbook/safety.pdf"},
     },
     "DELETE /api/corpora/{corpus}/documents/{document}": {
         "path": {"corpus": "handbook", "document": MADE["document"]},
@@ -102,6 +115,10 @@ REQUESTS: dict[str, dict[str, Any]] = {
     },
     "POST /api/slice": {"body": {"anchor_turn_id": ANCHOR}},
     "POST /api/slice/batch": {"body": {"anchor_turn_ids": [ANCHOR]}},
+    "GET /api/slices": {"query": {"corpus": "desk"}},
+    "POST /api/slice/graph": {
+        "body": {"corpus": "desk", "anchor_turn_id": ANCHOR, "policy": {"max_nodes": 3}}
+    },
     "POST /api/verify_token": {"body": SLICE},
     "GET /api/policies": {},
     "POST /api/policies": {"body": {"max_nodes": 3, "include_siblings": False}},
@@ -132,6 +149,10 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "GET /api/traces": {"query": {"corpus": "handbook", "count": 10}},
     "GET /api/traces/{id}": {"path": {"id": MADE["trace"]}},
     "POST /api/traces/{id}/replay": {"path": {"id": MADE["trace"]}},
+    "GET /api/traces/{id}/why-not": {
+        "path": {"id": MADE["trace"]},
+        "query": {"chunk_id": MADE["chunk"]},
+    },
     "GET /api/evals/runs": {"query": {"count": 10}},
     "GET /api/evals/runs/{id}/report": {"path": {"id": MADE["run"]}, "query": {"format": "json"}},
     "POST /api/blobs": {"bytes": "# Kites\n\nKites are lent for a week.\n"},

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from ragdb.http.gate import PAGES
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
-from ragdb.studio import search, sessions
+from ragdb.studio import documents, search, sessions, slices, traces
 from ragdb.studio.pages import Studio
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ def register(app: FastAPI, link: sessions.Link | None = None) -> None:
     studio = Studio(server)
     router = APIRouter(prefix="/studio", include_in_schema=False)
     _add_doors(router, studio, link)
-    search.register(router, studio)
+    for view in (search, traces, slices, documents):
+        view.register(router, studio)
     app.include_router(router)
 
     @app.get("/", include_in_schema=False)
