@@ -72,7 +72,10 @@ def test_every_code_that_a_check_returns_has_a_meaning(docs: Connection) -> None
         " where pronamespace = 'ragdb_internal'::regnamespace and prokind = 'f'",
     )
     used = set(
-        re.findall(r"'((?:CITE|QUOTE|MARKER|OFFSETS|OVER|COVERAGE)_[A-Z_]+|SPAN_INVALID|NUMBER_UNSUPPORTED)'", body)
+        re.findall(
+            r"'((?:CITE|QUOTE|MARKER|OFFSETS|OVER|COVERAGE)_[A-Z_]+|SPAN_INVALID|NUMBER_UNSUPPORTED)'",
+            body,
+        )
     )
     assert len(used) > 8
     assert used <= set(known)
