@@ -21,7 +21,7 @@ begin
     from (values
       ('core', 'ragdb_reader',
         'error_codes grant_corpus revoke_corpus restrict_corpus unrestrict_corpus '
-        'list_grants origin'),
+        'list_grants origin log_position has_reached'),
       ('core', 'bi_reader', 'error_codes'), -- bi.dim_error reads it
       ('core', 'ragdb_admin',
         'dead_roles bind_role '
