@@ -8,7 +8,8 @@ language sql stable parallel safe
 begin atomic
   with words as materialized (
     select ragdb_internal.lexemes(ragdb_internal.searched_text(
-      ragdb_internal.title(c.corpus_id, c.doc_no), c.heading, c.text), (corpus).text_config) as words
+      ragdb_internal.title(c.corpus_id, c.doc_no), c.heading, c.text),
+      (corpus).text_config) as words
     from ragdb.chunks c
     where c.corpus_id = (corpus).corpus_id and c.chunk_no = terms_in_chunk.chunk_no
   )
