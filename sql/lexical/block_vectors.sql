@@ -48,6 +48,13 @@ return scaled.scores::vector
 comment on function ragdb_internal.scaled(sparsevec, float8) is
   'Returns the product of a row of a block and a number, dense.';
 
+create or replace function ragdb_internal.rescaled(scores sparsevec, factor float8)
+returns sparsevec
+language sql stable parallel safe
+return ragdb_internal.scaled(rescaled.scores, rescaled.factor)::sparsevec;
+comment on function ragdb_internal.rescaled(sparsevec, float8) is
+  'Returns the product of a row of a block and a number.';
+
 create or replace function ragdb_internal.groups(sums vector[]) returns bigint
 language sql immutable parallel safe
 return vector_dims(groups.sums[1])::bigint * pg_catalog.cardinality(groups.sums);

@@ -68,6 +68,30 @@ comment on function ragdb_internal.merge_many(integer, integer) is
   'Merges the blocks of a corpus that lie side by side where fifteen are full or as many as fewest '
   'are there; the caller holds the corpus lock.';
 
+create or replace function ragdb_internal.reweigh_blocks(corpus_id integer) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set enable_mergejoin = off
+set work_mem = '64MB'
+set jit = off
+as $$
+begin
+  update ragdb.term_blocks b
+    set weight = w.weight, scores = ragdb_internal.rescaled(b.scores, w.weight / b.weight)
+    from (
+      select l.term_id, ragdb_internal.idf(c.chunks, l.df) as idf,
+        ragdb_internal.block_weight(c.chunks, l.df) as weight
+      from ragdb.lexemes l cross join ragdb.corpora c
+      where l.corpus_id = reweigh_blocks.corpus_id and l.in_blocks
+        and c.corpus_id = reweigh_blocks.corpus_id) w
+    where b.corpus_id = reweigh_blocks.corpus_id and b.term_id = w.term_id
+      and w.idf not between 0.95 * b.weight and b.weight;
+end $$;
+comment on function ragdb_internal.reweigh_blocks(integer) is
+  'Multiplies the rows of blocks whose lexeme weighs otherwise by now, as searches would have to; '
+  'the caller holds the corpus lock.';
+
 create or replace function ragdb_internal.extend_blocks(corpus_id integer, chunk_nos integer[])
 returns void
 language plpgsql

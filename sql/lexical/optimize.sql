@@ -86,6 +86,7 @@ begin
     perform ragdb_internal.cover_chunks(corpus.corpus_id, corpus.next_chunk_no - 1);
   end if;
   perform ragdb_internal.merge_many(corpus.corpus_id, 4);
+  perform ragdb_internal.reweigh_blocks(corpus.corpus_id);
 end $$;
 comment on function ragdb_internal.catch_up(ragdb.corpora) is
   'Makes the blocks of a corpus know all of its chunks, and makes them anew where a fifth of what '
