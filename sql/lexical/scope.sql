@@ -112,9 +112,11 @@ begin
   end if;
   if not (scope.restriction is null) then
     v_chunk_nos := ragdb_internal.restricted(corpus.corpus_id, scope.restriction,
-      array(select f.chunk_no from unnest(ranked) f));
+      case when cardinality(ranked) <= 1000
+        then array(select f.chunk_no from unnest(ranked) f) end);
     v_left := array(
-      select f from unnest(ranked) f where f.chunk_no = any (v_chunk_nos) order by f.score desc);
+      select f from unnest(ranked) f where f.chunk_no in (select unnest(v_chunk_nos))
+      order by f.score desc);
   end if;
   while v_at < cardinality(v_left) loop
     exit when v_left[v_at + 1].score < ragdb_internal.at_least(v_passing[k].score, 2);
@@ -123,7 +125,7 @@ begin
     v_chunk_nos := ragdb_internal.meeting(corpus, scope.demands, array(
       select f.chunk_no from unnest(v_left[v_at + 1 : v_until]) f));
     v_passing := v_passing || array(select f from unnest(v_left[v_at + 1 : v_until]) f
-      where f.chunk_no = any (v_chunk_nos) order by f.score desc);
+      where f.chunk_no in (select unnest(v_chunk_nos)) order by f.score desc);
     v_at := v_until;
   end loop;
   return v_passing;
