@@ -172,33 +172,10 @@ def studio(
 
 def need_server() -> None:
     """Raises Failure where the extra is not installed."""
-    if any(
-        find_spec(name) is None
-        for name in ("fastapi", "fastapi_offline", "jinja2", "psycopg_pool", "uvicorn")
-    ):
-        raise Failure(
-            "the HTTP server is not installed",
-            code=DATABASE,
-            hint="pip install 'ragdb-postgres[http]'",
-        )
-
-
-def check_standby(session: Session, dsn: str) -> None:
-    """Refuse what is not a standby; one that does not answer is told. Raises Failure."""
-    import psycopg
-
-    from ragdb.http.standbys import why_not
-
-    try:
-        problem = why_not(session.target.conninfo, dsn)
-    except psycopg.OperationalError as error:
-        session.note(f"a standby does not answer yet: {str(error).splitlines()[0]}")
-        return
-    if problem is not None:
-        raise Failure(
-            f"--read-dsn does not name a standby: {problem}",
-            hint="name the same database on a physical standby of the server",
-        )
+    needed = ("fastapi", "fastapi_offline", "jinja2", "psycopg_pool", "uvicorn")
+    if not all(map(find_spec, needed)):
+        hint = "pip install 'ragdb-postgres[http]'"
+        raise Failure("the HTTP server is not installed", code=DATABASE, hint=hint)
 
 
 def with_pages(config: Config, link: Link | None = None) -> FastAPI:
