@@ -178,6 +178,24 @@ def need_server() -> None:
         raise Failure("the HTTP server is not installed", code=DATABASE, hint=hint)
 
 
+def check_standby(session: Session, dsn: str) -> None:
+    """Refuse what is not a standby; one that does not answer is told. Raises Failure."""
+    import psycopg
+
+    from ragdb.http.standbys import why_not
+
+    try:
+        problem = why_not(session.target.conninfo, dsn)
+    except psycopg.OperationalError as error:
+        session.note(f"a standby does not answer yet: {str(error).splitlines()[0]}")
+        return
+    if problem is not None:
+        raise Failure(
+            f"--read-dsn does not name a standby: {problem}",
+            hint="name the same database on a physical standby of the server",
+        )
+
+
 def with_pages(config: Config, link: Link | None = None) -> FastAPI:
     """The application with the pages of Studio, connected once. Raises psycopg.Error."""
     from ragdb.http.app import create_app
