@@ -90,6 +90,14 @@ def serve(
     otlp_query_text: Annotated[
         bool, typer.Option("--otlp-query-text", help="Put the text of queries into spans.")
     ] = False,
+    read_dsn: Annotated[
+        list[str] | None,
+        typer.Option(metavar="DSN", help="Standby that answers searches; repeat for several."),
+    ] = None,
+    max_lag: Annotated[
+        float,
+        typer.Option(min=0, help="Seconds that a standby may be behind; inf takes any."),
+    ] = 5,
 ) -> None:
     """Serve the database over HTTP: slices, search, capabilities, traces, and /docs.
 
@@ -109,6 +117,10 @@ def serve(
 
     if corpus == "personal":
         raise Failure("a personal corpus is not served", hint="search it with `ragdb search`")
+    if max_lag != max_lag:
+        raise Failure("--max-lag is not a number", hint="name seconds, or inf")
+    for dsn in read_dsn or ():
+        check_standby(session, dsn)
     config = Config(
         session.target.conninfo,
         corpus=corpus,
@@ -124,6 +136,8 @@ def serve(
         model=model_of(model, endpoint),
         otlp=otlp,
         otlp_query_text=otlp_query_text,
+        read_dsns=tuple(read_dsn or ()),
+        max_lag=max_lag,
     )
     application = with_pages(config)
     listener, url = listen(host, port)
@@ -163,6 +177,24 @@ def need_server() -> None:
             "the HTTP server is not installed",
             code=DATABASE,
             hint="pip install 'ragdb-postgres[http]'",
+        )
+
+
+def check_standby(session: Session, dsn: str) -> None:
+    """Refuse what is not a standby; one that does not answer is told. Raises Failure."""
+    import psycopg
+
+    from ragdb.http.standbys import why_not
+
+    try:
+        problem = why_not(session.target.conninfo, dsn)
+    except psycopg.OperationalError as error:
+        session.note(f"a standby does not answer yet: {str(error).splitlines()[0]}")
+        return
+    if problem is not None:
+        raise Failure(
+            f"--read-dsn does not name a standby: {problem}",
+            hint="name the same database on a physical standby of the server",
         )
 
 

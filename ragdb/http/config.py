@@ -32,3 +32,7 @@ class Config:
     otlp: str | None = None
     """Where spans are sent, such as http://127.0.0.1:4318; None sends nothing."""
     otlp_query_text: bool = False
+    read_dsns: tuple[str, ...] = ()
+    """Standbys that answer searches."""
+    max_lag: float = 5
+    """Seconds that a standby may be behind; infinity takes any."""

@@ -145,6 +145,9 @@ class Gate:
                     (b"x-correlation-id", scope["correlation_id"].encode()),
                     (b"x-content-type-options", b"nosniff"),
                 ]
+                if "position" in scope:
+                    position = (b"x-ragdb-position", scope["position"].encode())
+                    message["headers"].append(position)
             await send(message)
 
         try:
@@ -162,6 +165,7 @@ class Gate:
                         "status": status,
                         "ms": round(1000 * seconds, 2),
                         "role": scope["role"],
+                        **({"answered_by": scope["answered_by"]} if "answered_by" in scope else {}),
                         "correlation_id": scope["correlation_id"],
                     }
                 )

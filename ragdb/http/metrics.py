@@ -55,6 +55,17 @@ def of_process(server: Server) -> list[MetricSample]:
             stats.get("requests_waiting", 0),
         ),
     ]
+    found += [
+        MetricSample(
+            "ragdb_http_reads_total",
+            "counter",
+            "Requests that a standby or the primary answered, of those that a standby may.",
+            "",
+            {"server": place},
+            float(served),
+        )
+        for place, served in sorted(server.standbys.served.items())
+    ]
     name, about = "ragdb_http_request_duration_seconds", "How long requests took, by route."
     for key, counts in sorted(server.requests.items()):
         labels: dict[str, Any] = dict(zip(("method", "route", "status"), key, strict=True))

@@ -169,7 +169,12 @@ def register(app: FastAPI, server: Server) -> None:
         with server.spans.retrieval(request, body.query) as span:
             needs = body.query if body.query_embedding is None else None
             found = await server.when_ready(
-                request, lambda db: server.corpora(db, body.corpora), needs, body.mode, look
+                request,
+                lambda db: server.corpora(db, body.corpora),
+                needs,
+                body.mode,
+                look,
+                reads=True,
             )
             span.stage("search")
         return Answer(found)
@@ -177,19 +182,23 @@ def register(app: FastAPI, server: Server) -> None:
     @app.post("/api/facets", tags=["Search"], response_model=FacetsAnswer, responses=failures(404))
     async def facets(request: Request, body: Facets, _: Token) -> Answer:
         """Count what matches a query by the values of fields, exactly."""
-        async with server.transaction(request) as db:
+
+        async def ask(db: AsyncClient) -> list[rows.FacetsRow]:
             names = await server.corpora(db, body.corpora)
-            counted = await db.facets(
+            return await db.facets(
                 names, body.query, body.fields, body.filter, body.most_values, body.syntax
             )
-        return Answer({"facets": counted})
+
+        return Answer({"facets": await server.read(request, ask)})
 
     @app.post(
         "/api/count", tags=["Search"], response_model=rows.CountMatchesRow, responses=failures(404)
     )
     async def count(request: Request, body: Matching, _: Token) -> Answer:
         """Count the documents and chunks that match a query."""
-        async with server.transaction(request) as db:
+
+        async def ask(db: AsyncClient) -> rows.CountMatchesRow:
             names = await server.corpora(db, body.corpora)
-            counted = await db.count_matches(names, body.query, body.filter, body.syntax)
-        return Answer(record(counted))
+            return await db.count_matches(names, body.query, body.filter, body.syntax)
+
+        return Answer(record(await server.read(request, ask)))

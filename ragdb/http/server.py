@@ -93,16 +93,31 @@ class Server(Transactions):
         query: str | None,
         mode: str | None,
         search: Search[Found],
+        *,
+        reads: bool = False,
     ) -> Found:
-        """Search once the query (None: one that has its embedding) has what its corpora need."""
+        """Search once the query (None: one that has its embedding) has what its corpora need.
+
+        What only reads may be answered by a standby.
+        """
+
+        async def ask(db: AsyncClient) -> tuple[Found, ...]:
+            corpora = await named(db)
+            if query is None or await self._is_ready(db, corpora, query, mode):
+                current(request).stage("prepare")
+                return (await search(db, corpora),)
+            return ()
+
         until = time.monotonic() + self.config.wait
         pause = 0.02
         while True:
-            async with self.transaction(request) as db:
-                corpora = await named(db)
-                if query is None or await self._is_ready(db, corpora, query, mode):
-                    current(request).stage("prepare")
-                    return await search(db, corpora)
+            if reads:
+                found = await self.read(request, ask)
+            else:
+                async with self.transaction(request) as db:
+                    found = await ask(db)
+            if found:
+                return found[0]
             if time.monotonic() + pause > until:
                 raise Refused(
                     503,

@@ -7,9 +7,9 @@ import contextlib
 import hashlib
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg_pool import AsyncConnectionPool
@@ -19,8 +19,11 @@ from ragdb.client import upkeep
 from ragdb.client.client import AsyncClient, Client
 from ragdb.client.connecting import connect, options
 from ragdb.http.config import Config
+from ragdb.http.standbys import Behind, Pool, Standbys, is_the_standbys
 from ragdb.server import signing
 from ragdb.version import __version__
+
+Found = TypeVar("Found")
 
 log = logging.getLogger("ragdb.http")
 UNKNOWN = "the token is unknown, revoked or expired"
@@ -28,12 +31,19 @@ TRUSTED = 5.0  # seconds
 
 # One round trip: who asks, under which limit. set_config('role', …) is `set local role`, and needs
 # the membership that it needs.
+# A standby is named the positions that it has to have reached, and refuses what has to leave an
+# event of access.
 BECOME = """
   with asker as materialized (
     select case when %(hash)s::bytea is not null then ragdb.http_token_role(%(hash)s)
       when %(session)s::bytea is not null then ragdb.http_session_role(%(session)s)
-      else %(anonymous)s::text end as role)
-  select a.role, set_config('statement_timeout', %(timeout)s, true),
+      else %(anonymous)s::text end as role,
+      %(positions)s::text[] is null or pg_is_in_recovery() and (
+        select coalesce(bool_and(ragdb.has_reached(p)), true)
+        from unnest(%(positions)s::text[]) p) as is_fresh)
+  select a.role, a.is_fresh, set_config('statement_timeout', %(timeout)s, true),
+    set_config('ragdb.record_reads',
+      case when %(positions)s::text[] is null then '' else 'required' end, true),
     case when a.role is not null then set_config('role', a.role, true) end
   from asker a"""
 
@@ -55,17 +65,13 @@ class Transactions:
     def __init__(self, config: Config) -> None:
         self.config = config
         conninfo = signing.with_keys(config.conninfo)
-        self.pool = AsyncConnectionPool(
-            conninfo,
-            min_size=1,
-            max_size=config.pool,
-            max_waiting=config.max_requests,
-            timeout=5,
-            open=False,
-            kwargs=options(config.conninfo, application_name=f"ragdb/{__version__} serve"),
-            check=AsyncConnectionPool.check_connection,
-            name="ragdb",
-        )
+        self.pool = _pool(config, conninfo, "ragdb", timeout=5)
+        standbys = [
+            # a request that a standby keeps waiting goes to the primary
+            _pool(config, dsn, f"standby {n}", timeout=1)
+            for n, dsn in enumerate(config.read_dsns, 1)
+        ]
+        self.standbys = Standbys(config, standbys, self._position)
         self._seen: dict[bytes, float] = {}
         with Client(connect(conninfo)) as db:
             self.statuses = {code.sqlstate: code.http_status for code in db.error_codes()}
@@ -77,7 +83,8 @@ class Transactions:
         await self.pool.open(wait=True, timeout=10)
         upkeep = asyncio.create_task(self._maintain())
         try:
-            yield
+            async with self.standbys.running():
+                yield
         finally:
             upkeep.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -95,7 +102,8 @@ class Transactions:
 
     async def _maintain_as(self, connection: psycopg.AsyncConnection[Any]) -> None:
         """As the login, or as the writer that it may become; whom neither lets leaves it be."""
-        become = {"hash": None, "session": None, "anonymous": "ragdb_writer", "timeout": "60s"}
+        become = dict.fromkeys(("hash", "session", "positions"))
+        become |= {"anonymous": "ragdb_writer", "timeout": "60s"}
         for values in (None, become):
             with contextlib.suppress(*upkeep.REFUSED):
                 async with connection.transaction():
@@ -112,14 +120,59 @@ class Transactions:
 
         Raises Refused.
         """
+        async with self._as_asker(self.pool, request, timeout, session) as db:
+            yield db
+            if self.standbys.pools and request.method not in ("GET", "HEAD"):
+                await db.connection.commit()
+                request.scope["position"] = await db.log_position()
+
+    async def read(self, request: Request, ask: Callable[[AsyncClient], Awaitable[Found]]) -> Found:
+        """Ask a standby that is fresh enough, or the primary. Raises Refused."""
+        for pool in self.standbys.ready():
+            try:
+                positions = await self.standbys.needed()
+                if own := request.headers.get("x-ragdb-position"):
+                    positions = [*positions, own]
+                async with self._as_asker(pool, request, positions=positions) as db:
+                    found = await ask(db)
+            except Behind:
+                continue
+            except psycopg.Error as problem:
+                if not is_the_standbys(problem):
+                    raise
+                self.standbys.failed(pool, problem)
+                continue
+            self._was_read(request, "standby")
+            return found
+        async with self._as_asker(self.pool, request) as db:
+            found = await ask(db)
+        self._was_read(request, "primary")
+        return found
+
+    def _was_read(self, request: Request, server: str) -> None:
+        if self.standbys.pools:
+            request.scope["answered_by"] = server
+            self.standbys.served[server] += 1
+
+    @asynccontextmanager
+    async def _as_asker(
+        self,
+        pool: Pool,
+        request: Request,
+        timeout: float | None = None,
+        session: bytes | None = None,
+        positions: list[str] | None = None,
+    ) -> AsyncIterator[AsyncClient]:
+        """A transaction; of a standby where positions are given. Raises Refused, Behind."""
         given = "" if session else request.headers.get("authorization", "")
         values = {
             "hash": None if session else self._digest(given),
             "session": session,
             "anonymous": self.config.anonymous_role,
             "timeout": f"{round(1000 * (timeout or self.config.timeout))}ms",
+            "positions": positions,
         }
-        async with self.pool.connection() as connection:
+        async with pool.connection() as connection:
             try:
                 row = await (await connection.execute(BECOME, values)).fetchone()
             except (
@@ -130,10 +183,17 @@ class Transactions:
                 message = "the server may not act as the role of this token"
                 raise Refused(503, "SERVICE_UNAVAILABLE", message) from None
             assert row is not None
-            if row[0] is None:
+            role, is_fresh, *_ = row
+            if not is_fresh:
+                raise Behind
+            if role is None:
                 raise Refused(401, "UNAUTHORIZED", UNKNOWN)
-            request.scope["role"] = row[0]
+            request.scope["role"] = role
             yield AsyncClient(connection)
+
+    async def _position(self) -> str:
+        async with self.pool.connection() as connection:
+            return await AsyncClient(connection).log_position()
 
     async def open_session(self, token: bytes | None) -> str | None:
         """The secret of a new session of a browser, for a token's hash or the server's login."""
@@ -176,3 +236,17 @@ class Transactions:
         self._seen = {known: until for known, until in self._seen.items() if until > now}
         self._seen[digest] = now + TRUSTED
         return None
+
+
+def _pool(config: Config, conninfo: str, name: str, timeout: float) -> Pool:
+    return AsyncConnectionPool(
+        conninfo,
+        min_size=1,
+        max_size=config.pool,
+        max_waiting=config.max_requests,
+        timeout=timeout,
+        open=False,
+        kwargs=options(conninfo, application_name=f"ragdb/{__version__} serve"),
+        check=AsyncConnectionPool.check_connection,
+        name=name,
+    )

@@ -21,7 +21,7 @@ begin
     from (values
       ('core', 'ragdb_reader',
         'error_codes grant_corpus revoke_corpus restrict_corpus unrestrict_corpus '
-        'list_grants origin'),
+        'list_grants origin log_position has_reached'),
       ('core', 'ragdb_admin',
         'dead_roles bind_role '
         'create_signing_key revoke_signing_key report_key_compromise list_signing_keys '

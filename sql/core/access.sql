@@ -59,6 +59,8 @@ return coalesce((
 comment on function ragdb_internal.called_function(text) is
   'Returns the name of the public function that a call stack began with.';
 
+-- A session that has a primary to ask instead sets ragdb.record_reads to required: its reads then
+-- leave their events, as they do without a standby.
 create or replace function ragdb_internal.record_read(corpus ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -67,11 +69,13 @@ declare
   v_context text;
 begin
   get diagnostics v_context = pg_context;
-  if corpus.record_reads = 'required' and current_setting('transaction_read_only') = 'on' then
+  if 'required' in (corpus.record_reads, current_setting('ragdb.record_reads', true))
+      and current_setting('transaction_read_only') = 'on' then
     raise exception 'reads of corpus % are recorded, and this transaction cannot write',
         ragdb_internal.quote(corpus.name)
       using errcode = 'RG471',
-        detail = 'record_reads is required: what cannot be recorded is not read',
+        detail = 'record_reads of the corpus or of the session is required: what cannot be '
+          'recorded is not read',
         hint = case when pg_is_in_recovery() then 'ask the primary; a standby cannot write'
           else 'read in a transaction that is not read-only' end;
   end if;

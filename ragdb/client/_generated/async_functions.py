@@ -729,6 +729,10 @@ class AsyncFunctions(AsyncCaller):
     async def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
         await self._run(calls.GRANT_CORPUS, corpus, role, privilege)
 
+    async def has_reached(self, log_position: str) -> bool:
+        value: bool = await self._value(calls.HAS_REACHED, log_position)
+        return value
+
     async def has_worker(self) -> bool:
         value: bool = await self._value(calls.HAS_WORKER)
         return value
@@ -973,6 +977,10 @@ class AsyncFunctions(AsyncCaller):
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
     ) -> Rows[RetrievalTraces]:
         return await self._rows(calls.LIST_TRACES, RetrievalTraces, corpus, since, count)
+
+    async def log_position(self) -> str:
+        value: str = await self._value(calls.LOG_POSITION)
+        return value
 
     async def maintain(self) -> list[str]:
         return await self._values(calls.MAINTAIN)

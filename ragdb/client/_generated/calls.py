@@ -423,6 +423,7 @@ GET_SOURCE = Call("get_source", {"corpus": "text", "uri": "text"})
 GET_TRACE = Call("get_trace", {"trace_id": "uuid"})
 GET_TURN = Call("get_turn", {"corpus": "text", "chunk_id": "text"})
 GRANT_CORPUS = Call("grant_corpus", {"corpus": "text", "role": "text", "privilege": "text"})
+HAS_REACHED = Call("has_reached", {"log_position": "text"})
 HAS_WORKER = Call("has_worker", {})
 HIGHLIGHT = Call(
     "highlight",
@@ -564,6 +565,7 @@ LIST_TRACES = Call(
     {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
     {"corpus": None, "since": None, "count": 50},
 )
+LOG_POSITION = Call("log_position", {})
 MAINTAIN = Call("maintain", {})
 MATCH_DOCUMENTS = Call(
     "match_documents",

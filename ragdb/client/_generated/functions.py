@@ -1118,6 +1118,14 @@ class Functions(Caller):
         """
         self._run(calls.GRANT_CORPUS, corpus, role, privilege)
 
+    def has_reached(self, log_position: str) -> bool:
+        """Tells whether this server has all that was committed before a position of
+        ragdb.log_position() was asked for; false for a position of another system or
+        timeline. Raises RG400.
+        """
+        value: bool = self._value(calls.HAS_REACHED, log_position)
+        return value
+
     def has_worker(self) -> bool:
         """Tells whether a worker is connected, which may embed a query on request
         (ragdb.embed_query).
@@ -1532,6 +1540,14 @@ class Functions(Caller):
         is 1 to 10000. Raises RG400, RG404.
         """
         return self._rows(calls.LIST_TRACES, RetrievalTraces, corpus, since, count)
+
+    def log_position(self) -> str:
+        """Returns where this server stands in the log, as SYSTEM/TIMELINE/LSN: what it has
+        written, or on a standby what it has replayed. Asked for after a commit, it is a
+        position that only those servers have reached which show what was committed.
+        """
+        value: str = self._value(calls.LOG_POSITION)
+        return value
 
     def maintain(self) -> list[str]:
         """Makes the partitions that traces need: this month, three ahead, those of rows in the
