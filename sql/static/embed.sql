@@ -98,10 +98,12 @@ comment on function ragdb_internal.unknown_text(integer) is
   'Returns what a static embedder gives a text that has no word it knows: the opposite of all its '
   'pieces together, which is near to nothing.';
 
+-- Planned once: to plan for one text takes longer than to embed it.
 create or replace function ragdb_internal.known_embedding(
   model ragdb.static_models, text text, share float8)
 returns real[]
 language sql stable parallel safe
+set plan_cache_mode = force_generic_plan
 return (
   select ragdb_internal.numbers(s.embedding)
   from ragdb_internal.sum_words(known_embedding.model, array(
