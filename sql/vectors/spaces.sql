@@ -45,7 +45,10 @@ begin
   from ragdb.embedding_spaces s
   returning * into v_space;
   v_table := ragdb_internal.space_table(v_space.space_id);
-  execute format('drop table if exists ragdb.%I', v_table);
+  -- a restore may have left it; `if exists` would tell whoever makes a corpus that it has not
+  if to_regclass('ragdb.' || v_table) is not null then
+    execute format('drop table ragdb.%I', v_table);
+  end if;
   execute format(
     'create table ragdb.%1$I (like ragdb.chunk_embeddings including all,'
     ' constraint %2$I primary key (corpus_id, chunk_no),'

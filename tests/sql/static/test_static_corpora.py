@@ -93,13 +93,13 @@ def test_a_question_of_unknown_words_is_searched_by_words_and_says_so(loaded: Da
 
 def test_a_search_that_lacks_the_embedding_of_a_model_outside_says_so(db: Connection) -> None:
     door = Database(db)
+    said: list[Any] = []
+    db.add_notice_handler(lambda n: said.append((n.message_primary, n.message_hint)))
     door.create_embedder("hashed", 16)
     door.bind_embedder("hashed", "hash", "hash-v1")
     door.create_corpus("docs")
     door.embed_corpus("docs", "hashed")
     door.put_text("docs", "a", TEXTS["fusion"])
-    said: list[Any] = []
-    db.add_notice_handler(lambda n: said.append((n.message_primary, n.message_hint)))
     search = "select mode from ragdb.search('docs', 'hybrid search', mode => {})"
     assert db.execute(search.format("'lexical'").encode()).fetchall() == [("lexical",)]
     assert said == []

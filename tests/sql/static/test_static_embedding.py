@@ -38,6 +38,7 @@ TEXTS = [
     "检索 データベース 데이터베이스 mixed with English",
     "Поиск по базе данных",
     "😀 emoji 👩‍👩‍👧 and text",
+    "♻\ufe0f a so\u00adft hyphen and a w\u2060ord joiner \ufe0f",
     "x" * 5000,
     "\x01\x02 control \x7f characters\ttabs\r\nlines",
 ]
