@@ -868,6 +868,8 @@ eval_cases = Table(
     Column("ordinal", Integer, nullable=False),
     Column("query", Text, nullable=False),
     Column("tags", ARRAY(Text), nullable=False),
+    Column("asserts", JSONB, nullable=False),
+    Column("asked_at", DateTime(timezone=True)),
     ForeignKeyConstraint(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],
@@ -1378,6 +1380,7 @@ edges = Table(
     Column("child_no", Integer, primary_key=True),
     Column("edge_type", Text, primary_key=True),
     Column("child_salience", REAL, nullable=False),
+    Column("is_added", Boolean, nullable=False),
     ForeignKeyConstraint(
         ["corpus_id", "child_no"],
         ["ragdb.chunks.corpus_id", "ragdb.chunks.chunk_no"],
@@ -1402,9 +1405,10 @@ turns = Table(
     Column("phase", Text, nullable=False),
     Column("salience", REAL, nullable=False),
     Column("depth", Integer, nullable=False),
+    Column("place", Integer, nullable=False),
+    Column("answers_no", Integer, nullable=False),
     Column("sibling_order", Integer, nullable=False),
     Column("homogeneity", REAL, nullable=False),
-    Column("temporal", REAL, nullable=False),
     Column("complexity", REAL, nullable=False),
     Column("given", JSONB, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),

@@ -98,6 +98,39 @@ NULLABLE_OF = {
     # what is open was not decided, and a redacted text is gone
     "list_proposals": {"text", "decided_at", "decided_by", "decision_reason"},
     "list_atoms": {"text"},
+    # the meaning has no word, and of a chunk without an embedding no value
+    "explain_score": {"lexeme", "stands_for", "df", "tf", "value"},
+    # a chunk that does not rank, where nothing does
+    "explain_missing": {"rank", "score", "lexical_score", "semantic_score", "last_score"},
+    "get_slice": {"anchor_source", "policy"},
+    # what was refused has no place, what was admitted no reason, and what is gone no text
+    "slice_graph": {
+        *("place", "distance", "priority", "reason", "detail", "is_unchanged", "source"),
+        *("session_id", "role", "phase", "salience", "text"),
+    },
+    # on one side only, or gone
+    "replay_hits": {
+        *("change", "recorded_rank", "replayed_rank", "recorded_score", "replayed_score"),
+        *("is_unchanged", "source", "title", "page", "text"),
+    },
+    # what is recorded has no text, and its question is the trace's
+    "recorded_answer": {"trace_id", "query", "task", "model", "client"},
+    "recorded_gate": {"trace_id", "query", "missing_terms", "best_score", "rank_mode", "client"},
+    "unanswered_question": {"trace_id"},
+    "list_citations": {
+        *("citation", "code", "source_id", "chunk_id", "method"),
+        *("start_offset", "end_offset", "similarity", "text", "page"),
+    },
+    # the verdict of all is of no metric
+    "compare_runs": {
+        *("metric", "baseline_mean", "run_mean", "difference", "low", "high", "p", "p_holm"),
+        *("smallest_effect", "detail"),
+    },
+    # an eval without a gate, or without a run
+    "list_evals": {"metric", "threshold", "last_run", "last_status", "last_at", "baseline"},
+    "job_status": {"corpus", "oldest_at", "last_error"},
+    # a time at which nothing was asked
+    "traffic": {"mean_top_score", "p50_ms", "p95_ms"},
 }
 
 ATTRIBUTES = """
@@ -137,7 +170,11 @@ def functions(connection: psycopg.Connection[Any]) -> list[Function]:
         given = [(n, t) for n, t, m in zip(names, types, modes, strict=True) if m in "ib"]
         composite = row["typrelid"] != 0
         if composite:
-            out = connection.execute(ATTRIBUTES, (row["typrelid"],)).fetchall()
+            may_be_null = NULLABLE_OF.get(row["typname"], ())
+            out = [
+                (n, t, null if null is not None else n in may_be_null or None)
+                for n, t, null in connection.execute(ATTRIBUTES, (row["typrelid"],)).fetchall()
+            ]
         found.append(
             Function(
                 name=row["name"],

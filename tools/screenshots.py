@@ -14,7 +14,14 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 # name of the picture, path of the page
-PAGES = (("search", "/studio/search?q=how+are+tokens+signed"),)
+PAGES = (
+    ("search", "/studio/search?q=how+are+tokens+signed"),
+    ("evals", "/studio/evals"),
+    ("evals-history", "/studio/evals/history?rag=Care&eval=Forty"),
+    ("answers", "/studio/answers"),
+    ("map", "/studio/map?corpus=system&q=admissible+slice"),
+    ("health", "/studio/health"),
+)
 WIDTHS = (1440, 390)
 
 

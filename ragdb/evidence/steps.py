@@ -93,7 +93,8 @@ class Run:
         """What to look up, and why nothing need be in the mode auto."""
         plan, said = None, {"by": "rules"}
         if self.engine.planner is not None:
-            plan, problem = ask(self.engine.planner, self.question)
+            planner: Any = self.engine.planner
+            plan, problem = ask(getattr(planner, "plan", planner), self.question)
             problems = [problem] if problem else self.db.validate_query_plan(plan)
             if problems:
                 # the model's own words are in none of these

@@ -14,12 +14,16 @@ from ragdb.http import (
     capabilities,
     corpora,
     evals,
+    explaining,
+    graph,
     graph_kernel,
     health,
     metrics,
+    pages,
     problems,
     promotion,
     rag,
+    recorded,
     records,
     search,
 )
@@ -46,6 +50,7 @@ def create_app(config: Config) -> FastAPI:
         summary="Retrieval whose every answer can be accounted for.",
         lifespan=lifespan,
         default_response_class=Answer,
+        docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
         dependencies=[Depends(_only_known_parameters)],
@@ -64,12 +69,16 @@ def create_app(config: Config) -> FastAPI:
     problems.register(app, server)
     for routes in (
         search,
+        explaining,
         answers,
         corpora,
+        graph,
+        pages,
         graph_kernel,
         rag,
         promotion,
         records,
+        recorded,
         evals,
         capabilities,
         metrics,
@@ -82,7 +91,8 @@ def create_app(config: Config) -> FastAPI:
 
 async def _only_known_parameters(request: Request) -> None:
     """Refuse what nothing obeys in a query string, as bodies do."""
-    known = {field.alias for field in request.scope["route"].dependant.query_params}
+    asked = request.scope["route"].dependant
+    known = {field.alias for one in (asked, *asked.dependencies) for field in one.query_params}
     unknown = request.query_params.keys() - known
     if unknown:
         message = f"there is no parameter {min(unknown)[:80]!r}"

@@ -34,6 +34,24 @@ def delete_document(served: Served, arguments: Json) -> Json:
         return record(db.delete_document(corpus, source or cid, **more))
 
 
+def append_turns(served: Served, arguments: Json) -> Json:
+    served.check(arguments["corpus"])
+    with served.database() as db:
+        return {"turns": [record(row) for row in db.append_turns(**arguments)]}
+
+
+def add_edges(served: Served, arguments: Json) -> Json:
+    served.check(arguments["corpus"])
+    with served.database() as db:
+        return {"added": db.add_edges(**arguments)}
+
+
+def remove_edges(served: Served, arguments: Json) -> Json:
+    served.check(arguments["corpus"])
+    with served.database() as db:
+        return {"removed": db.remove_edges(**arguments)}
+
+
 def add_synonyms(served: Served, arguments: Json) -> Json:
     served.check(arguments["corpus"])
     with served.database() as db:

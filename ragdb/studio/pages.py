@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
 from importlib.resources import files
@@ -18,12 +18,22 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from ragdb.client.client import AsyncClient
+from ragdb.client.rows import dumps
 from ragdb.http.server import Server
-from ragdb.studio import sessions
+from ragdb.studio import charts, sessions
 
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 # name in the address, title, key after g
-VIEWS = (("search", "Search", "s"),)
+VIEWS = (
+    ("search", "Search", "s"),
+    ("traces", "Traces", "t"),
+    ("slices", "Slices", "l"),
+    ("evals", "Evals", "e"),
+    ("documents", "Documents", "d"),
+    ("answers", "Answers", "a"),
+    ("map", "Map", "m"),
+    ("health", "Health", "h"),
+)
 
 
 class Studio:
@@ -38,25 +48,8 @@ class Studio:
             name = f"{hashlib.sha256(content).hexdigest()[:16]}-{asset.name}"
             self.assets[name] = (content, TYPES[asset.name.rpartition(".")[2]])
             self._addresses[asset.name] = f"/studio/assets/{name}"
-        self.templates = Environment(
-            loader=PackageLoader("ragdb.studio"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self.templates.filters |= {
-            "count": count,
-            "score": score,
-            "when": when,
-            "brief": brief,
-            "part": lambda text: quote(str(text), safe=""),
-        }
-        self.templates.globals |= {
-            "asset": self.asset,
-            "views": VIEWS,
-            "address": address,
-        }
+        self.templates = environment()
+        self.templates.globals |= {"asset": self.asset, "views": VIEWS}
 
     def asset(self, name: str) -> str:
         """The address of an asset, with the hash of its content."""
@@ -79,6 +72,13 @@ class Studio:
         )
         return HTMLResponse(text, status, dict(sessions.headers()))
 
+    async def corpora(self, db: AsyncClient, named: str | None) -> tuple[list[Any], str | None]:
+        """The corpora to choose from, and the one that is meant: named, or the first."""
+        found = [c for c in await db.list_corpora() if c.name not in ("personal", "system")]
+        if named:
+            return found, self.server.served(named)
+        return found, found[0].name if found else None
+
     @staticmethod
     def here(request: Request) -> str:
         """The address of a page, without the server."""
@@ -87,6 +87,29 @@ class Studio:
     def to_login(self, request: Request) -> RedirectResponse:
         back = f"?{urlencode({'next': self.here(request)})}" if request.method == "GET" else ""
         return RedirectResponse(f"/studio/login{back}", 303, dict(sessions.headers()))
+
+
+def environment() -> Environment:
+    """The templates, for pages and for reports in a file."""
+    made = Environment(
+        loader=PackageLoader("ragdb.studio"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "count": count,
+        "score": score,
+        "when": when,
+        "brief": brief,
+        "part": lambda text: quote(str(text), safe=""),
+        "ms": milliseconds,
+        "told": told,
+        "shown": charts.shown,
+    }
+    made.globals |= {"address": address, "chart": charts}
+    return made
 
 
 def address(path: str, **values: Any) -> str:
@@ -102,6 +125,21 @@ def count(number: float | None) -> str:
 
 def score(number: float | None) -> str:
     return "–" if number is None or math.isnan(number) else f"{number:.3f}"
+
+
+def milliseconds(number: float | None) -> str:
+    """A duration in milliseconds or, from ten seconds on, in seconds."""
+    if number is None:
+        return "–"
+    return f"{number / 1000:.1f} s" if number >= 10_000 else f"{number:.3g} ms"
+
+
+def told(value: Any, most: int = 300) -> str:
+    """A value of JSON for people, cut where it is long."""
+    if isinstance(value, float):
+        value = round(value, 4)
+    text = value if isinstance(value, str) else dumps(value)
+    return text if len(text) <= most else f"{text[:most]} …"
 
 
 def when(time: datetime | None) -> Markup:
@@ -146,12 +184,3 @@ class Marks:
         if at < len(text):
             parts.append(Markup(" …"))
         return Markup("").join(parts)
-
-
-def shares(values: Sequence[float]) -> list[tuple[float, float]]:
-    """Where each part of a bar begins, and its width, of 100."""
-    placed, at = [], 0.0
-    for value in values:
-        placed.append((round(at, 2), round(100 * value, 2)))
-        at += 100 * value
-    return placed

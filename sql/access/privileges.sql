@@ -34,14 +34,14 @@ begin
         'events_after put_documents put_document delete_source '
         'delete_sources delete_document prune_sources put_blob get_blob list_documents '
         'get_document get_source known_sources get_chunk find_chunk list_chunks document_chunks '
-        'document_text check_corpus repair_corpus'),
-      ('vectors', 'ragdb_reader', 'list_embedders put_query_embedding corpus_embedder'),
+        'document_versions document_text check_corpus repair_corpus'),
+      ('vectors', 'ragdb_reader', 'list_embedders put_query_embedding corpus_embedder map_corpus'),
       ('vectors', 'ragdb_writer', 'create_embedder bind_embedder'),
       ('static', 'ragdb_reader', 'embed list_static_models'),
       ('static', 'ragdb_admin', 'put_static_pieces bind_static set_default_embedder'),
       ('graph', 'ragdb_reader',
         'turn_id put_conversations get_turn resolve_explicit resolve_from_session '
-        'resolve_temporal'),
+        'resolve_temporal append_turns add_edges remove_edges get_parents get_children get_edges'),
       ('embedding', 'ragdb_reader',
         'embed_corpus reembed_corpus cutover_corpus rollback_corpus drop_space '
         'index_space claim_embeddings renew_embeddings complete_embeddings '
@@ -49,7 +49,8 @@ begin
         'list_failed_embeddings request_query_embedding query_embedding_state '
         'claim_queries fail_query embed_query has_worker put_embeddings'),
       ('search', 'ragdb_reader',
-        'search explain_search highlight similar match_documents facets count_matches '
+        'search explain_search explain_score explain_missing highlight similar match_documents '
+        'facets count_matches '
         'did_you_mean search_documents calibrate_gate gate_questions'),
       ('policies', 'ragdb_reader', 'xxh64 policy_hash list_policies registry_fingerprint'),
       ('policies', 'ragdb_admin', 'register_policy'),
@@ -64,9 +65,9 @@ begin
       ('corpora', 'ragdb_auditor', 'list_access_events'),
       ('corpora', 'ragdb_admin', 'drop_access_events_before set_quota list_quotas'),
       ('slices', 'ragdb_reader',
-        'build_slice build_slices export_slice list_slices find_slice verify_token slice_members '
-        'filter_admissible is_admissible search_slice search_global retrieve_slice '
-        'resolve_from_query resolve_anchor replay why_not'),
+        'build_slice build_slices export_slice list_slices get_slice find_slice verify_token '
+        'slice_members filter_admissible is_admissible search_slice search_global retrieve_slice '
+        'resolve_from_query resolve_anchor replay replay_hits why_not slice_graph'),
       ('promotion', 'ragdb_reader',
         'list_incidents promote_to_atom propose decide_proposal list_proposals '
         'search_dual verify_atom list_atoms'),
@@ -81,11 +82,13 @@ begin
         'evaluate_case get_eval_run find_run list_eval_runs eval_case_results '
         'eval_assert_results eval_metrics eval_queries eval_candidates import_eval '
         'run_eval bless_run baseline_run compare_runs challenge_eval eval_report '
-        'assert_run_passed export_trec space_questions compare_spaces'),
+        'assert_run_passed export_trec space_questions compare_spaces '
+        'list_evals add_eval_case'),
       ('evidence', 'ragdb_reader',
         'evidence_pack_to_input build_evidence_pack validate_citations '
         'check_citations rag_enough_context_gate rag_query_plan validate_query_plan '
-        'answer_from_evidence record_gate record_answer'),
+        'answer_from_evidence record_gate record_answer trace_stages locate_quote '
+        'list_answers get_answer list_citations citation_codes list_gates list_unanswered'),
       ('ledger', 'ragdb_reader', 'is_in_ledger is_same_ledger'),
       ('ledger', 'ragdb_admin',
         'seal_ledger set_ledger name_ledger record_erasure store_checkpoint'),
@@ -98,9 +101,9 @@ begin
         'corpora_with_chunks prepare_query retrieve_global provenance rag_ingest '
         'job_state claim_ingest_jobs complete_ingest_job fail_ingest_job embed_text '
         'claim_embed_jobs complete_embed_job fail_embed_job http_token_role '
-        'open_http_session http_session_role close_http_session'),
+        'open_http_session http_session_role close_http_session job_status'),
       ('wire', 'ragdb_admin', 'create_http_token revoke_http_token list_http_tokens'),
-      ('bi', 'ragdb_reader bi_reader', 'metrics'),
+      ('bi', 'ragdb_reader bi_reader', 'metrics traffic'),
       ('verify', 'ragdb_admin ragdb_auditor', 'verification_checks verify verify_step'),
       ('portable', 'ragdb_reader',
         'export_corpus export_documents export_embeddings import_corpus '

@@ -229,3 +229,33 @@ def test_a_null_is_refused(any_db: Connection) -> None:
     with pytest.raises(psycopg.DatabaseError) as caught:
         any_db.execute("select ragdb.refresh_rollups(null)")
     assert caught.value.sqlstate == "RG400"
+
+
+def test_traffic_is_what_was_recorded_with_the_hours_in_which_nothing_was(docs: Connection) -> None:
+    for at, what in (("00:10", "fox"), ("00:40", "absent"), ("03:05", "fox")):
+        ask(docs, f"2031-05-01 {at}+00", what)
+    ask(docs, "2031-05-01 03:06+00", "failed")
+    docs.execute("select ragdb.refresh_rollups()")
+    found = docs.execute(
+        "select extract(hour from bucket_at at time zone 'UTC')::integer, found, nothing_found,"
+        " failed, p50_ms is null from ragdb.traffic('2031-05-01 00:30+00', '2031-05-01 05:00+00')"
+    ).fetchall()
+    assert found == [
+        (0, 1, 1, 0, False),
+        (1, 0, 0, 0, True),
+        (2, 0, 0, 0, True),
+        (3, 1, 0, 1, False),
+        (4, 0, 0, 0, True),
+    ]
+    days = docs.execute(
+        "select grain, sum(found)::integer, count(*) from ragdb.traffic('2031-04-25', '2031-05-08')"
+        " group by grain"
+    ).fetchall()
+    assert days == [("day", 2, 13)]
+
+
+@pytest.mark.parametrize("span", ["null, now()", "now(), now()", "'-infinity', now()"])
+def test_traffic_wants_a_span(docs: Connection, span: str) -> None:
+    with pytest.raises(psycopg.Error) as raised:
+        docs.execute(f"select ragdb.traffic({span})")
+    assert raised.value.sqlstate == "RG400"

@@ -12,18 +12,70 @@ import httpx2 as httpx
 import psycopg
 import pytest
 
+import ragdb
+from ragdb.contracts import contract_file, syntax
 from tests.conftest import Server
 from tests.embedding import put
-from tests.http.conftest import Api, fill, serve
+from tests.http.conftest import ANCHOR, LIBRARY, Api, fill, serve
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
 
+PDF = LIBRARY / "handbook/safety.pdf"
 HOSTILE = {
     "<script>alert(1)</script>.md": "<script>alert(2)</script> zebra <img src=x onerror=alert(3)>",
     "'\"><svg onload=alert(4)>.md": "zebra {{ 7*7 }} </mark></article> javascript:alert(5)",
     "\u202egnp.md": "zebra \u202e evil https://elsewhere.example/x.png",
 }
+
+
+CASES = 40
+KERN = """corpus name={corpus}
+retriever name=R{corpus} corpus={corpus} mode=lexical topK=5
+rag name={rag} retriever=R{corpus}
+  ragEval name=V mode=contract
+"""
+CASE = """    ragCase name="{name}" query="{query}"
+      ragAssert kind=contains value="{value}" required=true
+"""
+CLAIM = "<b onmouseover=alert(7)>refunds</b>"
+
+
+def evaluate(dsn: str) -> None:
+    """Three runs of an eval with many cases, between which a document changes; one of a secret."""
+    queries = [CLAIM, *(f"refunds {n}" for n in range(1, CASES - 1)), "parking"]
+    cases = "".join(
+        CASE.format(name=f"case {n} <i>", query=query, value="fourteen" if n % 4 else "of")
+        for n, query in enumerate(queries)
+    )
+    secret = CASE.format(name="okapi", query="zebra", value="okapi")
+    with ragdb.connect(dsn) as db:
+        for rag, corpus, of in (("Help", "docs", cases), ("Plan", "secret", secret)):
+            text = KERN.format(rag=rag, corpus=corpus) + of
+            db.apply_contract(contract_file.contract(syntax.parse(text), rag.lower()))
+        db.run_eval("Plan")
+        for n in range(3):
+            text = f"refunds {'take fourteen days' if n != 1 else 'of whatever'}"
+            put(db.connection, {"changing.txt": text})
+            db.run_eval("Help", label=f"run {n} <u>")
+
+
+def record(dsn: str) -> None:
+    """Answers, gates and a question without an answer, of a reader and of somebody else."""
+    with ragdb.connect(dsn) as db:
+        db.connection.execute("grant reader, admin to current_user")
+        for role, corpus, word in (("reader", "docs", "refunds"), ("admin", "secret", "okapi")):
+            db.connection.execute(f"set role {role}")
+            hits = db.retrieve(corpus, word, 1)
+            pack = db.build_evidence_pack(hits.trace_id)
+            db.record_gate(word, pack)
+            cited = {"source_id": hits[0].source, "chunk_id": hits[0].chunk_id}
+            for quote in (hits[0].text[:20], "nobody ever said anything like this"):
+                answer = {"answer": "so it is", "citations": [{**cited, "quote": quote}]}
+                db.record_answer(answer, pack, task=f"{CLAIM} {corpus}")
+            db.retrieve(corpus, f"{corpus} {CLAIM} xylophone", syntax="web")
+            db.connection.execute("reset role")
+        db.refresh_rollups()
 
 
 @pytest.fixture(scope="session")
@@ -39,12 +91,36 @@ def site(server18: Server) -> Iterator[Api]:
             put(db, {"plans.md": "the zebra meets the okapi at noon"}, "secret")
             db.execute("select ragdb.restrict_corpus('secret')")
             db.execute("select ragdb.grant_corpus('secret', 'ragdb_admin', 'read')")
+        evaluate(dsn)
+        record(dsn)
         served = serve(dsn, tokens)
         try:
             yield served
         finally:
             served.process.terminate()
             served.process.wait(30)
+
+
+@pytest.fixture(scope="session")
+def ids(site: Api) -> dict[str, str]:
+    """What the pages of one thing need: a trace whose document was edited since, a page, a turn."""
+    with ragdb.connect(site.dsn) as db:
+        db.create_corpus("edited")
+        db.put_text("edited", "a.md", "The zebra is lent for two weeks.")
+        db.put_text("edited", "b.md", "A zebra costs a deposit.")
+        asked = {"query": "zebra", "corpora": ["edited"], "record": True}
+        answer = site("POST", "/api/search", asked)
+        db.put_text("edited", "a.md", "The zebra is lent for one week only.")
+        db.ingest(PDF, corpus="handbook")
+        (third,) = (c for c in db.list_chunks("handbook") if c.page == 3)
+        hostile = db.search("hostile", "zebra", 3)
+        return {
+            "trace": answer.body["trace_id"],
+            "turn": ANCHOR,
+            "page": third.chunk_id,
+            "source": third.source,
+            "hostile": hostile[2].chunk_id,
+        }
 
 
 @contextmanager

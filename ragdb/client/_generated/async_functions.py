@@ -11,6 +11,7 @@ from ragdb.client._generated import calls
 from ragdb.client._generated.functions import Functions
 from ragdb.client._generated.rows import (
     AccessEvents,
+    AppendTurnsRow,
     ApplyContractRow,
     AssertionKindsRow,
     Blob,
@@ -38,7 +39,9 @@ from ragdb.client._generated.rows import (
     DeleteSourcesRow,
     Document,
     DocumentHit,
+    DocumentVersionsRow,
     DropTracesBeforeRow,
+    Edge,
     Embedders,
     EmbeddingStatusRow,
     ErrorCodesRow,
@@ -50,6 +53,8 @@ from ragdb.client._generated.rows import (
     EvalRuns,
     EvaluateCaseRow,
     EventsAfterRow,
+    ExplainMissingRow,
+    ExplainScoreRow,
     ExplainSearchRow,
     ExportDocumentsRow,
     ExportEmbeddingsRow,
@@ -57,6 +62,7 @@ from ragdb.client._generated.rows import (
     FacetsRow,
     Finding,
     GateQuestionsRow,
+    GetSliceRow,
     GetSourceRow,
     GetTurnRow,
     Hit,
@@ -85,6 +91,7 @@ from ragdb.client._generated.rows import (
     ListStaticModelsRow,
     ListSynonymsRow,
     ListToolsRow,
+    LocateQuoteRow,
     MatchDocumentsRow,
     MetricSample,
     OptimizeCorpusRow,
@@ -97,6 +104,7 @@ from ragdb.client._generated.rows import (
     QueryEmbeddingStateRow,
     RecordAnswerRow,
     RegisterPolicyRow,
+    ReplayHitsRow,
     ReplayRow,
     Rerankers,
     ResolveAnchorRow,
@@ -107,10 +115,12 @@ from ragdb.client._generated.rows import (
     RetrieverSettings,
     SealLedgerRow,
     SearchDualRow,
+    SliceGraphRow,
     SliceMembersRow,
     SpaceQuestionsRow,
     ToolCandidatesRow,
     TracedHit,
+    TraceStagesRow,
     TurnHit,
     ValidateContractRow,
     VerificationChecksRow,
@@ -134,6 +144,10 @@ from ragdb.client.results import Recorded, Rows
 class AsyncFunctions(AsyncCaller):
     """Every public SQL function, as an asynchronous method."""
 
+    async def add_edges(self, corpus: str, edges: Any) -> int:
+        value: int = await self._value(calls.ADD_EDGES, corpus, edges)
+        return value
+
     async def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
         value: int = await self._value(calls.ADD_SYNONYMS, corpus, words)
         return value
@@ -143,6 +157,13 @@ class AsyncFunctions(AsyncCaller):
     ) -> Any:
         return await self._value(
             calls.ANSWER_FROM_EVIDENCE, question, evidence, max_sentences, min_support
+        )
+
+    async def append_turns(
+        self, corpus: str, session: str, turns: Any, document: Any = None
+    ) -> Rows[AppendTurnsRow]:
+        return await self._rows(
+            calls.APPEND_TURNS, AppendTurnsRow, corpus, session, turns, document
         )
 
     async def apply_contract(self, contract: Any) -> ApplyContractRow:
@@ -488,12 +509,21 @@ class AsyncFunctions(AsyncCaller):
         value: str | None = await self._value(call, *values)
         return value
 
-    async def document_chunks(self, corpus: str, document: str) -> Rows[Chunk]:
-        return await self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, document)
+    async def document_chunks(
+        self, corpus: str, document: str, first: int = 0, count: int | None = None
+    ) -> Rows[Chunk]:
+        return await self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, document, first, count)
 
     async def document_text(self, corpus: str, document: str) -> str | None:
         value: str | None = await self._value(calls.DOCUMENT_TEXT, corpus, document)
         return value
+
+    async def document_versions(
+        self, corpus: str, document: str, count: int = 20
+    ) -> Rows[DocumentVersionsRow]:
+        return await self._rows(
+            calls.DOCUMENT_VERSIONS, DocumentVersionsRow, corpus, document, count
+        )
 
     async def drop_access_events_before(self, before: date) -> int:
         value: int = await self._value(calls.DROP_ACCESS_EVENTS_BEFORE, before)
@@ -571,6 +601,78 @@ class AsyncFunctions(AsyncCaller):
 
     async def evidence_pack_to_input(self, pack: Any) -> Any:
         return await self._value(calls.EVIDENCE_PACK_TO_INPUT, pack)
+
+    async def explain_missing(
+        self,
+        corpus: str,
+        query: str,
+        chunk_id: str,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        statistics: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float | None = None,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        typos: bool = True,
+    ) -> ExplainMissingRow:
+        return await self._row(
+            calls.EXPLAIN_MISSING,
+            ExplainMissingRow,
+            corpus,
+            query,
+            chunk_id,
+            k,
+            mode,
+            min_score,
+            filter,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            min_lexical,
+            min_semantic,
+            syntax,
+            per_document,
+            collapse,
+            diversity,
+            typos,
+        )
+
+    async def explain_score(
+        self,
+        corpus: str,
+        query: str,
+        chunk_id: str,
+        mode: str | None = None,
+        statistics: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float | None = None,
+        syntax: str = "plain",
+        typos: bool = True,
+    ) -> Rows[ExplainScoreRow]:
+        return await self._rows(
+            calls.EXPLAIN_SCORE,
+            ExplainScoreRow,
+            corpus,
+            query,
+            chunk_id,
+            mode,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            syntax,
+            typos,
+        )
 
     async def explain_search(
         self,
@@ -705,17 +807,31 @@ class AsyncFunctions(AsyncCaller):
     async def get_blob(self, cid: str) -> Blob:
         return await self._row(calls.GET_BLOB, Blob, cid)
 
+    async def get_children(
+        self, corpus: str, chunk_id: str, after: str = "", count: int = 1000
+    ) -> Rows[Edge]:
+        return await self._rows(calls.GET_CHILDREN, Edge, corpus, chunk_id, after, count)
+
     async def get_chunk(self, corpus: str, chunk_id: str) -> Chunk:
         return await self._row(calls.GET_CHUNK, Chunk, corpus, chunk_id)
 
     async def get_document(self, corpus: str, document: str) -> Document:
         return await self._row(calls.GET_DOCUMENT, Document, corpus, document)
 
+    async def get_edges(self, corpus: str, chunk_ids: Sequence[str]) -> Rows[Edge]:
+        return await self._rows(calls.GET_EDGES, Edge, corpus, chunk_ids)
+
     async def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
         return await self._row(calls.GET_EVAL_RUN, EvalRuns, run_id)
 
+    async def get_parents(self, corpus: str, chunk_id: str) -> Rows[Edge]:
+        return await self._rows(calls.GET_PARENTS, Edge, corpus, chunk_id)
+
     async def get_retriever(self, retriever: str) -> RetrieverSettings:
         return await self._row(calls.GET_RETRIEVER, RetrieverSettings, retriever)
+
+    async def get_slice(self, corpus: str, slice_id: str) -> GetSliceRow:
+        return await self._row(calls.GET_SLICE, GetSliceRow, corpus, slice_id)
 
     async def get_source(self, corpus: str, uri: str) -> Rows[GetSourceRow]:
         return await self._rows(calls.GET_SOURCE, GetSourceRow, corpus, uri)
@@ -974,9 +1090,31 @@ class AsyncFunctions(AsyncCaller):
         return await self._rows(calls.LIST_TOOLS, ListToolsRow)
 
     async def list_traces(
-        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+        self,
+        corpus: str | None = None,
+        since: datetime | None = None,
+        count: int = 50,
+        until: datetime | None = None,
+        mode: str | None = None,
+        outcome: str | None = None,
+        min_elapsed_ms: float | None = None,
+        before: UUID | str | None = None,
     ) -> Rows[RetrievalTraces]:
-        return await self._rows(calls.LIST_TRACES, RetrievalTraces, corpus, since, count)
+        return await self._rows(
+            calls.LIST_TRACES,
+            RetrievalTraces,
+            corpus,
+            since,
+            count,
+            until,
+            mode,
+            outcome,
+            min_elapsed_ms,
+            before,
+        )
+
+    async def locate_quote(self, corpus: str, chunk_id: str, quote: str) -> Rows[LocateQuoteRow]:
+        return await self._rows(calls.LOCATE_QUOTE, LocateQuoteRow, corpus, chunk_id, quote)
 
     async def log_position(self) -> str:
         value: str = await self._value(calls.LOG_POSITION)
@@ -1341,6 +1479,10 @@ class AsyncFunctions(AsyncCaller):
         value: str = await self._value(calls.REGISTRY_FINGERPRINT)
         return value
 
+    async def remove_edges(self, corpus: str, edges: Any) -> int:
+        value: int = await self._value(calls.REMOVE_EDGES, corpus, edges)
+        return value
+
     async def remove_synonyms(self, corpus: str, word: str) -> int:
         value: int = await self._value(calls.REMOVE_SYNONYMS, corpus, word)
         return value
@@ -1354,6 +1496,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def replay(self, trace_id: UUID | str) -> ReplayRow:
         return await self._row(calls.REPLAY, ReplayRow, trace_id)
+
+    async def replay_hits(self, trace_id: UUID | str) -> Rows[ReplayHitsRow]:
+        return await self._rows(calls.REPLAY_HITS, ReplayHitsRow, trace_id)
 
     async def report_key_compromise(self, key_id: str, since: datetime | None = None) -> None:
         await self._run(calls.REPORT_KEY_COMPROMISE, key_id, since)
@@ -1905,6 +2050,18 @@ class AsyncFunctions(AsyncCaller):
     ) -> Rows[Hit]:
         return await self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter, mode)
 
+    async def slice_graph(
+        self,
+        corpus: str,
+        slice_id: str | None = None,
+        anchor: str | None = None,
+        policy: Any = None,
+        refused: int = 100,
+    ) -> Rows[SliceGraphRow]:
+        return await self._rows(
+            calls.SLICE_GRAPH, SliceGraphRow, corpus, slice_id, anchor, policy, refused
+        )
+
     async def slice_members(self, corpus: str, slice_id: str) -> Rows[SliceMembersRow]:
         return await self._rows(calls.SLICE_MEMBERS, SliceMembersRow, corpus, slice_id)
 
@@ -1930,6 +2087,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def trace_reranks(self, trace_id: UUID | str) -> Rows[RetrievalReranks]:
         return await self._rows(calls.TRACE_RERANKS, RetrievalReranks, trace_id)
+
+    async def trace_stages(self, trace_id: UUID | str) -> Rows[TraceStagesRow]:
+        return await self._rows(calls.TRACE_STAGES, TraceStagesRow, trace_id)
 
     async def turn_id(self, corpus: str, session: str, id: str) -> str:
         value: str = await self._value(calls.TURN_ID, corpus, session, id)
