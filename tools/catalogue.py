@@ -131,6 +131,8 @@ NULLABLE_OF = {
     "job_status": {"corpus", "oldest_at", "last_error"},
     # a time at which nothing was asked
     "traffic": {"mean_top_score", "p50_ms", "p95_ms"},
+    # of a retrieval as a whole
+    "list_feedback": {"answer_id", "chunk_id"},
 }
 
 ATTRIBUTES = """

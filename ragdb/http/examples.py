@@ -170,6 +170,11 @@ REQUESTS: dict[str, dict[str, Any]] = {
         "path": {"id": MADE["run"]},
         "query": {"baseline": MADE["run"]},
     },
+    "POST /api/feedback": {
+        "body": {"verdict": "good", "trace_id": MADE["trace"], "comment": "Just what I asked."}
+    },
+    "GET /api/feedback": {"query": {"corpus": "desk", "count": 10}},
+    "GET /api/feedback/cases": {"query": {"corpus": "desk"}},
     "GET /api/evals/runs": {"query": {"count": 10}},
     "GET /api/evals/runs/{id}/report": {"path": {"id": MADE["run"]}, "query": {"format": "json"}},
     "POST /api/blobs": {"bytes": "# Kites\n\nKites are lent for a week.\n"},

@@ -15,6 +15,7 @@ from ragdb.studio import (
     api,
     documents,
     evals,
+    feedback,
     health,
     map,
     search,
@@ -34,7 +35,7 @@ def register(app: FastAPI, link: sessions.Link | None = None) -> None:
     studio = Studio(server)
     router = APIRouter(prefix="/studio", include_in_schema=False)
     _add_doors(router, studio, link)
-    for view in (search, traces, slices, evals, documents, answers, map, health):
+    for view in (search, traces, slices, evals, documents, answers, map, health, feedback):
         view.register(router, studio)
     app.include_router(router)
     api.register(app, studio)

@@ -22,6 +22,7 @@ begin
       ('core', 'ragdb_reader',
         'error_codes grant_corpus revoke_corpus restrict_corpus unrestrict_corpus '
         'list_grants origin log_position has_reached'),
+      ('core', 'bi_reader', 'error_codes'), -- bi.dim_error reads it
       ('core', 'ragdb_admin',
         'dead_roles bind_role '
         'create_signing_key revoke_signing_key report_key_compromise list_signing_keys '
@@ -87,7 +88,8 @@ begin
       ('evidence', 'ragdb_reader',
         'evidence_pack_to_input build_evidence_pack validate_citations '
         'check_citations rag_enough_context_gate rag_query_plan validate_query_plan '
-        'answer_from_evidence record_gate record_answer trace_stages locate_quote '
+        'answer_from_evidence record_gate record_answer record_feedback list_feedback '
+        'feedback_cases trace_stages locate_quote '
         'list_answers get_answer list_citations citation_codes list_gates list_unanswered'),
       ('ledger', 'ragdb_reader', 'is_in_ledger is_same_ledger'),
       ('ledger', 'ragdb_admin',

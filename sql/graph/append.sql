@@ -129,6 +129,7 @@ returns void
 language sql
 set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
+set cpu_index_tuple_cost = 1000
 begin atomic
   insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type, is_added)
     select store_appended_edges.corpus_id, n.parent_no, n.child_no, n.edge_type,
@@ -154,6 +155,7 @@ create or replace function ragdb_internal.first_place(
   corpus_id integer, turns ragdb_internal.parsed_turn[])
 returns ragdb_internal.turn_place
 language sql stable parallel safe
+set cpu_index_tuple_cost = 1000
 return (
   select row(t.created_at, t.place, t.chunk_no)::ragdb_internal.turn_place
     from pg_catalog.unnest(first_place.turns) n

@@ -40,6 +40,7 @@ returns void
 language sql
 set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
+set cpu_index_tuple_cost = 1000
 begin atomic
   insert into ragdb.turns (corpus_id, chunk_no, session_id, role, phase, salience, depth, place,
       answers_no, sibling_order, homogeneity, complexity, given, created_at)
@@ -113,6 +114,7 @@ returns void
 language sql
 set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
+set cpu_index_tuple_cost = 1000
 begin atomic
   delete from ragdb.edges e where e.ctid = any (array(
     select o.at

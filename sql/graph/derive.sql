@@ -226,6 +226,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
+set cpu_index_tuple_cost = 1000
 as $$
 #variable_conflict use_variable
 declare

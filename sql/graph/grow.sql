@@ -47,6 +47,7 @@ create or replace function ragdb_internal.known_parents(
   corpus_id integer, session text, edges ragdb_internal.parsed_edge[])
 returns text[]
 language sql stable parallel safe
+set cpu_index_tuple_cost = 1000
 return array(
   select g.parent_id
     from (select distinct e.parent_id from pg_catalog.unnest(edges) e) g
@@ -123,6 +124,7 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
+set cpu_index_tuple_cost = 1000
 as $$
 #variable_conflict use_variable
 declare

@@ -16,7 +16,8 @@ begin atomic
         where e.corpus_id = turn_weight.corpus_id and e.child_no = turn_weight.chunk_no
           and e.edge_type = 'reference'),
       ragdb_internal.turn_novelty(v.embedding, b.embeddings))
-    from ragdb.turns t
+    from (select t.* from ragdb.turns t
+      where t.corpus_id = turn_weight.corpus_id and t.chunk_no = turn_weight.chunk_no offset 0) t
     left join lateral (select v.embedding from ragdb.chunk_embeddings v
       where v.space_id = turn_weight.space_id and v.corpus_id = turn_weight.corpus_id
         and v.chunk_no = turn_weight.chunk_no offset 0) v on true
@@ -35,8 +36,7 @@ begin atomic
               order by o.created_at desc, o.place desc, o.chunk_no desc limit 10) o) o
         left join lateral (select v.embedding from ragdb.chunk_embeddings v
           where v.space_id = turn_weight.space_id and v.corpus_id = turn_weight.corpus_id
-            and v.chunk_no = o.chunk_no offset 0) v on true) b
-    where t.corpus_id = turn_weight.corpus_id and t.chunk_no = turn_weight.chunk_no;
+            and v.chunk_no = o.chunk_no offset 0) v on true) b;
 end;
 comment on function ragdb_internal.turn_weight(integer, integer, integer, integer, integer) is
   'Returns the homogeneity and the salience of a turn, by the turn that it answers (0: none), its '
@@ -78,6 +78,7 @@ set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set cpu_index_tuple_cost = 1000
 begin atomic
   update ragdb.turns t
     set answers_no = w.answers_no, depth = w.depth, sibling_order = w.sibling_order,
@@ -111,6 +112,7 @@ set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set cpu_index_tuple_cost = 1000
 begin atomic
   update ragdb.turns t set homogeneity = w.homogeneity, salience = w.salience
     from (
@@ -166,6 +168,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
+set cpu_index_tuple_cost = 1000
 as $$
 begin
   if space.state = 'current' and cardinality(derive_embedded_turns.chunk_nos) > 0 then

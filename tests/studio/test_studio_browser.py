@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
-import axe_playwright_python
 import pytest
 
 from ragdb.studio.pages import VIEWS
@@ -14,7 +13,7 @@ from ragdb.studio.pages import VIEWS
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, CDPSession, Page
 
-AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
+AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 RUN = """;
 axe.run({resultTypes: ['violations']}).then(
   r => r.violations.map(v => v.id + ' ' + v.nodes[0].html))"""

@@ -83,6 +83,7 @@ from ragdb.client._generated.rows import (
     ListErasuresRow,
     ListEvalsRow,
     ListFailedEmbeddingsRow,
+    ListFeedbackRow,
     ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
@@ -799,6 +800,9 @@ class AsyncFunctions(AsyncCaller):
     ) -> None:
         await self._run(calls.FAIL_QUERY, corpus, embedder, query_hash, attempt, error)
 
+    async def feedback_cases(self, corpus: str, since: datetime | None = None) -> Any:
+        return await self._value(calls.FEEDBACK_CASES, corpus, since)
+
     async def filter_admissible(
         self, corpus: str, slice_id: str, chunk_ids: Sequence[str]
     ) -> list[str]:
@@ -1079,6 +1083,11 @@ class AsyncFunctions(AsyncCaller):
 
     async def list_failed_embeddings(self, corpus: str) -> Rows[ListFailedEmbeddingsRow]:
         return await self._rows(calls.LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
+
+    async def list_feedback(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+    ) -> Rows[ListFeedbackRow]:
+        return await self._rows(calls.LIST_FEEDBACK, ListFeedbackRow, corpus, since, count)
 
     async def list_gates(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
@@ -1414,6 +1423,9 @@ class AsyncFunctions(AsyncCaller):
         model: str | None = None,
         attempt: int = 1,
         client: str | None = None,
+        elapsed_ms: float | None = None,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
     ) -> Rows[RecordAnswerRow]:
         return await self._rows(
             calls.RECORD_ANSWER,
@@ -1430,6 +1442,9 @@ class AsyncFunctions(AsyncCaller):
             model,
             attempt,
             client,
+            elapsed_ms,
+            input_tokens,
+            output_tokens,
         )
 
     async def record_erasure(self, entries: Sequence[str], reason: str) -> None:
@@ -1472,6 +1487,20 @@ class AsyncFunctions(AsyncCaller):
             slice_id,
             anchor,
             policy,
+        )
+        return value
+
+    async def record_feedback(
+        self,
+        verdict: str,
+        trace_id: UUID | str | None = None,
+        answer_id: UUID | str | None = None,
+        chunk_id: str | None = None,
+        comment: str | None = None,
+        client: str | None = None,
+    ) -> UUID:
+        value: UUID = await self._value(
+            calls.RECORD_FEEDBACK, verdict, trace_id, answer_id, chunk_id, comment, client
         )
         return value
 

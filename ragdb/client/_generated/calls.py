@@ -488,6 +488,9 @@ FAIL_QUERY = Call(
         "error": "text",
     },
 )
+FEEDBACK_CASES = Call(
+    "feedback_cases", {"corpus": "text", "since": "timestamp with time zone"}, {"since": None}
+)
 FILTER_ADMISSIBLE = Call(
     "filter_admissible", {"corpus": "text", "slice_id": "text", "chunk_ids": "text[]"}
 )
@@ -637,6 +640,11 @@ LIST_EVAL_RUNS = Call(
 )
 LIST_EVALS = Call("list_evals", {})
 LIST_FAILED_EMBEDDINGS = Call("list_failed_embeddings", {"corpus": "text"})
+LIST_FEEDBACK = Call(
+    "list_feedback",
+    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
+    {"corpus": None, "since": None, "count": 50},
+)
 LIST_GATES = Call(
     "list_gates",
     {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
@@ -863,6 +871,9 @@ RECORD_ANSWER = Call(
         "model": "text",
         "attempt": "integer",
         "client": "text",
+        "elapsed_ms": "double precision",
+        "input_tokens": "integer",
+        "output_tokens": "integer",
     },
     {
         "trace_id": None,
@@ -875,6 +886,9 @@ RECORD_ANSWER = Call(
         "model": None,
         "attempt": 1,
         "client": None,
+        "elapsed_ms": None,
+        "input_tokens": None,
+        "output_tokens": None,
     },
 )
 RECORD_ERASURE = Call("record_erasure", {"entries": "text[]", "reason": "text"})
@@ -912,6 +926,18 @@ RECORD_FAILURE = Call(
         "anchor": None,
         "policy": None,
     },
+)
+RECORD_FEEDBACK = Call(
+    "record_feedback",
+    {
+        "verdict": "text",
+        "trace_id": "uuid",
+        "answer_id": "uuid",
+        "chunk_id": "text",
+        "comment": "text",
+        "client": "text",
+    },
+    {"trace_id": None, "answer_id": None, "chunk_id": None, "comment": None, "client": None},
 )
 RECORD_GATE = Call(
     "record_gate",

@@ -82,6 +82,7 @@ from ragdb.client._generated.rows import (
     ListErasuresRow,
     ListEvalsRow,
     ListFailedEmbeddingsRow,
+    ListFeedbackRow,
     ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
@@ -799,8 +800,8 @@ class Functions(Caller):
 
     def drop_traces_before(self, before: date) -> Rows[DropTracesBeforeRow]:
         """Drops the traces of whole months (UTC) that ended before a day, of every corpus, with
-        their rerankings, gates and answers, and returns each month with the number of traces
-        and hits dropped. It waits for readers of the tables. Raises RG400.
+        their rerankings, gates, answers and feedback, and returns each month with the number
+        of traces and hits dropped. It waits for readers of the tables. Raises RG400.
         """
         return self._rows(calls.DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
 
@@ -1177,6 +1178,15 @@ class Functions(Caller):
         times in all. Raises RG400, RG401, RG404, RG416.
         """
         self._run(calls.FAIL_QUERY, corpus, embedder, query_hash, attempt, error)
+
+    def feedback_cases(self, corpus: str, since: datetime | None = None) -> Any:
+        """Returns the cases that feedback makes for ragdb.import_eval, from the retrievals that
+        the caller may read: a question with what people called good (grade 1) and bad (grade
+        0), as spans of documents. A question has to have something good, the corpus to keep
+        its text, and the chunk to be as it was; verdicts that cancel each other say nothing.
+        Raises RG400, RG401, RG404.
+        """
+        return self._value(calls.FEEDBACK_CASES, corpus, since)
 
     def filter_admissible(self, corpus: str, slice_id: str, chunk_ids: Sequence[str]) -> list[str]:
         """Returns those of the chunk ids that are members of a stored slice, in the order given.
@@ -1671,6 +1681,15 @@ class Functions(Caller):
         those to be tried again. Raises RG400, RG401, RG404.
         """
         return self._rows(calls.LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
+
+    def list_feedback(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+    ) -> Rows[ListFeedbackRow]:
+        """Returns the latest feedback of the caller and on the caller's retrievals, newest
+        first, of one corpus or of all, given at or after since; for an auditor that of every
+        role. count is 1 to 10000. Raises RG400, RG404.
+        """
+        return self._rows(calls.LIST_FEEDBACK, ListFeedbackRow, corpus, since, count)
 
     def list_gates(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
@@ -2217,12 +2236,16 @@ class Functions(Caller):
         model: str | None = None,
         attempt: int = 1,
         client: str | None = None,
+        elapsed_ms: float | None = None,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
     ) -> Rows[RecordAnswerRow]:
         """Checks the citations of an output as ragdb.check_citations, whose rows it returns
         after the id of the answer, and records the answer and what each citation came to,
         without any text; task, model and client (up to 200 characters each) are names,
-        attempt (1 to 1000) counts the tries. Raises what ragdb.check_citations raises, RG404,
-        RG413, and 25006 where nothing can be written.
+        attempt (1 to 1000) counts the tries, elapsed_ms (milliseconds), input_tokens and
+        output_tokens say what the answer took. Raises what ragdb.check_citations raises,
+        RG400, RG404, RG413, and 25006 where nothing can be written.
         """
         return self._rows(
             calls.RECORD_ANSWER,
@@ -2239,6 +2262,9 @@ class Functions(Caller):
             model,
             attempt,
             client,
+            elapsed_ms,
+            input_tokens,
+            output_tokens,
         )
 
     def record_erasure(self, entries: Sequence[str], reason: str) -> None:
@@ -2290,6 +2316,26 @@ class Functions(Caller):
             slice_id,
             anchor,
             policy,
+        )
+        return value
+
+    def record_feedback(
+        self,
+        verdict: str,
+        trace_id: UUID | str | None = None,
+        answer_id: UUID | str | None = None,
+        chunk_id: str | None = None,
+        comment: str | None = None,
+        client: str | None = None,
+    ) -> UUID:
+        """Records what a person says of a retrieval that the caller may read, of one hit of it
+        (chunk_id) or of an answer from it (answer_id, which may stand in for trace_id), and
+        returns its id; verdict is good or bad, comment has up to 4000 characters, client (up
+        to 200) names the program. Of several verdicts of a role the last one counts. Raises
+        RG400, RG406, RG407, RG413, and 25006 where nothing can be written.
+        """
+        value: UUID = self._value(
+            calls.RECORD_FEEDBACK, verdict, trace_id, answer_id, chunk_id, comment, client
         )
         return value
 

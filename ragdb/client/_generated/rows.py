@@ -1040,6 +1040,23 @@ class ListFailedEmbeddingsRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ListFeedbackRow(Row):
+    """A row of `list_feedback`."""
+
+    feedback_id: UUID
+    created_at: datetime
+    corpus_name: str
+    trace_id: UUID
+    answer_id: UUID | None
+    chunk_id: str | None
+    verdict: str
+    comment: str | None
+    query_text: str | None
+    client: str | None
+    caller: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ListGrantsRow(Row):
     """A row of `list_grants`."""
 

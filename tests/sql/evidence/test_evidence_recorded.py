@@ -20,7 +20,7 @@ def answer(db: Connection, quote: str, insufficient: bool = False) -> Any:
     pack = one(db, "select ragdb.build_evidence_pack(ragdb.last_trace_id())")
     (chunk,) = pack["chunks"]
     cited = {"source_id": chunk["source_id"], "chunk_id": chunk["chunk_id"], "quote": quote}
-    output = {"answer": "yes", "citations": [] if insufficient else [cited]}
+    output: dict[str, Any] = {"answer": "yes", "citations": [] if insufficient else [cited]}
     if insufficient:
         output["insufficient_evidence"] = True
     json = psycopg.types.json.Jsonb
@@ -72,7 +72,10 @@ def test_every_code_that_a_check_returns_has_a_meaning(docs: Connection) -> None
         " where pronamespace = 'ragdb_internal'::regnamespace and prokind = 'f'",
     )
     used = set(
-        re.findall(r"'((?:CITE|QUOTE|MARKER|OFFSETS|OVER|COVERAGE)_[A-Z_]+|SPAN_INVALID|NUMBER_UNSUPPORTED)'", body)
+        re.findall(
+            r"'((?:CITE|QUOTE|MARKER|OFFSETS|OVER|COVERAGE)_[A-Z_]+|SPAN_INVALID|NUMBER_UNSUPPORTED)'",
+            body,
+        )
     )
     assert len(used) > 8
     assert used <= set(known)
