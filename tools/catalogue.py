@@ -98,6 +98,21 @@ NULLABLE_OF = {
     # what is open was not decided, and a redacted text is gone
     "list_proposals": {"text", "decided_at", "decided_by", "decision_reason"},
     "list_atoms": {"text"},
+    # the meaning has no word, and of a chunk without an embedding no value
+    "explain_score": {"lexeme", "stands_for", "df", "tf", "value"},
+    # a chunk that does not rank, where nothing does
+    "explain_missing": {"rank", "score", "lexical_score", "semantic_score", "last_score"},
+    "get_slice": {"anchor_source", "policy"},
+    # what was refused has no place, what was admitted no reason, and what is gone no text
+    "slice_graph": {
+        *("place", "distance", "priority", "reason", "detail", "is_unchanged", "source"),
+        *("session_id", "role", "phase", "salience", "text"),
+    },
+    # on one side only, or gone
+    "replay_hits": {
+        *("change", "recorded_rank", "replayed_rank", "recorded_score", "replayed_score"),
+        *("is_unchanged", "source", "title", "page", "text"),
+    },
     # what is recorded has no text, and its question is the trace's
     "recorded_answer": {"trace_id", "query", "task", "model", "client"},
     "recorded_gate": {"trace_id", "query", "missing_terms", "best_score", "rank_mode", "client"},
@@ -116,6 +131,8 @@ NULLABLE_OF = {
     "job_status": {"corpus", "oldest_at", "last_error"},
     # a time at which nothing was asked
     "traffic": {"mean_top_score", "p50_ms", "p95_ms"},
+    # of a retrieval as a whole
+    "list_feedback": {"answer_id", "chunk_id"},
 }
 
 ATTRIBUTES = """

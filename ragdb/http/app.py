@@ -14,9 +14,13 @@ from ragdb.http import (
     capabilities,
     corpora,
     evals,
+    explaining,
+    feedback,
+    graph,
     graph_kernel,
     health,
     metrics,
+    pages,
     problems,
     promotion,
     rag,
@@ -66,14 +70,18 @@ def create_app(config: Config) -> FastAPI:
     problems.register(app, server)
     for routes in (
         search,
+        explaining,
         answers,
         corpora,
+        graph,
+        pages,
         graph_kernel,
         rag,
         promotion,
         records,
         recorded,
         evals,
+        feedback,
         capabilities,
         metrics,
         health,
@@ -85,7 +93,8 @@ def create_app(config: Config) -> FastAPI:
 
 async def _only_known_parameters(request: Request) -> None:
     """Refuse what nothing obeys in a query string, as bodies do."""
-    known = {field.alias for field in request.scope["route"].dependant.query_params}
+    asked = request.scope["route"].dependant
+    known = {field.alias for one in (asked, *asked.dependencies) for field in one.query_params}
     unknown = request.query_params.keys() - known
     if unknown:
         message = f"there is no parameter {min(unknown)[:80]!r}"

@@ -71,6 +71,7 @@ class Documents(BaseModel):
 class DocumentAnswer(BaseModel):
     document: rows.Document
     chunks: list[rows.Chunk]
+    versions: list[rows.DocumentVersionsRow]
 
 
 class Synonyms(BaseModel):
@@ -155,13 +156,19 @@ def _documents(app: FastAPI, server: Server) -> None:
         responses=failures(404, 409),
     )
     async def get_document(
-        request: Request, corpus: Corpus, document: DocumentId, _: Token
+        request: Request,
+        corpus: Corpus,
+        document: DocumentId,
+        _: Token,
+        first: Annotated[int, Query(ge=0, description="Ordinal of the first chunk.")] = 0,
+        count: Annotated[int | None, Query(ge=1, description="Chunks at most.")] = None,
     ) -> Answer:
-        """Return a document with its chunks in order."""
+        """Return a document with its chunks in order, and when it was put."""
         async with server.transaction(request) as db:
             found = await db.get_document(server.served(corpus), document)
-            chunks = await db.document_chunks(corpus, document)
-        return Answer({"document": found, "chunks": chunks})
+            chunks = await db.document_chunks(corpus, document, first, count)
+            versions = await db.document_versions(corpus, document)
+        return Answer({"document": found, "chunks": chunks, "versions": versions})
 
     @app.delete(
         f"{CORPUS}/documents/{{document:path}}",

@@ -16,6 +16,7 @@ MADE = {
     "job": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c13",
     "atom": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c14",
     "proposal": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c15",
+    "other": "8d2f0c0de4a84b7a9a3a4a3a5f0c8e12",
     "chunk": "6b1f0c0de4a84b7a9a3a4a3a5f0c8e11",
     "document": "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 }
@@ -39,6 +40,15 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "POST /api/search": {"body": {"query": QUESTION, "corpora": ["handbook"], "k": 3}},
     "POST /api/facets": {"body": {"query": "tool", "fields": ["source", "language"]}},
     "POST /api/count": {"body": {"query": "tool", "corpora": ["handbook"]}},
+    "POST /api/explain/score": {
+        "body": {"query": QUESTION, "corpus": "handbook", "chunk_id": MADE["chunk"]}
+    },
+    "POST /api/explain/missing": {
+        "body": {"query": QUESTION, "corpus": "handbook", "chunk_id": MADE["chunk"], "k": 1}
+    },
+    "POST /api/quotes": {
+        "body": {"corpus": "handbook", "chunk_id": MADE["chunk"], "quote": "weeks"}
+    },
     "POST /api/ask": {"body": {"question": QUESTION, "corpus": "handbook"}},
     "POST /api/packs": {"body": {"trace_id": MADE["trace"], "max_context": 500}},
     "POST /api/citations": {
@@ -65,6 +75,10 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "GET /api/corpora/{corpus}/documents/{document}": {
         "path": {"corpus": "handbook", "document": MADE["document"]}
     },
+    "GET /api/corpora/{corpus}/pages/{page}": {
+        "path": {"corpus": "handbook", "page": 1},
+        "query": {"document": "handbook/safety.pdf"},
+    },
     "DELETE /api/corpora/{corpus}/documents/{document}": {
         "path": {"corpus": "handbook", "document": MADE["document"]},
         "query": {"derived": "redact", "reason": "it is out of date"},
@@ -78,8 +92,34 @@ REQUESTS: dict[str, dict[str, Any]] = {
         "path": {"corpus": "handbook"},
         "query": {"word": "deposit"},
     },
+    "POST /api/corpora/{corpus}/sessions/{session}/turns": {
+        "path": {"corpus": "desk", "session": "counter"},
+        "body": {
+            "turns": [
+                {"id": "1", "text": "How long may I keep the grinder?"},
+                {"id": "2", "parent_id": "1", "role": "assistant", "text": "Four weeks."},
+            ],
+            "document": {"title": "At the counter"},
+        },
+    },
+    "GET /api/corpora/{corpus}/edges": {
+        "path": {"corpus": "handbook"},
+        "query": {"chunk_id": MADE["chunk"], "count": 10},
+    },
+    "POST /api/corpora/{corpus}/edges": {
+        "path": {"corpus": "handbook"},
+        "body": {"edges": [{"parent": MADE["chunk"], "child": MADE["other"]}]},
+    },
+    "DELETE /api/corpora/{corpus}/edges": {
+        "path": {"corpus": "handbook"},
+        "query": {"parent": MADE["chunk"], "child": MADE["other"], "edge_type": "reference"},
+    },
     "POST /api/slice": {"body": {"anchor_turn_id": ANCHOR}},
     "POST /api/slice/batch": {"body": {"anchor_turn_ids": [ANCHOR]}},
+    "GET /api/slices": {"query": {"corpus": "desk"}},
+    "POST /api/slice/graph": {
+        "body": {"corpus": "desk", "anchor_turn_id": ANCHOR, "policy": {"max_nodes": 3}}
+    },
     "POST /api/verify_token": {"body": SLICE},
     "GET /api/policies": {},
     "POST /api/policies": {"body": {"max_nodes": 3, "include_siblings": False}},
@@ -110,6 +150,10 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "GET /api/traces": {"query": {"corpus": "handbook", "count": 10}},
     "GET /api/traces/{id}": {"path": {"id": MADE["trace"]}},
     "POST /api/traces/{id}/replay": {"path": {"id": MADE["trace"]}},
+    "GET /api/traces/{id}/why-not": {
+        "path": {"id": MADE["trace"]},
+        "query": {"chunk_id": MADE["chunk"]},
+    },
     "GET /api/answers": {"query": {"count": 10}},
     "GET /api/answers/{id}": {"path": {"id": MADE["answer"]}},
     "GET /api/gates": {"query": {"corpus": "handbook", "count": 10}},
@@ -126,6 +170,11 @@ REQUESTS: dict[str, dict[str, Any]] = {
         "path": {"id": MADE["run"]},
         "query": {"baseline": MADE["run"]},
     },
+    "POST /api/feedback": {
+        "body": {"verdict": "good", "trace_id": MADE["trace"], "comment": "Just what I asked."}
+    },
+    "GET /api/feedback": {"query": {"corpus": "desk", "count": 10}},
+    "GET /api/feedback/cases": {"query": {"corpus": "desk"}},
     "GET /api/evals/runs": {"query": {"count": 10}},
     "GET /api/evals/runs/{id}/report": {"path": {"id": MADE["run"]}, "query": {"format": "json"}},
     "POST /api/blobs": {"bytes": "# Kites\n\nKites are lent for a week.\n"},

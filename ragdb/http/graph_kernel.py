@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Request
-from pydantic import BaseModel, Field
+from fastapi import FastAPI, Query, Request
+from pydantic import AwareDatetime, BaseModel, Field
 
+from ragdb.client._generated import rows
 from ragdb.http import models as m
 from ragdb.http.gate import Answer
 from ragdb.http.routes import Token, check_turn_ids, failures, policy_of, ref_of
 from ragdb.http.server import Server
+from ragdb.http.transactions import Refused
 
 
 class SliceRequest(m.Body):
@@ -70,6 +72,19 @@ class Policy(m.Body):
     max_siblings_per_node: Annotated[int, Field(ge=0, le=10000)] = 5
 
 
+class GraphRequest(m.Body):
+    """A stored slice, or an anchor and the policy to build around it; the default without one."""
+
+    corpus: Annotated[str, Field(min_length=1, max_length=64)]
+    slice_id: Annotated[str | None, Field(max_length=200)] = None
+    anchor_turn_id: m.TurnId | None = None
+    policy_ref: m.PolicyRef | None = None
+    policy: Policy | None = None
+    refused: Annotated[
+        int, Field(ge=0, le=10000, description="Refused chunks at most, nearest first.")
+    ] = 100
+
+
 class Slice(BaseModel):
     """A slice with its fingerprints and its token."""
 
@@ -87,6 +102,16 @@ class Slice(BaseModel):
 class SliceAnswer(BaseModel):
     slice: Slice
     policy_ref: m.PolicyRef
+
+
+class Graph(BaseModel):
+    """The chunks of a slice in order of selection, then what it refused."""
+
+    nodes: list[rows.SliceGraphRow]
+
+
+class Stored(BaseModel):
+    slices: list[rows.ListSlicesRow]
 
 
 class BatchFailure(BaseModel):
@@ -137,6 +162,8 @@ def _slice(row: Any) -> dict[str, Any]:
 
 
 def register(app: FastAPI, server: Server) -> None:
+    _stored_slices(app, server)
+
     @app.post(
         "/api/slice",
         tags=["Graph Kernel"],
@@ -163,14 +190,14 @@ def register(app: FastAPI, server: Server) -> None:
         async with server.transaction(request) as db:
             corpus = await server.corpus(db, body.corpus, body.anchor_turn_ids)
             policy = policy_of(body.policy_ref)
-            rows = await db.build_slices(corpus, body.anchor_turn_ids, policy)
+            built = await db.build_slices(corpus, body.anchor_turn_ids, policy)
             if policy is None:
                 default = await db.policy_hash({})
                 policy = {"policy_id": "slice_policy_v1", "params_hash": default}
-        slices = [_slice(row) for row in rows if row.error_code is None]
+        slices = [_slice(row) for row in built if row.error_code is None]
         failed = [
             {"anchor_turn_id": row.anchor_chunk_id, "error": row.error}
-            for row in rows
+            for row in built
             if row.error_code is not None
         ]
         return Answer(
@@ -211,7 +238,7 @@ def register(app: FastAPI, server: Server) -> None:
     async def policies(request: Request, _: Token) -> Answer:
         """List the slice policies that may be named: the registered ones and the default."""
         async with server.transaction(request) as db:
-            rows = await db.list_policies()
+            found = await db.list_policies()
             fingerprint = await db.registry_fingerprint()
         listed = [
             {
@@ -220,7 +247,7 @@ def register(app: FastAPI, server: Server) -> None:
                 "created_at": row.created_at,
                 "created_by": row.created_by,
             }
-            for row in rows
+            for row in found
         ]
         return Answer({"policies": listed, "registry_fingerprint": fingerprint})
 
@@ -235,3 +262,38 @@ def register(app: FastAPI, server: Server) -> None:
         async with server.transaction(request) as db:
             row = await db.register_policy(body.model_dump(exclude_unset=True))
         return Answer({"policy_ref": ref_of(row)})
+
+
+def _stored_slices(app: FastAPI, server: Server) -> None:
+    @app.get("/api/slices", tags=["Graph Kernel"], response_model=Stored, responses=failures(404))
+    async def list_slices(
+        request: Request,
+        _: Token,
+        corpus: Annotated[str, Query(min_length=1, max_length=64)],
+        since: Annotated[AwareDatetime | None, Query(description="Stored then or later.")] = None,
+        count: Annotated[int, Query(ge=1, le=10000)] = 50,
+    ) -> Answer:
+        """List the stored slices of a corpus, newest first."""
+        async with server.transaction(request) as db:
+            listed = await db.list_slices(server.served(corpus), since, count)
+        return Answer({"slices": listed})
+
+    @app.post(
+        "/api/slice/graph", tags=["Graph Kernel"], response_model=Graph, responses=failures(404)
+    )
+    async def slice_graph(request: Request, body: GraphRequest, _: Token) -> Answer:
+        """Return the chunks of a slice with their edges, and those it refused, each with why."""
+        if body.policy is not None and body.policy_ref is not None:
+            raise Refused(400, "BAD_REQUEST", "a policy is given in full or by its reference")
+        policy: Any = policy_of(body.policy_ref)
+        if body.policy is not None:
+            policy = body.policy.model_dump(exclude_unset=True)
+        async with server.transaction(request) as db:
+            nodes = await db.slice_graph(
+                server.served(body.corpus),
+                body.slice_id,
+                body.anchor_turn_id,
+                policy,
+                body.refused,
+            )
+        return Answer({"nodes": nodes})

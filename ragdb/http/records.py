@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import FastAPI, Query, Request
 from pydantic import AwareDatetime, BaseModel
 
-from ragdb.client._generated.rows import RetrievalTraces
+from ragdb.client._generated.rows import ReplayHitsRow, RetrievalTraces, TraceStagesRow
 from ragdb.client.client import AsyncClient
 from ragdb.client.rows import record
 from ragdb.http import models as m
@@ -22,6 +22,7 @@ class TraceAnswer(BaseModel):
     trace: dict[str, Any]
     hits: list[dict[str, Any]]
     reranks: list[dict[str, Any]]
+    stages: list[TraceStagesRow]
     provenance: m.Provenance
 
 
@@ -32,6 +33,12 @@ class ReplayAnswer(BaseModel):
     changed_chunk_ids: list[str] | None
     recorded_chunk_ids: list[str] | None
     replayed_chunk_ids: list[str] | None
+    hits: list[ReplayHitsRow]
+
+
+class WhyNot(BaseModel):
+    step: str
+    reason: str
 
 
 class Blob(BaseModel):
@@ -67,11 +74,23 @@ def register(app: FastAPI, server: Server) -> None:
         corpus: Annotated[m.Corpus, Query()] = None,
         since: Annotated[AwareDatetime | None, Query(description="Recorded then or later.")] = None,
         count: Annotated[int, Query(ge=1, le=10000)] = 50,
+        until: Annotated[AwareDatetime | None, Query(description="Recorded before then.")] = None,
+        mode: Annotated[m.Mode, Query()] = None,
+        outcome: Annotated[
+            Literal["found", "empty", "short", "failed"] | None,
+            Query(description="With hits, without, with a shortfall, or failed."),
+        ] = None,
+        min_elapsed_ms: Annotated[
+            float | None, Query(ge=0, description="Milliseconds that the search took at least.")
+        ] = None,
+        before: Annotated[UUID | None, Query(description="Last id of the page before.")] = None,
     ) -> Answer:
         """List the role's latest retrievals, newest first; an auditor's list has all roles'."""
         async with server.transaction(request) as db:
             named = server.served(corpus) if corpus is not None else None
-            listed = await db.list_traces(named, since, count)
+            listed = await db.list_traces(
+                named, since, count, until, mode, outcome, min_elapsed_ms, before
+            )
         return Answer({"traces": [trace for trace in listed if trace.corpus != "personal"]})
 
     @app.get(
@@ -83,12 +102,14 @@ def register(app: FastAPI, server: Server) -> None:
             trace = await served_trace(db, id)
             hits = await db.trace_hits(id)
             reranks = await db.trace_reranks(id)
+            stages = await db.trace_stages(id)
             provenance = await db.provenance(id)
         return Answer(
             {
                 "trace": record(trace),
                 "hits": [record(hit) for hit in hits],
                 "reranks": [record(row) for row in reranks],
+                "stages": stages,
                 "provenance": provenance,
             }
         )
@@ -100,11 +121,30 @@ def register(app: FastAPI, server: Server) -> None:
         responses=failures(404),
     )
     async def replay(request: Request, id: UUID, _: Token) -> Answer:
-        """Run a recorded retrieval again and say how the results compare."""
+        """Run a recorded retrieval again and say how the results compare, hit by hit."""
         async with server.transaction(request) as db:
             await served_trace(db, id)
             verdict = await db.replay(id)
-        return Answer(record(verdict))
+            hits = await db.replay_hits(id)
+        return Answer({**record(verdict), "hits": hits})
+
+    @app.get(
+        "/api/traces/{id}/why-not",
+        tags=["Traces"],
+        response_model=WhyNot,
+        responses=failures(404),
+    )
+    async def why_not(
+        request: Request,
+        id: UUID,
+        _: Token,
+        chunk_id: Annotated[str, Query(min_length=1, max_length=512)],
+    ) -> Answer:
+        """Say at which step of a recorded retrieval a chunk fell out, or that it was a hit."""
+        async with server.transaction(request) as db:
+            await served_trace(db, id)
+            found = await db.why_not(id, chunk_id)
+        return Answer(record(found))
 
     blob: dict[str, Any] = {"required": True, "content": {"*/*": {"schema": {}}}}  # any bytes
 

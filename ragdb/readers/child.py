@@ -20,7 +20,7 @@ from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
-from ragdb.readers import frames
+from ragdb.readers import frames, page
 from ragdb.readers.document import Content, ReadError
 from ragdb.readers.formats import FORMATS, PLUG
 
@@ -41,7 +41,7 @@ def main(family: str) -> None:
             return
         header, body = frame
         _limit(header["memory"], header["seconds"])
-        status, answer = _answer(header["reader"], readers, body)
+        status, answer = _answer(header, readers, body)
         last = status == "limits" or served == _MAX_SERVED
         frames.send(answers, {"status": status, "last": last}, answer)
         if last:
@@ -65,11 +65,14 @@ def _load(family: str) -> dict[str, Callable[[Any], Content]]:
 
 
 def _answer(
-    reader: str, readers: dict[str, Callable[[Any], Content]], body: bytes
+    header: dict[str, Any], readers: dict[str, Callable[[Any], Content]], body: bytes
 ) -> tuple[str, bytes]:
+    reader = header["reader"]
     if reader not in readers:
         return "missing", reader.encode()
     try:
+        if "page" in header:
+            return "read", _page(body, header["page"])
         is_text = reader in FORMATS and FORMATS[reader].is_text
         content = readers[reader](body.decode() if is_text else body)
         return "read", json.dumps(
@@ -82,6 +85,12 @@ def _answer(
     except Exception as error:
         # whatever a parser raises on a hostile file is that file's failure
         return "failed", type(error).__name__.encode()
+
+
+def _page(body: bytes, asked: dict[str, Any]) -> bytes:
+    """A picture of a page; what to look for on it stands before the file."""
+    wanted = json.loads(body[: asked["wanted"]])
+    return page.read(body[asked["wanted"] :], asked["number"], wanted, asked["is_drawn"])
 
 
 def _confine() -> None:

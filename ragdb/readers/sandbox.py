@@ -9,11 +9,13 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from typing import Any, BinaryIO, cast
 
 from ragdb.readers import frames
 from ragdb.readers.document import Content, ReadError
 from ragdb.readers.formats import FORMATS, family
+from ragdb.readers.page import Page, parsed
 
 # what a document may cost: so much, and more for each byte of it
 _MEMORY = 512 * 1024 * 1024
@@ -103,21 +105,35 @@ _pool = _Pool()
 atexit.register(_pool.close)
 
 
+def draw(data: bytes, number: int, wanted: Sequence[str], is_drawn: bool = True) -> Page:
+    """A page of a PDF, from 1, as a picture, and where on it some words stand.
+
+    Raises ReadError: `corrupt`, `no_page`, `limits`.
+    """
+    sought = json.dumps(list(wanted)).encode()
+    asked = {"number": number, "wanted": len(sought), "is_drawn": is_drawn}
+    return parsed(_read("pdf", sought + data, {"page": asked}))
+
+
 def read(reader: str, data: bytes) -> Content:
     """What a reader makes of the bytes, read by a child process.
 
     Raises ReadError: the reader's own, `limits` for a document that needs too much memory or time,
     `corrupt` for one that breaks its parser, `missing_extra` where its library is not installed.
     """
+    return _content(json.loads(_read(reader, data, {})))
+
+
+def _read(reader: str, data: bytes, more: dict[str, Any]) -> bytes:
     memory = _MEMORY + _MEMORY_PER_BYTE * len(data)
     seconds = _SECONDS + _SLOW.get(reader, 1) * len(data) // _BYTES_PER_SECOND
-    request = {"reader": reader, "memory": memory, "seconds": seconds}
+    request = {"reader": reader, "memory": memory, "seconds": seconds, **more}
     status, answer, was_fresh = _ask(request, data)
     if status == "limits" and not was_fresh:
         # it may have been what earlier documents left behind, or the child was dead already
         status, answer, _ = _ask(request, data)
     if status == "read":
-        return _content(json.loads(answer))
+        return answer
     if status == "refused":
         raise ReadError(*json.loads(answer))
     if status == "missing":

@@ -10,7 +10,19 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from ragdb.http.gate import PAGES
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
-from ragdb.studio import answers, api, evals, health, map, search, sessions
+from ragdb.studio import (
+    answers,
+    api,
+    documents,
+    evals,
+    feedback,
+    health,
+    map,
+    search,
+    sessions,
+    slices,
+    traces,
+)
 from ragdb.studio.pages import Studio
 
 if TYPE_CHECKING:
@@ -23,11 +35,8 @@ def register(app: FastAPI, link: sessions.Link | None = None) -> None:
     studio = Studio(server)
     router = APIRouter(prefix="/studio", include_in_schema=False)
     _add_doors(router, studio, link)
-    search.register(router, studio)
-    evals.register(router, studio)
-    answers.register(router, studio)
-    health.register(router, studio)
-    map.register(router, studio)
+    for view in (search, traces, slices, evals, documents, answers, map, health, feedback):
+        view.register(router, studio)
     app.include_router(router)
     api.register(app, studio)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
 from importlib.resources import files
@@ -26,7 +26,10 @@ TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 # name in the address, title, key after g
 VIEWS = (
     ("search", "Search", "s"),
+    ("traces", "Traces", "t"),
+    ("slices", "Slices", "l"),
     ("evals", "Evals", "e"),
+    ("documents", "Documents", "d"),
     ("answers", "Answers", "a"),
     ("map", "Map", "m"),
     ("health", "Health", "h"),
@@ -68,6 +71,13 @@ class Studio:
             **values,
         )
         return HTMLResponse(text, status, dict(sessions.headers()))
+
+    async def corpora(self, db: AsyncClient, named: str | None) -> tuple[list[Any], str | None]:
+        """The corpora to choose from, and the one that is meant: named, or the first."""
+        found = [c for c in await db.list_corpora() if c.name not in ("personal", "system")]
+        if named:
+            return found, self.server.served(named)
+        return found, found[0].name if found else None
 
     @staticmethod
     def here(request: Request) -> str:
@@ -174,12 +184,3 @@ class Marks:
         if at < len(text):
             parts.append(Markup(" …"))
         return Markup("").join(parts)
-
-
-def shares(values: Sequence[float]) -> list[tuple[float, float]]:
-    """Where each part of a bar begins, and its width, of 100."""
-    placed, at = [], 0.0
-    for value in values:
-        placed.append((round(at, 2), round(100 * value, 2)))
-        at += 100 * value
-    return placed

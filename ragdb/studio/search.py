@@ -1,4 +1,4 @@
-"""Search: one question in each mode side by side, and each score taken apart term by term."""
+"""Search: one question in each mode side by side, each score taken apart, and why not a chunk."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from starlette.responses import HTMLResponse
 
 from ragdb.client._generated.rows import Embedders
 from ragdb.client.client import AsyncClient
-from ragdb.client.rows import record
-from ragdb.studio.pages import Marks, Studio, shares
+from ragdb.studio.pages import Marks, Studio
+from ragdb.studio.parts import Part, meaning, stacked, words
 
 # a field of a form may be left empty
 Blank = BeforeValidator(lambda given: given or None)
@@ -22,18 +22,31 @@ Share = Annotated[Annotated[float, Field(ge=0, le=1)] | None, Blank]
 MODES = ("lexical", "semantic", "hybrid")
 
 
+# what each answer of ragdb.explain_missing means, in the order in which a search does it
+STEPS = (
+    ("ranking", "Ranks", "by its words or its meaning"),
+    ("filter", "Filter", "what the filter asks"),
+    ("min_score", "Least score", "min_score and the floors of the legs"),
+    ("per_document", "Per document", "so many hits of one document"),
+    ("collapse", "Repeats", "what nearly repeats a better hit"),
+    ("diversity", "Diversity", "what is too much like better hits"),
+    ("depth", "Depth", "candidates of each leg"),
+    ("limit", "Hits", "how many are returned"),
+)
+
+
 @dataclass(frozen=True)
 class Card:
     """A hit as it is drawn."""
 
     hit: Any
     snippet: Markup
-    terms: list[Any]
-    lexical: tuple[float, float]
-    semantic: tuple[float, float]
+    parts: list[Part]
 
 
 def register(router: APIRouter, studio: Studio) -> None:
+    _add_why(router, studio)
+
     @router.get("/search")
     async def search(
         request: Request,
@@ -45,8 +58,7 @@ def register(router: APIRouter, studio: Studio) -> None:
         per_document: Count = None,
     ) -> HTMLResponse:
         async with studio.transaction(request) as db:
-            corpora = [c for c in await db.list_corpora() if c.name not in ("personal", "system")]
-            chosen = corpus or (corpora[0].name if corpora else None)
+            corpora, chosen = await studio.corpora(db, corpus)
             columns: dict[str, list[Card]] = {}
             meant = waiting = None
             embedder = await db.corpus_embedder(chosen) if chosen is not None else None
@@ -83,6 +95,65 @@ def register(router: APIRouter, studio: Studio) -> None:
             columns=columns,
             meant=meant,
             waiting=waiting,
+            here=studio.here(request),
+            # as it was asked, for who says what they think of a hit
+            asked={
+                "corpus": chosen,
+                "q": q,
+                "k": k,
+                "weight": weight,
+                "syntax": syntax,
+                "per_document": per_document,
+            },
+        )
+
+
+def _add_why(router: APIRouter, studio: Studio) -> None:
+    @router.get("/search/why")
+    async def why(
+        request: Request,
+        corpus: str,
+        q: str,
+        chunk: Annotated[str, Query(min_length=1, max_length=512)],
+        k: Annotated[int, Query(ge=1, le=1000)] = 5,
+        mode: str | None = None,
+        weight: Share = None,
+        syntax: str = "plain",
+        per_document: Count = None,
+    ) -> HTMLResponse:
+        async with studio.transaction(request) as db:
+            id = await db.find_chunk(studio.server.served(corpus), chunk.strip())
+            missing = await db.explain_missing(
+                corpus,
+                q,
+                id,
+                k,
+                mode or None,
+                lexical_weight=weight,
+                syntax=syntax,
+                per_document=per_document,
+            )
+            found = await db.explain_score(
+                corpus, q, id, mode or None, lexical_weight=weight, syntax=syntax
+            )
+            parts = [Part.of(row) for row in found]
+            text = await marked(db, corpus, q, syntax, id)
+            row = await db.get_chunk(corpus, id)
+        return studio.page(
+            request,
+            "why.html",
+            corpus=corpus,
+            q=q,
+            k=k,
+            mode=mode,
+            weight=weight,
+            syntax=syntax,
+            per_document=per_document,
+            chunk=row,
+            text=text,
+            missing=missing,
+            parts=stacked(parts),
+            steps=STEPS,
         )
 
 
@@ -98,15 +169,19 @@ async def _explained(
     db: AsyncClient, corpus: str, query: str, syntax: str, chunk_id: str
 ) -> tuple[Markup, list[Any]]:
     """The text of a chunk with the words of the query marked, and what each of them gives."""
+    text = await marked(db, corpus, query, syntax, chunk_id)
+    return text, await db.explain_score(corpus, query, chunk_id, "lexical", syntax=syntax)
+
+
+async def marked(db: AsyncClient, corpus: str, query: str, syntax: str, chunk_id: str) -> Markup:
     marks = Marks()
     text = await db.highlight(corpus, chunk_id, query, marks.start, marks.end, syntax)
-    terms = await db.explain_search(corpus, query, chunk_id, syntax=syntax)
-    return marks.snippet(text), [record(term) for term in terms]
+    return marks.snippet(text)
 
 
 def _card(hit: Any, weight: float, snippet: Markup, terms: list[Any]) -> Card:
     of = {"lexical": (1.0, 0.0), "semantic": (0.0, 1.0)}.get(hit.mode, (weight, 1 - weight))
-    lexical, semantic = shares(
-        [of[0] * (hit.lexical_score or 0.0), of[1] * (hit.semantic_score or 0.0)]
-    )
-    return Card(hit, snippet, terms, lexical, semantic)
+    parts = words(terms, of[0]) if of[0] else []
+    if of[1]:
+        parts.append(meaning(hit.semantic_score, of[1]))
+    return Card(hit, snippet, stacked(parts))

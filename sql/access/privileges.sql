@@ -22,6 +22,7 @@ begin
       ('core', 'ragdb_reader',
         'error_codes grant_corpus revoke_corpus restrict_corpus unrestrict_corpus '
         'list_grants origin log_position has_reached'),
+      ('core', 'bi_reader', 'error_codes'), -- bi.dim_error reads it
       ('core', 'ragdb_admin',
         'dead_roles bind_role '
         'create_signing_key revoke_signing_key report_key_compromise list_signing_keys '
@@ -34,14 +35,14 @@ begin
         'events_after put_documents put_document delete_source '
         'delete_sources delete_document prune_sources put_blob get_blob list_documents '
         'get_document get_source known_sources get_chunk find_chunk list_chunks document_chunks '
-        'document_text check_corpus repair_corpus'),
+        'document_versions document_text check_corpus repair_corpus'),
       ('vectors', 'ragdb_reader', 'list_embedders put_query_embedding corpus_embedder map_corpus'),
       ('vectors', 'ragdb_writer', 'create_embedder bind_embedder'),
       ('static', 'ragdb_reader', 'embed list_static_models'),
       ('static', 'ragdb_admin', 'put_static_pieces bind_static set_default_embedder'),
       ('graph', 'ragdb_reader',
         'turn_id put_conversations get_turn resolve_explicit resolve_from_session '
-        'resolve_temporal'),
+        'resolve_temporal append_turns add_edges remove_edges get_parents get_children get_edges'),
       ('embedding', 'ragdb_reader',
         'embed_corpus reembed_corpus cutover_corpus rollback_corpus drop_space '
         'index_space claim_embeddings renew_embeddings complete_embeddings '
@@ -49,7 +50,8 @@ begin
         'list_failed_embeddings request_query_embedding query_embedding_state '
         'claim_queries fail_query embed_query has_worker put_embeddings'),
       ('search', 'ragdb_reader',
-        'search explain_search highlight similar match_documents facets count_matches '
+        'search explain_search explain_score explain_missing highlight similar match_documents '
+        'facets count_matches '
         'did_you_mean search_documents calibrate_gate gate_questions'),
       ('policies', 'ragdb_reader', 'xxh64 policy_hash list_policies registry_fingerprint'),
       ('policies', 'ragdb_admin', 'register_policy'),
@@ -64,9 +66,9 @@ begin
       ('corpora', 'ragdb_auditor', 'list_access_events'),
       ('corpora', 'ragdb_admin', 'drop_access_events_before set_quota list_quotas'),
       ('slices', 'ragdb_reader',
-        'build_slice build_slices export_slice list_slices find_slice verify_token slice_members '
-        'filter_admissible is_admissible search_slice search_global retrieve_slice '
-        'resolve_from_query resolve_anchor replay why_not'),
+        'build_slice build_slices export_slice list_slices get_slice find_slice verify_token '
+        'slice_members filter_admissible is_admissible search_slice search_global retrieve_slice '
+        'resolve_from_query resolve_anchor replay replay_hits why_not slice_graph'),
       ('promotion', 'ragdb_reader',
         'list_incidents promote_to_atom propose decide_proposal list_proposals '
         'search_dual verify_atom list_atoms'),
@@ -86,7 +88,8 @@ begin
       ('evidence', 'ragdb_reader',
         'evidence_pack_to_input build_evidence_pack validate_citations '
         'check_citations rag_enough_context_gate rag_query_plan validate_query_plan '
-        'answer_from_evidence record_gate record_answer '
+        'answer_from_evidence record_gate record_answer record_feedback list_feedback '
+        'feedback_cases trace_stages locate_quote '
         'list_answers get_answer list_citations citation_codes list_gates list_unanswered'),
       ('ledger', 'ragdb_reader', 'is_in_ledger is_same_ledger'),
       ('ledger', 'ragdb_admin',

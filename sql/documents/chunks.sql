@@ -66,21 +66,32 @@ comment on function ragdb.find_chunk(text, text) is
   'Returns the id of the one chunk of a corpus that is named so, or whose id alone begins so. '
   'Raises RG400, also where two do, RG404, RG406.';
 
-create or replace function ragdb.document_chunks(corpus text, document text)
+create or replace function ragdb.document_chunks(
+  corpus text, document text, first integer default 0, count integer default null)
 returns setof ragdb.chunk
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(document_chunks.corpus, 'read');
+  v_document constant ragdb.documents :=
+    ragdb_internal.find_document(v_corpus, document_chunks.document);
 begin
+  if first is null or first < 0 or count < 1 then
+    raise exception 'first is % and count %', coalesce(first::text, 'null'), count
+      using errcode = 'RG400', detail = 'they say where a page begins and how many chunks it has',
+        hint = 'first is the ordinal of a chunk, from 0; count is 1 or more, and null for all';
+  end if;
   return query
-    select c.* from ragdb_internal.chunk_rows(v_corpus.corpus_id,
-      (ragdb_internal.find_document(v_corpus, document_chunks.document)).doc_no, null) c;
+    select r.* from ragdb.chunks c
+      cross join lateral ragdb_internal.chunk_rows(c.corpus_id, null, c.chunk_id) r
+    where c.corpus_id = v_document.corpus_id and c.doc_no = v_document.doc_no
+      and c.ordinal >= first and (count is null or c.ordinal < first::bigint + count)
+    order by c.ordinal;
 end $$;
-comment on function ragdb.document_chunks(text, text) is
-  'Returns the chunks of a document, named as for ragdb.get_document, in order. Raises RG400, '
-  'RG404, RG405, RG425.';
+comment on function ragdb.document_chunks(text, text, integer, integer) is
+  'Returns the chunks of a document, named as for ragdb.get_document, in order: all, or count (1 '
+  'or more) from the ordinal first on. Raises RG400, RG404, RG405, RG425.';
 
 -- Chunks overlap, and leave the white space between them out.
 create or replace function ragdb_internal.joined_text(

@@ -97,7 +97,9 @@ begin
   return query
     select r.*
     from ragdb.documents d cross join lateral ragdb_internal.document_rows(d) r
-    where d.corpus_id = v_id and starts_with(d.source, prefix) and d.source > after collate "C"
+    -- the first of the two is a range of the index, which the function is not
+    where d.corpus_id = v_id and d.source >= prefix collate "C" and starts_with(d.source, prefix)
+      and d.source > after collate "C"
     order by d.source limit count;
 end $$;
 comment on function ragdb.list_documents(text, text, text, integer) is

@@ -1,4 +1,31 @@
 -- Why a chunk has its score, and which of its words a query matches.
+create or replace function ragdb_internal.terms_in_chunk(
+  corpus ragdb.corpora, statistics ragdb.corpora, query text, chunk_no integer, syntax text,
+  typos boolean)
+returns table (lexeme text, stands_for text, df integer, query_frequency integer, idf float8,
+  weight float8, tf integer, impact float8)
+language sql stable parallel safe
+begin atomic
+  select t.lexeme, t.stands_for, t.common_df, t.frequency, t.idf, t.weight,
+    coalesce(p.tf, 0),
+    coalesce(ragdb_internal.impact(p.tf, ragdb_internal.length_norm(
+      x.lexeme_count, (corpus).k1, (corpus).b, (corpus).pivot), (corpus).k1), 0)
+  from ragdb_internal.query_terms(
+      terms_in_chunk.corpus, terms_in_chunk.statistics,
+      ragdb_internal.ranking_text(
+        ragdb_internal.read_query(terms_in_chunk.query, terms_in_chunk.syntax)),
+      terms_in_chunk.typos) t
+    join ragdb.chunk_lexemes x on x.corpus_id = (corpus).corpus_id
+      and x.chunk_no = terms_in_chunk.chunk_no
+    left join lateral (
+      select pg_catalog.cardinality(u.positions) as tf from pg_catalog.unnest(x.lexemes) u
+      where u.lexeme = ragdb_internal.token((corpus).corpus_id, t.term_id)) p on true;
+end;
+comment on function ragdb_internal.terms_in_chunk(
+  ragdb.corpora, ragdb.corpora, text, integer, text, boolean) is
+  'Returns the terms of a query, what each weighs, and how often and with what impact (0 to k1 + '
+  '1) a chunk has it.';
+
 create or replace function ragdb.explain_search(
   corpus text, query text, chunk_id text, statistics text default null,
   syntax text default 'plain', typos boolean default true)
@@ -18,22 +45,12 @@ begin
   end if;
   v_chunk_no := (ragdb_internal.chunk(v_corpus, chunk_id)).chunk_no;
   return query
-    with weighed as (
-      select t.lexeme, t.common_df, t.frequency, t.idf, t.weight, t.stands_for,
-        coalesce(p.tf, 0) as tf,
-        coalesce(ragdb_internal.impact(p.tf, ragdb_internal.length_norm(
-          x.lexeme_count, v_corpus.k1, v_corpus.b, v_corpus.pivot), v_corpus.k1), 0) as impact
-      from ragdb_internal.query_terms(
-          v_corpus, v_statistics,
-          ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax)), typos) t
-        join ragdb.chunk_lexemes x on x.corpus_id = v_corpus.corpus_id and x.chunk_no = v_chunk_no
-        left join lateral (
-          select cardinality(u.positions) as tf from unnest(x.lexemes) u
-          where u.lexeme = ragdb_internal.token(v_corpus.corpus_id, t.term_id)) p on true
-    ), contributing as (
-      select w.*, w.weight * w.impact as contribution from weighed w
+    with contributing as (
+      select w.*, w.weight * w.impact as contribution
+      from ragdb_internal.terms_in_chunk(
+        v_corpus, v_statistics, query, v_chunk_no, syntax, typos) w
     )
-    select c.lexeme, c.common_df, c.frequency, c.idf, c.tf, c.impact, c.contribution,
+    select c.lexeme, c.df, c.query_frequency, c.idf, c.tf, c.impact, c.contribution,
       c.contribution / nullif(sum(c.contribution) over (order by c.lexeme
         rows between unbounded preceding and unbounded following), 0), c.stands_for
     from contributing c order by 7 desc, 1;

@@ -1,4 +1,22 @@
 -- The ranking of one corpus in any mode, and of several.
+create or replace function ragdb_internal.with_mode(
+  corpora ragdb.corpora[], request ragdb_internal.search_request)
+returns ragdb_internal.search_request
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  request.query_embedding := coalesce(request.query_embedding,
+    ragdb_internal.embedding_in_sql(corpora, request.mode, request.query));
+  request.mode := ragdb_internal.search_mode(
+    corpora, request.mode, request.query, request.query_embedding);
+  return request;
+end $$;
+comment on function ragdb_internal.with_mode(
+  ragdb.corpora[], ragdb_internal.search_request) is
+  'Returns a request with its mode chosen, and the embedding of its query where the database makes '
+  'it. Raises RG400, RG415.';
+
 create or replace function ragdb_internal.rank_near(
   corpus ragdb.corpora, statistics ragdb.corpora, request ragdb_internal.search_request)
 returns setof ragdb_internal.ranked

@@ -59,10 +59,7 @@ begin
     -- here, so that an error in it does not quote the statements that it would have gone through
     perform ragdb_internal.filter_conditions(filter);
   end if;
-  v_request.query_embedding := coalesce(v_request.query_embedding,
-    ragdb_internal.embedding_in_sql(v_corpora, v_request.mode, v_request.query));
-  v_request.mode := ragdb_internal.search_mode(
-    v_corpora, v_request.mode, v_request.query, v_request.query_embedding);
+  v_request := ragdb_internal.with_mode(v_corpora, v_request);
   v_ranked := case when ragdb_internal.picks(v_request.options)
     then ragdb_internal.rank_picked(v_corpora, v_statistics, v_request)
     else ragdb_internal.rank_corpora(v_corpora, v_statistics, v_request) end;

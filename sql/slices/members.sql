@@ -125,3 +125,32 @@ return ragdb.filter_admissible(is_admissible.corpus, is_admissible.slice_id,
   array[is_admissible.chunk_id]) <> '{}';
 comment on function ragdb.is_admissible(text, text, text) is
   'Tells whether a chunk is a member of a stored slice. Raises RG400, RG404, RG435.';
+
+create or replace function ragdb.get_slice(corpus text, slice_id text)
+returns table (
+  created_at timestamptz, anchor_chunk_id text, anchor_source text,
+  chunk_ids text[], edge_count integer, policy_id text, params_hash text, policy jsonb,
+  schema_version text, graph_snapshot_hash text, is_unchanged boolean)
+language plpgsql stable security definer rows 1 -- slices are granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(get_slice.corpus, 'read');
+  v_slice constant ragdb.slices :=
+    ragdb_internal.stored_slice(v_corpus.corpus_id, get_slice.slice_id);
+begin
+  return query
+    select v_slice.created_at, v_slice.anchor_chunk_id, (
+        select c.source from ragdb.chunks c
+        where c.corpus_id = v_corpus.corpus_id and c.chunk_id = v_slice.anchor_chunk_id),
+      v_slice.selection_order, v_slice.edge_count, v_slice.policy_id, v_slice.params_hash,
+      p.policy, v_slice.schema_version, v_slice.graph_snapshot_hash,
+      (ragdb_internal.fingerprinted(v_corpus, v_slice)).slice_id = v_slice.slice_id
+    from ragdb_internal.known_policy(v_slice.policy_id, v_slice.params_hash) p;
+end $$;
+comment on function ragdb.get_slice(text, text) is
+  'Returns a stored slice with its members in the order in which they were chosen, and its policy '
+  'in full, null where that is not registered as it was; is_unchanged is whether its members and '
+  'the edges between them are what they were. The source is null where the anchor is gone. Raises '
+  'RG400, RG404, RG435.';

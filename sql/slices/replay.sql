@@ -83,6 +83,24 @@ comment on function ragdb_internal.search_again(
   ragdb.retrieval_traces, ragdb.corpora, ragdb_internal.search_arguments) is
   'Searches as a trace was recorded, under a slice or not.';
 
+create or replace function ragdb_internal.replayed_hits(
+  trace ragdb.retrieval_traces, corpus ragdb.corpora)
+returns ragdb.hit[]
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_asked ragdb_internal.search_arguments := ragdb_internal.recorded_arguments(trace);
+begin
+  if trace.slice_id is not null then
+    v_asked.chunk_ids :=
+      (ragdb_internal.stored_slice(corpus.corpus_id, trace.slice_id)).chunk_ids;
+  end if;
+  return ragdb_internal.search_again(trace, corpus, v_asked);
+end $$;
+comment on function ragdb_internal.replayed_hits(ragdb.retrieval_traces, ragdb.corpora) is
+  'Returns the hits of a recorded retrieval when it is run again. Raises RG435.';
+
 create type ragdb_internal.replayed as (
   verdict text, cause text, detail text, changed_chunk_ids text[], recorded_chunk_ids text[],
   replayed_chunk_ids text[]);
@@ -158,15 +176,12 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_slice ragdb.slices;
-  v_asked ragdb_internal.search_arguments := ragdb_internal.recorded_arguments(trace);
-  v_replayed ragdb.hit[];
+  v_replayed constant ragdb.hit[] := ragdb_internal.replayed_hits(trace, corpus);
 begin
   if trace.slice_id is not null then
     v_slice := ragdb_internal.stored_slice(corpus.corpus_id, trace.slice_id);
-    v_asked.chunk_ids := v_slice.chunk_ids;
     known.changed_chunk_ids := ragdb_internal.changed_members(v_slice);
   end if;
-  v_replayed := ragdb_internal.search_again(trace, corpus, v_asked);
   known.replayed_chunk_ids := array(
     select h.chunk_id from unnest(v_replayed) h order by h.rank);
   if coalesce(known.changed_chunk_ids, '{}') = '{}' then

@@ -50,8 +50,8 @@ comment on function ragdb_internal.check_admissible() is
 create or replace function ragdb_internal.partitioned() returns text[]
 language sql immutable parallel safe
 return
-  '{answer_citations,evidence_answers,evidence_gates,retrieval_hits,retrieval_reranks,'
-  'retrieval_traces}'::text[];
+  '{answer_citations,evidence_answers,evidence_feedback,evidence_gates,retrieval_hits,'
+  'retrieval_reranks,retrieval_traces}'::text[];
 comment on function ragdb_internal.partitioned() is
   'Returns the names of the tables that are partitioned by month, those of what belongs to a trace '
   'before the traces.';
@@ -79,8 +79,9 @@ comment on function ragdb_internal.protect_partition(text) is
   'trace prove itself.';
 
 -- By time, for whoever asks about an hour or about the latest; by who asked, for each reads their
--- own; what went wrong is a small part of all. Hits and citations lie in the order of time and are
--- many: for them the range of each block is enough.
+-- own; by mode and duration, for lists of what is rare; what went wrong is a small part of all.
+-- Hits and citations lie in the order of time and are many: for them the range of each block is
+-- enough.
 create or replace function ragdb_internal.index_partition(partition text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -94,6 +95,12 @@ begin
     execute format('create index if not exists %I on ragdb.%I (created_at)'
       ' where error_code is not null or limit_returned = 0 or admissibility_shortfall',
       partition || '_by_trouble', partition);
+    execute format('create index if not exists %I on ragdb.%I (corpus_id, id)'
+      ' where admissibility_shortfall', partition || '_by_shortfall', partition);
+    execute format('create index if not exists %I on ragdb.%I (corpus_id, rank_mode, id)',
+      partition || '_by_mode', partition);
+    execute format('create index if not exists %I on ragdb.%I (corpus_id, elapsed_ms)',
+      partition || '_by_duration', partition);
   elsif partition like 'evidence\_%' then
     execute format('create index if not exists %I on ragdb.%I (created_at)',
       partition || '_by_time', partition);

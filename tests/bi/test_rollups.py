@@ -13,7 +13,7 @@ from tests.conftest import Connection
 # Counted from the traces, by another road than the refresh: by day and without its tables.
 COUNTED = """
 select date_trunc({grain}, t.created_at at time zone 'UTC') at time zone 'UTC', t.corpus_id, t.retrieval_mode,
-  t.rank_mode, t.policy_id, t.error_code, count(*)::bigint,
+  t.rank_mode, t.policy_id || '@' || t.policy_params_hash, t.retriever, t.rag, t.error_code, count(*)::bigint,
   sum((t.error_code is not null)::int)::bigint, sum((t.error_code is null and t.limit_returned = 0)::int)::bigint,
   sum(t.is_admissible::int)::bigint, sum(t.admissibility_shortfall::int)::bigint, sum(t.is_exact::int)::bigint,
   sum(case when t.error_code is null then t.limit_requested else 0 end)::bigint, sum(t.limit_returned)::bigint,
@@ -21,10 +21,10 @@ select date_trunc({grain}, t.created_at at time zone 'UTC') at time zone 'UTC', 
   sum((t.error_code is null and t.elapsed_ms <= 100)::int)::bigint,
   count(h.score)::bigint, coalesce(sum(round(h.score * 1000000)), 0)::bigint
 from ragdb.retrieval_traces t left join ragdb.retrieval_hits h on h.trace_id = t.id and h.rank = 1
-group by 1, 2, 3, 4, 5, 6
+group by 1, 2, 3, 4, 5, 6, 7, 8
 """
 ROLLED = """
-select bucket_at, corpus_id, retrieval_mode, rank_mode, policy_id, error_code, retrievals, errors, zero_results,
+select bucket_at, corpus_id, retrieval_mode, rank_mode, policy_key, retriever, rag, error_code, retrievals, errors, zero_results,
   admissible, shortfalls, exact_results, requested_hits, returned_hits, elapsed_us, within_100ms, scored, top_scores_ppm
 from ragdb.retrieval_rollups where grain = {grain}
 """

@@ -73,7 +73,7 @@ class Api:
             with urllib.request.urlopen(request, timeout=timeout) as answer:
                 read = answer.read()
                 is_json = answer.headers.get_content_type() == "application/json"
-                body = json.loads(read) if is_json else read.decode()
+                body = json.loads(read) if is_json else read.decode(errors="replace")
                 return Response(answer.status, answer.headers, body)
         except urllib.error.HTTPError as error:
             with error:

@@ -16,11 +16,12 @@ import ragdb
 from ragdb.contracts import contract_file, syntax
 from tests.conftest import Server
 from tests.embedding import put
-from tests.http.conftest import Api, fill, serve
+from tests.http.conftest import ANCHOR, LIBRARY, Api, fill, serve
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
 
+PDF = LIBRARY / "handbook/safety.pdf"
 HOSTILE = {
     "<script>alert(1)</script>.md": "<script>alert(2)</script> zebra <img src=x onerror=alert(3)>",
     "'\"><svg onload=alert(4)>.md": "zebra {{ 7*7 }} </mark></article> javascript:alert(5)",
@@ -98,6 +99,28 @@ def site(server18: Server) -> Iterator[Api]:
         finally:
             served.process.terminate()
             served.process.wait(30)
+
+
+@pytest.fixture(scope="session")
+def ids(site: Api) -> dict[str, str]:
+    """What the pages of one thing need: a trace whose document was edited since, a page, a turn."""
+    with ragdb.connect(site.dsn) as db:
+        db.create_corpus("edited")
+        db.put_text("edited", "a.md", "The zebra is lent for two weeks.")
+        db.put_text("edited", "b.md", "A zebra costs a deposit.")
+        asked = {"query": "zebra", "corpora": ["edited"], "record": True}
+        answer = site("POST", "/api/search", asked)
+        db.put_text("edited", "a.md", "The zebra is lent for one week only.")
+        db.ingest(PDF, corpus="handbook")
+        (third,) = (c for c in db.list_chunks("handbook") if c.page == 3)
+        hostile = db.search("hostile", "zebra", 3)
+        return {
+            "trace": answer.body["trace_id"],
+            "turn": ANCHOR,
+            "page": third.chunk_id,
+            "source": third.source,
+            "hostile": hostile[2].chunk_id,
+        }
 
 
 @contextmanager

@@ -20,6 +20,13 @@ axe.run({resultTypes: ['violations']}).then(
 PAGES = [
     "/studio/search?corpus=docs&q=refunds",
     "/studio/search?corpus=hostile&q=zebra",
+    "/studio/traces",
+    "/studio/traces/{trace}?replay=true",
+    "/studio/slices?corpus=chat",
+    "/studio/slices/graph?corpus=chat&anchor={turn}&max_nodes=2",
+    "/studio/documents?corpus=hostile",
+    "/studio/documents/show?corpus=handbook&document={source}&chunk={page}&quote=both+hands",
+    "/studio/search/why?corpus=hostile&q=zebra&chunk={hostile}&k=1",
     "/studio/evals",
     "/studio/evals/history?rag=Help&eval=V",
     "/studio/answers",
@@ -85,13 +92,17 @@ def violations(session: CDPSession) -> list[str]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1440])
-def test_each_view_is_whole(visit: Callable[..., BrowserContext], scheme: str, width: int) -> None:
+def test_each_view_is_whole(
+    visit: Callable[..., BrowserContext], ids: dict[str, str], scheme: str, width: int
+) -> None:
     context = visit(color_scheme=scheme, viewport={"width": width, "height": 900})
     page, wrong = watched(context)
     # of its own world: the page's policy has no place for it
     axe = context.new_cdp_session(page)
     for path in paths(page):
-        page.goto(path)
+        answer = page.goto(path.format(**ids))
+        assert answer is not None
+        assert answer.status == 200, path
         assert page.locator("h1").count() == 1, path
         assert page.evaluate(TOO_WIDE) == [], path
         # each view in each scheme and at each width once: axe takes its time
@@ -123,12 +134,24 @@ def test_a_journey_by_keyboard(visit: Callable[..., BrowserContext]) -> None:
     assert wrong == []
 
 
-def test_it_works_without_script(visit: Callable[..., BrowserContext]) -> None:
+def test_it_works_without_script(visit: Callable[..., BrowserContext], ids: dict[str, str]) -> None:
     page, wrong = watched(visit(java_script_enabled=False))
     page.goto("/studio/search?corpus=docs")
     page.fill(".question", "refunds")
     page.click(".ask button")
     assert page.locator(".hit").count() > 0
+    page.goto(f"/studio/slices/graph?corpus=chat&anchor={ids['turn']}")
+    assert page.locator(".graph .admitted").count() == 3
+    page.fill("[name=max_nodes]", "2")
+    page.click(".policy button")
+    assert page.locator(".graph .admitted").count() == 1
+    assert page.locator(".graph .left").count() == 2
+    page.goto("/studio/traces")
+    page.select_option("[name=corpus]", "edited")
+    page.click(".filters button")
+    page.click(".list a")
+    page.click("a.button")
+    assert page.locator(".diff tr.left").count() == 1
     assert wrong == []
 
 

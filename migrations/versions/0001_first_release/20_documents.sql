@@ -209,11 +209,12 @@ create table ragdb.events (
   corpus_id integer not null,
   corpus text not null,
   doc_cid text not null,
-  source text not null,
+  source text collate "C" not null,
   title text,
   language text,
   chunks integer not null
 );
+create index events_by_source on ragdb.events (corpus_id, source, event_id);
 comment on table ragdb.events is
   'What happened to documents, for consumers that poll. Read it through ragdb.events_after and '
   'ragdb.event_envelopes.';

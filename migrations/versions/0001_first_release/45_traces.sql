@@ -11,7 +11,7 @@ create table ragdb.retrieval_traces (
   rag text,
   retrieval_mode text not null
     constraint traces_retrieval_mode_is_known check (retrieval_mode in ('slice', 'global')),
-  rank_mode text
+  rank_mode text collate "C"
     constraint traces_rank_mode_is_known
       check (rank_mode in ('lexical', 'semantic', 'hybrid', 'reference')),
   query_text text,

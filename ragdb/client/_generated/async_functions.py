@@ -11,6 +11,7 @@ from ragdb.client._generated import calls
 from ragdb.client._generated.functions import Functions
 from ragdb.client._generated.rows import (
     AccessEvents,
+    AppendTurnsRow,
     ApplyContractRow,
     AssertionKindsRow,
     Blob,
@@ -39,7 +40,9 @@ from ragdb.client._generated.rows import (
     DeleteSourcesRow,
     Document,
     DocumentHit,
+    DocumentVersionsRow,
     DropTracesBeforeRow,
+    Edge,
     Embedders,
     EmbeddingStatusRow,
     ErrorCodesRow,
@@ -51,6 +54,8 @@ from ragdb.client._generated.rows import (
     EvalRuns,
     EvaluateCaseRow,
     EventsAfterRow,
+    ExplainMissingRow,
+    ExplainScoreRow,
     ExplainSearchRow,
     ExportDocumentsRow,
     ExportEmbeddingsRow,
@@ -58,6 +63,7 @@ from ragdb.client._generated.rows import (
     FacetsRow,
     Finding,
     GateQuestionsRow,
+    GetSliceRow,
     GetSourceRow,
     GetTurnRow,
     Hit,
@@ -77,6 +83,7 @@ from ragdb.client._generated.rows import (
     ListErasuresRow,
     ListEvalsRow,
     ListFailedEmbeddingsRow,
+    ListFeedbackRow,
     ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
@@ -89,6 +96,7 @@ from ragdb.client._generated.rows import (
     ListStaticModelsRow,
     ListSynonymsRow,
     ListToolsRow,
+    LocateQuoteRow,
     MapPoint,
     MatchDocumentsRow,
     MetricSample,
@@ -104,6 +112,7 @@ from ragdb.client._generated.rows import (
     RecordedAnswer,
     RecordedGate,
     RegisterPolicyRow,
+    ReplayHitsRow,
     ReplayRow,
     Rerankers,
     ResolveAnchorRow,
@@ -114,10 +123,12 @@ from ragdb.client._generated.rows import (
     RetrieverSettings,
     SealLedgerRow,
     SearchDualRow,
+    SliceGraphRow,
     SliceMembersRow,
     SpaceQuestionsRow,
     ToolCandidatesRow,
     TracedHit,
+    TraceStagesRow,
     TrafficRow,
     TurnHit,
     UnansweredQuestion,
@@ -143,6 +154,10 @@ from ragdb.client.results import Recorded, Rows
 class AsyncFunctions(AsyncCaller):
     """Every public SQL function, as an asynchronous method."""
 
+    async def add_edges(self, corpus: str, edges: Any) -> int:
+        value: int = await self._value(calls.ADD_EDGES, corpus, edges)
+        return value
+
     async def add_eval_case(
         self,
         rag: str,
@@ -163,6 +178,13 @@ class AsyncFunctions(AsyncCaller):
     ) -> Any:
         return await self._value(
             calls.ANSWER_FROM_EVIDENCE, question, evidence, max_sentences, min_support
+        )
+
+    async def append_turns(
+        self, corpus: str, session: str, turns: Any, document: Any = None
+    ) -> Rows[AppendTurnsRow]:
+        return await self._rows(
+            calls.APPEND_TURNS, AppendTurnsRow, corpus, session, turns, document
         )
 
     async def apply_contract(self, contract: Any) -> ApplyContractRow:
@@ -511,12 +533,21 @@ class AsyncFunctions(AsyncCaller):
         value: str | None = await self._value(call, *values)
         return value
 
-    async def document_chunks(self, corpus: str, document: str) -> Rows[Chunk]:
-        return await self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, document)
+    async def document_chunks(
+        self, corpus: str, document: str, first: int = 0, count: int | None = None
+    ) -> Rows[Chunk]:
+        return await self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, document, first, count)
 
     async def document_text(self, corpus: str, document: str) -> str | None:
         value: str | None = await self._value(calls.DOCUMENT_TEXT, corpus, document)
         return value
+
+    async def document_versions(
+        self, corpus: str, document: str, count: int = 20
+    ) -> Rows[DocumentVersionsRow]:
+        return await self._rows(
+            calls.DOCUMENT_VERSIONS, DocumentVersionsRow, corpus, document, count
+        )
 
     async def drop_access_events_before(self, before: date) -> int:
         value: int = await self._value(calls.DROP_ACCESS_EVENTS_BEFORE, before)
@@ -594,6 +625,78 @@ class AsyncFunctions(AsyncCaller):
 
     async def evidence_pack_to_input(self, pack: Any) -> Any:
         return await self._value(calls.EVIDENCE_PACK_TO_INPUT, pack)
+
+    async def explain_missing(
+        self,
+        corpus: str,
+        query: str,
+        chunk_id: str,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        statistics: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float | None = None,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        typos: bool = True,
+    ) -> ExplainMissingRow:
+        return await self._row(
+            calls.EXPLAIN_MISSING,
+            ExplainMissingRow,
+            corpus,
+            query,
+            chunk_id,
+            k,
+            mode,
+            min_score,
+            filter,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            min_lexical,
+            min_semantic,
+            syntax,
+            per_document,
+            collapse,
+            diversity,
+            typos,
+        )
+
+    async def explain_score(
+        self,
+        corpus: str,
+        query: str,
+        chunk_id: str,
+        mode: str | None = None,
+        statistics: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float | None = None,
+        syntax: str = "plain",
+        typos: bool = True,
+    ) -> Rows[ExplainScoreRow]:
+        return await self._rows(
+            calls.EXPLAIN_SCORE,
+            ExplainScoreRow,
+            corpus,
+            query,
+            chunk_id,
+            mode,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            syntax,
+            typos,
+        )
 
     async def explain_search(
         self,
@@ -697,6 +800,9 @@ class AsyncFunctions(AsyncCaller):
     ) -> None:
         await self._run(calls.FAIL_QUERY, corpus, embedder, query_hash, attempt, error)
 
+    async def feedback_cases(self, corpus: str, since: datetime | None = None) -> Any:
+        return await self._value(calls.FEEDBACK_CASES, corpus, since)
+
     async def filter_admissible(
         self, corpus: str, slice_id: str, chunk_ids: Sequence[str]
     ) -> list[str]:
@@ -731,17 +837,31 @@ class AsyncFunctions(AsyncCaller):
     async def get_blob(self, cid: str) -> Blob:
         return await self._row(calls.GET_BLOB, Blob, cid)
 
+    async def get_children(
+        self, corpus: str, chunk_id: str, after: str = "", count: int = 1000
+    ) -> Rows[Edge]:
+        return await self._rows(calls.GET_CHILDREN, Edge, corpus, chunk_id, after, count)
+
     async def get_chunk(self, corpus: str, chunk_id: str) -> Chunk:
         return await self._row(calls.GET_CHUNK, Chunk, corpus, chunk_id)
 
     async def get_document(self, corpus: str, document: str) -> Document:
         return await self._row(calls.GET_DOCUMENT, Document, corpus, document)
 
+    async def get_edges(self, corpus: str, chunk_ids: Sequence[str]) -> Rows[Edge]:
+        return await self._rows(calls.GET_EDGES, Edge, corpus, chunk_ids)
+
     async def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
         return await self._row(calls.GET_EVAL_RUN, EvalRuns, run_id)
 
+    async def get_parents(self, corpus: str, chunk_id: str) -> Rows[Edge]:
+        return await self._rows(calls.GET_PARENTS, Edge, corpus, chunk_id)
+
     async def get_retriever(self, retriever: str) -> RetrieverSettings:
         return await self._row(calls.GET_RETRIEVER, RetrieverSettings, retriever)
+
+    async def get_slice(self, corpus: str, slice_id: str) -> GetSliceRow:
+        return await self._row(calls.GET_SLICE, GetSliceRow, corpus, slice_id)
 
     async def get_source(self, corpus: str, uri: str) -> Rows[GetSourceRow]:
         return await self._rows(calls.GET_SOURCE, GetSourceRow, corpus, uri)
@@ -964,6 +1084,11 @@ class AsyncFunctions(AsyncCaller):
     async def list_failed_embeddings(self, corpus: str) -> Rows[ListFailedEmbeddingsRow]:
         return await self._rows(calls.LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
 
+    async def list_feedback(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+    ) -> Rows[ListFeedbackRow]:
+        return await self._rows(calls.LIST_FEEDBACK, ListFeedbackRow, corpus, since, count)
+
     async def list_gates(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
     ) -> Rows[RecordedGate]:
@@ -1019,14 +1144,36 @@ class AsyncFunctions(AsyncCaller):
         return await self._rows(calls.LIST_TOOLS, ListToolsRow)
 
     async def list_traces(
-        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+        self,
+        corpus: str | None = None,
+        since: datetime | None = None,
+        count: int = 50,
+        until: datetime | None = None,
+        mode: str | None = None,
+        outcome: str | None = None,
+        min_elapsed_ms: float | None = None,
+        before: UUID | str | None = None,
     ) -> Rows[RetrievalTraces]:
-        return await self._rows(calls.LIST_TRACES, RetrievalTraces, corpus, since, count)
+        return await self._rows(
+            calls.LIST_TRACES,
+            RetrievalTraces,
+            corpus,
+            since,
+            count,
+            until,
+            mode,
+            outcome,
+            min_elapsed_ms,
+            before,
+        )
 
     async def list_unanswered(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
     ) -> Rows[UnansweredQuestion]:
         return await self._rows(calls.LIST_UNANSWERED, UnansweredQuestion, corpus, since, count)
+
+    async def locate_quote(self, corpus: str, chunk_id: str, quote: str) -> Rows[LocateQuoteRow]:
+        return await self._rows(calls.LOCATE_QUOTE, LocateQuoteRow, corpus, chunk_id, quote)
 
     async def log_position(self) -> str:
         value: str = await self._value(calls.LOG_POSITION)
@@ -1276,6 +1423,9 @@ class AsyncFunctions(AsyncCaller):
         model: str | None = None,
         attempt: int = 1,
         client: str | None = None,
+        elapsed_ms: float | None = None,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
     ) -> Rows[RecordAnswerRow]:
         return await self._rows(
             calls.RECORD_ANSWER,
@@ -1292,6 +1442,9 @@ class AsyncFunctions(AsyncCaller):
             model,
             attempt,
             client,
+            elapsed_ms,
+            input_tokens,
+            output_tokens,
         )
 
     async def record_erasure(self, entries: Sequence[str], reason: str) -> None:
@@ -1334,6 +1487,20 @@ class AsyncFunctions(AsyncCaller):
             slice_id,
             anchor,
             policy,
+        )
+        return value
+
+    async def record_feedback(
+        self,
+        verdict: str,
+        trace_id: UUID | str | None = None,
+        answer_id: UUID | str | None = None,
+        chunk_id: str | None = None,
+        comment: str | None = None,
+        client: str | None = None,
+    ) -> UUID:
+        value: UUID = await self._value(
+            calls.RECORD_FEEDBACK, verdict, trace_id, answer_id, chunk_id, comment, client
         )
         return value
 
@@ -1394,6 +1561,10 @@ class AsyncFunctions(AsyncCaller):
         value: str = await self._value(calls.REGISTRY_FINGERPRINT)
         return value
 
+    async def remove_edges(self, corpus: str, edges: Any) -> int:
+        value: int = await self._value(calls.REMOVE_EDGES, corpus, edges)
+        return value
+
     async def remove_synonyms(self, corpus: str, word: str) -> int:
         value: int = await self._value(calls.REMOVE_SYNONYMS, corpus, word)
         return value
@@ -1407,6 +1578,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def replay(self, trace_id: UUID | str) -> ReplayRow:
         return await self._row(calls.REPLAY, ReplayRow, trace_id)
+
+    async def replay_hits(self, trace_id: UUID | str) -> Rows[ReplayHitsRow]:
+        return await self._rows(calls.REPLAY_HITS, ReplayHitsRow, trace_id)
 
     async def report_key_compromise(self, key_id: str, since: datetime | None = None) -> None:
         await self._run(calls.REPORT_KEY_COMPROMISE, key_id, since)
@@ -1958,6 +2132,18 @@ class AsyncFunctions(AsyncCaller):
     ) -> Rows[Hit]:
         return await self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter, mode)
 
+    async def slice_graph(
+        self,
+        corpus: str,
+        slice_id: str | None = None,
+        anchor: str | None = None,
+        policy: Any = None,
+        refused: int = 100,
+    ) -> Rows[SliceGraphRow]:
+        return await self._rows(
+            calls.SLICE_GRAPH, SliceGraphRow, corpus, slice_id, anchor, policy, refused
+        )
+
     async def slice_members(self, corpus: str, slice_id: str) -> Rows[SliceMembersRow]:
         return await self._rows(calls.SLICE_MEMBERS, SliceMembersRow, corpus, slice_id)
 
@@ -1983,6 +2169,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def trace_reranks(self, trace_id: UUID | str) -> Rows[RetrievalReranks]:
         return await self._rows(calls.TRACE_RERANKS, RetrievalReranks, trace_id)
+
+    async def trace_stages(self, trace_id: UUID | str) -> Rows[TraceStagesRow]:
+        return await self._rows(calls.TRACE_STAGES, TraceStagesRow, trace_id)
 
     async def traffic(
         self, since: datetime, until: datetime | None = None, corpus: str | None = None

@@ -6,6 +6,7 @@ from ragdb.client.calling import (
     Call,
 )
 
+ADD_EDGES = Call("add_edges", {"corpus": "text", "edges": "jsonb"})
 ADD_EVAL_CASE = Call(
     "add_eval_case",
     {"rag": "text", "eval": "text", "query": "text", "source": "text", "tags": "text[]"},
@@ -21,6 +22,11 @@ ANSWER_FROM_EVIDENCE = Call(
         "min_support": "double precision",
     },
     {"max_sentences": 2, "min_support": 0.5},
+)
+APPEND_TURNS = Call(
+    "append_turns",
+    {"corpus": "text", "session": "text", "turns": "jsonb", "document": "jsonb"},
+    {"document": None},
 )
 APPLY_CONTRACT = Call("apply_contract", {"contract": "jsonb"})
 ASSERT_RUN_PASSED = Call("assert_run_passed", {"run_id": "uuid"})
@@ -278,8 +284,15 @@ DID_YOU_MEAN_1 = Call(
 DID_YOU_MEAN_2 = Call(
     "did_you_mean", {"corpus": "text", "query": "text", "syntax": "text"}, {"syntax": "plain"}
 )
-DOCUMENT_CHUNKS = Call("document_chunks", {"corpus": "text", "document": "text"})
+DOCUMENT_CHUNKS = Call(
+    "document_chunks",
+    {"corpus": "text", "document": "text", "first": "integer", "count": "integer"},
+    {"first": 0, "count": None},
+)
 DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "document": "text"})
+DOCUMENT_VERSIONS = Call(
+    "document_versions", {"corpus": "text", "document": "text", "count": "integer"}, {"count": 20}
+)
 DROP_ACCESS_EVENTS_BEFORE = Call("drop_access_events_before", {"before": "date"})
 DROP_CORPUS = Call("drop_corpus", {"corpus": "text", "reason": "text"}, {"reason": None})
 DROP_SPACE = Call("drop_space", {"corpus": "text", "embedder": "text"})
@@ -318,6 +331,70 @@ EVENT_ENVELOPES = Call(
 )
 EVENTS_AFTER = Call("events_after", {"id": "uuid", "count": "integer"}, {"id": None, "count": 100})
 EVIDENCE_PACK_TO_INPUT = Call("evidence_pack_to_input", {"pack": "jsonb"})
+EXPLAIN_MISSING = Call(
+    "explain_missing",
+    {
+        "corpus": "text",
+        "query": "text",
+        "chunk_id": "text",
+        "k": "integer",
+        "mode": "text",
+        "min_score": "double precision",
+        "filter": "jsonb",
+        "statistics": "text",
+        "query_embedding": "double precision[]",
+        "fusion": "text",
+        "lexical_weight": "double precision",
+        "min_lexical": "double precision",
+        "min_semantic": "double precision",
+        "syntax": "text",
+        "per_document": "integer",
+        "collapse": "boolean",
+        "diversity": "double precision",
+        "typos": "boolean",
+    },
+    {
+        "k": 10,
+        "mode": None,
+        "min_score": 0.0,
+        "filter": None,
+        "statistics": None,
+        "query_embedding": None,
+        "fusion": "convex",
+        "lexical_weight": None,
+        "min_lexical": 0.0,
+        "min_semantic": 0.0,
+        "syntax": "plain",
+        "per_document": None,
+        "collapse": False,
+        "diversity": 0.0,
+        "typos": True,
+    },
+)
+EXPLAIN_SCORE = Call(
+    "explain_score",
+    {
+        "corpus": "text",
+        "query": "text",
+        "chunk_id": "text",
+        "mode": "text",
+        "statistics": "text",
+        "query_embedding": "double precision[]",
+        "fusion": "text",
+        "lexical_weight": "double precision",
+        "syntax": "text",
+        "typos": "boolean",
+    },
+    {
+        "mode": None,
+        "statistics": None,
+        "query_embedding": None,
+        "fusion": "convex",
+        "lexical_weight": None,
+        "syntax": "plain",
+        "typos": True,
+    },
+)
 EXPLAIN_SEARCH = Call(
     "explain_search",
     {
@@ -411,6 +488,9 @@ FAIL_QUERY = Call(
         "error": "text",
     },
 )
+FEEDBACK_CASES = Call(
+    "feedback_cases", {"corpus": "text", "since": "timestamp with time zone"}, {"since": None}
+)
 FILTER_ADMISSIBLE = Call(
     "filter_admissible", {"corpus": "text", "slice_id": "text", "chunk_ids": "text[]"}
 )
@@ -422,10 +502,18 @@ FINISH_IMPORT = Call("finish_import", {"corpus": "text", "header": "jsonb"})
 GATE_QUESTIONS = Call("gate_questions", {"corpus": "text"})
 GET_ANSWER = Call("get_answer", {"answer_id": "uuid"})
 GET_BLOB = Call("get_blob", {"cid": "text"})
+GET_CHILDREN = Call(
+    "get_children",
+    {"corpus": "text", "chunk_id": "text", "after": "text", "count": "integer"},
+    {"after": "", "count": 1000},
+)
 GET_CHUNK = Call("get_chunk", {"corpus": "text", "chunk_id": "text"})
 GET_DOCUMENT = Call("get_document", {"corpus": "text", "document": "text"})
+GET_EDGES = Call("get_edges", {"corpus": "text", "chunk_ids": "text[]"})
 GET_EVAL_RUN = Call("get_eval_run", {"run_id": "uuid"})
+GET_PARENTS = Call("get_parents", {"corpus": "text", "chunk_id": "text"})
 GET_RETRIEVER = Call("get_retriever", {"retriever": "text"})
+GET_SLICE = Call("get_slice", {"corpus": "text", "slice_id": "text"})
 GET_SOURCE = Call("get_source", {"corpus": "text", "uri": "text"})
 GET_TRACE = Call("get_trace", {"trace_id": "uuid"})
 GET_TURN = Call("get_turn", {"corpus": "text", "chunk_id": "text"})
@@ -552,6 +640,11 @@ LIST_EVAL_RUNS = Call(
 )
 LIST_EVALS = Call("list_evals", {})
 LIST_FAILED_EMBEDDINGS = Call("list_failed_embeddings", {"corpus": "text"})
+LIST_FEEDBACK = Call(
+    "list_feedback",
+    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
+    {"corpus": None, "since": None, "count": 50},
+)
 LIST_GATES = Call(
     "list_gates",
     {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
@@ -582,14 +675,33 @@ LIST_SYNONYMS = Call("list_synonyms", {"corpus": "text"})
 LIST_TOOLS = Call("list_tools", {})
 LIST_TRACES = Call(
     "list_traces",
-    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
-    {"corpus": None, "since": None, "count": 50},
+    {
+        "corpus": "text",
+        "since": "timestamp with time zone",
+        "count": "integer",
+        "until": "timestamp with time zone",
+        "mode": "text",
+        "outcome": "text",
+        "min_elapsed_ms": "double precision",
+        "before": "uuid",
+    },
+    {
+        "corpus": None,
+        "since": None,
+        "count": 50,
+        "until": None,
+        "mode": None,
+        "outcome": None,
+        "min_elapsed_ms": None,
+        "before": None,
+    },
 )
 LIST_UNANSWERED = Call(
     "list_unanswered",
     {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
     {"corpus": None, "since": None, "count": 50},
 )
+LOCATE_QUOTE = Call("locate_quote", {"corpus": "text", "chunk_id": "text", "quote": "text"})
 LOG_POSITION = Call("log_position", {})
 MAINTAIN = Call("maintain", {})
 MAP_CORPUS = Call("map_corpus", {"corpus": "text", "count": "integer"}, {"count": 2000})
@@ -759,6 +871,9 @@ RECORD_ANSWER = Call(
         "model": "text",
         "attempt": "integer",
         "client": "text",
+        "elapsed_ms": "double precision",
+        "input_tokens": "integer",
+        "output_tokens": "integer",
     },
     {
         "trace_id": None,
@@ -771,6 +886,9 @@ RECORD_ANSWER = Call(
         "model": None,
         "attempt": 1,
         "client": None,
+        "elapsed_ms": None,
+        "input_tokens": None,
+        "output_tokens": None,
     },
 )
 RECORD_ERASURE = Call("record_erasure", {"entries": "text[]", "reason": "text"})
@@ -808,6 +926,18 @@ RECORD_FAILURE = Call(
         "anchor": None,
         "policy": None,
     },
+)
+RECORD_FEEDBACK = Call(
+    "record_feedback",
+    {
+        "verdict": "text",
+        "trace_id": "uuid",
+        "answer_id": "uuid",
+        "chunk_id": "text",
+        "comment": "text",
+        "client": "text",
+    },
+    {"trace_id": None, "answer_id": None, "chunk_id": None, "comment": None, "client": None},
 )
 RECORD_GATE = Call(
     "record_gate",
@@ -849,12 +979,14 @@ REFRESH_ROLLUPS = Call("refresh_rollups", {"recount": "boolean"}, {"recount": Fa
 REGISTER_POLICY = Call("register_policy", {"policy": "jsonb"})
 REGISTER_SIGNING_KEY = Call("register_signing_key", {"key_id": "text"})
 REGISTRY_FINGERPRINT = Call("registry_fingerprint", {})
+REMOVE_EDGES = Call("remove_edges", {"corpus": "text", "edges": "jsonb"})
 REMOVE_SYNONYMS = Call("remove_synonyms", {"corpus": "text", "word": "text"})
 RENEW_EMBEDDINGS = Call(
     "renew_embeddings", {"worker": "text", "lease": "interval"}, {"lease": "00:01:00"}
 )
 REPAIR_CORPUS = Call("repair_corpus", {"corpus": "text"})
 REPLAY = Call("replay", {"trace_id": "uuid"})
+REPLAY_HITS = Call("replay_hits", {"trace_id": "uuid"})
 REPORT_KEY_COMPROMISE = Call(
     "report_key_compromise",
     {"key_id": "text", "since": "timestamp with time zone"},
@@ -1366,6 +1498,17 @@ SIMILAR = Call(
     },
     {"k": 10, "min_score": 0.0, "filter": None, "mode": None},
 )
+SLICE_GRAPH = Call(
+    "slice_graph",
+    {
+        "corpus": "text",
+        "slice_id": "text",
+        "anchor": "text",
+        "policy": "jsonb",
+        "refused": "integer",
+    },
+    {"slice_id": None, "anchor": None, "policy": None, "refused": 100},
+)
 SLICE_MEMBERS = Call("slice_members", {"corpus": "text", "slice_id": "text"})
 SPACE_QUESTIONS = Call("space_questions", {"corpus": "text", "count": "integer"}, {"count": 200})
 STORE_CHECKPOINT = Call("store_checkpoint", {"note": "text"})
@@ -1376,6 +1519,7 @@ TOOL_CANDIDATES = Call(
 )
 TRACE_HITS = Call("trace_hits", {"trace_id": "uuid"})
 TRACE_RERANKS = Call("trace_reranks", {"trace_id": "uuid"})
+TRACE_STAGES = Call("trace_stages", {"trace_id": "uuid"})
 TRAFFIC = Call(
     "traffic",
     {"since": "timestamp with time zone", "until": "timestamp with time zone", "corpus": "text"},

@@ -10,6 +10,7 @@ from uuid import UUID
 from ragdb.client._generated import calls
 from ragdb.client._generated.rows import (
     AccessEvents,
+    AppendTurnsRow,
     ApplyContractRow,
     AssertionKindsRow,
     Blob,
@@ -38,7 +39,9 @@ from ragdb.client._generated.rows import (
     DeleteSourcesRow,
     Document,
     DocumentHit,
+    DocumentVersionsRow,
     DropTracesBeforeRow,
+    Edge,
     Embedders,
     EmbeddingStatusRow,
     ErrorCodesRow,
@@ -50,6 +53,8 @@ from ragdb.client._generated.rows import (
     EvalRuns,
     EvaluateCaseRow,
     EventsAfterRow,
+    ExplainMissingRow,
+    ExplainScoreRow,
     ExplainSearchRow,
     ExportDocumentsRow,
     ExportEmbeddingsRow,
@@ -57,6 +62,7 @@ from ragdb.client._generated.rows import (
     FacetsRow,
     Finding,
     GateQuestionsRow,
+    GetSliceRow,
     GetSourceRow,
     GetTurnRow,
     Hit,
@@ -76,6 +82,7 @@ from ragdb.client._generated.rows import (
     ListErasuresRow,
     ListEvalsRow,
     ListFailedEmbeddingsRow,
+    ListFeedbackRow,
     ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
@@ -88,6 +95,7 @@ from ragdb.client._generated.rows import (
     ListStaticModelsRow,
     ListSynonymsRow,
     ListToolsRow,
+    LocateQuoteRow,
     MapPoint,
     MatchDocumentsRow,
     MetricSample,
@@ -103,6 +111,7 @@ from ragdb.client._generated.rows import (
     RecordedAnswer,
     RecordedGate,
     RegisterPolicyRow,
+    ReplayHitsRow,
     ReplayRow,
     Rerankers,
     ResolveAnchorRow,
@@ -113,10 +122,12 @@ from ragdb.client._generated.rows import (
     RetrieverSettings,
     SealLedgerRow,
     SearchDualRow,
+    SliceGraphRow,
     SliceMembersRow,
     SpaceQuestionsRow,
     ToolCandidatesRow,
     TracedHit,
+    TraceStagesRow,
     TrafficRow,
     TurnHit,
     UnansweredQuestion,
@@ -139,6 +150,16 @@ from ragdb.client.results import Recorded, Rows
 
 class Functions(Caller):
     """Every public SQL function, as a method."""
+
+    def add_edges(self, corpus: str, edges: Any) -> int:
+        """Joins chunks of a corpus, turns of any sessions and chunks of documents, by at most
+        10000 edges {"parent", "child", "edge_type"}: two chunk ids, and reply, branch,
+        reference (the default) or default. Returns how many are new. They stay as long as
+        both chunks. A reply within a session has all of the session derived anew. Raises
+        RG400, RG401, RG404, RG406, RG412.
+        """
+        value: int = self._value(calls.ADD_EDGES, corpus, edges)
+        return value
 
     def add_eval_case(
         self,
@@ -177,6 +198,20 @@ class Functions(Caller):
         return self._value(
             calls.ANSWER_FROM_EVIDENCE, question, evidence, max_sentences, min_support
         )
+
+    def append_turns(
+        self, corpus: str, session: str, turns: Any, document: Any = None
+    ) -> Rows[AppendTurnsRow]:
+        """Appends 0 to 10000 turns to a session, which begins with its first: an array of
+        messages as ragdb.put_conversations takes them, each with an id of its own. A parent
+        is a turn of the session. A turn without created_at is said now. Returns a row for
+        each: its position from 0, its chunk id, what was derived of it, and whether it was
+        there. A turn that is there is not written again; with another text, role or parent it
+        is refused. document is {"title", "language", "metadata"} of a session that is new.
+        What is read and written does not grow with the session while its turns come in the
+        order of their times. Raises RG400, RG401, RG404, RG409, RG412, RG413.
+        """
+        return self._rows(calls.APPEND_TURNS, AppendTurnsRow, corpus, session, turns, document)
 
     def apply_contract(self, contract: Any) -> ApplyContractRow:
         """Puts a contract in force, in one transaction: makes its corpora, their grants (tenant:
@@ -717,11 +752,13 @@ class Functions(Caller):
         value: str | None = self._value(call, *values)
         return value
 
-    def document_chunks(self, corpus: str, document: str) -> Rows[Chunk]:
-        """Returns the chunks of a document, named as for ragdb.get_document, in order. Raises
-        RG400, RG404, RG405, RG425.
+    def document_chunks(
+        self, corpus: str, document: str, first: int = 0, count: int | None = None
+    ) -> Rows[Chunk]:
+        """Returns the chunks of a document, named as for ragdb.get_document, in order: all, or
+        count (1 or more) from the ordinal first on. Raises RG400, RG404, RG405, RG425.
         """
-        return self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, document)
+        return self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, document, first, count)
 
     def document_text(self, corpus: str, document: str) -> str | None:
         """Returns the text of a document, named as for ragdb.get_document, as its chunks have
@@ -730,6 +767,16 @@ class Functions(Caller):
         """
         value: str | None = self._value(calls.DOCUMENT_TEXT, corpus, document)
         return value
+
+    def document_versions(
+        self, corpus: str, document: str, count: int = 20
+    ) -> Rows[DocumentVersionsRow]:
+        """Returns when a document, named as for ragdb.get_document, was put under its first
+        source and by whom, newest first, at most count (1 to 10000); doc_cid is the identity
+        of its bytes then. The texts of earlier versions are not kept. Raises RG400, RG404,
+        RG405, RG425.
+        """
+        return self._rows(calls.DOCUMENT_VERSIONS, DocumentVersionsRow, corpus, document, count)
 
     def drop_access_events_before(self, before: date) -> int:
         """Drops the events of access before a day (UTC), records that as an event, and returns
@@ -753,8 +800,8 @@ class Functions(Caller):
 
     def drop_traces_before(self, before: date) -> Rows[DropTracesBeforeRow]:
         """Drops the traces of whole months (UTC) that ended before a day, of every corpus, with
-        their rerankings, gates and answers, and returns each month with the number of traces
-        and hits dropped. It waits for readers of the tables. Raises RG400.
+        their rerankings, gates, answers and feedback, and returns each month with the number
+        of traces and hits dropped. It waits for readers of the tables. Raises RG400.
         """
         return self._rows(calls.DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
 
@@ -881,6 +928,92 @@ class Functions(Caller):
         omitted. Raises RG460.
         """
         return self._value(calls.EVIDENCE_PACK_TO_INPUT, pack)
+
+    def explain_missing(
+        self,
+        corpus: str,
+        query: str,
+        chunk_id: str,
+        k: int = 10,
+        mode: str | None = None,
+        min_score: float = 0.0,
+        filter: Any = None,
+        statistics: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float | None = None,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        collapse: bool = False,
+        diversity: float = 0.0,
+        typos: bool = True,
+    ) -> ExplainMissingRow:
+        """Says at which step a search with these arguments leaves a chunk out: ranking, filter,
+        min_score, per_document, collapse, diversity, depth or limit; or that it is a hit.
+        rank is its place before any picking (null past the first 1000), score its score (0 to
+        1), last_score the least score of a hit. Raises RG400, RG401, RG404, RG406, RG410,
+        RG415, RG418.
+        """
+        return self._row(
+            calls.EXPLAIN_MISSING,
+            ExplainMissingRow,
+            corpus,
+            query,
+            chunk_id,
+            k,
+            mode,
+            min_score,
+            filter,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            min_lexical,
+            min_semantic,
+            syntax,
+            per_document,
+            collapse,
+            diversity,
+            typos,
+        )
+
+    def explain_score(
+        self,
+        corpus: str,
+        query: str,
+        chunk_id: str,
+        mode: str | None = None,
+        statistics: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float | None = None,
+        syntax: str = "plain",
+        typos: bool = True,
+    ) -> Rows[ExplainScoreRow]:
+        """Takes the score of a chunk in a search with these arguments apart: a row for each term
+        of the query (part word, with the chunks that have it, its frequency in this one and
+        its impact as value), one for the meaning (its similarity as value), or one for the
+        overlap of mode reference. points are what a part gives to the score and add up to it
+        (0 to 1, to its rounding of 1e-6); most is what it could have given, and adds up to 1.
+        By rrf the words share what their rank gives as they share the BM25, and a chunk past
+        the first 1000 has no points. Raises RG400, RG401, RG404, RG406, RG415, RG418.
+        """
+        return self._rows(
+            calls.EXPLAIN_SCORE,
+            ExplainScoreRow,
+            corpus,
+            query,
+            chunk_id,
+            mode,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            syntax,
+            typos,
+        )
 
     def explain_search(
         self,
@@ -1046,6 +1179,15 @@ class Functions(Caller):
         """
         self._run(calls.FAIL_QUERY, corpus, embedder, query_hash, attempt, error)
 
+    def feedback_cases(self, corpus: str, since: datetime | None = None) -> Any:
+        """Returns the cases that feedback makes for ragdb.import_eval, from the retrievals that
+        the caller may read: a question with what people called good (grade 1) and bad (grade
+        0), as spans of documents. A question has to have something good, the corpus to keep
+        its text, and the chunk to be as it was; verdicts that cancel each other say nothing.
+        Raises RG400, RG401, RG404.
+        """
+        return self._value(calls.FEEDBACK_CASES, corpus, since)
+
     def filter_admissible(self, corpus: str, slice_id: str, chunk_ids: Sequence[str]) -> list[str]:
         """Returns those of the chunk ids that are members of a stored slice, in the order given.
         Raises RG400, RG404, RG435.
@@ -1107,6 +1249,15 @@ class Functions(Caller):
         """
         return self._row(calls.GET_BLOB, Blob, cid)
 
+    def get_children(
+        self, corpus: str, chunk_id: str, after: str = "", count: int = 1000
+    ) -> Rows[Edge]:
+        """Returns the edges that lead from a chunk to children whose id is greater than after,
+        in the order of the children, count (1 to 10000) of them and the others of the last
+        child. Raises RG400, RG404, RG406.
+        """
+        return self._rows(calls.GET_CHILDREN, Edge, corpus, chunk_id, after, count)
+
     def get_chunk(self, corpus: str, chunk_id: str) -> Chunk:
         """Returns one chunk by its id. Raises RG400, RG404, RG406."""
         return self._row(calls.GET_CHUNK, Chunk, corpus, chunk_id)
@@ -1119,9 +1270,22 @@ class Functions(Caller):
         """
         return self._row(calls.GET_DOCUMENT, Document, corpus, document)
 
+    def get_edges(self, corpus: str, chunk_ids: Sequence[str]) -> Rows[Edge]:
+        """Returns the edges both of whose ends are among some chunks, at most 10000, as a slice
+        has them: in the order of parent, child and then reply, branch, reference, default.
+        Raises RG400, RG404.
+        """
+        return self._rows(calls.GET_EDGES, Edge, corpus, chunk_ids)
+
     def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
         """Returns a run of an eval whose corpus the caller may read. Raises RG443."""
         return self._row(calls.GET_EVAL_RUN, EvalRuns, run_id)
+
+    def get_parents(self, corpus: str, chunk_id: str) -> Rows[Edge]:
+        """Returns the edges that lead to a chunk, in the order of the parents and then reply,
+        branch, reference, default. Raises RG400, RG404, RG406.
+        """
+        return self._rows(calls.GET_PARENTS, Edge, corpus, chunk_id)
 
     def get_retriever(self, retriever: str) -> RetrieverSettings:
         """Returns how a retriever of a contract in force searches when nothing else is asked:
@@ -1129,6 +1293,14 @@ class Functions(Caller):
         for none). Raises RG400, RG404, RG417, RG441.
         """
         return self._row(calls.GET_RETRIEVER, RetrieverSettings, retriever)
+
+    def get_slice(self, corpus: str, slice_id: str) -> GetSliceRow:
+        """Returns a stored slice with its members in the order in which they were chosen, and
+        its policy in full, null where that is not registered as it was; is_unchanged is
+        whether its members and the edges between them are what they were. The source is null
+        where the anchor is gone. Raises RG400, RG404, RG435.
+        """
+        return self._row(calls.GET_SLICE, GetSliceRow, corpus, slice_id)
 
     def get_source(self, corpus: str, uri: str) -> Rows[GetSourceRow]:
         """Returns what document a source gave last, with the version that its store named
@@ -1510,6 +1682,15 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
 
+    def list_feedback(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+    ) -> Rows[ListFeedbackRow]:
+        """Returns the latest feedback of the caller and on the caller's retrievals, newest
+        first, of one corpus or of all, given at or after since; for an auditor that of every
+        role. count is 1 to 10000. Raises RG400, RG404.
+        """
+        return self._rows(calls.LIST_FEEDBACK, ListFeedbackRow, corpus, since, count)
+
     def list_gates(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
     ) -> Rows[RecordedGate]:
@@ -1610,13 +1791,35 @@ class Functions(Caller):
         return self._rows(calls.LIST_TOOLS, ListToolsRow)
 
     def list_traces(
-        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+        self,
+        corpus: str | None = None,
+        since: datetime | None = None,
+        count: int = 50,
+        until: datetime | None = None,
+        mode: str | None = None,
+        outcome: str | None = None,
+        min_elapsed_ms: float | None = None,
+        before: UUID | str | None = None,
     ) -> Rows[RetrievalTraces]:
         """Returns the caller's latest traces, newest first, of one corpus or of all that the
-        caller may read, recorded at or after since; for an auditor those of every role. count
-        is 1 to 10000. Raises RG400, RG404.
+        caller may read, recorded at or after since and before until; for an auditor those of
+        every role. mode is lexical, semantic, hybrid or reference; outcome found (with hits),
+        empty (without), short (a slice that could not be searched whole) or failed;
+        min_elapsed_ms how many milliseconds a search took at least; before the last id of the
+        page before. count is 1 to 10000. Raises RG400, RG404.
         """
-        return self._rows(calls.LIST_TRACES, RetrievalTraces, corpus, since, count)
+        return self._rows(
+            calls.LIST_TRACES,
+            RetrievalTraces,
+            corpus,
+            since,
+            count,
+            until,
+            mode,
+            outcome,
+            min_elapsed_ms,
+            before,
+        )
 
     def list_unanswered(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
@@ -1629,6 +1832,13 @@ class Functions(Caller):
         RG404.
         """
         return self._rows(calls.LIST_UNANSWERED, UnansweredQuestion, corpus, since, count)
+
+    def locate_quote(self, corpus: str, chunk_id: str, quote: str) -> Rows[LocateQuoteRow]:
+        """Finds a quote of 1 to 10000 characters in the text of a chunk as ragdb.check_citations
+        does: method exact, normalised or approximate, similarity (0 to 1), and its place in
+        characters from 0; no row where the chunk does not say it. Raises RG400, RG404, RG406.
+        """
+        return self._rows(calls.LOCATE_QUOTE, LocateQuoteRow, corpus, chunk_id, quote)
 
     def log_position(self) -> str:
         """Returns where this server stands in the log, as SYSTEM/TIMELINE/LSN: what it has
@@ -2026,12 +2236,16 @@ class Functions(Caller):
         model: str | None = None,
         attempt: int = 1,
         client: str | None = None,
+        elapsed_ms: float | None = None,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
     ) -> Rows[RecordAnswerRow]:
         """Checks the citations of an output as ragdb.check_citations, whose rows it returns
         after the id of the answer, and records the answer and what each citation came to,
         without any text; task, model and client (up to 200 characters each) are names,
-        attempt (1 to 1000) counts the tries. Raises what ragdb.check_citations raises, RG404,
-        RG413, and 25006 where nothing can be written.
+        attempt (1 to 1000) counts the tries, elapsed_ms (milliseconds), input_tokens and
+        output_tokens say what the answer took. Raises what ragdb.check_citations raises,
+        RG400, RG404, RG413, and 25006 where nothing can be written.
         """
         return self._rows(
             calls.RECORD_ANSWER,
@@ -2048,6 +2262,9 @@ class Functions(Caller):
             model,
             attempt,
             client,
+            elapsed_ms,
+            input_tokens,
+            output_tokens,
         )
 
     def record_erasure(self, entries: Sequence[str], reason: str) -> None:
@@ -2099,6 +2316,26 @@ class Functions(Caller):
             slice_id,
             anchor,
             policy,
+        )
+        return value
+
+    def record_feedback(
+        self,
+        verdict: str,
+        trace_id: UUID | str | None = None,
+        answer_id: UUID | str | None = None,
+        chunk_id: str | None = None,
+        comment: str | None = None,
+        client: str | None = None,
+    ) -> UUID:
+        """Records what a person says of a retrieval that the caller may read, of one hit of it
+        (chunk_id) or of an answer from it (answer_id, which may stand in for trace_id), and
+        returns its id; verdict is good or bad, comment has up to 4000 characters, client (up
+        to 200) names the program. Of several verdicts of a role the last one counts. Raises
+        RG400, RG406, RG407, RG413, and 25006 where nothing can be written.
+        """
+        value: UUID = self._value(
+            calls.RECORD_FEEDBACK, verdict, trace_id, answer_id, chunk_id, comment, client
         )
         return value
 
@@ -2203,6 +2440,14 @@ class Functions(Caller):
         value: str = self._value(calls.REGISTRY_FINGERPRINT)
         return value
 
+    def remove_edges(self, corpus: str, edges: Any) -> int:
+        """Takes away edges that ragdb.add_edges added, given as it takes them, and returns how
+        many. An edge that a document or a conversation says stays. Raises RG400, RG401,
+        RG404, RG406, RG412.
+        """
+        value: int = self._value(calls.REMOVE_EDGES, corpus, edges)
+        return value
+
     def remove_synonyms(self, corpus: str, word: str) -> int:
         """Takes a word out of the synonyms of a corpus, and returns how many pairs had it.
         Raises RG400, RG401, RG404.
@@ -2231,6 +2476,15 @@ class Functions(Caller):
         query_embedding_not_kept). Raises RG400, RG404, RG407.
         """
         return self._row(calls.REPLAY, ReplayRow, trace_id)
+
+    def replay_hits(self, trace_id: UUID | str) -> Rows[ReplayHitsRow]:
+        """Runs a recorded retrieval again and returns what was recorded beside what is found
+        now, in the order of now: change is same, moved, left or entered, and null where the
+        retrieval cannot be run again; is_unchanged is whether a recorded chunk says what it
+        said, and null for one that entered; its source and text are those of now, null where
+        it is gone. Raises RG400, RG404, RG407, RG435.
+        """
+        return self._rows(calls.REPLAY_HITS, ReplayHitsRow, trace_id)
 
     def report_key_compromise(self, key_id: str, since: datetime | None = None) -> None:
         """Revokes a key that somebody else may have had since a time (null: always):
@@ -2929,6 +3183,28 @@ class Functions(Caller):
         """
         return self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter, mode)
 
+    def slice_graph(
+        self,
+        corpus: str,
+        slice_id: str | None = None,
+        anchor: str | None = None,
+        policy: Any = None,
+        refused: int = 100,
+    ) -> Rows[SliceGraphRow]:
+        """Returns the chunks of a slice (by the id of a stored one, or by anchor and policy) in
+        order of selection, then those beside them that it refused, nearest first, at most
+        refused (0 to 10000), each with its edges: parents are the ids of shown chunks that
+        lead to it, edge_types the type of each edge. reason says why a chunk was refused:
+        score (others had a higher priority), budget (max_nodes were taken before), depth
+        (past max_radius), policy (a sibling that it does not take), or changed (it would be
+        taken now). place and distance count from 1 and 0; priority is null past the radius;
+        is_unchanged is whether a member says what it said; text is the first 400 characters.
+        Raises RG400, RG404, RG430, RG431, RG434, RG435.
+        """
+        return self._rows(
+            calls.SLICE_GRAPH, SliceGraphRow, corpus, slice_id, anchor, policy, refused
+        )
+
     def slice_members(self, corpus: str, slice_id: str) -> Rows[SliceMembersRow]:
         """Returns the members of a stored slice in the order in which they were chosen, and
         whether each still says what it said. Raises RG400, RG404, RG435.
@@ -2974,6 +3250,13 @@ class Functions(Caller):
         not reranked. Raises RG400, RG407.
         """
         return self._rows(calls.TRACE_RERANKS, RetrievalReranks, trace_id)
+
+    def trace_stages(self, trace_id: UUID | str) -> Rows[TraceStagesRow]:
+        """Returns what came of a recorded retrieval within an hour, in order: search (elapsed_ms
+        is how long it took), then rerank, gate and answer (elapsed_ms counts from the end of
+        the search), each with what it said in detail. Raises RG400, RG407.
+        """
+        return self._rows(calls.TRACE_STAGES, TraceStagesRow, trace_id)
 
     def traffic(
         self, since: datetime, until: datetime | None = None, corpus: str | None = None

@@ -27,6 +27,18 @@ class AccessEvents(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class AppendTurnsRow(Row):
+    """A row of `append_turns`."""
+
+    position: int
+    turn_id: str
+    phase: str
+    salience: float
+    depth: int
+    was_duplicate: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ApplyContractRow(Row):
     """A row of `apply_contract`."""
 
@@ -395,12 +407,36 @@ class DocumentHit(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class DocumentVersionsRow(Row):
+    """A row of `document_versions`."""
+
+    event_id: UUID
+    kind: str
+    created_at: datetime
+    author: str
+    doc_cid: str
+    title: str | None
+    chunks: int
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class DropTracesBeforeRow(Row):
     """A row of `drop_traces_before`."""
 
     month: date
     traces: int
     hits: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Edge(Row):
+    """A row of type `ragdb.edge`."""
+
+    parent_id: str
+    child_id: str
+    edge_type: str
+    is_added: bool
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -594,6 +630,33 @@ class EventsAfterRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ExplainMissingRow(Row):
+    """A row of `explain_missing`."""
+
+    step: str
+    reason: str
+    rank: int | None
+    score: float | None
+    lexical_score: float | None
+    semantic_score: float | None
+    last_score: float | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ExplainScoreRow(Row):
+    """A row of `explain_score`."""
+
+    part: str
+    lexeme: str | None
+    stands_for: str | None
+    df: int | None
+    tf: int | None
+    value: float | None
+    points: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ExplainSearchRow(Row):
     """A row of `explain_search`."""
 
@@ -668,6 +731,23 @@ class GateQuestionsRow(Row):
 
     question: str
     is_own: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class GetSliceRow(Row):
+    """A row of `get_slice`."""
+
+    created_at: datetime
+    anchor_chunk_id: str
+    anchor_source: str | None
+    chunk_ids: list[str]
+    edge_count: int
+    policy_id: str
+    params_hash: str
+    policy: Any
+    schema_version: str
+    graph_snapshot_hash: str
+    is_unchanged: bool
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -960,6 +1040,23 @@ class ListFailedEmbeddingsRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ListFeedbackRow(Row):
+    """A row of `list_feedback`."""
+
+    feedback_id: UUID
+    created_at: datetime
+    corpus_name: str
+    trace_id: UUID
+    answer_id: UUID | None
+    chunk_id: str | None
+    verdict: str
+    comment: str | None
+    query_text: str | None
+    client: str | None
+    caller: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ListGrantsRow(Row):
     """A row of `list_grants`."""
 
@@ -1122,6 +1219,16 @@ class ListToolsRow(Row):
     contract: str
     contract_version: int
     reranker: str | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LocateQuoteRow(Row):
+    """A row of `locate_quote`."""
+
+    method: str | None
+    start_offset: int
+    end_offset: int
+    similarity: float | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1300,6 +1407,24 @@ class RegisterPolicyRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ReplayHitsRow(Row):
+    """A row of `replay_hits`."""
+
+    chunk_id: str
+    change: str | None
+    recorded_rank: int | None
+    replayed_rank: int | None
+    recorded_score: float | None
+    replayed_score: float | None
+    is_unchanged: bool | None
+    source: str | None
+    title: str | None
+    heading: list[str]
+    page: int | None
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ReplayRow(Row):
     """A row of `replay`."""
 
@@ -1461,6 +1586,28 @@ class SearchDualRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class SliceGraphRow(Row):
+    """A row of `slice_graph`."""
+
+    chunk_id: str
+    is_admitted: bool
+    place: int | None
+    distance: int | None
+    priority: float | None
+    reason: str | None
+    detail: str | None
+    is_unchanged: bool | None
+    source: str | None
+    session_id: str | None
+    role: str | None
+    phase: str | None
+    salience: float | None
+    text: str | None
+    parents: list[str]
+    edge_types: list[str]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class SliceMembersRow(Row):
     """A row of `slice_members`."""
 
@@ -1487,6 +1634,16 @@ class ToolCandidatesRow(Row):
     query: str
     chunk_id: str
     passage: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TraceStagesRow(Row):
+    """A row of `trace_stages`."""
+
+    stage: str
+    at: datetime
+    elapsed_ms: float
+    detail: str
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -69,3 +69,51 @@ def test_a_tampered_trace_is_found(signed: Connection) -> None:
     assert "trace_mac" in found["detail"]
     signed.execute("update ragdb.retrieval_traces set trace_mac = null where id = %s", (trace,))
     assert "trace_mac" in replay(signed, trace)["detail"]
+
+
+def changes(db: Connection, trace: str) -> dict[str, tuple[str, int | None, int | None, bool]]:
+    rows = db.execute(
+        "select chunk_id, change, recorded_rank, replayed_rank, is_unchanged"
+        " from ragdb.replay_hits(%s)",
+        (trace,),
+    ).fetchall()
+    return {row[0]: tuple(row[1:]) for row in rows}
+
+
+def test_a_replay_says_which_hits_left_entered_moved_or_say_something_else(
+    signed: Connection,
+) -> None:
+    asked = "select trace_id, chunk_id, rank from ragdb.retrieve('chat', 'refunds gifts', 3)"
+    recorded = signed.execute(asked).fetchall()
+    trace = recorded[0][0]
+    before = {chunk: rank for _, chunk, rank in recorded}
+    assert {row[0] for row in changes(signed, trace).values()} == {"same"}
+    edited = messages()
+    edited[3]["text"] = "Refunds of gifts are gifts, gifts, gifts."
+    edited[2]["text"] = "And what of the rest?"
+    put(signed, "chat", conversation(edited))
+    now = signed.execute("select chunk_id, rank from ragdb.search('chat', 'refunds gifts', 3)")
+    after = dict(now.fetchall())
+    assert before.keys() != after.keys()
+    found = changes(signed, trace)
+    assert found.keys() == before.keys() | after.keys()
+    for chunk, (change, recorded_rank, replayed_rank, is_unchanged) in found.items():
+        assert (recorded_rank, replayed_rank) == (before.get(chunk), after.get(chunk))
+        ranks = (recorded_rank, replayed_rank)
+        assert change == (
+            "left" if ranks[1] is None
+            else "entered" if ranks[0] is None
+            else "same" if ranks[0] == ranks[1]
+            else "moved"
+        )  # fmt: skip
+        expected = chunk not in (uuid(3), uuid(4)) if chunk in before else None
+        assert is_unchanged is expected, chunk
+    assert {"left", "entered"} <= {change for change, *_ in found.values()}
+
+
+def test_what_cannot_run_again_has_no_changes(signed: Connection) -> None:
+    signed.execute("update ragdb.corpora set record_query_text = 'hash'")
+    trace = one(signed, "select trace_id from ragdb.retrieve('chat', 'refunds')")["trace_id"]
+    found = changes(signed, trace)
+    assert found
+    assert {row[0] for row in found.values()} == {None}

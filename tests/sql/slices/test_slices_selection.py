@@ -175,6 +175,10 @@ def test_selection_is_that_of_the_plain_algorithm(db: Connection, graph: Any) ->
             ],
         )
         found = build(db, uuid(anchor), policy)
+        shown = db.execute(
+            "select chunk_id, distance, is_admitted from ragdb.slice_graph('chat', null, %s, %s)",
+            (uuid(anchor), json.dumps(policy)),
+        ).fetchall()
     expected = twin(
         {uuid(n): fields for n, fields in turns.items()},
         {(uuid(p), uuid(c)) for p, c in edges},
@@ -182,6 +186,10 @@ def test_selection_is_that_of_the_plain_algorithm(db: Connection, graph: Any) ->
         policy,
     )
     assert list(zip(found["selection_order"], found["distances"], strict=True)) == expected
+    # the graph has no distances: it finds them again from the order of selection
+    assert [row[0] for row in shown if row[2]] == [turn for turn, _ in expected]
+    if len(turns) <= policy["max_nodes"]:
+        assert [row[1] for row in shown if row[2]] == [distance for _, distance in expected]
 
 
 @pytest.mark.parametrize("policy", [{"distance_decay": 0.000001}, {"max_radius": 2000}])

@@ -56,6 +56,7 @@ READS = (
     "verify_trace('{0}')",
     "trace_reranks('{0}')",
     "provenance('{0}')",
+    "trace_stages('{0}')",
     "replay('{0}')",
     "build_evidence_pack(trace_id => '{0}')",
     "promote_to_atom('{0}', array[]::text[], 'said')",
@@ -103,7 +104,8 @@ def test_each_lists_their_own_and_an_auditor_all(asked: tuple[str, str], login: 
     hidden = auditor.execute("select id from ragdb.list_traces('closed')").fetchone()
     assert hidden is not None
     assert ended(auditor, f"trace_hits('{hidden[0]}')") == ""
-    assert ended(auditor, f"replay('{hidden[0]}')") == "RG407"
+    for call in ("replay", "replay_hits"):
+        assert ended(auditor, f"{call}('{hidden[0]}')") == "RG407"
     assert ended(auditor, f"build_evidence_pack(trace_id => '{hidden[0]}')") == "RG407"
 
 

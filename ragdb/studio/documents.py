@@ -1,0 +1,185 @@
+"""Documents: where they come from, how they are cut, and the words that a citation means."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from markupsafe import Markup, escape
+from pydantic import BeforeValidator, Field
+from starlette.responses import HTMLResponse, Response
+
+from ragdb.client.client import AsyncClient
+from ragdb.http.pages import picture
+from ragdb.http.transactions import Refused
+from ragdb.readers.page import Page
+from ragdb.studio import sessions
+from ragdb.studio.pages import Marks, Studio
+
+Blank = BeforeValidator(lambda given: given or None)
+Text = Annotated[str | None, Blank]
+Number = Annotated[Annotated[int, Field(ge=1)] | None, Blank]
+PAGE = 50
+CHUNKS = 40
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A chunk as it is shown: its text with marks, after what it repeats of the one before."""
+
+    chunk: Any
+    repeated: str
+    text: Markup
+    is_meant: bool
+
+
+def register(router: APIRouter, studio: Studio) -> None:
+    _add_list(router, studio)
+
+    @router.get("/documents/show")
+    async def show(
+        request: Request,
+        corpus: str,
+        document: str,
+        first: Annotated[int, Query(ge=0)] = 0,
+        chunk: Annotated[Text, Query(max_length=512)] = None,
+        q: Annotated[Text, Query(max_length=32768)] = None,
+        quote: Annotated[Text, Query(max_length=10000)] = None,
+        page: Number = None,
+    ) -> HTMLResponse:
+        async with studio.transaction(request) as db:
+            found = await db.get_document(studio.server.served(corpus), document)
+            meant = marks = located = None
+            if chunk is not None:
+                meant = await db.get_chunk(corpus, await db.find_chunk(corpus, chunk))
+                if meant.doc_cid != found.doc_cid:
+                    raise Refused(404, "CHUNK_NOT_FOUND", "the chunk is of another document")
+                first = max(0, meant.ordinal - 3) if first == 0 else first
+                page = page or meant.page
+                marks, located = await _marked(db, corpus, meant, q, quote)
+            chunks = await db.document_chunks(corpus, document, first, CHUNKS)
+            versions = await db.document_versions(corpus, document)
+            drawn, sought = None, []
+            if page is not None and found.media_type == "application/pdf":
+                sought = _sought(meant, marks, located)
+                drawn = await picture(studio.server, db, found.doc_cid, page, sought, False)
+        return studio.page(
+            request,
+            "document.html",
+            corpus=corpus,
+            document=found,
+            cuts=_cuts(chunks, meant, marks),
+            first=first,
+            most=CHUNKS,
+            versions=versions,
+            meant=meant,
+            quote=quote,
+            located=located,
+            q=q,
+            page=page,
+            drawn=drawn,
+            sought=len(sought),
+        )
+
+    @router.get("/documents/page")
+    async def page_image(
+        request: Request, corpus: str, document: str, page: Annotated[int, Query(ge=1)]
+    ) -> Response:
+        async with studio.transaction(request) as db:
+            found = await db.get_document(studio.server.served(corpus), document)
+            drawn = await picture(studio.server, db, found.doc_cid, page, [])
+        if not isinstance(drawn, Page):
+            raise Refused(404, "PAGE_NOT_FOUND", drawn)
+        return Response(drawn.png, 200, dict(sessions.headers()), "image/png")
+
+
+def _add_list(router: APIRouter, studio: Studio) -> None:
+    @router.get("/documents")
+    async def documents(
+        request: Request,
+        corpus: Text = None,
+        q: Annotated[Text, Query(max_length=32768)] = None,
+        prefix: Annotated[str, Query(max_length=2048)] = "",
+        after: Annotated[str, Query(max_length=2048)] = "",
+    ) -> HTMLResponse:
+        async with studio.transaction(request) as db:
+            corpora, chosen = await studio.corpora(db, corpus)
+            listed: Any = []
+            hits: Any = []
+            info = None
+            spaces: Any = []
+            if chosen is not None:
+                info = await db.corpus_info(chosen)
+                spaces = await db.embedding_status(chosen)
+                if q is not None and q.strip():
+                    hits = await db.search_documents(chosen, q, 30, 1)
+                else:
+                    listed = await db.list_documents(chosen, prefix, after, PAGE + 1)
+        return studio.page(
+            request,
+            "documents.html",
+            corpora=corpora,
+            corpus=chosen,
+            info=info,
+            spaces=spaces,
+            q=q,
+            prefix=prefix,
+            is_first=not after,
+            documents=listed[:PAGE],
+            hits=hits,
+            next=listed[PAGE - 1].source if len(listed) > PAGE else None,
+            folders=_folders(prefix),
+        )
+
+
+def _folders(prefix: str) -> list[tuple[str, str]]:
+    """The folders above a prefix, with their names."""
+    parts = prefix.split("/")[:-1]
+    return [(name, "/".join(parts[: n + 1]) + "/") for n, name in enumerate(parts)]
+
+
+async def _marked(
+    db: AsyncClient, corpus: str, chunk: Any, q: str | None, quote: str | None
+) -> tuple[Markup | None, Any]:
+    """The text of a chunk with the quote marked that it says, else the words of the question."""
+    if quote is not None and quote.strip():
+        found = await db.locate_quote(corpus, chunk.chunk_id, quote)
+        if not found:
+            return None, None
+        located = found[0]
+        start, end = located.start_offset, located.end_offset
+        text = Markup("{}<mark>{}</mark>{}").format(
+            chunk.text[:start], chunk.text[start:end], chunk.text[end:]
+        )
+        return text, located
+    if q is not None and q.strip():
+        marks = Marks()
+        shown = await db.highlight(corpus, chunk.chunk_id, q, marks.start, marks.end)
+        return marks.snippet(shown, len(shown)), None
+    return None, None
+
+
+def _sought(meant: Any, marks: Markup | None, located: Any) -> list[str]:
+    """What to mark on a page: the quote or the words that are marked, then all of the chunk."""
+    if meant is None:
+        return []
+    marked = re.findall(r"<mark>(.*?)</mark>", marks or "", re.DOTALL)
+    words = sorted({Markup(word).unescape() for word in marked})
+    return [*words[:50], meant.text]
+
+
+def _cuts(chunks: Any, meant: Any, marks: Markup | None) -> list[Cut]:
+    cuts: list[Cut] = []
+    covered = 0
+    for chunk in chunks:
+        is_meant = meant is not None and chunk.chunk_id == meant.chunk_id
+        repeats = max(0, covered - chunk.start_offset) if cuts else 0
+        if is_meant and marks is not None:
+            cuts.append(Cut(chunk, "", marks, True))
+        else:
+            text = escape(chunk.text[repeats:])
+            cuts.append(Cut(chunk, chunk.text[:repeats], text, is_meant))
+        covered = max(covered, chunk.end_offset)
+    return cuts

@@ -1,0 +1,198 @@
+"""What the views of traces, slices and documents show, to whom, and of hostile texts."""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+
+import httpx2 as httpx
+import pytest
+
+import ragdb
+from tests.http.conftest import ANCHOR, Api
+from tests.studio.conftest import HOSTILE, logged_in
+
+
+def page(client: httpx.Client, path: str, **query: object) -> str:
+    answer = client.get(path, params={k: str(v) for k, v in query.items()})
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+def test_a_trace_is_shown_to_who_asked_alone(site: Api, ids: dict[str, str]) -> None:
+    with logged_in(site) as reader, logged_in(site, "admin") as admin:
+        assert ids["trace"] in page(reader, "/studio/traces")
+        assert ids["trace"] not in page(admin, "/studio/traces")
+        assert admin.get(f"/studio/traces/{ids['trace']}").status_code == 404
+        shown = page(reader, f"/studio/traces/{ids['trace']}")
+        assert "record intact" in shown
+        assert "evidence has changed since" in shown
+        assert "A zebra costs a deposit." in shown
+
+
+def test_a_replay_shows_what_left_and_what_entered(site: Api, ids: dict[str, str]) -> None:
+    with logged_in(site) as client:
+        shown = page(client, f"/studio/traces/{ids['trace']}", replay="true")
+        rows = re.findall(r'<tr class="(\w+)"><td.*?</tr>', shown, re.DOTALL)
+        assert sorted(rows) in (["entered", "left", "same"], ["entered", "left", "moved"])
+        assert "one week only" in shown
+        with ragdb.connect(site.dsn) as db:
+            gone = next(
+                row.chunk_id for row in db.replay_hits(ids["trace"]) if row.change == "left"
+            )
+        assert f"{gone} is not in the corpus any more" in shown
+        told = page(client, f"/studio/traces/{ids['trace']}", chunk=gone)
+        assert "it was returned at rank" in told
+
+
+@pytest.mark.parametrize(
+    ("filter", "is_listed"),
+    [
+        ({"corpus": "edited"}, True),
+        ({"corpus": "docs"}, False),
+        ({"mode": "semantic"}, False),
+        ({"outcome": "failed"}, False),
+        ({"outcome": "found", "mode": "lexical", "slower": "0", "since": "2020-01-01T00:00"}, True),
+        ({"until": "2020-01-01T00:00"}, False),
+        ({"before": "00000000-0000-7000-8000-000000000000"}, False),
+    ],
+)
+def test_traces_are_filtered(
+    site: Api, ids: dict[str, str], filter: dict[str, str], is_listed: bool
+) -> None:
+    with logged_in(site) as client:
+        empty = dict.fromkeys(("corpus", "mode", "outcome", "slower", "since", "until"), "")
+        shown = page(client, "/studio/traces", **{**empty, **filter})
+        assert (ids["trace"] in shown) == is_listed
+
+
+def test_a_slice_is_drawn_anew_under_another_policy(site: Api) -> None:
+    with logged_in(site) as client, ragdb.connect(site.dsn) as db:
+        db.export_slice("chat", ANCHOR)
+        stored = db.list_slices("chat")[0].slice_id
+        whole = page(client, "/studio/slices/graph", corpus="chat", slice=stored[:12])
+        assert whole.count('class="node a') == 4
+        assert "as it was stored" in whole
+        assert stored in page(client, "/studio/slices", corpus="chat")
+        form = {"max_nodes": 2, "include_siblings": "false", "planning": 0.9, "distance_decay": ""}
+        less = page(client, "/studio/slices/graph", corpus="chat", slice=stored, **form)
+        assert less.count('class="node a') == 2
+        assert less.count('left"><title>') == 2
+        assert "max_nodes 256 → 2" in less
+        assert "include_siblings True → False" in less
+        assert "planning 0.9" not in less
+        refused = client.get("/studio/slices/graph", params={"corpus": "chat"})
+        assert refused.status_code == 400
+        assert client.get("/studio/slices/graph?corpus=chat&slice=0000").status_code == 404
+
+
+def test_a_citation_leads_to_the_marked_words_and_their_page(
+    site: Api, ids: dict[str, str]
+) -> None:
+    where = {"corpus": "handbook", "document": ids["source"]}
+    with logged_in(site) as client:
+        shown = page(
+            client, "/studio/documents/show", **where, chunk=ids["page"], quote="both HANDS and"
+        )
+        assert "<mark>both hands and</mark>" in shown
+        assert "in the chunk: normalised" in shown
+        words = re.findall(r'<rect class="word" x="([\d.]+)" y="([\d.]+)"', shown)
+        assert len(words) == 1
+        assert shown.count('<rect class="all"') >= 5  # the lines of the chunk
+        answer = client.get("/studio/documents/page", params={**where, "page": "3"})
+        assert answer.headers["content-type"] == "image/png"
+        assert answer.content.startswith(b"\x89PNG\r\n\x1a\n")
+        width, height = struct.unpack("!II", answer.content[16:24])
+        start = answer.content.index(b"IDAT")
+        (size,) = struct.unpack("!I", answer.content[start - 4 : start])
+        pixels = zlib.decompress(answer.content[start + 4 : start + 4 + size])
+        assert len(pixels) == height * (1 + 3 * width)
+        x, y = (float(number) for number in words[0])
+        line = [
+            pixels[(round(y) + n) * (1 + 3 * width) + 1 + 3 * round(x) :][:240] for n in range(9)
+        ]
+        assert min(min(row) for row in line) < 100  # ink where the words are said to be
+        assert min(pixels[-3 * width :]) == 255  # and none at the foot
+        assert (
+            client.get("/studio/documents/page", params={**where, "page": "9"}).status_code == 404
+        )
+        wrong = page(client, "/studio/documents/show", **where, chunk=ids["page"], quote="giraffes")
+        assert "does not say “giraffes”" in wrong
+
+
+def test_no_view_of_a_corpus_says_that_it_is_there(site: Api, ids: dict[str, str]) -> None:
+    with ragdb.connect(site.dsn) as db:
+        chunk = db.list_chunks("secret")[0].chunk_id
+    paths = [
+        "/studio/traces?corpus={}",
+        "/studio/slices?corpus={}",
+        f"/studio/slices/graph?corpus={{}}&anchor={chunk}",
+        "/studio/documents?corpus={}",
+        "/studio/documents?corpus={}&q=zebra",
+        "/studio/documents/show?corpus={}&document=plans.md",
+        "/studio/documents/page?corpus={}&document=plans.md&page=1",
+        f"/studio/search/why?corpus={{}}&q=zebra&chunk={chunk}",
+    ]
+    with logged_in(site) as reader, logged_in(site, "admin") as admin:
+        for path in paths:
+            bodies = [
+                re.sub(r"[0-9a-f-]{36}|secret|absent", "", answer.text)
+                for name in ("secret", "absent")
+                if (answer := reader.get(path.format(name))).status_code == 404
+            ]
+            assert len(bodies) == 2, path
+            assert bodies[0] == bodies[1], path
+            assert "okapi" not in "".join(bodies)
+            allowed = admin.get(path.format("secret"))
+            assert allowed.status_code == (404 if "/page?" in path else 200), path
+        listed = page(reader, "/studio/documents") + page(reader, "/studio/slices")
+        assert "secret" not in listed
+
+
+def test_hostile_texts_and_names_are_texts_in_every_view(site: Api, ids: dict[str, str]) -> None:
+    with ragdb.connect(site.dsn) as db:
+        chunks = {chunk.source: chunk.chunk_id for chunk in db.list_chunks("hostile")}
+        asked = {"query": "<svg onload=alert(7)> zebra", "corpora": ["hostile"], "record": True}
+        trace = site("POST", "/api/search", asked).body["trace_id"]
+    with logged_in(site) as client:
+        pages = [
+            page(client, "/studio/traces"),
+            page(client, f"/studio/traces/{trace}", replay="true"),
+            page(client, "/studio/documents", corpus="hostile"),
+            page(client, "/studio/documents", corpus="hostile", q="zebra <b>"),
+            page(client, "/studio/documents", corpus="hostile", prefix="<b>"),
+        ]
+        for source in HOSTILE:
+            where = {"corpus": "hostile", "document": source, "chunk": chunks[source]}
+            pages += [
+                page(client, "/studio/documents/show", **where, q="zebra <script>"),
+                page(client, "/studio/documents/show", **where, quote="<img src=x"),
+                page(client, "/studio/slices/graph", corpus="hostile", anchor=chunks[source]),
+                page(
+                    client,
+                    "/studio/search/why",
+                    q="zebra <b>",
+                    corpus="hostile",
+                    chunk=chunks[source],
+                ),
+            ]
+        for text in pages:
+            assert text.count("<script") == 1  # our own
+            assert "<img" not in text
+            assert "<svg on" not in text
+            assert "<b>&lt;" not in text
+            assert "49" not in re.findall(r"zebra (\S+) </mark>", text)
+
+
+def test_a_row_of_a_score_is_drawn_as_wide_as_it_counts(site: Api) -> None:
+    with logged_in(site) as client, ragdb.connect(site.dsn) as db:
+        (hit,) = db.search("docs", "refunds take zebras", 1)
+        shown = page(client, "/studio/search", corpus="docs", q="refunds take zebras", k=1)
+        widths = re.findall(r'<rect class="word shade-\d" x="([\d.]+)" width="([\d.]+)"', shown)
+        assert len(widths) == 2
+        assert float(widths[1][0]) == pytest.approx(float(widths[0][1]), abs=0.02)
+        assert sum(float(width) for _, width in widths) == pytest.approx(100 * hit.score, abs=0.05)
+        why = page(client, "/studio/search/why", corpus="docs", q="bicycle", chunk=hit.chunk_id)
+        assert "left out: ranking" in why
+        assert "It has none of the query" in why
