@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 PAGES = (
     ("search", "/studio/search?q=how+are+tokens+signed"),
     ("evals", "/studio/evals"),
-    ("evals-history", "/studio/evals/history?rag=Care&eval=Forty"),
+    ("evals-history", "/studio/evals/history?rag=Desk&eval=Handbook"),
     ("answers", "/studio/answers"),
     ("map", "/studio/map?corpus=system&q=admissible+slice"),
     ("health", "/studio/health"),

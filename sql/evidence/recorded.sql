@@ -48,7 +48,7 @@ comment on function ragdb_internal.check_listed(integer, text) is
 create or replace function ragdb.list_answers(
   corpus text default null, since timestamptz default null, count integer default 50)
 returns setof ragdb.recorded_answer
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -73,7 +73,7 @@ comment on function ragdb.list_answers(text, timestamptz, integer) is
 create or replace function ragdb.list_gates(
   corpus text default null, since timestamptz default null, count integer default 50)
 returns setof ragdb.recorded_gate
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -100,7 +100,7 @@ comment on function ragdb.list_gates(text, timestamptz, integer) is
 
 create or replace function ragdb_internal.open_answer(answer_id uuid)
 returns ragdb.evidence_answers
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -125,7 +125,7 @@ comment on function ragdb_internal.open_answer(uuid) is
   'Returns a recorded answer of a corpus whose answers the caller may read. Raises RG407.';
 
 create or replace function ragdb.get_answer(answer_id uuid) returns ragdb.recorded_answer
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -29,7 +29,7 @@ create or replace function ragdb.list_citations(answer_id uuid)
 returns table (row_no integer, citation integer, code text, is_advisory boolean, source_id text,
   chunk_id text, method text, similarity float8, start_offset integer, end_offset integer,
   unit text, text text, page integer)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
