@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
@@ -21,6 +22,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
+from psycopg.pq import TransactionStatus
+from psycopg.rows import tuple_row
 from pytest_postgresql.janitor import DatabaseJanitor
 
 from ragdb.models import static
@@ -95,6 +98,7 @@ class Server:
         self.folder, self.version = folder, version
         self.uri = embedded.start(folder, version)
         self._names = itertools.count()
+        self._idle: defaultdict[str, list[RolledBack]] = defaultdict(list)
 
     def fill(self) -> None:
         with psycopg.connect(self.uri, autocommit=True) as connection:
@@ -137,9 +141,40 @@ class Server:
         database.init()
         return self.dsn(database.dbname)
 
+    @contextmanager
+    def rolled_back(self, dsn: str | None = None) -> Iterator[RolledBack]:
+        """A connection to a database, `shared` if not said, most often one already used."""
+        dsn = dsn or self.shared
+        connection = self._idle[dsn].pop() if self._idle[dsn] else RolledBack.connect(dsn)
+        connection.execute("select")  # so that `with db.transaction()` is a savepoint
+        yield connection
+        if connection.forget():
+            self._idle[dsn].append(connection)
+
+    def close(self) -> None:
+        for connection in itertools.chain.from_iterable(self._idle.values()):
+            connection.close()
+
 
 class RolledBack(psycopg.Connection[Any]):
     """A connection to a database that other tests use too."""
+
+    # all that outlives a rollback but the plans, as whose making most of a short test is spent
+    FORGET = """
+      close all; set session authorization default; reset all; deallocate all; unlisten *;
+      select pg_advisory_unlock_all(); discard temp; discard sequences
+    """
+
+    def forget(self) -> bool:
+        """Roll back and return whether the next test may have it."""
+        if self.info.transaction_status in (TransactionStatus.ACTIVE, TransactionStatus.UNKNOWN):
+            self.close()
+            return False
+        self.rollback()
+        self.autocommit, self.row_factory = True, tuple_row
+        self.execute(self.FORGET)
+        self.autocommit = False
+        return True
 
     def commit(self) -> NoReturn:
         raise AssertionError("`db` is rolled back and shared; a test that commits takes `clone`")
@@ -155,6 +190,7 @@ def running_server(version: int) -> Iterator[Server]:
         server = Server(home / f"pg{version}", version)
         server.fill()
         yield server
+        server.close()
 
 
 @pytest.fixture(scope="session")
@@ -199,16 +235,14 @@ def any_clone(any_version: Server) -> Iterator[str]:
 @pytest.fixture
 def db(server18: Server) -> Iterator[Connection]:
     """The superuser in a migrated database, rolled back after. `set role` to be another."""
-    with RolledBack.connect(server18.shared) as connection:
-        connection.execute("select")  # so that `with db.transaction()` is a savepoint
+    with server18.rolled_back() as connection:
         yield connection
 
 
 @pytest.fixture
 def any_db(any_version: Server) -> Iterator[Connection]:
     """`db` on PostgreSQL 18 and 16."""
-    with RolledBack.connect(any_version.shared) as connection:
-        connection.execute("select")
+    with any_version.rolled_back() as connection:
         yield connection
 
 

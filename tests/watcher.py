@@ -22,12 +22,17 @@ from ragdb.server import embedded, postgres
 
 ROOT = Path(__file__).parents[1]
 PATIENCE = 60  # seconds for a server to stop
+MEMORY = Path("/dev/shm")
+ROOM = 8 * 2**30  # bytes free there, of which a run takes about two
 
 
 def base() -> Path:
-    """Where the folders of servers are made: as root outside any home, which no server enters."""
+    """Where the folders of servers are made: in memory, or as root outside any home."""
     if os.environ.get("RAGDB_TEST_HOME"):
         found = Path(os.environ["RAGDB_TEST_HOME"])
+    elif MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
+        # a database of eight hundred files is copied for hundreds of tests
+        found = MEMORY
     elif os.geteuid() == 0:
         found = Path("/var/lib/ragdb-test")
     else:

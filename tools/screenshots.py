@@ -26,6 +26,11 @@ PAGES = (
         "/studio/documents/show?corpus=demo&document=handbook/safety.pdf"
         "&chunk=handbook-safety-pdf:891d80&quote=hold+the+grinder+with+both+hands",
     ),
+    ("evals", "/studio/evals"),
+    ("evals-history", "/studio/evals/history?rag=Care&eval=Forty"),
+    ("answers", "/studio/answers"),
+    ("map", "/studio/map?corpus=system&q=admissible+slice"),
+    ("health", "/studio/health"),
 )
 WIDTHS = (1440, 390)
 

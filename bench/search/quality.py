@@ -2,9 +2,11 @@
 
 The first table has a document in a chunk: questions as they are, with a pair of words quoted and a
 word signed, and with two neighbouring letters of a word swapped. The second cuts documents by the
-chunker and folds ten hits into their documents, with and without `per_document => 1`.
+chunker and folds ten hits into their documents, with and without `per_document => 1`. It takes
+every shared collection with judgements; those of rag_chunking_eval are spans, so that there a
+chunk that shares a character with one is right. Of many questions some are drawn by a seed.
 
-    python -m bench.search.quality [--results FILE] [SET …]
+    python -m bench.search.quality [--static] [--questions N] [--results FILE] [SET …]
 """
 
 from __future__ import annotations
@@ -16,12 +18,31 @@ from typing import Any
 import numpy as np
 import psycopg
 
-from bench.common import Connection, fill, parser, publish, records, server
+from bench.common import DATA, Connection, fill, parser, publish, records, server
 from bench.hybrid.quality import documents, judgements, ndcg
+from ragdb.database import Database
+from ragdb.server import static
 
-SETS = ("beir_scifact", "cranfield", "rag_anthropic_docs", "squad_v1_dev")
+SETS = {
+    "beir_scifact": "english",
+    "cranfield": "english",
+    "rag_anthropic_docs": "english",
+    "squad_v1_dev": "english",
+    "rag_chunking_eval": "english",
+    "xquad/en": "english",
+    "xquad/de": "german",
+    "xquad/ru": "russian",
+    "xquad/tr": "turkish",
+    "xquad/ar": "arabic",
+    "xquad/hi": "hindi",
+    "xquad/th": "simple",
+    "xquad/zh": "simple",
+    "scale_tech_docs": "english",
+}
 CUT = ("beir_scifact", "cranfield", "rag_anthropic_docs")
+SPANS = "rag_chunking_eval"
 Question = tuple[str, str]
+Grades = dict[str, dict[str, float]]
 
 
 def signed(text: str, rng: random.Random) -> str:
@@ -53,14 +74,48 @@ def swapped(text: str, rng: random.Random) -> str:
 
 
 def found(db: Connection, corpus: str, query: str, **how: Any) -> list[str]:
-    """The documents of ten hits, each once."""
+    """The documents of ten hits, each once; their chunks where spans are judged."""
     named = "".join(f", {name} => %({name})s" for name in how)
+    name = "chunk_id" if corpus == SPANS.replace("_", "-") else "substr(source, 14)"
     rows = db.execute(
-        "select substr(source, strpos(source, '#') + 1)"
-        f" from ragdb.search(%(corpus)s, %(query)s{named}) order by rank",
+        f"select {name} from ragdb.search(%(corpus)s, %(query)s{named}) order by rank",
         {"corpus": corpus, "query": query, **how},
     )
     return list(dict.fromkeys(row[0] for row in rows))
+
+
+def put_spans(db: Connection, corpus: str) -> tuple[list[Question], Grades]:
+    """The questions about documents that the chunker cuts, and the chunks that are right."""
+    db.execute("select ragdb.create_corpus(%s)", (corpus,))
+    for path in sorted((DATA / SPANS / "corpora").iterdir()):
+        db.execute("select from ragdb.put_text(%s, %s, %s)", (corpus, path.name, path.read_text()))
+    db.execute("select ragdb.optimize_corpus(%s)", (corpus,))
+    chunks = db.execute(
+        "select c.source, c.chunk_id, c.start_offset, c.end_offset from ragdb.chunks c"
+        " join ragdb.corpora p using (corpus_id) where p.name = %s",
+        (corpus,),
+    ).fetchall()
+    asked, grades = [], {}
+    for question in records(SPANS, "questions.jsonl"):
+        spans = [(r["start_index"], r["end_index"]) for r in question["references"]]
+        asked.append((question["_id"], question["text"]))
+        grades[question["_id"]] = {
+            chunk_id: 1.0
+            for source, chunk_id, start, end in chunks
+            if source == question["corpus"] and any(a < end and start < b for a, b in spans)
+        }
+    return asked, grades
+
+
+def put(db: Connection, name: str, corpus: str) -> tuple[list[Question], Grades]:
+    """A corpus of a collection with a document in a chunk; its questions, and what is right."""
+    if name == SPANS:
+        return put_spans(db, corpus)
+    fill(db, corpus, documents(name), text_config=SETS[name])
+    grades = judgements(name)
+    return [
+        (q["_id"], q["text"]) for q in records(name, "queries.jsonl") if q["_id"] in grades
+    ], grades
 
 
 def mean(
@@ -79,17 +134,19 @@ def mean(
 
 def main() -> None:
     flags = parser(__doc__)
-    flags.add_argument("sets", nargs="*", default=SETS)
+    flags.add_argument("sets", nargs="*", default=list(SETS))
+    flags.add_argument("--questions", type=int, default=1000, help="of a collection, at most")
+    flags.add_argument("--static", action="store_true", help="hybrid, by the static embedder")
     given = flags.parse_args()
     whole, cut = [], []
     with server() as own, psycopg.connect(own.database(), autocommit=True) as db:
+        if given.static:
+            static.load(Database(db))
         for name in given.sets:
-            corpus = name.replace("_", "-")
-            fill(db, corpus, documents(name))
-            grades = judgements(name)
-            asked = [
-                (q["_id"], q["text"]) for q in records(name, "queries.jsonl") if q["_id"] in grades
-            ]
+            corpus = name.replace("_", "-").replace("/", "-")
+            asked, grades = put(db, name, corpus)
+            if len(asked) > given.questions:
+                asked = random.Random(1).sample(asked, given.questions)
             cells = [
                 mean(db, corpus, asked, grades),
                 mean(db, corpus, asked, grades, syntax="web"),
@@ -110,7 +167,12 @@ def main() -> None:
                 if text.strip():
                     db.execute(
                         "select from ragdb.put_text(%s, %s, %s, title => %s)",
-                        (f"{corpus}-cut", f"c#{record['_id']}", text, record.get("title") or None),
+                        (
+                            f"{corpus}-cut",
+                            f"corpus.jsonl#{record['_id']}",
+                            text,
+                            record.get("title") or None,
+                        ),
                     )
             db.execute("select ragdb.optimize_corpus(%s)", (f"{corpus}-cut",))
             ((chunks,),) = db.execute(
@@ -128,7 +190,7 @@ def main() -> None:
     publish(
         given.results,
         "What questions look like",
-        "lexical, nDCG@10, one seed.",
+        f"{'hybrid by the static embedder' if given.static else 'lexical'}, nDCG@10, one seed.",
         [
             "| set | questions | plain | web | with quotes and signs: plain | the same: web"
             " | two letters swapped: typos off | the same: typos on | as they are: typos off |",

@@ -36,7 +36,7 @@ def embedder_ls(session: Session) -> None:
                 "max_tokens",
                 "weights_sha256",
             ],
-            empty="no embedder yet: `ragdb embed CORPUS` makes the default one",
+            empty="no embedder yet; `ragdb embedder load` loads one that runs in the database",
         )
 
 

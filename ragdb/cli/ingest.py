@@ -154,11 +154,14 @@ def ingest(
     if watch and any(path == "-" or "://" in path for path in paths):
         raise Failure("only files and folders can be watched")
     watched = Watch(paths, options) if watch else None
-    found = look(paths, options)
+    with session.doing("looking for files"):
+        found = look(paths, options)
     if found.failed and not found.sources:
         argument, error = found.failed[0]
         raise Failure(f"{argument}: {error.reason}", hint=error.hint)
-    with session.connect() as db:
+    with session.doing("connecting to the database"):
+        db = session.connect()
+    with db:
         while True:
             report = _run(session, db, corpus, found, options)
             if report is None:
@@ -189,7 +192,9 @@ def _ingest_contract(
     except syntax.ContractSyntaxError as error:
         raise Failure(str(error)) from None
     reports = []
-    with session.connect() as db:
+    with session.doing("connecting to the database"):
+        db = session.connect()
+    with db:
         wrong = [row for row in db.validate_contract(declared) if row.severity == "error"]
         if wrong:
             raise Failure(wrong[0].message, hint=f"`ragdb check {path}` lists all errors")

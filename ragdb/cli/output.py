@@ -105,37 +105,55 @@ def _table(
     title: str | None,
     header: bool = True,
 ) -> None:
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, show_header=header, header_style="bold")
     if title:
         session.out.print(Text(title, style="bold"))
-    shown = []
+    # a field of one row alone is shown whole
+    ids = {n for n in columns if header and (n in IDS or _all(records, n, UUID))}
+    shown = {
+        name: _column([r[name] for r in records], name in ids, session.verbose) for name in columns
+    }
+    heads = {name: HEADINGS.get(name, name.replace("_", " ")) for name in columns}
+    widths = {name: max(map(cell_len, [heads[name], *shown[name]])) for name in columns}
+    long = [name for name in columns if name in ONE_LINE]
+    # what a line of text leaves out, others do not have to
+    room = session.out.width - 2 * len(columns) - sum(widths[n] for n in columns if n not in long)
     for name in columns:
-        values = [r[name] for r in records]
-        number = all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
-        # a field of one row alone is shown whole
-        is_id = header and (name in IDS or all(isinstance(v, UUID) for v in values))
-        one_line = name in ONE_LINE or is_id or all(isinstance(v, datetime) for v in values)
+        short = name in ids or _all(records, name, datetime | None)
+        number = _all(records, name, int | float) and not _all(records, name, bool)
         table.add_column(
-            HEADINGS.get(name, name.replace("_", " ")),
+            heads[name],
             justify="right" if number else "left",
-            overflow="ellipsis" if name in ONE_LINE else "fold",
-            no_wrap=one_line,
+            overflow="ellipsis" if name in long else "fold",
+            no_wrap=name in long or short,
+            min_width=widths[name] if short and not session.verbose else None,
+            max_width=max(16, room // len(long)) if name in long else None,
         )
-        shown.append([Text(text) for text in _column(values, is_id, session.verbose)])
-    for row in zip(*shown, strict=True):
-        table.add_row(*row)
+    for row in zip(*shown.values(), strict=True):
+        table.add_row(*map(Text, row))
     session.out.print(table)
 
 
+def _all(records: list[dict[str, Any]], name: str, kind: Any) -> bool:
+    return all(isinstance(record[name], kind) for record in records)
+
+
 def _column(values: list[Any], is_id: bool, whole: bool) -> list[str]:
-    """A column of a table: ids as short as they differ, times of here to the minute."""
+    """A column of a table: ids as short as they differ, times of here to the minute, names."""
     if whole:
         return [cell(v) for v in values]
     if is_id:
         return list(map(shortened(values), values))
-    if all(isinstance(v, datetime) for v in values):
-        return [v.astimezone().strftime("%Y-%m-%d %H:%M") for v in values]
-    return [cell(v) for v in values]
+    return [_short(v) for v in values]
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.astimezone().strftime("%Y-%m-%d %H:%M")
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return clean(", ".join(value))
+    return cell(value)

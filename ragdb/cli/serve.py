@@ -172,7 +172,10 @@ def studio(
 
 def need_server() -> None:
     """Raises Failure where the extra is not installed."""
-    if any(find_spec(name) is None for name in ("fastapi", "jinja2", "psycopg_pool", "uvicorn")):
+    if any(
+        find_spec(name) is None
+        for name in ("fastapi", "fastapi_offline", "jinja2", "psycopg_pool", "uvicorn")
+    ):
         raise Failure(
             "the HTTP server is not installed",
             code=DATABASE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from psycopg.errors import Diagnostic
     from rich.console import Console
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
 
 OK, NEGATIVE, USAGE, DATABASE, PARTIAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+ERASED = "\x1b[K"  # the rest of a terminal's line
 FORMATS = ("table", "json", "ndjson", "csv")
 
 Dsn = Annotated[
@@ -100,6 +104,18 @@ class Session:
         """Where progress and the log go."""
         return _console(sys.stderr)
 
+    @contextlib.contextmanager
+    def doing(self, what: str) -> Iterator[None]:
+        """Say what is under way at a terminal, until it is over."""
+        if not self.progress:
+            yield
+            return
+        print(f"{what} …", end="\r", file=sys.stderr, flush=True)
+        try:
+            yield
+        finally:
+            print(ERASED, end="", file=sys.stderr, flush=True)
+
     def note(self, text: str) -> None:
         """A line of log, for people."""
         if not self.quiet:
@@ -128,7 +144,7 @@ class Session:
         from ragdb.cli.text import clean
 
         sys.stdout.flush()
-        print(clean(text), file=sys.stderr)
+        print(f"{ERASED * self.progress}{clean(text)}", file=sys.stderr)
 
 
 def _console(file: Any) -> Console:

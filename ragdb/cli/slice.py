@@ -217,11 +217,21 @@ def policy_ls(session: Session) -> None:
     from ragdb.cli import output
 
     with session.connect() as db:
-        output.rows(
-            session,
-            db.list_policies(),
-            empty="no policies registered; the default policy is always there",
-        )
+        policies = db.list_policies()
+    if session.format != "table" or session.verbose:
+        output.rows(session, policies)
+        return
+    # what a slice may hold; the rest is in -v and in JSON
+    limits = ("max_nodes", "max_radius")
+    output.rows(
+        session,
+        [
+            {"policy_id": row.policy_id, "params_hash": row.params_hash}
+            | {name: row.policy[name] for name in limits}
+            | {"created_at": row.created_at}
+            for row in policies
+        ],
+    )
 
 
 def _policy(db: Database, text: str | None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, Protocol, TypedDict
 
 from ragdb.evidence.packs import EvidencePack
 from ragdb.evidence.tasks import Gate, Mode
@@ -17,6 +17,14 @@ Task = Callable[[dict[str, Any]], "dict[str, Any] | str"]
 Planner = Callable[[str], "dict[str, Any] | str"]
 Told = Callable[[str, dict[str, Any]], None]
 PROVES = "reference, location and lexical support of each citation, not entailment"
+
+
+class InferencePlanner(Protocol):
+    """Whatever plans what to look up for a question, in place of `ragdb.rag_query_plan`."""
+
+    def plan(self, question: str) -> dict[str, Any] | str:
+        """{"needs_retrieval", "queries", "reason"}, or its JSON."""
+        ...
 
 
 class PolicyOverrides(TypedDict, total=False):

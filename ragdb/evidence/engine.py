@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ragdb.evidence.answers import Answer, Planner, PolicyOverrides, Task, Told
+from ragdb.evidence.answers import Answer, InferencePlanner, Planner, PolicyOverrides, Task, Told
 from ragdb.evidence.retrieval import RetrievedChunk, Retriever
 from ragdb.evidence.steps import Run
 from ragdb.evidence.tasks import MAX_ATTEMPTS, ContractError, RagPolicy, TaskContract, mismatches
@@ -26,9 +26,9 @@ class Engine:
 
     `task` is given {"question", "evidence"?, "problems"? (of the attempt before)} and returns an
     output or its JSON: any callable, such as `ragdb.models.chat.OpenAIModel`. Without one the
-    answer is `ragdb.answer_from_evidence`, in at most `sentences` sentences. `planner` is given the
-    question and returns a plan in place of `ragdb.rag_query_plan`. A `contract` brings policy,
-    schemas, verifiers and the number of attempts.
+    answer is `ragdb.answer_from_evidence`, in at most `sentences` sentences. `planner`, or its
+    `plan`, is given the question and returns a plan in place of `ragdb.rag_query_plan`. A
+    `contract` brings policy, schemas, verifiers and the number of attempts.
 
     `told` hears of each stage when it is over: plan, evidence, gate and attempt, with what came of
     it. What it raises ends the run.
@@ -44,7 +44,7 @@ class Engine:
         retriever: Retriever | None = None,
         policy: RagPolicy | None = None,
         task: Task | None = None,
-        planner: Planner | None = None,
+        planner: Planner | InferencePlanner | None = None,
         contract: TaskContract | None = None,
         corpus_id: str | None = None,
         accepts_evidence: bool = True,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from multiprocessing.queues import SimpleQueue
+from types import FrameType
 
 from ragdb.ingest.reading import Outcome, Task, read
 from ragdb.ingest.report import Failed
@@ -47,8 +48,12 @@ class Pool:
     def __enter__(self) -> Pool:
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if self.executor:
+            if kind:
+                # nobody wants what they read now
+                for worker in list(self.executor._processes.values()):
+                    worker.terminate()
             # after an interrupt too: leaving waits for workers anyway, and complains of their pipes
             self.executor.shutdown(cancel_futures=True)
 
@@ -115,17 +120,34 @@ def _work(work: Callable[[Task, Callable[[float], None]], Outcome], task: Task) 
         if _told is not None:
             _told.put((task.source.uri, part))
 
-    return work(task, tell)
+    global _is_at_work
+    _is_at_work = True
+    try:
+        if _is_asked_to_leave:
+            raise KeyboardInterrupt
+        return work(task, tell)
+    finally:
+        _is_at_work = False
 
 
 _told: SimpleQueue[tuple[str, float]] | None = None
+_is_at_work = _is_asked_to_leave = False
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """Stop reading, and nothing else: a worker that ends by itself breaks its pool."""
+    global _is_asked_to_leave
+    _is_asked_to_leave = True
+    if _is_at_work:
+        raise KeyboardInterrupt
 
 
 def _become_worker(told: SimpleQueue[tuple[str, float]] | None) -> None:
-    """Leave Ctrl-C to the driver, and end when it is gone."""
+    """Leave Ctrl-C to the driver, stop reading when it says so, and end when it is gone."""
     global _told
     _told = told
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _leave)
     parent = parent_process()
     assert parent is not None
 

@@ -250,6 +250,19 @@ BUILTIN: dict[str, Builtin] = {
         reading.list_promoted,
         result(atoms=LIST, proposals=LIST),
     ),
+    "list_edges": Builtin(
+        "List edges",
+        "Lists what leads to a passage or a turn, and what leads from it.",
+        {
+            "corpus": CORPUS,
+            "chunk_id": string("Its chunk id.", minLength=1),
+            "after": string("The last child seen."),
+            "count": COUNT,
+        },
+        ("corpus", "chunk_id"),
+        reading.list_edges,
+        result(parents=LIST, children=LIST),
+    ),
     "list_synonyms": Builtin(
         "List synonyms",
         "Lists the words of a corpus that stand for others.",

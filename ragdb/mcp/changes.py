@@ -9,6 +9,42 @@ REASON = string("Why, for the record.", minLength=1)
 TEXT = string("The statement, in words of its evidence.", minLength=1)
 NUMBER = {"type": "integer"}
 
+TURNS = {
+    "type": "array",
+    "maxItems": 10000,
+    "items": {
+        "type": "object",
+        "properties": {
+            "id": string("Id of its own in the session; sent again, it is written once."),
+            "text": string("What is said."),
+            "role": string("Who says it.", enum=["user", "assistant", "system", "tool"]),
+            "parent_id": string("Id of the turn that it answers."),
+            "parents": {"type": "array", "description": "Ids, or objects of id and edge_type."},
+            "created_at": string("When it was said; now unless given."),
+            "phase": string("What it is for, such as planning; derived unless given."),
+            "salience": {"type": "number", "minimum": 0, "maximum": 1},
+        },
+        "required": ["id", "text"],
+    },
+}
+EDGES = {
+    "type": "array",
+    "minItems": 1,
+    "maxItems": 10000,
+    "items": {
+        "type": "object",
+        "properties": {
+            "parent": string("Chunk id that it leaves."),
+            "child": string("Chunk id that it leads to."),
+            "edge_type": string(
+                "reference unless given.", enum=["reply", "branch", "reference", "default"]
+            ),
+        },
+        "required": ["parent", "child"],
+        "additionalProperties": False,
+    },
+}
+
 CHANGES: dict[str, Builtin] = {
     "create_corpus": Builtin(
         "Create a corpus",
@@ -48,6 +84,43 @@ CHANGES: dict[str, Builtin] = {
         ("id",),
         writing.delete_document,
         result(documents_deleted=NUMBER, chunks_deleted=NUMBER),
+        writes=True,
+        destroys=True,
+    ),
+    "append_turns": Builtin(
+        "Append turns",
+        "Appends turns to a session, which begins with its first. A turn that is there already is"
+        " not written again.",
+        {
+            "corpus": CORPUS,
+            "session": string("Name of the session.", minLength=1),
+            "turns": TURNS,
+            "document": {
+                "type": "object",
+                "description": "title, language and metadata of a session that is new.",
+            },
+        },
+        ("corpus", "session", "turns"),
+        writing.append_turns,
+        result(turns={"type": "array", "items": {"type": "object"}}),
+        writes=True,
+    ),
+    "add_edges": Builtin(
+        "Add edges",
+        "Joins passages and turns of a corpus, across sessions and documents.",
+        {"corpus": CORPUS, "edges": EDGES},
+        ("corpus", "edges"),
+        writing.add_edges,
+        result(added=NUMBER),
+        writes=True,
+    ),
+    "remove_edges": Builtin(
+        "Remove edges",
+        "Takes away edges that were added.",
+        {"corpus": CORPUS, "edges": EDGES},
+        ("corpus", "edges"),
+        writing.remove_edges,
+        result(removed=NUMBER),
         writes=True,
         destroys=True,
     ),
@@ -107,6 +180,21 @@ CHANGES: dict[str, Builtin] = {
         ("corpus", "proposal_id", "decision"),
         writing.decide_proposal,
         result(code={"type": "string"}),
+        writes=True,
+    ),
+    "record_feedback": Builtin(
+        "Record feedback",
+        "Records what a person said of a recorded retrieval, of one hit of it or of an answer.",
+        {
+            "verdict": string("What the person thinks.", enum=["good", "bad"]),
+            "trace_id": TRACE,
+            "chunk_id": string("The hit, where it is about one.", minLength=1),
+            "answer_id": string("The answer, where it is about one.", format="uuid"),
+            "comment": string("What the person added.", maxLength=4000),
+        },
+        ("verdict", "trace_id"),
+        writing.record_feedback,
+        result(feedback_id={"type": "string"}),
         writes=True,
     ),
 }

@@ -122,6 +122,17 @@ def list_promoted(served: Served, arguments: Json) -> Json:
         }
 
 
+def list_edges(served: Served, arguments: Json) -> Json:
+    served.check(arguments["corpus"])
+    with served.database() as db:
+        return {
+            "parents": [
+                record(row) for row in db.get_parents(arguments["corpus"], arguments["chunk_id"])
+            ],
+            "children": [record(row) for row in db.get_children(**arguments)],
+        }
+
+
 def list_synonyms(served: Served, arguments: Json) -> Json:
     served.check(arguments["corpus"])
     with served.database() as db:

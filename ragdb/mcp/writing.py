@@ -6,6 +6,7 @@ from typing import Any
 
 from ragdb.client.client import Client
 from ragdb.client.rows import record
+from ragdb.mcp.builtin import CLIENT
 from ragdb.mcp.served import Json, Served, ToolError
 
 
@@ -32,6 +33,24 @@ def delete_document(served: Served, arguments: Json) -> Json:
         if source and db.get_document(corpus, source).doc_cid != cid:
             raise ToolError(f"{source!r} is another document now: list_documents has its id")
         return record(db.delete_document(corpus, source or cid, **more))
+
+
+def append_turns(served: Served, arguments: Json) -> Json:
+    served.check(arguments["corpus"])
+    with served.database() as db:
+        return {"turns": [record(row) for row in db.append_turns(**arguments)]}
+
+
+def add_edges(served: Served, arguments: Json) -> Json:
+    served.check(arguments["corpus"])
+    with served.database() as db:
+        return {"added": db.add_edges(**arguments)}
+
+
+def remove_edges(served: Served, arguments: Json) -> Json:
+    served.check(arguments["corpus"])
+    with served.database() as db:
+        return {"removed": db.remove_edges(**arguments)}
 
 
 def add_synonyms(served: Served, arguments: Json) -> Json:
@@ -62,6 +81,12 @@ def decide_proposal(served: Served, arguments: Json) -> Json:
     served.check(arguments["corpus"])
     row = _run(served, lambda db: db.decide_proposal(**arguments))
     return _settled(row, arguments["decision"].upper())
+
+
+def record_feedback(served: Served, arguments: Json) -> Json:
+    with served.database() as db:
+        served.trace(db, arguments["trace_id"])
+        return {"feedback_id": str(db.record_feedback(**arguments, client=CLIENT))}
 
 
 def _run(served: Served, call: Any) -> Any:

@@ -125,12 +125,14 @@ def _run(words: list[str], folder: str, printed: Path, seconds: int) -> None:
                 "not_converted", f"{words[0][:80]} cannot be run", str(error)[:80]
             ) from None
         code = None
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            code = process.wait(2 * seconds)
-        # what it started goes with it
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                code = process.wait(2 * seconds)
+        finally:  # an interrupt too
+            # what it started goes with it
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
     if code is None or code in (-signal.SIGXCPU, -signal.SIGXFSZ, -signal.SIGKILL):
         raise ReadError(
             "limits", f"{words[0]} did not end within {seconds} s and its limits", "split it"

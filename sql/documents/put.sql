@@ -9,6 +9,10 @@ returns table (
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
+-- look up what is given: of a corpus that statistics have not seen, all sources were read
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare

@@ -74,7 +74,7 @@ begin atomic
     ('source', 'string', false, 'd.source', '{condition}', 'd.source'),
     ('language', 'string', false, 'd.language collate "C"', '{condition}', 'd.language'),
     ('title', 'string', false, 'd.title collate "C"', '{condition}', 'd.title'),
-    ('page', 'number', true, 'c.page::numeric', '{condition}', 'm.page'),
+    ('page', 'number', true, 'c.page::numeric', '{condition}', 'c.page'),
     ('doc_cid', 'string', false, 'd.doc_cid', '{condition}', 'd.doc_cid'),
     ('media_type', 'string', false, 'd.media_type collate "C"', '{condition}', 'd.media_type'),
     ('uri', 'string', false, 's.uri',
@@ -87,7 +87,7 @@ end;
 comment on function ragdb_internal.filter_fields() is
   'Lists the built-in fields of filters: their JSON type, whether they are of chunks or of '
   'documents, what is compared, the condition around the comparison, and what facets count, of '
-  'documents d and pages m.';
+  'documents d or chunks c.';
 
 create or replace function ragdb_internal.operator_names() returns text
 language sql immutable parallel safe

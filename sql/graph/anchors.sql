@@ -19,7 +19,7 @@ begin atomic
     join ragdb.turns t on t.corpus_id = o.corpus_id
     join ragdb.chunks c on c.corpus_id = t.corpus_id and c.chunk_no = t.chunk_no
     where t.session_id = resolve_from_session.session
-    order by t.created_at desc, c.chunk_id limit 1;
+    order by t.created_at desc, t.place desc, t.chunk_no desc limit 1;
 end;
 comment on function ragdb.resolve_from_session(text, text) is
   'Returns the latest turn of a session, or null when it has none. Raises RG400, RG404.';
@@ -49,7 +49,8 @@ begin
       where t.corpus_id = v_corpus.corpus_id
         and (resolve_temporal.project is null
           or d.metadata ->> 'project' = resolve_temporal.project)
-      order by t.created_at desc, c.chunk_id limit resolve_temporal.count;
+      -- as ragdb.turns_by_time
+      order by t.created_at at time zone 'UTC' desc, c.chunk_id limit resolve_temporal.count;
 end $$;
 comment on function ragdb.resolve_temporal(text, integer, text) is
   'Returns the 1 to 1000 most recent turns, of conversations whose metadata names the project when '

@@ -79,7 +79,7 @@ comment on function ragdb_internal.check_messages(jsonb) is
   'Refuses conversations of which a message has a field that is missing or bad. Raises RG412.';
 
 create or replace function ragdb_internal.check_turns(
-  turns ragdb_internal.parsed_turn[], edges ragdb_internal.parsed_edge[])
+  turns ragdb_internal.parsed_turn[], edges ragdb_internal.parsed_edge[], known text[])
 returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -100,20 +100,22 @@ begin
   select e.raw_child, e.raw_parent, e.parent_id = e.child_id as is_self into v_bad
     from unnest(check_turns.edges) e
     left join unnest(check_turns.turns) t on t.chunk_id = e.parent_id and t.nth = e.nth
-    where e.parent_id = e.child_id or t.chunk_id is null
+    where e.parent_id = e.child_id or t.chunk_id is null and e.parent_id <> all (known)
     order by e.nth, e.raw_child, e.raw_parent limit 1;
   if v_bad.raw_child is not null then
     raise exception 'turn % has the parent %, which is %', ragdb_internal.quote(v_bad.raw_child),
         ragdb_internal.quote(v_bad.raw_parent),
         case when v_bad.is_self then 'the turn itself' else 'not in the conversation' end
       using errcode = 'RG412',
-        detail = 'an edge joins two turns of one conversation',
-        hint = 'put the whole conversation, or leave the parent out for a root';
+        detail = 'here an edge joins two turns of one conversation',
+        hint = 'put the whole conversation, append a turn after what it answers, or leave the '
+          'parent out for a root; ragdb.add_edges() joins turns of two conversations';
   end if;
 end $$;
 comment on function ragdb_internal.check_turns(
-  ragdb_internal.parsed_turn[], ragdb_internal.parsed_edge[]) is
-  'Refuses two turns of one id, and a parent that is missing or the turn itself. Raises RG412.';
+  ragdb_internal.parsed_turn[], ragdb_internal.parsed_edge[], text[]) is
+  'Refuses two turns of one id, and a parent that is the turn itself, or neither given nor known '
+  '(chunk ids). Raises RG412.';
 
 -- What no root leads to is on a cycle or behind one.
 create or replace function ragdb_internal.check_replies(

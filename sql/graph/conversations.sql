@@ -40,22 +40,26 @@ returns void
 language sql
 set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
+set cpu_index_tuple_cost = 1000
 begin atomic
-  insert into ragdb.turns
-    select store_turns.corpus_id, c.chunk_no, t.session_id, t.role, 'exploration', 0.5, 0, 0,
-        0.5, 0, 1, t.given, t.created_at
+  insert into ragdb.turns (corpus_id, chunk_no, session_id, role, phase, salience, depth, place,
+      answers_no, sibling_order, homogeneity, complexity, given, created_at)
+    select store_turns.corpus_id, c.chunk_no, t.session_id, t.role,
+        coalesce(t.given ->> 'phase', ragdb_internal.turn_phase(t.role, t.text)), 0.5, 0,
+        c.ordinal, 0, 0, 0.5, ragdb_internal.turn_complexity(t.text), t.given, t.created_at
       from pg_catalog.unnest(array[store_turns.corpus_id]) k (corpus_id)
       cross join pg_catalog.unnest(turns) t
       cross join lateral (
-        select c.chunk_no from ragdb.chunks c
+        select c.chunk_no, c.ordinal from ragdb.chunks c
           where c.corpus_id = k.corpus_id and c.chunk_id = t.chunk_id
           offset 0) c
     on conflict (corpus_id, chunk_no) do update
-      set session_id = excluded.session_id, role = excluded.role, given = excluded.given,
+      set session_id = excluded.session_id, role = excluded.role, phase = excluded.phase,
+          place = excluded.place, complexity = excluded.complexity, given = excluded.given,
           created_at = excluded.created_at;
 end;
 comment on function ragdb_internal.store_turns(integer, ragdb_internal.parsed_turn[]) is
-  'Stores turns whose chunks are stored; what is derived of new ones is yet to come.';
+  'Stores turns whose chunks are stored; what is derived from others is yet to come.';
 
 create or replace function ragdb_internal.numbered_edges(
   corpus_id integer, edges ragdb_internal.parsed_edge[])
@@ -91,7 +95,7 @@ begin atomic
         offset 0) c
     cross join lateral (
       select e.ctid as at, e.parent_no, e.child_no, e.edge_type from ragdb.edges e
-        where e.corpus_id = n.corpus_id and e.child_no = c.chunk_no
+        where e.corpus_id = n.corpus_id and e.child_no = c.chunk_no and not e.is_added
         offset 0) e
     cross join lateral (
       select from ragdb.turns p
@@ -99,7 +103,8 @@ begin atomic
         offset 0) p;
 end;
 comment on function ragdb_internal.edges_between_turns(integer, ragdb_internal.parsed_turn[]) is
-  'Returns the stored edges that lead from a turn to one of these, with their places in the table.';
+  'Returns the edges that conversations say, from a turn to one of these, with their places in '
+  'the table.';
 
 -- Edges that the conversation no longer has go. A document may link to the conversation: such an
 -- edge stays.
@@ -109,6 +114,7 @@ returns void
 language sql
 set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
+set cpu_index_tuple_cost = 1000
 begin atomic
   delete from ragdb.edges e where e.ctid = any (array(
     select o.at
@@ -148,7 +154,7 @@ begin
     v_corpus.name, put_conversations.conversations) t);
   v_edges := array(select e from ragdb_internal.parsed_edges(
     v_corpus.name, put_conversations.conversations) e);
-  perform ragdb_internal.check_turns(v_turns, v_edges);
+  perform ragdb_internal.check_turns(v_turns, v_edges, '{}');
   perform ragdb_internal.check_replies(v_turns, v_edges);
   for v_result in
     select p.* from ragdb.put_documents(put_conversations.corpus,
@@ -190,7 +196,8 @@ begin
   v_corpus := ragdb_internal.open_corpus(get_turn.corpus, 'read');
   return query
     select c.chunk_id, t.session_id, t.role, t.phase, t.salience, t.depth, t.sibling_order,
-        t.homogeneity, t.temporal, t.complexity, t.created_at,
+        t.homogeneity, ragdb_internal.turn_temporal(t.corpus_id, t.session_id, t.created_at),
+        t.complexity, t.created_at,
         encode(ragdb_internal.content_hash(c.text), 'hex'), c.text
       from ragdb.chunks c join ragdb.turns t using (corpus_id, chunk_no)
       where c.corpus_id = v_corpus.corpus_id and c.chunk_id = get_turn.chunk_id;

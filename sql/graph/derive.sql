@@ -1,201 +1,242 @@
--- What is derived of the turns of a session: from their order, their edges and their embeddings.
+-- What the turns of a session come to together: from their order, their edges and their embeddings.
+--
+-- A turn is derived from what it answers, from the ten turns before it and from its own text, and
+-- from nothing that comes later. So a session that grows at its end changes no turn that it has,
+-- and some turns that are derived again come to what all would.
+--
+-- The order of a session is that of created_at, then of place, then of chunk_no. Every row is
+-- looked up by its key or in that order (lateral with offset 0, or limit): what the planner
+-- believes of the size of a session decides nothing.
 
--- Sessions are read in the order in which their turns were said.
-create or replace function ragdb_internal.session_turns(corpus_id integer, sessions text[])
-returns table (
-  chunk_no integer, chunk_id text, session_id text, given jsonb, created_at timestamptz, text text,
-  embedding vector, place bigint, phase text)
+create or replace function ragdb_internal.answered_turns(corpus_id integer, chunk_nos integer[])
+returns table (child_no integer, parent_no integer)
 language sql stable parallel safe
 begin atomic
-  select t.chunk_no, c.chunk_id, t.session_id, t.given, t.created_at, c.text, v.embedding,
-      pg_catalog.row_number() over (
-        partition by t.session_id order by t.created_at, c.ordinal, c.chunk_id),
-      coalesce(t.given ->> 'phase', ragdb_internal.turn_phase(t.role, c.text))
-    from ragdb.turns t
+  select t.chunk_no, e.parent_no
+    from pg_catalog.unnest(answered_turns.chunk_nos) n (chunk_no)
     cross join lateral (
-      select c.chunk_id, c.ordinal, c.text from ragdb.chunks c
-        where c.corpus_id = t.corpus_id and c.chunk_no = t.chunk_no
-        offset 0) c
-    cross join ragdb_internal.space(session_turns.corpus_id, 'current') s
-    left join lateral (
-      select v.embedding from ragdb.chunk_embeddings v
-        where v.space_id = s.space_id and v.corpus_id = t.corpus_id
-          and v.chunk_no = t.chunk_no
-        offset 0) v on true
-    where t.corpus_id = session_turns.corpus_id and t.session_id = any (session_turns.sessions);
-end;
-comment on function ragdb_internal.session_turns(integer, text[]) is
-  'Returns the turns of some sessions with their text, their embedding in the current space (null '
-  'without one), their place in the session from 1, and their phase.';
-
-create or replace function ragdb_internal.session_answers(corpus_id integer, sessions text[])
-returns table (parent_no integer, child_no integer)
-language sql stable parallel safe
-begin atomic
-  select e.parent_no, t.chunk_no
-    from ragdb.turns t
+      select t.chunk_no, t.session_id from ragdb.turns t
+        where t.corpus_id = answered_turns.corpus_id and t.chunk_no = n.chunk_no
+        offset 0) t
     cross join lateral (
       select distinct e.parent_no from ragdb.edges e
-        where e.corpus_id = t.corpus_id and e.child_no = t.chunk_no
+        where e.corpus_id = answered_turns.corpus_id and e.child_no = t.chunk_no
           and e.edge_type in ('reply', 'branch')
         offset 0) e
     cross join lateral (
       select p.session_id from ragdb.turns p
-        where p.corpus_id = t.corpus_id and p.chunk_no = e.parent_no
+        where p.corpus_id = answered_turns.corpus_id and p.chunk_no = e.parent_no
         offset 0) p
-    where t.corpus_id = session_answers.corpus_id
-      and t.session_id = any (session_answers.sessions)
-      and p.session_id = any (session_answers.sessions);
+    where p.session_id = t.session_id;
 end;
-comment on function ragdb_internal.session_answers(integer, text[]) is
-  'Returns the replies and branches between turns of some sessions.';
+comment on function ragdb_internal.answered_turns(integer, integer[]) is
+  'Returns the replies and branches that lead to some turns from turns of their own sessions.';
 
-create or replace function ragdb_internal.session_depths(corpus_id integer, sessions text[])
-returns table (chunk_no integer, depth integer)
-language sql stable parallel safe
-begin atomic
-  with recursive answers as materialized (
-    select a.parent_no, a.child_no
-      from ragdb_internal.session_answers(session_depths.corpus_id, session_depths.sessions) a
-  ), paths as (
-    select t.chunk_no, 0 as depth from ragdb.turns t
-      where t.corpus_id = session_depths.corpus_id
-        and t.session_id = any (session_depths.sessions)
-        and t.chunk_no not in (select a.child_no from answers a)
-    union
-    select a.child_no, p.depth + 1 from paths p join answers a on a.parent_no = p.chunk_no
-  )
-  select p.chunk_no, pg_catalog.min(p.depth) from paths p group by p.chunk_no;
-end;
-comment on function ragdb_internal.session_depths(integer, text[]) is
-  'Returns the fewest replies and branches that lead from a root to each turn of some sessions.';
+-- Each turn once, after all that it answers: paths are many where turns answer several.
+create or replace function ragdb_internal.walked_depths(
+  depths integer[], waiting integer[], first_answer integer[], answers integer[])
+returns integer[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_queue integer[] := array(
+    select w.n::integer from unnest(waiting) with ordinality w (count, n) where w.count = 0);
+  v_next integer := 1;
+  v_child integer;
+begin
+  while v_next <= cardinality(v_queue) loop
+    depths[v_queue[v_next]] := coalesce(depths[v_queue[v_next]], 0);
+    for i in first_answer[v_queue[v_next]] .. first_answer[v_queue[v_next] + 1] - 1 loop
+      v_child := answers[i];
+      depths[v_child] := least(depths[v_child], depths[v_queue[v_next]] + 1);
+      waiting[v_child] := waiting[v_child] - 1;
+      if waiting[v_child] = 0 then
+        v_queue[cardinality(v_queue) + 1] := v_child;
+      end if;
+    end loop;
+    v_next := v_next + 1;
+  end loop;
+  return depths;
+end $$;
+comment on function ragdb_internal.walked_depths(integer[], integer[], integer[], integer[]) is
+  'Returns the fewest steps to each of some nodes: depths is what is known of them, waiting how '
+  'many each of them answers; what answers node n is answers[first_answer[n]] up to '
+  'first_answer[n + 1]. Null on a cycle.';
 
--- Where a turn answers several, the parent of the least id counts.
-create or replace function ragdb_internal.placed_turns(corpus_id integer, sessions text[])
-returns table (
-  chunk_no integer, given jsonb, text text, place bigint, phase text, is_transition boolean,
-  embedding vector, parent_embedding vector, earlier vector[], sibling_order bigint,
-  elapsed numeric, span numeric)
-language sql stable parallel safe
-begin atomic
-  with members as materialized (
-    select m.* from ragdb_internal.session_turns(
-      placed_turns.corpus_id, placed_turns.sessions) m
-  ), parents as (
-    select distinct on (a.child_no) a.child_no, a.parent_no, p.embedding
-      from ragdb_internal.session_answers(placed_turns.corpus_id, placed_turns.sessions) a
-      join members p on p.chunk_no = a.parent_no
-      order by a.child_no, p.chunk_id collate "C"
-  )
-  select m.chunk_no, m.given, m.text, m.place, m.phase,
-      m.phase <> pg_catalog.lag(m.phase) over o, m.embedding, p.embedding,
-      pg_catalog.array_agg(m.embedding) over (o rows between 10 preceding and 1 preceding),
-      pg_catalog.row_number() over (partition by m.session_id, p.parent_no order by m.place) - 1,
-      extract(epoch from m.created_at - pg_catalog.min(m.created_at) over s),
-      extract(epoch from
-        pg_catalog.max(m.created_at) over s - pg_catalog.min(m.created_at) over s)
-    from members m left join parents p on p.child_no = m.chunk_no
-    window s as (partition by m.session_id), o as (partition by m.session_id order by m.place);
-end;
-comment on function ragdb_internal.placed_turns(integer, text[]) is
-  'Returns the turns of some sessions with what stands around each: whether its phase is new, its '
-  'parent, the ten turns before it, its place among its siblings from 0, and seconds since the '
-  'first turn, of how many.';
-
-create or replace function ragdb_internal.spread_salience(corpus_id integer, sessions text[])
+create or replace function ragdb_internal.check_depths(
+  corpus_id integer, chunk_nos integer[], depths integer[])
 returns void
-language sql
-set enable_nestloop = on
-set enable_hashjoin = off
-set enable_mergejoin = off
-begin atomic
-  update ragdb.edges e set child_salience = n.salience
-    from (
-      select o.at, t.salience
-        from ragdb.turns t
-        cross join lateral (
-          select e.ctid as at from ragdb.edges e
-            where e.corpus_id = t.corpus_id and e.child_no = t.chunk_no
-              and e.child_salience <> t.salience
-            offset 0) o
-        where t.corpus_id = spread_salience.corpus_id
-          and t.session_id = any (spread_salience.sessions)) n
-    where e.ctid = n.at;
-end;
-comment on function ragdb_internal.spread_salience(integer, text[]) is
-  'Copies the salience of the turns of some sessions to the edges that lead to them.';
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_id text;
+begin
+  if array_position(depths, null) is not null then
+    select c.chunk_id into v_id from ragdb.chunks c
+      where c.corpus_id = check_depths.corpus_id
+        and c.chunk_no = chunk_nos[array_position(depths, null)];
+    raise exception 'replies form a cycle'
+      using errcode = 'RG412',
+        detail = 'a turn on it or behind it: ' || ragdb_internal.quote(v_id),
+        hint = 'a reply or branch leads from an earlier turn to a later one; use a reference '
+          'for anything else';
+  end if;
+end $$;
+comment on function ragdb_internal.check_depths(integer, integer[], integer[]) is
+  'Refuses turns of which one has no depth. Raises RG412.';
 
--- Everything about turns that follows from their texts, order, edges and embeddings; run again
--- whenever a session changes, and when it has all its embeddings. What is read of each turn is
--- looked up by its key, and by the corpus in its row: of a corpus that is new, the planner believes
--- that it has a row or two, and then any index will do. What is joined is as large as the sessions,
--- and is hashed whatever the planner believes of their size.
-create or replace function ragdb_internal.derive_turns(corpus_id integer, sessions text[])
-returns void
-language sql
-set plan_cache_mode = force_custom_plan
-set enable_seqscan = off
+create or replace function ragdb_internal.turn_depths(
+  corpus_id integer, chunk_nos integer[], children integer[], parents integer[])
+returns integer[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
 set enable_nestloop = off
-begin atomic
-  update ragdb.turns t
-    set phase = p.phase, depth = d.depth, sibling_order = p.sibling_order,
-        homogeneity = case
-          when d.depth = 0 then 1
-          when p.embedding is null or p.parent_embedding is null then 0.5
-          else ragdb_internal.similarity(p.embedding, p.parent_embedding, 'cosine') end,
-        temporal = coalesce(p.elapsed / nullif(p.span, 0), 0),
-        complexity = 1 + pg_catalog.regexp_count(p.text, '^```', 1, 'n') / 2
-          + pg_catalog.regexp_count(p.text, '!\[[^]]*\]\('),
-        salience = ragdb_internal.turn_salience(
-          p.given, p.is_transition, r.referrals, n.novelty)
-    from ragdb_internal.placed_turns(derive_turns.corpus_id, derive_turns.sessions) p
-    join ragdb_internal.session_depths(derive_turns.corpus_id, derive_turns.sessions) d
-      on d.chunk_no = p.chunk_no
-    left join (
-      select e.child_no, pg_catalog.count(*) as referrals
-        from ragdb.turns m
-        cross join lateral (
-          select e.child_no from ragdb.edges e
-            where e.corpus_id = m.corpus_id and e.child_no = m.chunk_no
-              and e.edge_type = 'reference'
-            offset 0) e
-        where m.corpus_id = derive_turns.corpus_id
-          and m.session_id = any (derive_turns.sessions)
-        group by e.child_no) r on r.child_no = p.chunk_no
-    cross join lateral ragdb_internal.turn_novelty(p.embedding, p.place, p.earlier) n
-    where t.corpus_id = derive_turns.corpus_id and t.session_id = any (derive_turns.sessions)
-      and t.chunk_no = p.chunk_no;
-  select ragdb_internal.spread_salience(derive_turns.corpus_id, derive_turns.sessions);
-end;
-comment on function ragdb_internal.derive_turns(integer, text[]) is
-  'Sets phase, salience, depth, sibling order, homogeneity, temporal and complexity of the turns '
-  'of some sessions; homogeneity and the novelty in salience where the turns that they compare are '
-  'embedded.';
+set enable_mergejoin = off
+as $$
+#variable_conflict use_variable
+declare
+  v_depths integer[];
+  v_waiting integer[];
+  v_counts integer[];
+  v_answers integer[];
+begin
+  with member as materialized (
+    select m.chunk_no, m.n::integer from unnest(chunk_nos) with ordinality m (chunk_no, n)
+  ), edge as materialized (
+    select k.n as child, p.n as parent, e.parent_no
+      from unnest(children, parents) e (child_no, parent_no)
+      join member k on k.chunk_no = e.child_no left join member p on p.chunk_no = e.parent_no
+  ), known as (
+    -- what was there before has its depth
+    select e.child, min(t.depth) + 1 as depth from edge e
+      cross join lateral (select t.depth from ragdb.turns t
+        where t.corpus_id = turn_depths.corpus_id and t.chunk_no = e.parent_no offset 0) t
+      where e.parent is null group by e.child
+  ), inward as (
+    select e.child, count(*)::integer as count from edge e where e.parent is not null group by 1
+  ), outward as (
+    select e.parent, count(*)::integer as count from edge e where e.parent is not null group by 1
+  )
+  select array_agg(k.depth order by m.n), array_agg(coalesce(i.count, 0) order by m.n),
+      array_agg(coalesce(o.count, 0) order by m.n),
+      array(select e.child from edge e where e.parent is not null order by e.parent)
+    into v_depths, v_waiting, v_counts, v_answers
+    from member m left join known k on k.child = m.n left join inward i on i.child = m.n
+      left join outward o on o.parent = m.n;
+  v_depths := ragdb_internal.walked_depths(v_depths, v_waiting, array(
+    select coalesce(sum(c.count) over (order by c.n) - c.count, 0)::integer + 1
+    from unnest(v_counts || 0) with ordinality c (count, n) order by c.n), v_answers);
+  perform ragdb_internal.check_depths(corpus_id, chunk_nos, v_depths);
+  return v_depths;
+end $$;
+comment on function ragdb_internal.turn_depths(integer, integer[], integer[], integer[]) is
+  'Returns the depth of each of some turns, by the replies and branches that lead to them '
+  '(children and parents): a turn that is not among them has the depth that is '
+  'stored. Raises RG412 for a cycle.';
 
--- Once a session: with every batch, a long session would be derived anew for each.
-create or replace function ragdb_internal.derive_embedded_turns(
-  space ragdb.embedding_spaces, chunk_nos integer[])
+create type ragdb_internal.turn_place as (
+  created_at timestamptz, place integer, chunk_no integer);
+comment on type ragdb_internal.turn_place is 'A place in the order of a session.';
+
+create or replace function ragdb_internal.turns_from(
+  corpus_id integer, sessions text[], first ragdb_internal.turn_place)
+returns integer[]
+language sql stable parallel safe
+return array(
+  select t.chunk_no
+    from pg_catalog.unnest(turns_from.sessions) s (session_id)
+    cross join lateral (
+      select t.chunk_no from ragdb.turns t
+        where t.corpus_id = turns_from.corpus_id and t.session_id = s.session_id
+          and (t.created_at, t.place, t.chunk_no)
+            >= ((turns_from.first).created_at, (turns_from.first).place,
+              (turns_from.first).chunk_no)
+        offset 0) t);
+comment on function ragdb_internal.turns_from(integer, text[], ragdb_internal.turn_place) is
+  'Returns the turns of some sessions from a place on, in no order.';
+
+create or replace function ragdb_internal.siblings_before(
+  corpus_id integer, session_id text, answers_no integer, first ragdb_internal.turn_place)
+returns integer
+language sql stable parallel safe
+return coalesce((
+  select t.sibling_order + 1 from ragdb.turns t
+    where t.corpus_id = siblings_before.corpus_id and t.session_id = siblings_before.session_id
+      and t.answers_no = siblings_before.answers_no
+      and (t.created_at, t.place, t.chunk_no)
+        < ((siblings_before.first).created_at, (siblings_before.first).place,
+          (siblings_before.first).chunk_no)
+    order by t.created_at desc, t.place desc, t.chunk_no desc limit 1), 0);
+comment on function ragdb_internal.siblings_before(
+  integer, text, integer, ragdb_internal.turn_place) is
+  'Returns how many turns of a session answer a turn (0: none) before a place.';
+
+-- Where a turn answers several, the one of the least id counts.
+create or replace function ragdb_internal.placed_turns(
+  corpus_id integer, turns integer[], first ragdb_internal.turn_place)
+returns ragdb_internal.placed_turn[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set enable_mergejoin = off
+as $$
+#variable_conflict use_variable
+declare
+  v_children integer[];
+  v_parents integer[];
+begin
+  select array_agg(a.child_no), array_agg(a.parent_no) into v_children, v_parents
+    from ragdb_internal.answered_turns(corpus_id, turns) a;
+  return array(
+    with answer as materialized (
+      select distinct on (a.child_no) a.child_no, a.parent_no
+        from unnest(v_children, v_parents) a (child_no, parent_no)
+        cross join lateral (select c.chunk_id from ragdb.chunks c
+          where c.corpus_id = placed_turns.corpus_id and c.chunk_no = a.parent_no offset 0) c
+        order by a.child_no, c.chunk_id
+    ), member as materialized (
+      select t.*, m.depth, coalesce(a.parent_no, 0) as answers
+        from unnest(turns, ragdb_internal.turn_depths(corpus_id, turns, v_children, v_parents))
+          m (chunk_no, depth)
+        cross join lateral (
+          select t.chunk_no, t.session_id, t.created_at, t.place from ragdb.turns t
+            where t.corpus_id = placed_turns.corpus_id and t.chunk_no = m.chunk_no offset 0) t
+        left join answer a on a.child_no = m.chunk_no
+    ), family as materialized (
+      select f.*, ragdb_internal.siblings_before(corpus_id, f.session_id, f.answers, first)
+          as before
+        from (select distinct m.session_id, m.answers from member m) f
+    )
+    select row(m.chunk_no, m.answers, m.depth, f.before - 1 + row_number() over (
+        partition by m.session_id, m.answers order by m.created_at, m.place, m.chunk_no)
+      )::ragdb_internal.placed_turn
+    from member m join family f on (f.session_id, f.answers) = (m.session_id, m.answers));
+end $$;
+comment on function ragdb_internal.placed_turns(
+  integer, integer[], ragdb_internal.turn_place) is
+  'Returns where turns stand that are all of their sessions from a place on.';
+
+create or replace function ragdb_internal.derive_turns(
+  corpus_id integer, sessions text[],
+  first ragdb_internal.turn_place default row('-infinity', 0, 0))
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
+set enable_seqscan = off
+set cpu_index_tuple_cost = 1000
 as $$
+#variable_conflict use_variable
 declare
-  v_sessions text[] := array(
-    select distinct t.session_id from ragdb.turns t
-      where space.state = 'current' and t.corpus_id = space.corpus_id
-        and t.chunk_no = any (derive_embedded_turns.chunk_nos)
-        and not exists (
-          select from ragdb.turns o
-            where o.corpus_id = t.corpus_id and o.session_id = t.session_id
-              and not exists (select from ragdb.chunk_embeddings v
-                where v.space_id = space.space_id and v.corpus_id = o.corpus_id
-                  and v.chunk_no = o.chunk_no)));
+  v_turns constant integer[] := ragdb_internal.turns_from(corpus_id, sessions, first);
 begin
-  if v_sessions <> '{}' then
-    perform ragdb_internal.derive_turns(space.corpus_id, v_sessions);
+  if v_turns <> '{}' then
+    perform ragdb_internal.store_places(
+      corpus_id, ragdb_internal.placed_turns(corpus_id, v_turns, first));
   end if;
 end $$;
-comment on function ragdb_internal.derive_embedded_turns(ragdb.embedding_spaces, integer[]) is
-  'Derives anew the sessions of turns that have just been embedded and are complete in a current '
-  'space; the caller holds the corpus lock.';
+comment on function ragdb_internal.derive_turns(integer, text[], ragdb_internal.turn_place) is
+  'Sets depth, sibling order, homogeneity and salience of the turns of some sessions from a place '
+  'on: nothing before it depends on what comes later. Raises RG412 where replies form a cycle.';

@@ -1,4 +1,4 @@
--- What one turn comes to: its phase, its novelty and its salience.
+-- What one turn comes to: its phase, its novelty, its salience, its parts and its place in time.
 
 -- From the weightiest to the least; ties between phases go to the earlier.
 create or replace function ragdb_internal.phases() returns text[]
@@ -41,21 +41,18 @@ comment on function ragdb_internal.turn_phase(text, text) is
   '0.3, else exploration.';
 
 -- How far a turn is from the ten before it; nothing while one of them has no embedding.
-create or replace function ragdb_internal.turn_novelty(
-  embedding vector, place bigint, earlier vector[])
-returns table (novelty float8)
+create or replace function ragdb_internal.turn_novelty(embedding vector, earlier vector[])
+returns float8
 language sql immutable parallel safe
-begin atomic
-  select case
-      when embedding is null then 0
-      when place = 1 then 0.1::float8
-      when pg_catalog.array_position(earlier, null) is not null then 0
-      else least(0.1::float8, greatest(0, 0.1::float8 * (
-        select 1 - pg_catalog.avg(pg_catalog.round((1 - (embedding <=> e.v))::numeric, 6))
-          from pg_catalog.unnest(earlier) e (v)))) end;
-end;
-comment on function ragdb_internal.turn_novelty(vector, bigint, vector[]) is
-  'Returns how new a turn is beside those before it, 0 to 0.1.';
+return case
+  when embedding is null then 0
+  when earlier is null then 0.1::float8
+  when pg_catalog.array_position(earlier, null) is not null then 0
+  else least(0.1::float8, greatest(0, 0.1::float8 * (
+    select 1 - pg_catalog.avg(pg_catalog.round((1 - (embedding <=> e.v))::numeric, 6))
+      from pg_catalog.unnest(earlier) e (v)))) end;
+comment on function ragdb_internal.turn_novelty(vector, vector[]) is
+  'Returns how new a turn is beside those before it (null: it is the first), 0 to 0.1.';
 
 create or replace function ragdb_internal.turn_salience(
   given jsonb, is_transition boolean, referrals bigint, novelty float8)
@@ -71,3 +68,30 @@ return coalesce(
 comment on function ragdb_internal.turn_salience(jsonb, boolean, bigint, float8) is
   'Returns the salience that a turn was given, else 0 to 1 by its feedback, a new phase, the '
   'references to it and its novelty.';
+
+create or replace function ragdb_internal.turn_complexity(text text) returns real
+language sql immutable strict parallel safe
+return 1 + pg_catalog.regexp_count(turn_complexity.text, '^```', 1, 'n') / 2
+  + pg_catalog.regexp_count(turn_complexity.text, '!\[[^]]*\]\(');
+comment on function ragdb_internal.turn_complexity(text) is
+  'Returns the number of parts of a turn: its text, code blocks and images.';
+
+-- Not stored: the span of a session grows with every turn. Both ends are the first of an index.
+create or replace function ragdb_internal.turn_temporal(
+  corpus_id integer, session_id text, created_at timestamptz)
+returns real
+language sql stable parallel safe
+return (
+  select coalesce(extract(epoch from turn_temporal.created_at - s.first)
+      / nullif(extract(epoch from s.last - s.first), 0), 0)::real
+    from (select
+      (select t.created_at from ragdb.turns t
+        where t.corpus_id = turn_temporal.corpus_id
+          and t.session_id = turn_temporal.session_id
+        order by t.created_at limit 1) as first,
+      (select t.created_at from ragdb.turns t
+        where t.corpus_id = turn_temporal.corpus_id
+          and t.session_id = turn_temporal.session_id
+        order by t.created_at desc limit 1) as last) s);
+comment on function ragdb_internal.turn_temporal(integer, text, timestamptz) is
+  'Returns the position of a time in the time span of a session, 0 to 1; null of no session.';

@@ -16,7 +16,8 @@ begin atomic
         from ragdb.edges e
           join ragdb.turns u on u.corpus_id = e.corpus_id and u.chunk_no = e.parent_no
           join ragdb.chunks p on p.corpus_id = e.corpus_id and p.chunk_no = e.parent_no
-        where e.corpus_id = document.corpus_id and e.child_no = c.chunk_no), '[]'))
+        where e.corpus_id = document.corpus_id and e.child_no = c.chunk_no and not e.is_added),
+        '[]'))
       order by c.ordinal)) end
   from ragdb.chunks c join ragdb.turns t on t.corpus_id = c.corpus_id and t.chunk_no = c.chunk_no
   where c.corpus_id = document.corpus_id and c.doc_no = document.doc_no;
@@ -60,13 +61,13 @@ begin atomic
       'metadata', d.metadata, 'chunking', d.chunking, 'external_id', d.external_id,
       'size_bytes', d.size_bytes, 'pages', d.pages,
       'sources', (
-        select jsonb_agg(jsonb_build_object('uri', s.uri, 'source_name', s.source_name,
-          'etag', s.etag) order by s.uri)
+        select jsonb_agg(jsonb_build_object(
+          'uri', s.uri, 'source_name', s.source_name, 'etag', s.etag) order by s.uri)
         from ragdb.document_sources s
         where s.corpus_id = d.corpus_id and s.doc_no = d.doc_no))
-    || coalesce(
-      (select c.content from ragdb_internal.exported_conversations(d) c),
+    || coalesce((select c.content from ragdb_internal.exported_conversations(d) c),
       (select c.content from ragdb_internal.exported_contents(d) c))
+    || coalesce(ragdb_internal.exported_edges(d), '{}')
   from ragdb.documents d
   where d.corpus_id = exported_document.corpus_id and d.doc_no = exported_document.doc_no;
 end;

@@ -73,7 +73,7 @@ begin
   perform ragdb_internal.check_imported(documents);
   -- the first source decides; at the others, the same record is found too
   with source as materialized (
-    select d.n, d.v - 'sources' as document,
+    select d.n, d.v - array['sources', 'edges'] as document,
       jsonb_build_object(
         'uri', s.v -> 'uri', 'source_name', s.v -> 'source_name', 'etag', s.v -> 'etag') as source,
       row_number() over (partition by d.n order by (s.v ->> 'uri') collate "C") as nth
@@ -97,6 +97,7 @@ begin
     from ragdb.put_conversations(v_corpus.name, coalesce(v_conversations, '[]')) c) p;
   perform ragdb.put_documents(v_corpus.name, coalesce(v_copies, '[]'));
   perform ragdb.put_conversations(v_corpus.name, coalesce(v_copied_conversations, '[]'));
+  perform ragdb_internal.import_edges(v_corpus.corpus_id, documents);
   return v_chunks;
 end $$;
 comment on function ragdb.import_documents(text, jsonb) is

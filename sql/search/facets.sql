@@ -47,38 +47,59 @@ comment on function ragdb_internal.matching_chunks(ragdb.corpora, text, jsonb, t
   'Returns the chunks of a corpus that have a word of a query, and what it demands, under a '
   'filter; all under the filter for a query that is null, and null for all. Raises RG400, RG410.';
 
-create or replace function ragdb_internal.count_values(
-  corpus_id integer, chunk_nos integer[], fields text[])
-returns table (field text, value jsonb, documents bigint, chunks bigint)
-language plpgsql stable parallel safe
+-- What chunks say, such as pages, is counted among chunks, and what documents say once a document,
+-- so that no value has to be told from itself. Values are hashed: to sort some of type jsonb takes
+-- longer than all the rest.
+create or replace function ragdb_internal.count_sql(fields text[], is_listed boolean)
+returns text
+language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
-set jit = off
 as $$
 declare
-  v_values constant text := (
-    select string_agg(format('($3[%s], to_jsonb(%s))', a.n,
-      coalesce(f.facet_sql, format('d.metadata -> $3[%s]', a.n))), ', ' order by a.n)
-    from unnest(fields) with ordinality a (field, n)
-      left join ragdb_internal.filter_fields() f on f.field = a.field);
+  v_listed constant text := case when is_listed then ' and c.chunk_no = any ($2)' else '' end;
+  v_values text;
+  v_of_chunks text;
 begin
-  return query execute format(
-    'with matched as materialized ('
-    '  select c.doc_no, %s as page, count(*) as chunks from ragdb.chunks c'
-    '  where c.corpus_id = $1 and ($2 is null or c.chunk_no = any ($2)) group by 1, 2)'
-    ' select f.field, v.value, count(distinct m.doc_no), sum(m.chunks)::bigint'
-    ' from matched m'
-    '   join ragdb.documents d on d.corpus_id = $1 and d.doc_no = m.doc_no'
-    '   cross join lateral (values %s) f (field, value)'
-    '   cross join lateral (select distinct e.value from jsonb_array_elements('
-    '     case jsonb_typeof(f.value) when ''array'' then f.value'
-    '       else jsonb_build_array(f.value) end) e (value)) v'
-    ' where f.value is not null group by 1, 2',
-    case when 'page' = any (fields) then 'c.page' else 'null::integer' end, v_values)
+  select string_agg(format('(%s, to_jsonb(%s))', a.n,
+        coalesce(f.facet_sql, format('d.metadata -> $3[%s]', a.n))), ', ' order by a.n)
+      filter (where f.of_chunks is not true),
+    string_agg(format('select %s, to_jsonb(%s), count(distinct c.doc_no), count(*)'
+      ' from ragdb.chunks c where c.corpus_id = $1%s and %2$s is not null group by 2',
+      a.n, f.facet_sql, v_listed), ' union all ') filter (where f.of_chunks)
+    into v_values, v_of_chunks
+    from unnest(fields) with ordinality a (field, n)
+      left join ragdb_internal.filter_fields() f on f.field = a.field;
+  return concat_ws(' union all ',
+    'select v.n, v.value, count(*), sum(v.chunks)::bigint from ('
+    ' select f.n, m.chunks, unnest(case jsonb_typeof(f.value)'
+    ' when ''array'' then array(select distinct e from jsonb_array_elements(f.value) e)'
+    ' else array[f.value] end) as value from ragdb.documents d '
+    || case when is_listed then 'join (select c.doc_no, count(*) as chunks from ragdb.chunks c'
+      ' where c.corpus_id = $1' || v_listed || ' group by 1) m using (doc_no)'
+      else 'cross join lateral (select d.chunks) m' end
+    || ' cross join lateral (values ' || v_values || ') f (n, value)'
+    ' where d.corpus_id = $1 and m.chunks > 0 and f.value is not null) v group by 1, 2',
+    v_of_chunks);
+end $$;
+comment on function ragdb_internal.count_sql(text[], boolean) is
+  'Returns the statement that counts documents and chunks of corpus $1, all or those in the list '
+  '$2, by the number and the values of fields, which are also $3; each item of an array by itself.';
+
+create or replace function ragdb_internal.count_values(
+  corpus_id integer, chunk_nos integer[], fields text[])
+returns table (n integer, value jsonb, documents bigint, chunks bigint)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_sort = off
+set jit = off
+as $$
+begin
+  return query execute ragdb_internal.count_sql(fields, chunk_nos is not null)
     using corpus_id, chunk_nos, fields;
 end $$;
 comment on function ragdb_internal.count_values(integer, integer[], text[]) is
-  'Counts the documents and chunks among some of a corpus (null: all) by the values of fields, '
-  'each item of an array by itself.';
+  'Counts the documents and chunks among some of a corpus (null: all) by the number and the values '
+  'of fields, each item of an array by itself.';
 
 create or replace function ragdb_internal.check_facets(
   query text, fields text[], syntax text, most_values integer)
@@ -113,22 +134,31 @@ create or replace function ragdb.facets(
 returns table (field text, value jsonb, documents bigint, chunks bigint)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
+declare
+  v_fields text[];
 begin
   perform ragdb_internal.check_facets(query, fields, syntax, most_values);
+  v_fields := array(select f.field from unnest(fields) with ordinality f (field, n)
+    group by f.field order by min(f.n));
   return query
-    select r.field, r.value, r.documents, r.chunks
-    from (
-      select v.field, v.value, sum(v.documents)::bigint as documents,
-        sum(v.chunks)::bigint as chunks, row_number() over (partition by v.field
-          order by sum(v.documents) desc, sum(v.chunks) desc, v.value) as place
+    with counted as materialized (
+      select v.n, v.value, sum(v.documents)::bigint as documents, sum(v.chunks)::bigint as chunks,
+        case jsonb_typeof(v.value) when 'number' then v.value::numeric end as number
       from unnest(ragdb_internal.open_corpora(corpora)) c
         cross join lateral ragdb_internal.count_values(c.corpus_id,
           ragdb_internal.matching_chunks(c, facets.query, facets.filter, facets.syntax),
-          facets.fields) v
-      group by v.field, v.value) r
-    where r.place <= most_values
-    order by array_position(fields, r.field), r.place;
+          v_fields) v
+      group by v.n, v.value)
+    select f.field, r.value, r.documents, r.chunks
+    from unnest(v_fields) with ordinality f (field, n)
+      cross join lateral (
+        select * from counted o where o.n = f.n
+        -- by the bytes of the value: how jsonb compares texts is the locale's
+        order by o.documents desc, o.chunks desc, o.number, o.value::text collate "C"
+        limit most_values) r
+    order by f.n, r.documents desc, r.chunks desc, r.number, r.value::text collate "C";
 end $$;
 comment on function ragdb.facets(text[], text, text[], jsonb, integer, text) is
   'Counts the documents and chunks of several corpora (null: all that the caller may read) '

@@ -182,7 +182,9 @@ begin
       array(select c from ragdb_internal.contenders(corpora, v_ranked, request.k) c),
       request.options, v_wanted);
     exit when cardinality(v_picked) >= v_wanted or cardinality(v_ranked) < request.k;
-    request.k := 8 * request.k;
+    -- as deep as it must be if it goes on like this, and half of that more: to rank again costs
+    -- more than to rank deeper, but eight times as deep costs four times as much
+    request.k := least(8, greatest(2, ceil(1.5 * v_wanted / cardinality(v_picked)))) * request.k;
   end loop;
   if (request.options).diversity > 0 then
     v_picked := ragdb_internal.diverse(corpora, v_picked, (request.options).diversity, v_k);

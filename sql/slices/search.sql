@@ -21,7 +21,8 @@ begin atomic
       h.text, h.citation, h.score, h.lexical_score, h.semantic_score, h.lexical_rank,
       h.semantic_rank, h.bm25, h.coverage, h.content_hash, h.metadata, h.mode, h.is_exact,
       t.session_id, t.role, t.phase, t.salience, t.depth, t.sibling_order, t.homogeneity,
-      t.temporal, t.complexity, h.context
+      ragdb_internal.turn_temporal(t.corpus_id, t.session_id, t.created_at), t.complexity,
+      h.context
     from pg_catalog.unnest(with_turns.hits) h
     join ragdb.chunks c on c.corpus_id = with_turns.corpus_id and c.chunk_id = h.chunk_id
     left join ragdb.turns t on t.corpus_id = c.corpus_id and t.chunk_no = c.chunk_no

@@ -294,11 +294,16 @@ def test_a_search_without_an_anchor_finds_one_and_says_which(kept_chat: Run) -> 
     assert "Gifts become vouchers." in result.stdout
 
 
-def test_a_policy_is_registered_listed_and_used_by_reference(chat: Run) -> None:
+def test_a_policy_is_registered_listed_and_used_by_reference(
+    chat: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     added = done(chat, "policy", "add", '{"max_nodes": 2, "version": "small"}')
     default, listed = done(chat, "policy", "ls")
     assert (default["policy_id"], default["created_at"]) == ("slice_policy_v1", None)
     assert (listed["policy_id"], listed["params_hash"]) == ("small", added["params_hash"])
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = chat("policy", "ls").stdout.splitlines()
+    assert (len(lines), "max nodes" in lines[0], " 2 " in lines[2]) == (3, True, True)
     reference = f"small@{added['params_hash']}"
     made = done(chat, "slice", "build", uuid(1), "-c", "chat", "--policy", reference)
     assert len(made["chunk_ids"]) == 2

@@ -331,13 +331,16 @@ def test_search_writes_nothing_and_trace_records_one(own_demo: Run) -> None:
 def test_a_narrow_list_has_a_line_a_trace_and_ids_that_can_be_given(
     own_demo: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for question in ("when is a deposit for a power tool refunded", "deposit"):
+    long = "when is a deposit for a power tool of this library refunded to somebody far away"
+    for question in (long, "deposit"):
         own_demo("search", question, "-c", "demo", "--trace")
     newest, oldest = json.loads(own_demo("trace", "ls", "--json").stdout)
     monkeypatch.setenv("COLUMNS", "80")
     lines = own_demo("trace", "ls").stdout.splitlines()
     assert len(lines) == 3
     assert max(map(len, lines)) <= 80
+    assert lines[0].split() == ["id", "time", "corpus", "mode", "hits", "ms", "query"]
+    assert all(re.search(r" \d\d:\d\d +demo +lexical +\d+ +", line) for line in lines[1:])
     for trace, line in zip((newest, oldest), lines[1:], strict=True):
         short = line.split()[0]
         assert 13 <= len(short) < 36

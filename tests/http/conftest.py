@@ -141,11 +141,18 @@ def fill(dsn: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def api(server18: Server) -> Iterator[Api]:
-    """A server for all tests that leave it as it is."""
+def filled(server18: Server) -> Iterator[tuple[str, dict[str, str]]]:
+    """A filled database to copy, and its tokens."""
     with server18.database() as database:
-        dsn = server18.dsn(database.dbname)
-        served = serve(dsn, fill(dsn))
+        yield database.dbname, fill(server18.dsn(database.dbname))
+
+
+@pytest.fixture(scope="session")
+def api(server18: Server, filled: tuple[str, dict[str, str]]) -> Iterator[Api]:
+    """A server for all tests that leave it as it is."""
+    template, tokens = filled
+    with server18.database(template) as database:
+        served = serve(server18.dsn(database.dbname), tokens)
         try:
             yield served
         finally:
@@ -154,12 +161,12 @@ def api(server18: Server) -> Iterator[Api]:
 
 
 @pytest.fixture
-def start(server18: Server) -> Iterator[Callable[..., Api]]:
+def start(server18: Server, filled: tuple[str, dict[str, str]]) -> Iterator[Callable[..., Api]]:
     """start(*flags) is a server of the test's own, on a database of its own."""
+    template, tokens = filled
     with ExitStack() as stack:
-        database = stack.enter_context(server18.database())
+        database = stack.enter_context(server18.database(template))
         dsn = server18.dsn(database.dbname)
-        tokens = fill(dsn)
 
         def begin(*flags: str) -> Api:
             served = serve(dsn, tokens, *flags)

@@ -15,6 +15,7 @@ LISTED = [
     "/api/corpora/{0}/documents",
     "/api/corpora/{0}/documents/x",
     "/api/corpora/{0}/synonyms",
+    "/api/corpora/{0}/edges?chunk_id=x",
     "/api/atoms?corpus={0}",
     "/api/proposals?corpus={0}",
     "/api/incidents?corpus={0}",
@@ -62,6 +63,33 @@ def test_synonyms_find_what_is_called_otherwise(library: Api) -> None:
     assert "deposit" in library("POST", "/api/search", search).body["hits"][0]["text"].lower()
     assert library("DELETE", f"{path}?word=pledge", role="writer").body["removed"] == 2
     assert library("POST", "/api/search", search).body["hits"] == []
+
+
+def test_a_conversation_grows_and_is_joined_to_what_it_is_about(library: Api) -> None:
+    path = "/api/corpora/desk/sessions/night%2F1/turns"
+    turns: list[dict[str, Any]] = [
+        {"id": "a", "text": "Is it lost?"},
+        {"id": "b", "text": "No.", "parents": ["a"]},
+    ]
+    assert library("POST", path, {"turns": turns}, role="reader").status == 401
+    made = library("POST", path, {"turns": turns}, role="writer").body["turns"]
+    assert [(row["depth"], row["was_duplicate"]) for row in made] == [(0, False), (1, False)]
+    more = {"turns": [*turns, {"id": "c", "text": "Good.", "parent_id": "b", "role": "tool"}]}
+    grown = library("POST", path, more, role="writer").body["turns"]
+    assert [row["was_duplicate"] for row in grown] == [True, True, False]
+    taken = library("POST", path, {"turns": [turns[0] | {"text": "Else"}]}, role="writer")
+    assert (taken.status, taken.body["code"]) == (409, "ALREADY_EXISTS")
+    with ragdb.connect(library.dsn) as db:
+        parent, child = db.search("desk", "grinder")[0].chunk_id, made[0]["turn_id"]
+    edges = {"edges": [{"parent": parent, "child": child, "edge_type": "branch"}]}
+    assert library("POST", "/api/corpora/desk/edges", edges, role="writer").body == {"added": 1}
+    around = library("GET", f"/api/corpora/desk/edges?chunk_id={child}").body
+    edge = {"parent_id": parent, "child_id": child, "edge_type": "branch", "is_added": True}
+    assert around["parents"] == [edge]
+    assert [edge["child_id"] for edge in around["children"]] == [made[1]["turn_id"]]
+    gone = f"/api/corpora/desk/edges?parent={parent}&child={child}&edge_type=branch"
+    assert library("DELETE", gone, role="writer").body == {"removed": 1}
+    assert library("DELETE", gone, role="writer").body == {"removed": 0}
 
 
 @pytest.mark.parametrize("path", LISTED)

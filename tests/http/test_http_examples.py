@@ -21,6 +21,7 @@ LAST = [
     "GET /api/proposals",
     "POST /api/proposals/{id}/decision",
     "DELETE /api/corpora/{corpus}",
+    "DELETE /api/corpora/{corpus}/edges",
     "DELETE /api/corpora/{corpus}/synonyms",
     "POST /capabilities/rag.ingest@1.0",
     "GET /api/jobs/{id}",
@@ -89,6 +90,11 @@ def test_every_example_is_accepted_and_answered_as_the_document_says(
     with ragdb.connect(library.dsn) as db:
         made["run"] = db.run_eval("Desk").run_id
         made["chunk"] = db.search("handbook", "weeks")[0].chunk_id
+        hits = db.search("handbook", "deposit tool")
+        made["other"] = next(hit.chunk_id for hit in hits if hit.chunk_id != made["chunk"])
+        pack = db.build_evidence_pack(None, [made["chunk"]], "handbook")
+        db.record_answer({"answer": "Weeks.", "citations": []}, pack)
+        made["answer"] = db.list_answers()[0].answer_id
         made["document"] = db.list_documents("handbook")[0].doc_cid
     middle = [label for label in documented if label not in (*FIRST, *LAST)]
     for label in (*FIRST, *middle, *LAST):

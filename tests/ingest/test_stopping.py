@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ from typer.testing import CliRunner
 
 import ragdb
 from ragdb.cli.main import app
+from ragdb.cli.session import Session
 from ragdb.ingest import ingest as driver
 from ragdb.ingest import writing
+from ragdb.ingest.pool import Pool
+from ragdb.ingest.reading import Outcome, Task
 from ragdb.ingest.stopping import Signals
 from tests.conftest import Connection
 
@@ -132,3 +136,38 @@ def test_ctrl_c_at_any_moment_exits_with_130(clone: str, note: Path) -> None:
         codes.add(process.returncode)
     assert 130 in codes
     assert codes <= {130, 0}  # 0 where it was quicker
+
+
+def slow(task: Task, tell: Callable[[float], None] | None = None) -> Outcome:
+    time.sleep(20)
+    raise AssertionError
+
+
+class SlowPool(Pool):
+    work = staticmethod(slow)
+
+
+def test_a_worker_stops_reading_when_nobody_wants_it_any_more(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """A file of 50 MB was read to its end first."""
+    task: Any = None
+    pool = SlowPool(2)
+    for _ in range(3):
+        pool.submit(task)
+    time.sleep(0.5)
+    began = time.monotonic()
+    pool.__exit__(KeyboardInterrupt)
+    assert time.monotonic() - began < 10
+    assert capfd.readouterr().err == ""
+
+
+def test_what_is_under_way_is_said_at_a_terminal_and_nowhere_else(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with Session(verb="ingest").doing("connecting"):
+        assert "connecting" in capsys.readouterr().err
+    assert capsys.readouterr().err == "\x1b[K"
+    with Session(verb="ingest", progress=False).doing("connecting"):
+        pass
+    assert capsys.readouterr().err == ""

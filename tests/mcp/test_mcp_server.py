@@ -41,11 +41,12 @@ BUILTIN = {
     "search", "fetch", "search_slice", "list_corpora", "get_trace", "replay_trace",
     "validate_citations", "facets", "count_matches", "list_documents", "ask", "build_pack",
     "resolve_anchor", "list_traces", "list_eval_runs", "eval_report", "list_promoted",
-    "list_synonyms",
+    "list_synonyms", "list_edges",
 }  # fmt: skip
 CHANGES = {
     "create_corpus", "drop_corpus", "delete_document", "add_synonyms", "remove_synonyms",
-    "promote", "propose", "decide_proposal",
+    "append_turns", "add_edges", "remove_edges", "promote", "propose", "decide_proposal",
+    "record_feedback",
 }  # fmt: skip
 PROMPT = """corpus name=More
   source name=a kind=local uri=docs/*.md
@@ -147,6 +148,7 @@ async def every_tool(client: Client, trace: str) -> dict[str, Any]:
         "list_eval_runs": {},
         "list_promoted": {"corpus": "docs"},
         "list_synonyms": {"corpus": "docs"},
+        "list_edges": {"corpus": "docs", "chunk_id": "refunds", "count": 3},
         "AnswerDocs": {"question": "How do refunds work?"},
         "Bare": {"words": "refunds"},
         "Brief": {},
@@ -669,11 +671,34 @@ def test_a_server_of_some_corpora_counts_and_lists_those_alone(dsn: str, trace: 
         "list_traces": {"corpus": "docs"},
         "list_promoted": {"corpus": "docs"},
         "list_synonyms": {"corpus": "docs"},
+        "list_edges": {"corpus": "docs", "chunk_id": "refunds"},
     }
     for tool, arguments in named.items():
         assert "not served here" in call(dsn, tool, arguments, **only), tool
     assert call(dsn, "list_traces", {}, **only)["traces"] == []
     assert call(dsn, "list_eval_runs", {}, **only)["runs"] == []
+
+
+def keeps_its_own_turns(dsn: str) -> None:
+    """An agent appends what was said, sends it again, and joins it to what it read."""
+    turns = [{"id": "1", "text": "May I fly it?"}, {"id": "2", "text": "Yes.", "parent_id": "1"}]
+    talk = {"corpus": "mine", "session": "agent", "turns": turns}
+    made = call(dsn, "append_turns", talk, write=True)["turns"]
+    assert [(row["depth"], row["was_duplicate"]) for row in made] == [(0, False), (1, False)]
+    again = call(dsn, "append_turns", talk, write=True)["turns"]
+    assert [row["was_duplicate"] for row in again] == [True, True]
+    other = talk | {"turns": [turns[0] | {"text": "Another."}]}
+    assert "RG409" in call(dsn, "append_turns", other, write=True)
+    (read,) = call(dsn, "search", {"query": "kite", "corpora": ["mine"]})["results"]
+    chunk = read["id"].removeprefix("mine/")
+    edges = {"corpus": "mine", "edges": [{"parent": chunk, "child": made[1]["turn_id"]}]}
+    assert call(dsn, "add_edges", edges, write=True) == {"added": 1}
+    around = {"corpus": "mine", "chunk_id": made[1]["turn_id"]}
+    assert {
+        (edge["parent_id"], edge["edge_type"])
+        for edge in call(dsn, "list_edges", around)["parents"]
+    } == {(chunk, "reference"), (made[0]["turn_id"], "reply")}
+    assert call(dsn, "remove_edges", edges, write=True) == {"removed": 1}
 
 
 def test_what_changes_corpora_is_offered_with_write_alone_and_as_the_role_may(
@@ -686,7 +711,7 @@ def test_what_changes_corpora_is_offered_with_write_alone_and_as_the_role_may(
     assert offered.keys() >= CHANGES
     assert all(not offered[name].read_only_hint for name in CHANGES)
     assert {name for name in CHANGES if offered[name].destructive_hint} == {
-        "drop_corpus", "delete_document", "remove_synonyms",
+        "drop_corpus", "delete_document", "remove_synonyms", "remove_edges",
     }  # fmt: skip
 
     async def refused(client: Client) -> None:
@@ -703,7 +728,17 @@ def test_what_changes_corpora_is_offered_with_write_alone_and_as_the_role_may(
     assert call(dsn, "add_synonyms", synonyms, write=True)["added"] > 0
     gone = call(dsn, "remove_synonyms", {"corpus": "mine", "word": "kite"}, write=True)
     assert gone["removed"] > 0
-    (document,) = call(dsn, "list_documents", {"corpus": "mine"})["documents"]
+    with ragdb.connect(dsn) as db:
+        trace = str(db.retrieve("mine", "kite").trace_id)
+    said = {"verdict": "good", "trace_id": trace, "comment": "Yes."}
+    given = call(dsn, "record_feedback", said, write=True)
+    with ragdb.connect(dsn) as db:
+        (kept,) = db.list_feedback("mine")
+    assert (str(kept.feedback_id), kept.comment, kept.client) == (
+        given["feedback_id"], "Yes.", "ragdb mcp",
+    )  # fmt: skip
+    keeps_its_own_turns(dsn)
+    (document, *_) = call(dsn, "list_documents", {"corpus": "mine"})["documents"]
     assert call(dsn, "fetch", {"id": document["id"]})["text"] == "A kite is lent for a week."
     deleted = call(dsn, "delete_document", {"id": document["id"]}, write=True)
     assert deleted == {"documents_deleted": 1, "chunks_deleted": 1}

@@ -58,6 +58,10 @@ def fill(dsn: str) -> None:
             {"id": uuid(1), "edge_type": "reference"},
         ]
         put(db.connection, "house", conversation(messages, metadata={"project": "x"}))
+        db.append_turns("house", "s1", [message(5, [2], text="And gloves?")])
+        db.append_turns("house", "s2", [message(6, text="Of another day.")], {"title": "s2"})
+        named = {"parent": "named", "child": uuid(6)}
+        db.add_edges("house", [named, {"parent": uuid(6), "child": uuid(1), "edge_type": "reply"}])
         db.put_documents(
             "house",
             [
@@ -152,7 +156,7 @@ def said(db: ragdb.Database, corpus: str = "house") -> dict[str, Any]:
         if found.chunking == {"chunker": "turns/1"}
         for chunk in db.document_chunks(corpus, found.source)
     ]
-    assert len(turns) == 13
+    assert len(turns) == 15
     return {
         "hits": hits,
         "documents": [
@@ -206,7 +210,7 @@ def test_a_corpus_comes_back_the_same(
     assert len(copy["originals"]) == 6
     assert all(copy["hits"].values())
     assert found == original.exported
-    assert found.turns == 13
+    assert found.turns == 15
     assert found.embeddings == found.chunks > 25
     assert len({event.event_id for event in events}) == found.documents == len(events)
 

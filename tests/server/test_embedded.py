@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -237,3 +238,24 @@ def test_a_server_that_cannot_start_shows_the_end_of_its_log(home: Path) -> None
         settings.write("shared_buffers = nonsense\n")
     with pytest.raises(postgres.EmbeddedError, match="nonsense"):
         embedded.start(folder)
+
+
+def test_programs_are_copied_with_their_libraries_where_the_server_cannot_read_the_wheel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As root in a container, with a virtual environment under /root."""
+    wheel = postgres.binary("").parents[1]
+    hidden = tmp_path / "closed"
+    hidden.mkdir(mode=0o700)
+    programs = hidden / wheel.name / "pginstall18/bin"
+    programs.mkdir(parents=True)
+    shutil.copy2(wheel / "pginstall18/bin/initdb", programs)
+    shutil.copytree(wheel.with_suffix(".libs"), hidden / f"{wheel.name}.libs")
+    monkeypatch.setattr(postgres, "binary", lambda name, version: programs / name)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("RAGDB_HOME", str(tmp_path / "home"))
+    copied = postgres.programs.__wrapped__(18)
+    assert copied != programs
+    shutil.rmtree(hidden)  # what the server's user sees of it
+    ran = subprocess.run([copied / "initdb", "--version"], capture_output=True, text=True)
+    assert "PostgreSQL" in ran.stdout, ran.stderr

@@ -39,10 +39,10 @@ def rounds(server: Any, count: int) -> None:
                 assert wrong == []
 
 
-def test_three_inits_at_once_all_succeed(any_version: Any) -> None:
-    rounds(any_version, 1)
+def test_three_inits_at_once_all_succeed(server18: Any) -> None:
+    rounds(server18, 1)
 
 
 @pytest.mark.nightly
-def test_twenty_rounds_of_three_inits_at_once_all_succeed(server18: Any) -> None:
-    rounds(server18, 20)
+def test_twenty_rounds_of_three_inits_at_once_all_succeed(any_version: Any) -> None:
+    rounds(any_version, 20)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.sql import embedded_chat, signed_slices
-from tests.sql.conversations import chat, conversation, put
+from tests.sql.conversations import conversation, put
 from tests.sql.signed_slices import Connection
 
 
 @pytest.fixture
 def signed(db: Connection) -> Connection:
     """A conversation and a signing key."""
-    chat(db, signed_slices.messages())
-    db.execute("select ragdb.create_signing_key('k1')")
-    return db
+    return signed_slices.sign(db)
 
 
 @pytest.fixture

@@ -62,6 +62,7 @@ class Made:
         self.places = np.empty(0, np.int64)
         self.entries = np.empty(0, np.int64)
         self.frequencies = np.empty(0, np.int64)
+        db.execute("discard plans")  # those that tests before made over empty tables
         db.execute("select ragdb.create_corpus(%s, text_config => 'simple')", (name,))
         self.corpus_id: int = self.value("corpus_id")
 

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 from psycopg.rows import dict_row
 
-from tests.sql.conversations import message, uuid
+from tests.sql.conversations import chat, message, uuid
 
 Connection = psycopg.Connection[Any]
 FIELDS = (
@@ -30,6 +30,13 @@ def messages() -> list[dict[str, Any]]:
         message(4, [3], text="Refunds of gifts are vouchers.", salience=0.6),
         message(5, [1], text="Shipping is another matter.", salience=0.2),
     ]
+
+
+def sign(db: Connection) -> Connection:
+    """A conversation and a signing key."""
+    chat(db, messages())
+    db.execute("select ragdb.create_signing_key('k1')")
+    return db
 
 
 def one(db: Connection, query: str, *values: Any) -> dict[str, Any]:

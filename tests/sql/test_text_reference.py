@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import unicodedata
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,6 @@ from hypothesis import strategies as st
 from tests.conftest import Connection
 
 relaxed = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-WORDLY = re.compile(
-    "["
-    + "".join(
-        re.escape(chr(i))
-        for i in range(sys.maxunicode + 1)
-        if unicodedata.category(chr(i))[0] in "LMN"
-    )
-    + "]+"
-)
 # Python's Unicode may be another than 15.0; both have what 3.2 had
 old = st.characters(exclude_characters="\x00", exclude_categories=["Cs", "Cn", "Co"]).filter(
     lambda c: unicodedata.ucd_3_2_0.category(c) != "Cn"
@@ -32,6 +24,14 @@ old = st.characters(exclude_characters="\x00", exclude_categories=["Cs", "Cn", "
 words = st.lists(
     st.sampled_from([*"ΣσςΑα İIiı.'’:·\u0301\u00adaZ9_-日ก ", "ΣΊΣΥΦΟΣ", "ﬁ", "Ⅷ"])
 ).map("".join)
+
+
+@cache
+def wordly() -> re.Pattern[str]:
+    """Runs of letters, marks and numbers."""
+    every = (chr(i) for i in range(sys.maxunicode + 1))
+    kept = (re.escape(c) for c in every if unicodedata.category(c)[0] in "LMN")
+    return re.compile(f"[{''.join(kept)}]+")
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_scores_are_those_of_the_golden_vectors(any_db: Connection, golden: Any)
 @relaxed
 @given(text=st.text(old) | words)
 def test_tokens_are_those_of_python(db: Connection, text: str) -> None:
-    expected = WORDLY.findall(unicodedata.normalize("NFKC", text).lower())
+    expected = wordly().findall(unicodedata.normalize("NFKC", text).lower())
     assert tokens(db, text) == list(dict.fromkeys(expected))
 
 

@@ -8,6 +8,8 @@ create table ragdb.edges (
     constraint edges_type_is_known check (edge_type in ('reply', 'branch', 'reference', 'default')),
   -- kept here so that the best children of a hub are one index range
   child_salience real not null default 0.5,
+  -- what the documents say is made anew with them, and what was added stays
+  is_added boolean not null default false,
   constraint edges_are_unique primary key (corpus_id, parent_no, child_no, edge_type),
   constraint edges_join_two_chunks check (parent_no <> child_no),
   constraint edges_parent_exists foreign key (corpus_id, parent_no)
@@ -27,6 +29,8 @@ comment on column ragdb.edges.edge_type is
   'default: next chunk; branch: chunk of the section, or head of a section below; reference: '
   'hyperlink; reply: answer in a conversation.';
 comment on column ragdb.edges.child_salience is 'Salience of the child, 0 to 1.';
+comment on column ragdb.edges.is_added is
+  'Whether it was added by itself, so that no document says it; it stays as long as its chunks.';
 
 create table ragdb.document_links (
   corpus_id integer not null,
@@ -56,11 +60,12 @@ create table ragdb.turns (
     check (phase in ('exploration', 'debugging', 'planning', 'consolidation', 'synthesis')),
   salience real not null constraint turns_salience_is_a_share check (salience between 0 and 1),
   depth integer not null constraint turns_depth_is_not_negative check (depth >= 0),
+  place integer not null,
+  answers_no integer not null,
   sibling_order integer not null
     constraint turns_sibling_order_is_not_negative check (sibling_order >= 0),
   homogeneity real not null
     constraint turns_homogeneity_is_a_share check (homogeneity between 0 and 1),
-  temporal real not null constraint turns_temporal_is_a_share check (temporal between 0 and 1),
   complexity real not null constraint turns_complexity_is_not_negative check (complexity >= 0),
   given jsonb not null default '{}',
   created_at timestamptz not null,
@@ -68,8 +73,17 @@ create table ragdb.turns (
   constraint turns_chunk_exists foreign key (corpus_id, chunk_no)
     references ragdb.chunks on delete cascade
 );
-create index turns_by_session on ragdb.turns (corpus_id, session_id, created_at);
-create index turns_by_time on ragdb.turns (corpus_id, created_at);
+-- as for ragdb.documents
+alter table ragdb.turns alter corpus_id set statistics 0;
+alter table ragdb.turns alter session_id set statistics 0;
+-- the order of a session; what is appended reads its end, however long it is
+create index turns_by_session on ragdb.turns (
+  corpus_id, session_id, created_at, place, chunk_no);
+create index turns_by_answered on ragdb.turns (
+  corpus_id, session_id, answers_no, created_at, place, chunk_no);
+-- by an expression, so that nobody who asks for times of a session takes it: where the planner
+-- takes all turns of a corpus for few, it would scan them
+create index turns_by_time on ragdb.turns (corpus_id, (created_at at time zone 'UTC'));
 comment on table ragdb.turns is
   'What a chunk that is one message of a conversation has besides its text. Read it through '
   'ragdb.get_turn.';
@@ -82,12 +96,15 @@ comment on column ragdb.turns.phase is
 comment on column ragdb.turns.salience is
   'How much the turn matters, 0 to 1; derived unless given.';
 comment on column ragdb.turns.depth is
-  'Steps from the root of its tree along replies and branches.';
+  'Fewest replies and branches that lead to it from a root of its session.';
+comment on column ragdb.turns.place is
+  'Position in its document, from 0; it decides between turns of one time.';
+comment on column ragdb.turns.answers_no is
+  'The turn of its session that it answers, of several the one of the least id; 0 at a root.';
 comment on column ragdb.turns.sibling_order is
   'Position among the answers to the same turn by time, from 0.';
 comment on column ragdb.turns.homogeneity is
   'Cosine similarity to the parent, 0 to 1; 1 at a root, 0.5 until embedded.';
-comment on column ragdb.turns.temporal is 'Position in the time span of the session, 0 to 1.';
 comment on column ragdb.turns.complexity is 'Number of parts: the text, code blocks and images.';
 comment on column ragdb.turns.given is
   'What the conversation gave of phase, salience and feedback.';

@@ -17,7 +17,9 @@ create table ragdb.retrieval_rollups (
   bucket_at timestamptz not null,
   retrieval_mode text collate "C" not null,
   rank_mode text collate "C",
-  policy_id text collate "C",
+  policy_key text collate "C",
+  retriever text collate "C",
+  rag text collate "C",
   error_code text collate "C",
   retrievals bigint not null,
   errors bigint not null,
@@ -39,19 +41,25 @@ create table ragdb.retrieval_rollups (
   top_scores_ppm bigint not null,
   refreshed_at timestamptz not null,
   constraint retrieval_rollups_are_unique unique nulls not distinct
-    (corpus_id, grain, bucket_at, retrieval_mode, rank_mode, policy_id, error_code)
+    (corpus_id, grain, bucket_at, retrieval_mode, rank_mode, policy_key, retriever, rag,
+      error_code)
 );
 create index retrieval_rollups_by_time on ragdb.retrieval_rollups (grain, bucket_at);
 comment on table ragdb.retrieval_rollups is
   'Retrievals counted by hour and by day (UTC). The counts outlive the traces. Read it through '
-  'bi.agg_retrieval.';
+  'bi.agg_retrieval_hour and bi.agg_retrieval_day.';
 comment on column ragdb.retrieval_rollups.corpus_id is 'Corpus that was searched.';
 comment on column ragdb.retrieval_rollups.grain is 'How long the bucket is: hour or day.';
 comment on column ragdb.retrieval_rollups.bucket_at is 'Start of the hour or day.';
 comment on column ragdb.retrieval_rollups.retrieval_mode is 'slice or global.';
 comment on column ragdb.retrieval_rollups.rank_mode is
   'How hits were ranked; null where a failed call did not name a mode.';
-comment on column ragdb.retrieval_rollups.policy_id is 'Policy of the slice; null in global mode.';
+comment on column ragdb.retrieval_rollups.policy_key is
+  'Policy of the slice and the hash of its parameters, joined by @; null in global mode.';
+comment on column ragdb.retrieval_rollups.retriever is
+  'Retriever of the contract that asked; null without one.';
+comment on column ragdb.retrieval_rollups.rag is
+  'Rag node of the contract that asked; null without one.';
 comment on column ragdb.retrieval_rollups.error_code is
   'SQLSTATE of failed retrievals; null for those that returned.';
 comment on column ragdb.retrieval_rollups.retrievals is 'Retrievals, including those that failed.';

@@ -11,6 +11,7 @@ from ragdb.client._generated import calls
 from ragdb.client._generated.functions import Functions
 from ragdb.client._generated.rows import (
     AccessEvents,
+    AppendTurnsRow,
     ApplyContractRow,
     AssertionKindsRow,
     Blob,
@@ -23,6 +24,7 @@ from ragdb.client._generated.rows import (
     CheckCitationsRow,
     CheckCorpusRow,
     Chunk,
+    CitationCodesRow,
     ClaimEmbeddingsRow,
     ClaimEmbedJobsRow,
     ClaimIngestJobsRow,
@@ -40,6 +42,7 @@ from ragdb.client._generated.rows import (
     DocumentHit,
     DocumentVersionsRow,
     DropTracesBeforeRow,
+    Edge,
     Embedders,
     EmbeddingStatusRow,
     ErrorCodesRow,
@@ -66,6 +69,7 @@ from ragdb.client._generated.rows import (
     Hit,
     ImportEvalRow,
     JobStateRow,
+    JobStatusRow,
     KeyEvents,
     KnownSourcesRow,
     LedgerActs,
@@ -73,10 +77,13 @@ from ragdb.client._generated.rows import (
     LedgerStatusRow,
     ListAtomsRow,
     ListCheckpointsRow,
+    ListCitationsRow,
     ListContractsRow,
     ListCorporaRow,
     ListErasuresRow,
+    ListEvalsRow,
     ListFailedEmbeddingsRow,
+    ListFeedbackRow,
     ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
@@ -90,6 +97,7 @@ from ragdb.client._generated.rows import (
     ListSynonymsRow,
     ListToolsRow,
     LocateQuoteRow,
+    MapPoint,
     MatchDocumentsRow,
     MetricSample,
     OptimizeCorpusRow,
@@ -101,6 +109,8 @@ from ragdb.client._generated.rows import (
     PutTextsRow,
     QueryEmbeddingStateRow,
     RecordAnswerRow,
+    RecordedAnswer,
+    RecordedGate,
     RegisterPolicyRow,
     ReplayHitsRow,
     ReplayRow,
@@ -119,7 +129,9 @@ from ragdb.client._generated.rows import (
     ToolCandidatesRow,
     TracedHit,
     TraceStagesRow,
+    TrafficRow,
     TurnHit,
+    UnansweredQuestion,
     ValidateContractRow,
     VerificationChecksRow,
     VerifyAtomRow,
@@ -142,6 +154,21 @@ from ragdb.client.results import Recorded, Rows
 class AsyncFunctions(AsyncCaller):
     """Every public SQL function, as an asynchronous method."""
 
+    async def add_edges(self, corpus: str, edges: Any) -> int:
+        value: int = await self._value(calls.ADD_EDGES, corpus, edges)
+        return value
+
+    async def add_eval_case(
+        self,
+        rag: str,
+        eval: str,
+        query: str,
+        source: str | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> str | None:
+        value: str | None = await self._value(calls.ADD_EVAL_CASE, rag, eval, query, source, tags)
+        return value
+
     async def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
         value: int = await self._value(calls.ADD_SYNONYMS, corpus, words)
         return value
@@ -151,6 +178,13 @@ class AsyncFunctions(AsyncCaller):
     ) -> Any:
         return await self._value(
             calls.ANSWER_FROM_EVIDENCE, question, evidence, max_sentences, min_support
+        )
+
+    async def append_turns(
+        self, corpus: str, session: str, turns: Any, document: Any = None
+    ) -> Rows[AppendTurnsRow]:
+        return await self._rows(
+            calls.APPEND_TURNS, AppendTurnsRow, corpus, session, turns, document
         )
 
     async def apply_contract(self, contract: Any) -> ApplyContractRow:
@@ -264,6 +298,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def check_corpus(self, corpus: str, deep: bool = True) -> Rows[CheckCorpusRow]:
         return await self._rows(calls.CHECK_CORPUS, CheckCorpusRow, corpus, deep)
+
+    async def citation_codes(self) -> Rows[CitationCodesRow]:
+        return await self._rows(calls.CITATION_CODES, CitationCodesRow)
 
     async def claim_embed_jobs(
         self,
@@ -763,6 +800,9 @@ class AsyncFunctions(AsyncCaller):
     ) -> None:
         await self._run(calls.FAIL_QUERY, corpus, embedder, query_hash, attempt, error)
 
+    async def feedback_cases(self, corpus: str, since: datetime | None = None) -> Any:
+        return await self._value(calls.FEEDBACK_CASES, corpus, since)
+
     async def filter_admissible(
         self, corpus: str, slice_id: str, chunk_ids: Sequence[str]
     ) -> list[str]:
@@ -791,8 +831,16 @@ class AsyncFunctions(AsyncCaller):
     async def gate_questions(self, corpus: str) -> Rows[GateQuestionsRow]:
         return await self._rows(calls.GATE_QUESTIONS, GateQuestionsRow, corpus)
 
+    async def get_answer(self, answer_id: UUID | str) -> RecordedAnswer:
+        return await self._row(calls.GET_ANSWER, RecordedAnswer, answer_id)
+
     async def get_blob(self, cid: str) -> Blob:
         return await self._row(calls.GET_BLOB, Blob, cid)
+
+    async def get_children(
+        self, corpus: str, chunk_id: str, after: str = "", count: int = 1000
+    ) -> Rows[Edge]:
+        return await self._rows(calls.GET_CHILDREN, Edge, corpus, chunk_id, after, count)
 
     async def get_chunk(self, corpus: str, chunk_id: str) -> Chunk:
         return await self._row(calls.GET_CHUNK, Chunk, corpus, chunk_id)
@@ -800,8 +848,14 @@ class AsyncFunctions(AsyncCaller):
     async def get_document(self, corpus: str, document: str) -> Document:
         return await self._row(calls.GET_DOCUMENT, Document, corpus, document)
 
+    async def get_edges(self, corpus: str, chunk_ids: Sequence[str]) -> Rows[Edge]:
+        return await self._rows(calls.GET_EDGES, Edge, corpus, chunk_ids)
+
     async def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
         return await self._row(calls.GET_EVAL_RUN, EvalRuns, run_id)
+
+    async def get_parents(self, corpus: str, chunk_id: str) -> Rows[Edge]:
+        return await self._rows(calls.GET_PARENTS, Edge, corpus, chunk_id)
 
     async def get_retriever(self, retriever: str) -> RetrieverSettings:
         return await self._row(calls.GET_RETRIEVER, RetrieverSettings, retriever)
@@ -921,6 +975,9 @@ class AsyncFunctions(AsyncCaller):
     async def job_state(self, job_id: UUID | str) -> JobStateRow:
         return await self._row(calls.JOB_STATE, JobStateRow, job_id)
 
+    async def job_status(self) -> Rows[JobStatusRow]:
+        return await self._rows(calls.JOB_STATUS, JobStatusRow)
+
     async def kern_chunk_hash(self, text: str) -> str:
         value: str = await self._value(calls.KERN_CHUNK_HASH, text)
         return value
@@ -975,6 +1032,11 @@ class AsyncFunctions(AsyncCaller):
     ) -> Rows[AccessEvents]:
         return await self._rows(calls.LIST_ACCESS_EVENTS, AccessEvents, corpus, since, count)
 
+    async def list_answers(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+    ) -> Rows[RecordedAnswer]:
+        return await self._rows(calls.LIST_ANSWERS, RecordedAnswer, corpus, since, count)
+
     async def list_atoms(self, corpus: str, count: int = 100) -> Rows[ListAtomsRow]:
         return await self._rows(calls.LIST_ATOMS, ListAtomsRow, corpus, count)
 
@@ -990,6 +1052,9 @@ class AsyncFunctions(AsyncCaller):
         count: int = 100,
     ) -> Rows[Chunk]:
         return await self._rows(calls.LIST_CHUNKS, Chunk, corpus, filter, chunk_ids, after, count)
+
+    async def list_citations(self, answer_id: UUID | str) -> Rows[ListCitationsRow]:
+        return await self._rows(calls.LIST_CITATIONS, ListCitationsRow, answer_id)
 
     async def list_contracts(self) -> Rows[ListContractsRow]:
         return await self._rows(calls.LIST_CONTRACTS, ListContractsRow)
@@ -1013,8 +1078,21 @@ class AsyncFunctions(AsyncCaller):
     ) -> Rows[EvalRuns]:
         return await self._rows(calls.LIST_EVAL_RUNS, EvalRuns, rag, eval, count)
 
+    async def list_evals(self) -> Rows[ListEvalsRow]:
+        return await self._rows(calls.LIST_EVALS, ListEvalsRow)
+
     async def list_failed_embeddings(self, corpus: str) -> Rows[ListFailedEmbeddingsRow]:
         return await self._rows(calls.LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
+
+    async def list_feedback(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+    ) -> Rows[ListFeedbackRow]:
+        return await self._rows(calls.LIST_FEEDBACK, ListFeedbackRow, corpus, since, count)
+
+    async def list_gates(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+    ) -> Rows[RecordedGate]:
+        return await self._rows(calls.LIST_GATES, RecordedGate, corpus, since, count)
 
     async def list_grants(self, corpus: str) -> Rows[ListGrantsRow]:
         return await self._rows(calls.LIST_GRANTS, ListGrantsRow, corpus)
@@ -1089,6 +1167,11 @@ class AsyncFunctions(AsyncCaller):
             before,
         )
 
+    async def list_unanswered(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+    ) -> Rows[UnansweredQuestion]:
+        return await self._rows(calls.LIST_UNANSWERED, UnansweredQuestion, corpus, since, count)
+
     async def locate_quote(self, corpus: str, chunk_id: str, quote: str) -> Rows[LocateQuoteRow]:
         return await self._rows(calls.LOCATE_QUOTE, LocateQuoteRow, corpus, chunk_id, quote)
 
@@ -1098,6 +1181,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def maintain(self) -> list[str]:
         return await self._values(calls.MAINTAIN)
+
+    async def map_corpus(self, corpus: str, count: int = 2000) -> Rows[MapPoint]:
+        return await self._rows(calls.MAP_CORPUS, MapPoint, corpus, count)
 
     async def match_documents(
         self,
@@ -1337,6 +1423,9 @@ class AsyncFunctions(AsyncCaller):
         model: str | None = None,
         attempt: int = 1,
         client: str | None = None,
+        elapsed_ms: float | None = None,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
     ) -> Rows[RecordAnswerRow]:
         return await self._rows(
             calls.RECORD_ANSWER,
@@ -1353,6 +1442,9 @@ class AsyncFunctions(AsyncCaller):
             model,
             attempt,
             client,
+            elapsed_ms,
+            input_tokens,
+            output_tokens,
         )
 
     async def record_erasure(self, entries: Sequence[str], reason: str) -> None:
@@ -1395,6 +1487,20 @@ class AsyncFunctions(AsyncCaller):
             slice_id,
             anchor,
             policy,
+        )
+        return value
+
+    async def record_feedback(
+        self,
+        verdict: str,
+        trace_id: UUID | str | None = None,
+        answer_id: UUID | str | None = None,
+        chunk_id: str | None = None,
+        comment: str | None = None,
+        client: str | None = None,
+    ) -> UUID:
+        value: UUID = await self._value(
+            calls.RECORD_FEEDBACK, verdict, trace_id, answer_id, chunk_id, comment, client
         )
         return value
 
@@ -1453,6 +1559,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def registry_fingerprint(self) -> str:
         value: str = await self._value(calls.REGISTRY_FINGERPRINT)
+        return value
+
+    async def remove_edges(self, corpus: str, edges: Any) -> int:
+        value: int = await self._value(calls.REMOVE_EDGES, corpus, edges)
         return value
 
     async def remove_synonyms(self, corpus: str, word: str) -> int:
@@ -2062,6 +2172,11 @@ class AsyncFunctions(AsyncCaller):
 
     async def trace_stages(self, trace_id: UUID | str) -> Rows[TraceStagesRow]:
         return await self._rows(calls.TRACE_STAGES, TraceStagesRow, trace_id)
+
+    async def traffic(
+        self, since: datetime, until: datetime | None = None, corpus: str | None = None
+    ) -> Rows[TrafficRow]:
+        return await self._rows(calls.TRAFFIC, TrafficRow, since, until, corpus)
 
     async def turn_id(self, corpus: str, session: str, id: str) -> str:
         value: str = await self._value(calls.TURN_ID, corpus, session, id)

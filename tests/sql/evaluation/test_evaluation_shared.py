@@ -25,6 +25,12 @@ rag name=A retriever=R
 """
 
 
+@pytest.fixture(autouse=True)
+def _planned_anew(db: Connection) -> None:
+    """Plans that tests before made over empty tables are not for a thousand documents."""
+    db.execute("discard plans")
+
+
 def prepare(db: Connection, metric: str, k: int) -> None:
     found = contract_file.contract(syntax.parse(CONTRACT.format(metric=metric, k=k)), "c")
     db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),))

@@ -87,7 +87,7 @@ def test_what_a_conversation_does_not_say_is_derived(db: Connection) -> None:
     )
     rows = db.execute(
         "select c.chunk_id, t.phase, t.depth, t.sibling_order,"
-        " round(t.temporal::numeric, 3)::float8, t.complexity,"
+        " round((ragdb.get_turn('chat', c.chunk_id)).temporal::numeric, 3)::float8, t.complexity,"
         " round(t.salience::numeric, 3)::float8"
         " from ragdb.turns t join ragdb.chunks c using (corpus_id, chunk_no) order by 1"
     ).fetchall()

@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conftest import RolledBack, Server
+from tests.conftest import Server
 from tests.sql.conversations import chat
 from tests.sql.signed_slices import Connection, messages, one, promote, retrieve
 
@@ -95,8 +95,7 @@ def sealed(any_version: Server) -> Iterator[str]:
 
 
 @pytest.fixture
-def evidence(sealed: str) -> Iterator[Connection]:
+def evidence(any_version: Server, sealed: str) -> Iterator[Connection]:
     """The superuser in that database, rolled back after."""
-    with RolledBack.connect(sealed) as db:
-        db.execute("select")
+    with any_version.rolled_back(sealed) as db:
         yield db

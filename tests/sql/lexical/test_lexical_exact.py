@@ -79,7 +79,9 @@ def test_every_scifact_query_ranks_as_by_brute_force(
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("name", ["beir_scifact", "squad_v1_dev"])
+@pytest.mark.parametrize(
+    "name", ["squad_v1_dev", pytest.param("beir_scifact", marks=pytest.mark.nightly)]
+)
 def test_the_golden_rankings_come_out(db: Connection, shared: Path, name: str) -> None:
     # given the golden file's own analysis, each term written as a word of letters
     stop = (

@@ -179,3 +179,17 @@ def test_what_cannot_be_counted_is_refused(docs: Connection, call: str) -> None:
     with pytest.raises(psycopg.DatabaseError) as caught:
         docs.execute(f"select * from ragdb.{call}".encode())
     assert caught.value.sqlstate == "RG400"
+
+
+def test_ties_come_in_the_order_of_numbers_and_bytes_and_a_field_named_twice_counts_once(
+    docs: Connection,
+) -> None:
+    docs.execute("select ragdb.create_corpus('more', text_config => 'simple')")
+    values = ["b", 10, True, "B", 9.5, "10", ["b", "b", None], {"a": 1}]
+    put(docs, "more", [document(f"m{n}", "x", metadata={"v": v}) for n, v in enumerate(values)])
+    rows = docs.execute("select value, chunks from ragdb.facets('more', 'x', '{v,page,v}')")
+    assert rows.fetchall() == [("b", 2)] + [(v, 1) for v in (9.5, 10, "10", "B")] + [
+        (None, 1),
+        (True, 1),
+        ({"a": 1}, 1),
+    ]

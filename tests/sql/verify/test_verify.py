@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from tests.conftest import Connection
+from tests.conftest import Connection, Server
 from tests.sql.conversations import uuid
-from tests.sql.signed_slices import one, promote, retrieve
+from tests.sql.signed_slices import one, promote, retrieve, sign
 
 ALL = "(select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid)"
 
 
+@pytest.fixture(scope="module")
+def kept(server18: Server) -> Iterator[str]:
+    """DSN of traces with and without a slice, a reranking, an original, an atom, a proposal."""
+    with server18.database() as database:
+        dsn = server18.dsn(database.dbname)
+        with psycopg.connect(dsn) as connection:
+            fill(sign(connection))
+        yield dsn
+
+
 @pytest.fixture
-def proved(signed: Connection) -> Connection:
-    """Traces with and without a slice, a reranking, an original, an atom and a proposal."""
+def proved(server18: Server, kept: str) -> Iterator[Connection]:
+    """The superuser there, rolled back after."""
+    with server18.rolled_back(kept) as connection:
+        yield connection
+
+
+def fill(signed: Connection) -> None:
     hits = retrieve(signed)
     made = promote(signed, hits[0]["trace_id"], [hit["chunk_id"] for hit in hits], "lenient")
     assert made["code"] == "PROMOTED", made
@@ -37,7 +53,6 @@ def proved(signed: Connection) -> Connection:
         (trace, chunks, [float(n) for n in range(len(chunks))]),
     )
     assert found(signed) == []
-    return signed
 
 
 def newest(db: Connection) -> Any:
