@@ -16,6 +16,11 @@ from playwright.sync_api import sync_playwright
 # name of the picture, path of the page
 PAGES = (
     ("search", "/studio/search?q=how+are+tokens+signed"),
+    ("evals", "/studio/evals"),
+    ("evals-history", "/studio/evals/history?rag=Care&eval=Forty"),
+    ("answers", "/studio/answers"),
+    ("map", "/studio/map?corpus=system&q=admissible+slice"),
+    ("health", "/studio/health"),
     ("why", "/studio/search/why?corpus=demo&q=deposit&chunk=handbook-safety-pdf:891d80&k=3"),
     ("traces", "/studio/traces"),
     ("slices", "/studio/slices?corpus=demo"),
@@ -26,11 +31,6 @@ PAGES = (
         "/studio/documents/show?corpus=demo&document=handbook/safety.pdf"
         "&chunk=handbook-safety-pdf:891d80&quote=hold+the+grinder+with+both+hands",
     ),
-    ("evals", "/studio/evals"),
-    ("evals-history", "/studio/evals/history?rag=Care&eval=Forty"),
-    ("answers", "/studio/answers"),
-    ("map", "/studio/map?corpus=system&q=admissible+slice"),
-    ("health", "/studio/health"),
 )
 WIDTHS = (1440, 390)
 

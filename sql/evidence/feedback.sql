@@ -88,7 +88,7 @@ create or replace function ragdb.list_feedback(
 returns table (
   feedback_id uuid, created_at timestamptz, corpus_name text, trace_id uuid, answer_id uuid,
   chunk_id text, verdict text, comment text, query_text text, client text, caller text)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -119,7 +119,7 @@ comment on function ragdb.list_feedback(text, timestamptz, integer) is
 -- A good answer makes the chunks of its sound citations good; a bad one may have had good chunks.
 create or replace function ragdb_internal.feedback_votes(corpus_id integer, since timestamptz)
 returns table (query_text text, source text, start_offset integer, end_offset integer, vote integer)
-language sql stable
+language sql stable parallel safe
 begin atomic
   with word as (
     select distinct on (f.caller, f.trace_id, f.answer_id, f.chunk_id) f.*, t.query_text
