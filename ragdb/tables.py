@@ -284,8 +284,27 @@ evidence_answers = Table(
     Column("task", Text),
     Column("model", Text),
     Column("attempt", Integer, nullable=False),
+    Column("elapsed_ms", Double),
+    Column("input_tokens", Integer),
+    Column("output_tokens", Integer),
     Column("client", Text),
     Column("caller", Text, nullable=False),
+)
+
+evidence_feedback = Table(
+    "evidence_feedback",
+    metadata,
+    Column("corpus_id", Integer, nullable=False),
+    Column("id", Uuid, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("trace_id", Uuid, nullable=False),
+    Column("answer_id", Uuid),
+    Column("chunk_id", Text),
+    Column("verdict", Text, nullable=False),
+    Column("comment", Text),
+    Column("client", Text),
+    Column("caller", Text, nullable=False),
+    Column("caller_oid", OID, nullable=False),
 )
 
 evidence_gates = Table(
@@ -506,7 +525,9 @@ retrieval_rollups = Table(
     Column("bucket_at", DateTime(timezone=True), nullable=False),
     Column("retrieval_mode", Text, nullable=False),
     Column("rank_mode", Text),
-    Column("policy_id", Text),
+    Column("policy_key", Text),
+    Column("retriever", Text),
+    Column("rag", Text),
     Column("error_code", Text),
     Column("retrievals", BigInteger, nullable=False),
     Column("errors", BigInteger, nullable=False),
@@ -532,7 +553,9 @@ retrieval_rollups = Table(
         "bucket_at",
         "retrieval_mode",
         "rank_mode",
-        "policy_id",
+        "policy_key",
+        "retriever",
+        "rag",
         "error_code",
         name="retrieval_rollups_are_unique",
         postgresql_nulls_not_distinct=True,
@@ -868,6 +891,8 @@ eval_cases = Table(
     Column("ordinal", Integer, nullable=False),
     Column("query", Text, nullable=False),
     Column("tags", ARRAY(Text), nullable=False),
+    Column("asserts", JSONB, nullable=False),
+    Column("asked_at", DateTime(timezone=True)),
     ForeignKeyConstraint(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],
@@ -1124,7 +1149,7 @@ static_words = Table(
     metadata,
     Column("embedder_id", Integer, primary_key=True),
     Column("word", Text, primary_key=True),
-    Column("pieces", ARRAY(Text), nullable=False),
+    Column("embedding", HALFVEC, nullable=False),
     ForeignKeyConstraint(
         ["embedder_id"],
         ["ragdb.embedders.embedder_id"],

@@ -1,19 +1,29 @@
 -- Unanswered: queries of the last 1,000 retrievals without a hit, most frequent first.
 --   psql -f reports/quality_unanswered.sql
+-- Written from tools/panels/quality_unanswered.sql by `make dashboards`.
 \ir arguments.psql
-with days as (
-  select bucket_at, sum(sum(zero_results)) over (order by bucket_at desc) - sum(zero_results) as later
-  from bi.agg_retrieval
-  where grain = 'day' and bucket_at >= date_trunc('day', :'since'::timestamptz, 'UTC') and bucket_at < :'until'
-    and corpus in (:corpora) and zero_results > 0
-  group by bucket_at),
-latest as (
-  select created_at, corpus, query_hash, query_text, rank_mode
-  from bi.fact_retrieval
-  where is_zero_result and corpus in (:corpora) and created_at < :'until'
-    -- from the day on that makes them as many
-    and created_at >= greatest(:'since', (select min(bucket_at) from days where later < 1000))
-  order by created_at desc limit 1000)
-select coalesce(max(query_text), query_hash, 'not recorded') as query, corpus, count(*) as retrievals,
-  string_agg(distinct rank_mode, ', ') as rank_modes, max(created_at) as last_at
-from latest group by query_hash, corpus order by retrievals desc, last_at desc limit 50;
+\pset title 'Unanswered: Queries of the last 1,000 retrievals without a hit, most frequent first.'
+with r as (
+  with days as (
+    select bucket_at, sum(sum(zero_results)) over (order by bucket_at desc) - sum(zero_results) as later
+    from bi.agg_retrieval_day
+    where bucket_at >= date_trunc('day', :'since'::timestamptz, 'UTC') and bucket_at < :'until'
+      and corpus in (:corpora) and zero_results > 0
+    group by bucket_at),
+  latest as (
+    select created_at, corpus, query_hash, query_text, rank_mode
+    from bi.fact_retrieval
+    where is_zero_result and corpus in (:corpora) and created_at < :'until'
+      -- from the day on that makes them as many
+      and created_at >= greatest(:'since', (select min(bucket_at) from days where later < 1000))
+    order by created_at desc limit 1000)
+  select coalesce(max(query_text), query_hash, 'not recorded') as query, corpus, count(*) as retrievals,
+    string_agg(distinct rank_mode, ', ') as rank_modes, max(created_at) as last_at
+  from latest group by query_hash, corpus order by retrievals desc, last_at desc limit 50)
+select r."query" as "query",
+  r."corpus" as "corpus",
+  r."retrievals" as "retrievals",
+  r."rank_modes" as "rank modes",
+  to_char(r."last_at" at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as "last",
+  bi.bar(r."retrievals"::float8, max(r."retrievals"::float8) over ()) as "▏retrievals"
+from r;

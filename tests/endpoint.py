@@ -16,9 +16,10 @@ Respond = Callable[["Handler"], None]
 def says(content: Any, **message: Any) -> Respond:
     """A chat completion with this content, an object as its JSON."""
     text = content if isinstance(content, str | None) else json.dumps(content)
-    why = message.pop("finish_reason", "stop")
+    why, usage = message.pop("finish_reason", "stop"), message.pop("usage", None)
     choice = {"message": {"content": text, **message}, "finish_reason": why}
-    return sends(200, json.dumps({"choices": [choice]}))
+    more = {} if usage is None else {"usage": usage}
+    return sends(200, json.dumps({"choices": [choice], **more}))
 
 
 def sends(status: int, body: str, **headers: str) -> Respond:

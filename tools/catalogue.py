@@ -113,6 +113,26 @@ NULLABLE_OF = {
         *("change", "recorded_rank", "replayed_rank", "recorded_score", "replayed_score"),
         *("is_unchanged", "source", "title", "page", "text"),
     },
+    # what is recorded has no text, and its question is the trace's
+    "recorded_answer": {"trace_id", "query", "task", "model", "client"},
+    "recorded_gate": {"trace_id", "query", "missing_terms", "best_score", "rank_mode", "client"},
+    "unanswered_question": {"trace_id"},
+    "list_citations": {
+        *("citation", "code", "source_id", "chunk_id", "method"),
+        *("start_offset", "end_offset", "similarity", "text", "page"),
+    },
+    # the verdict of all is of no metric
+    "compare_runs": {
+        *("metric", "baseline_mean", "run_mean", "difference", "low", "high", "p", "p_holm"),
+        *("smallest_effect", "detail"),
+    },
+    # an eval without a gate, or without a run
+    "list_evals": {"metric", "threshold", "last_run", "last_status", "last_at", "baseline"},
+    "job_status": {"corpus", "oldest_at", "last_error"},
+    # a time at which nothing was asked
+    "traffic": {"mean_top_score", "p50_ms", "p95_ms"},
+    # of a retrieval as a whole
+    "list_feedback": {"answer_id", "chunk_id"},
 }
 
 ATTRIBUTES = """
@@ -152,7 +172,11 @@ def functions(connection: psycopg.Connection[Any]) -> list[Function]:
         given = [(n, t) for n, t, m in zip(names, types, modes, strict=True) if m in "ib"]
         composite = row["typrelid"] != 0
         if composite:
-            out = connection.execute(ATTRIBUTES, (row["typrelid"],)).fetchall()
+            may_be_null = NULLABLE_OF.get(row["typname"], ())
+            out = [
+                (n, t, null if null is not None else n in may_be_null or None)
+                for n, t, null in connection.execute(ATTRIBUTES, (row["typrelid"],)).fetchall()
+            ]
         found.append(
             Function(
                 name=row["name"],

@@ -1,7 +1,9 @@
-"""`ragdb dashboards export`: files for Grafana, psql and dbt."""
+"""`ragdb dashboards export`: files for Grafana, Superset, Metabase, dbt and psql."""
 
 from __future__ import annotations
 
+import io
+import zipfile
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +11,18 @@ import typer
 
 from ragdb.cli.app import verb
 from ragdb.cli.session import Failure, Session
+
+# what each takes of the folders
+PARTS = {
+    "grafana": ("grafana/", "provisioning/"),
+    "superset": ("superset/",),
+    "metabase": ("metabase/",),
+    "dbt": ("dbt/",),
+    "psql": ("reports/",),
+}
+SUFFIXES = (".json", ".yaml", ".yml", ".sql", ".psql")
+ZIP = "superset/ragdb.zip"
+URI = "postgresql+psycopg2://bi_reader@localhost:5432/ragdb"
 
 
 def register(app: typer.Typer) -> None:
@@ -20,40 +34,58 @@ def register(app: typer.Typer) -> None:
 def export(
     session: Session,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write to.")],
+    for_: Annotated[
+        str | None,
+        typer.Option("--for", metavar="grafana|superset|metabase|dbt|psql", help="Only for this."),
+    ] = None,
+    uri: Annotated[
+        str,
+        typer.Option(metavar="URI", help="Superset: the database, as SQLAlchemy names it."),
+    ] = URI,
     force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
 ) -> None:
-    """Write files for Grafana, reports for psql and sources for dbt to a folder.
+    """Write dashboards, reports for psql and sources for dbt to a folder.
 
-    grafana/ and provisioning/ are for Grafana, reports/ for psql -f, dbt/ for dbt. docs/bi.md says
-    how each is used.
+    grafana/ and provisioning/ are for Grafana, superset/ragdb.zip is an import for Superset,
+    metabase/ is for the API of Metabase, dbt/ for dbt, reports/ for psql -f. docs/bi.md says how
+    each is used.
     """
-    files = dict(_files())
+    if for_ is not None and for_ not in PARTS:
+        raise Failure(f"--for is {for_!r}", hint=f"it is one of {', '.join(PARTS)}")
+    parts = PARTS[for_] if for_ else tuple(part for of in PARTS.values() for part in of)
+    files = {name: data for name, data in _files(uri).items() if name.startswith(parts)}
     there = [name for name in files if (folder / name).exists()]
     if there and not force:
         raise Failure(
             f"{folder / there[0]} exists", hint="give --force to overwrite it, or another folder"
         )
-    for name, text in files.items():
+    for name, data in files.items():
         path = folder / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(data)
         except OSError as error:
             raise Failure(f"{path} cannot be written: {error.strerror}") from None
         print(path)
     session.note(f"wrote {len(files)} files; see docs/bi.md")
 
 
-def _files() -> list[tuple[str, str]]:
-    """Name and text of each file, by name."""
+def _files(uri: str) -> dict[str, bytes]:
+    """Name and content of each file, by name; those for Superset packed as it takes them."""
     from importlib.resources import as_file, files
 
-    found = []
+    found = {}
     for package, below in (("dashboards", ""), ("reports", "reports/")):
         with as_file(files(f"ragdb.{package}")) as root:
             for path in sorted(root.rglob("*")):
-                if path.suffix in (".json", ".yaml", ".yml", ".sql", ".psql"):
-                    found.append(
-                        (below + path.relative_to(root).as_posix(), path.read_text("utf-8"))
-                    )
-    return found
+                if path.suffix in SUFFIXES:
+                    found[below + path.relative_to(root).as_posix()] = path.read_bytes()
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in [name for name in found if name.startswith("superset/")]:
+            data = found.pop(name)
+            if name == "superset/databases/ragdb.yaml":
+                data = data.replace(URI.encode(), uri.encode())
+            # the same bytes whenever it is packed
+            archive.writestr(zipfile.ZipInfo(name.replace("superset/", "ragdb/", 1)), data)
+    return found | {ZIP: packed.getvalue()}

@@ -13,10 +13,12 @@ from ragdb.cli.ids import run_id
 from ragdb.cli.session import DATABASE, FORMATS, NEGATIVE, NOTHING, OK, Failure, Session
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from ragdb.client._generated.rows import EvalRuns
     from ragdb.database import Database
 
-REPORTS = ("table", "json", "csv", "tap", "junit", "md")
+REPORTS = ("table", "json", "csv", "tap", "junit", "md", "html")
 VERDICTS = {
     "regressed": NEGATIVE,
     "stale_labels": NEGATIVE,
@@ -61,17 +63,20 @@ def run(
         _embed_queries(db, rag, eval, tag)
         done = db.run_eval(rag, eval, tag, label, for_eval(db, rag, eval, tag))
         session.verdict = _code(done)
-        print(db.eval_report(done.run_id, session.format), end="")
+        print(_report(db, done.run_id, session.format), end="")
     session.note(f"run {done.run_id}: {done.status} in {done.elapsed_ms / 1000:.1f} s")
     return _code(done)
 
 
 def report(session: Session, run: RunId) -> int:
-    """Print the report of a run and exit with its exit code."""
+    """Print the report of a run and exit with its exit code.
+
+    With --format html it is one page with the runs before it, to keep, send or print.
+    """
     with session.connect() as db:
         found = db.get_eval_run(run_id(db, run))
         session.verdict = _code(found)
-        print(db.eval_report(found.run_id, session.format), end="")
+        print(_report(db, found.run_id, session.format), end="")
     return _code(found)
 
 
@@ -203,6 +208,17 @@ def challenge(session: Session, rag: Rag, eval: Eval = None, tag: Tags = None) -
     if not broken:
         return NOTHING
     return OK if caught == len(broken) else NEGATIVE
+
+
+def _report(db: Database, id: UUID, format: str) -> str:
+    if format != "html":
+        return db.eval_report(id, format)
+    from ragdb.cli.serve import need_server
+
+    need_server()
+    from ragdb.studio import reports
+
+    return reports.of_run(db, id)
 
 
 def _code(found: EvalRuns) -> int:

@@ -17,6 +17,7 @@ from ragdb.cli import (
     embed,
     embedder,
     eval,
+    feedback,
     ingest,
     keys,
     ledger,
@@ -25,6 +26,7 @@ from ragdb.cli import (
     quota,
     reembed,
     related,
+    report,
     reranker,
     search,
     serve,
@@ -91,8 +93,8 @@ def _flags(
 
 for part in (
     server, doctor, ingest, corpus, portable, embed, worker, reembed, embedder, reranker,
-    search, related, trace, ask, slice, keys, access, quota, ledger, verify, contract, eval, serve,
-    mcp, dashboards, demo,
+    search, related, trace, ask, feedback, slice, keys, access, quota, ledger, verify, contract,
+    eval, report, serve, mcp, dashboards, demo,
 ):  # fmt: skip
     part.register(app)
 

@@ -10,6 +10,7 @@ import typer
 from ragdb.cli.app import verb
 from ragdb.cli.ids import chunk_id, trace_id
 from ragdb.cli.session import NEGATIVE, OK, Failure, Session
+from ragdb.cli.tail import trace_tail
 
 Trace = Annotated[str, typer.Argument(metavar="TRACE", help="Id of a trace, or how it begins.")]
 
@@ -22,6 +23,7 @@ def register(app: typer.Typer) -> None:
     verb(group, "verify")(trace_verify)
     verb(group, "replay")(trace_replay)
     verb(group, "why-not")(trace_why_not)
+    verb(group, "tail")(trace_tail)
 
 
 def trace_ls(

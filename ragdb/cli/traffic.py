@@ -161,13 +161,26 @@ def _answer(db: Database, corpus: str, times: int, chance: random.Random) -> dic
         hits = db.retrieve(corpus, question, k=4, mode="lexical", client="desk terminal")
         pack = db.build_evidence_pack(hits.trace_id, max_context=500)
         db.record_gate(question, pack, client="desk terminal")
+        began = time.perf_counter()
         answer = db.answer_from_evidence(question, pack)
+        elapsed = 1000 * (time.perf_counter() - began)
         if number % 4 == 3 and answer["citations"]:
             answer["citations"][0]["quote"] = (
                 "Whoever asks twice gets two tools for the price of one."
             )
-        checks = db.record_answer(answer, pack, task="desk answer", client="desk terminal")
+        checks = db.record_answer(
+            answer, pack, task="desk answer", client="desk terminal", elapsed_ms=elapsed
+        )
         wrong = any(row.code is not None and not row.is_advisory for row in checks)
+        if checks:
+            db.record_feedback(
+                "bad" if wrong else "good",
+                answer_id=checks[0].answer_id,
+                comment="That is not in the handbook." if wrong else None,
+                client="desk terminal",
+            )
+        elif hits:
+            db.record_feedback("bad", hits.trace_id, chunk_id=hits[0].chunk_id, client="web")
         came["answers found wrong" if wrong else "answers"] += 1
     return came
 

@@ -35,6 +35,12 @@ def name_of(task: Task | None) -> str | None:
     return str(name)[:200]
 
 
+def used(task: Task) -> dict[str, int]:
+    """The tokens of the last answer that a model of `ragdb.models.chat` gave this thread."""
+    found = getattr(task, "usage", None) or {}
+    return {name: found[name] for name in ("input_tokens", "output_tokens") if name in found}
+
+
 def ask(model: Callable[[Any], Any], given: Any) -> tuple[dict[str, Any] | None, str | None]:
     """The object that a model or any callable returns, or what is wrong instead of one."""
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from ragdb.evidence.answers import (
     Answer,
     RagError,
 )
-from ragdb.evidence.outputs import ANSWERS, ask, name_of, sentence_of, verdict_of
+from ragdb.evidence.outputs import ANSWERS, ask, name_of, sentence_of, used, verdict_of
 from ragdb.evidence.packs import EvidencePack, build_evidence_pack
 from ragdb.evidence.retrieval import RetrievalQuery, RetrievedChunk, Retriever
 from ragdb.evidence.tasks import RagPolicy, mismatches
@@ -38,6 +39,7 @@ class Run:
         self.traces: list[str] = []
         self.is_recorded = False
         self.verdict: dict[str, Any] | None = None
+        self.took: dict[str, Any] = {}
 
     def run(self, evidence: tuple[RetrievedChunk, ...]) -> Answer:
         found = self._retrieve(bool(evidence))
@@ -194,7 +196,9 @@ class Run:
     ) -> tuple[dict[str, Any], list[str]]:
         task = self.engine.task
         if task is None:
+            began = time.perf_counter()
             output = self.db.answer_from_evidence(self.question, packed, self.engine.sentences)
+            self.took = {"elapsed_ms": 1000 * (time.perf_counter() - began)}
             self.summary["attempts"] = 1
             problems = self._verified(output, packed, 1)
             self.engine.told("attempt", {"attempt": 1, "problems": problems})
@@ -203,7 +207,9 @@ class Run:
             for attempt in range(1, self.engine.max_attempts + 1):
                 self.summary["attempts"] = attempt
                 asked = {**given, "problems": problems} if problems else dict(given)
+                began = time.perf_counter()
                 made, problem = ask(task, asked)
+                self.took = {"elapsed_ms": 1000 * (time.perf_counter() - began), **used(task)}
                 output = made if isinstance(made, dict) else {}
                 if problem is not None:
                     problems = [problem]
@@ -263,7 +269,10 @@ class Run:
                 model=name_of(self.engine.task),
                 attempt=attempt,
                 client=self.engine.client,
+                **self.took,
             )
+            if rows:
+                self.summary["answer_id"] = str(rows[0].answer_id)
         else:
             rows = self.db.check_citations(output, packed, require_citations=required)
         wrong = [row for row in rows if row.code is not None and not row.is_advisory]

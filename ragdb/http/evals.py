@@ -6,10 +6,12 @@ from typing import Annotated, Any, Literal, get_args
 from uuid import UUID
 
 from fastapi import FastAPI, Query, Request
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from ragdb.client._generated import rows
+from ragdb.client.client import AsyncClient
+from ragdb.http import models as m
 from ragdb.http.gate import Answer
 from ragdb.http.routes import Token, failures
 from ragdb.http.server import Server
@@ -26,7 +28,40 @@ class Runs(BaseModel):
     runs: list[rows.EvalRuns]
 
 
+class Evals(BaseModel):
+    evals: list[rows.ListEvalsRow]
+
+
+class NewCase(m.Body):
+    """A question to make a case of an eval; `source` is the document that should answer it."""
+
+    rag: Annotated[str, Field(min_length=1, max_length=200)]
+    eval: Annotated[str | None, Field(min_length=1, max_length=200)] = None
+    query: Annotated[str, Field(min_length=1, max_length=10000)]
+    source: Annotated[str | None, Field(min_length=1, max_length=2048)] = None
+    tags: Annotated[list[str] | None, Field(max_length=100)] = None
+
+
+class Case(BaseModel):
+    name: str
+
+
+class Cases(BaseModel):
+    run: rows.EvalRuns
+    cases: list[rows.EvalCaseResults]
+    assertions: list[rows.EvalAssertResults]
+    metrics: list[rows.EvalMetrics]
+
+
+class Compared(BaseModel):
+    """The verdict of all has no metric."""
+
+    compared: list[rows.CompareRunsRow]
+
+
 def register(app: FastAPI, server: Server) -> None:
+    _add_cases(app, server)
+
     @app.get("/api/evals/runs", tags=["Evaluation"], response_model=Runs, responses=failures())
     async def list_runs(
         request: Request,
@@ -61,7 +96,65 @@ def register(app: FastAPI, server: Server) -> None:
     ) -> Response:
         """Return the report of a run."""
         async with server.transaction(request) as db:
-            if (await db.get_eval_run(id)).corpus == "personal":
-                raise Refused(404, "RUN_NOT_FOUND", "a personal corpus is not served")
+            await _served(db, id)
             made = await db.eval_report(id, format)
         return Response(made, media_type=MEDIA[format])
+
+
+def _add_cases(app: FastAPI, server: Server) -> None:
+    @app.get("/api/evals", tags=["Evaluation"], response_model=Evals, responses=failures())
+    async def list_evals(request: Request, _: Token) -> Answer:
+        """List the evals of the contracts in force, with their latest run and their baseline."""
+        async with server.transaction(request) as db:
+            listed = await db.list_evals()
+        return Answer({"evals": [row for row in listed if row.corpus != "personal"]})
+
+    @app.post(
+        "/api/evals/cases",
+        tags=["Evaluation"],
+        status_code=201,
+        response_model=Case,
+        responses=failures(404),
+    )
+    async def add_case(request: Request, body: NewCase, _: Token) -> Answer:
+        """Make a case of a question; it fails until the question is answered."""
+        async with server.transaction(request) as db:
+            return Answer({"name": await db.add_eval_case(**body.model_dump())}, 201)
+
+    @app.get(
+        "/api/evals/runs/{id}",
+        tags=["Evaluation"],
+        response_model=Cases,
+        responses=failures(404),
+    )
+    async def get_run(request: Request, id: UUID, _: Token) -> Answer:
+        """Return a run with its cases, what was tested of each, and the metrics (case 0: all)."""
+        async with server.transaction(request) as db:
+            run = await _served(db, id)
+            found = {
+                "run": run,
+                "cases": list(await db.eval_case_results(id)),
+                "assertions": list(await db.eval_assert_results(id)),
+                "metrics": list(await db.eval_metrics(id)),
+            }
+        return Answer(found)
+
+    @app.get(
+        "/api/evals/runs/{id}/compare",
+        tags=["Evaluation"],
+        response_model=Compared,
+        responses=failures(404),
+    )
+    async def compare(request: Request, id: UUID, baseline: UUID, _: Token) -> Answer:
+        """Compare a run with another: the verdict, and each metric with interval and p."""
+        async with server.transaction(request) as db:
+            await _served(db, id)
+            await _served(db, baseline)
+            return Answer({"compared": list(await db.compare_runs(baseline, id))})
+
+
+async def _served(db: AsyncClient, id: UUID) -> rows.EvalRuns:
+    run = await db.get_eval_run(id)
+    if run.corpus == "personal":
+        raise Refused(404, "RUN_NOT_FOUND", "a personal corpus is not served")
+    return run

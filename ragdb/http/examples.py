@@ -12,6 +12,7 @@ ANCHOR = "1a3c5a02-0134-531a-8a74-1fe7cbae529e"
 MADE = {
     "trace": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c11",
     "run": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c12",
+    "answer": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c16",
     "job": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c13",
     "atom": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c14",
     "proposal": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c15",
@@ -153,6 +154,27 @@ REQUESTS: dict[str, dict[str, Any]] = {
         "path": {"id": MADE["trace"]},
         "query": {"chunk_id": MADE["chunk"]},
     },
+    "GET /api/answers": {"query": {"count": 10}},
+    "GET /api/answers/{id}": {"path": {"id": MADE["answer"]}},
+    "GET /api/gates": {"query": {"corpus": "handbook", "count": 10}},
+    "GET /api/unanswered": {"query": {"corpus": "handbook"}},
+    "GET /api/traffic": {"query": {"since": "2026-11-01T00:00:00Z", "until": "2026-12-01T00:00Z"}},
+    "GET /api/status": {},
+    "GET /api/corpora/{corpus}/map": {"path": {"corpus": "handbook"}, "query": {"count": 500}},
+    "GET /api/evals": {},
+    "POST /api/evals/cases": {
+        "body": {"rag": "Desk", "query": "where can I park", "source": "handbook/lending.md"}
+    },
+    "GET /api/evals/runs/{id}": {"path": {"id": MADE["run"]}},
+    "GET /api/evals/runs/{id}/compare": {
+        "path": {"id": MADE["run"]},
+        "query": {"baseline": MADE["run"]},
+    },
+    "POST /api/feedback": {
+        "body": {"verdict": "good", "trace_id": MADE["trace"], "comment": "Just what I asked."}
+    },
+    "GET /api/feedback": {"query": {"corpus": "desk", "count": 10}},
+    "GET /api/feedback/cases": {"query": {"corpus": "desk"}},
     "GET /api/evals/runs": {"query": {"count": 10}},
     "GET /api/evals/runs/{id}/report": {"path": {"id": MADE["run"]}, "query": {"format": "json"}},
     "POST /api/blobs": {"bytes": "# Kites\n\nKites are lent for a week.\n"},

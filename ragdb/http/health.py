@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import psycopg
 from fastapi import FastAPI
-from fastapi.responses import RedirectResponse
 from pydantic import BaseModel
 
 from ragdb.client.client import AsyncClient
@@ -58,7 +57,3 @@ def register(app: FastAPI, server: Server) -> None:
             responses=unknown | unready,
             include_in_schema=in_schema,
         )(ready)
-
-    @app.get("/", include_in_schema=False)
-    async def index() -> RedirectResponse:
-        return RedirectResponse("/docs")

@@ -182,4 +182,19 @@ CHANGES: dict[str, Builtin] = {
         result(code={"type": "string"}),
         writes=True,
     ),
+    "record_feedback": Builtin(
+        "Record feedback",
+        "Records what a person said of a recorded retrieval, of one hit of it or of an answer.",
+        {
+            "verdict": string("What the person thinks.", enum=["good", "bad"]),
+            "trace_id": TRACE,
+            "chunk_id": string("The hit, where it is about one.", minLength=1),
+            "answer_id": string("The answer, where it is about one.", format="uuid"),
+            "comment": string("What the person added.", maxLength=4000),
+        },
+        ("verdict", "trace_id"),
+        writing.record_feedback,
+        result(feedback_id={"type": "string"}),
+        writes=True,
+    ),
 }

@@ -6,6 +6,7 @@ from typing import Any
 
 from ragdb.client.client import Client
 from ragdb.client.rows import record
+from ragdb.mcp.builtin import CLIENT
 from ragdb.mcp.served import Json, Served, ToolError
 
 
@@ -80,6 +81,12 @@ def decide_proposal(served: Served, arguments: Json) -> Json:
     served.check(arguments["corpus"])
     row = _run(served, lambda db: db.decide_proposal(**arguments))
     return _settled(row, arguments["decision"].upper())
+
+
+def record_feedback(served: Served, arguments: Json) -> Json:
+    with served.database() as db:
+        served.trace(db, arguments["trace_id"])
+        return {"feedback_id": str(db.record_feedback(**arguments, client=CLIENT))}
 
 
 def _run(served: Served, call: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -38,6 +39,16 @@ class ModelError(Exception):
 
 class ModelRefused(ModelError):
     """A model, or a filter before it, declined to answer."""
+
+
+def _usage(answer: Any) -> dict[str, int]:
+    """The tokens that an answer says it took; nothing where it says none, or nonsense."""
+    said = answer.get("usage") if isinstance(answer, dict) else None
+    if not isinstance(said, dict):
+        return {}
+    named = {"input_tokens": said.get("prompt_tokens"), "output_tokens": said.get(
+        "completion_tokens")}  # fmt: skip
+    return {name: n for name, n in named.items() if type(n) is int and 0 <= n < 1 << 31}
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -81,10 +92,16 @@ class OpenAIModel:
         self.max_tokens, self.json_mode = max_tokens, json_mode
         self._url = base.rstrip("/") + "/chat/completions"
         self._key = api_key if api_key is not None else os.environ.get("OPENAI_API_KEY")
+        self._last = threading.local()
         self._opener = urllib.request.build_opener(_NoRedirect)
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self.name!r})"
+
+    @property
+    def usage(self) -> dict[str, int]:
+        """`input_tokens` and `output_tokens` of this thread's last answer, as the model counted."""
+        return getattr(self._last, "usage", {})
 
     def __call__(self, given: Mapping[str, Any]) -> str:
         """The text that the model returns for a task's input. Raises ModelError."""
@@ -106,7 +123,9 @@ class OpenAIModel:
         }
         if self.json_mode:
             body["response_format"] = {"type": "json_object"}
+        self._last.usage = {}
         answer = self._post(json.dumps(body).encode())
+        self._last.usage = _usage(answer)
         try:
             (choice, *_) = answer["choices"]
             message, why = choice["message"], choice.get("finish_reason")

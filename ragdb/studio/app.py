@@ -10,7 +10,19 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from ragdb.http.gate import PAGES
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
-from ragdb.studio import documents, search, sessions, slices, traces
+from ragdb.studio import (
+    answers,
+    api,
+    documents,
+    evals,
+    feedback,
+    health,
+    map,
+    search,
+    sessions,
+    slices,
+    traces,
+)
 from ragdb.studio.pages import Studio
 
 if TYPE_CHECKING:
@@ -23,9 +35,10 @@ def register(app: FastAPI, link: sessions.Link | None = None) -> None:
     studio = Studio(server)
     router = APIRouter(prefix="/studio", include_in_schema=False)
     _add_doors(router, studio, link)
-    for view in (search, traces, slices, documents):
+    for view in (search, traces, slices, evals, documents, answers, map, health, feedback):
         view.register(router, studio)
     app.include_router(router)
+    api.register(app, studio)
 
     @app.get("/", include_in_schema=False)
     async def root(request: Request) -> RedirectResponse:
@@ -37,7 +50,10 @@ def register(app: FastAPI, link: sessions.Link | None = None) -> None:
 
     def problem(request: Request, status: int, body: Mapping[str, object]) -> Response:
         """An error as a page; who is not logged in is led to the login."""
-        if status == 401 and request.url.path.startswith(PAGES):
+        is_known = request.scope.get("role") is not None
+        if status == 401 and is_known:
+            status = 403  # a right that the role lacks: to log in again would not help
+        elif status == 401 and request.url.path.startswith(PAGES):
             # the browser keeps the cookie back from who follows a link of another site
             if request.method == "GET" and request.headers.get("sec-fetch-site") == "cross-site":
                 return studio.page(request, "again.html", here=studio.here(request))

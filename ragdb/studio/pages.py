@@ -18,8 +18,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from ragdb.client.client import AsyncClient
+from ragdb.client.rows import dumps
 from ragdb.http.server import Server
-from ragdb.studio import sessions
+from ragdb.studio import charts, sessions
 
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 # name in the address, title, key after g
@@ -27,7 +28,11 @@ VIEWS = (
     ("search", "Search", "s"),
     ("traces", "Traces", "t"),
     ("slices", "Slices", "l"),
+    ("evals", "Evals", "e"),
     ("documents", "Documents", "d"),
+    ("answers", "Answers", "a"),
+    ("map", "Map", "m"),
+    ("health", "Health", "h"),
 )
 
 
@@ -43,25 +48,8 @@ class Studio:
             name = f"{hashlib.sha256(content).hexdigest()[:16]}-{asset.name}"
             self.assets[name] = (content, TYPES[asset.name.rpartition(".")[2]])
             self._addresses[asset.name] = f"/studio/assets/{name}"
-        self.templates = Environment(
-            loader=PackageLoader("ragdb.studio"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self.templates.filters |= {
-            "count": count,
-            "score": score,
-            "when": when,
-            "brief": brief,
-            "part": lambda text: quote(str(text), safe=""),
-        }
-        self.templates.globals |= {
-            "asset": self.asset,
-            "views": VIEWS,
-            "address": address,
-        }
+        self.templates = environment()
+        self.templates.globals |= {"asset": self.asset, "views": VIEWS}
 
     def asset(self, name: str) -> str:
         """The address of an asset, with the hash of its content."""
@@ -101,6 +89,29 @@ class Studio:
         return RedirectResponse(f"/studio/login{back}", 303, dict(sessions.headers()))
 
 
+def environment() -> Environment:
+    """The templates, for pages and for reports in a file."""
+    made = Environment(
+        loader=PackageLoader("ragdb.studio"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "count": count,
+        "score": score,
+        "when": when,
+        "brief": brief,
+        "part": lambda text: quote(str(text), safe=""),
+        "ms": milliseconds,
+        "told": told,
+        "shown": charts.shown,
+    }
+    made.globals |= {"address": address, "chart": charts}
+    return made
+
+
 def address(path: str, **values: Any) -> str:
     """A link with a query string; what is null is left out."""
     given = {name: value for name, value in values.items() if value not in (None, "")}
@@ -114,6 +125,21 @@ def count(number: float | None) -> str:
 
 def score(number: float | None) -> str:
     return "–" if number is None or math.isnan(number) else f"{number:.3f}"
+
+
+def milliseconds(number: float | None) -> str:
+    """A duration in milliseconds or, from ten seconds on, in seconds."""
+    if number is None:
+        return "–"
+    return f"{number / 1000:.1f} s" if number >= 10_000 else f"{number:.3g} ms"
+
+
+def told(value: Any, most: int = 300) -> str:
+    """A value of JSON for people, cut where it is long."""
+    if isinstance(value, float):
+        value = round(value, 4)
+    text = value if isinstance(value, str) else dumps(value)
+    return text if len(text) <= most else f"{text[:most]} …"
 
 
 def when(time: datetime | None) -> Markup:

@@ -95,6 +95,16 @@ def register(router: APIRouter, studio: Studio) -> None:
             columns=columns,
             meant=meant,
             waiting=waiting,
+            here=studio.here(request),
+            # as it was asked, for who says what they think of a hit
+            asked={
+                "corpus": chosen,
+                "q": q,
+                "k": k,
+                "weight": weight,
+                "syntax": syntax,
+                "per_document": per_document,
+            },
         )
 
 

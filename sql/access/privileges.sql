@@ -22,6 +22,7 @@ begin
       ('core', 'ragdb_reader',
         'error_codes grant_corpus revoke_corpus restrict_corpus unrestrict_corpus '
         'list_grants origin log_position has_reached'),
+      ('core', 'bi_reader', 'error_codes'), -- bi.dim_error reads it
       ('core', 'ragdb_admin',
         'dead_roles bind_role '
         'create_signing_key revoke_signing_key report_key_compromise list_signing_keys '
@@ -35,7 +36,7 @@ begin
         'delete_sources delete_document prune_sources put_blob get_blob list_documents '
         'get_document get_source known_sources get_chunk find_chunk list_chunks document_chunks '
         'document_versions document_text check_corpus repair_corpus'),
-      ('vectors', 'ragdb_reader', 'list_embedders put_query_embedding corpus_embedder'),
+      ('vectors', 'ragdb_reader', 'list_embedders put_query_embedding corpus_embedder map_corpus'),
       ('vectors', 'ragdb_writer', 'create_embedder bind_embedder'),
       ('static', 'ragdb_reader', 'embed list_static_models'),
       ('static', 'ragdb_admin', 'put_static_pieces bind_static set_default_embedder'),
@@ -82,12 +83,14 @@ begin
         'evaluate_case get_eval_run find_run list_eval_runs eval_case_results '
         'eval_assert_results eval_metrics eval_queries eval_candidates import_eval '
         'run_eval bless_run baseline_run compare_runs challenge_eval eval_report '
-        'assert_run_passed export_trec space_questions compare_spaces'),
+        'assert_run_passed export_trec space_questions compare_spaces '
+        'list_evals add_eval_case'),
       ('evidence', 'ragdb_reader',
         'evidence_pack_to_input build_evidence_pack validate_citations '
         'check_citations rag_enough_context_gate rag_query_plan validate_query_plan '
-        'answer_from_evidence record_gate record_answer trace_stages '
-        'locate_quote'),
+        'answer_from_evidence record_gate record_answer record_feedback list_feedback '
+        'feedback_cases trace_stages locate_quote '
+        'list_answers get_answer list_citations citation_codes list_gates list_unanswered'),
       ('ledger', 'ragdb_reader', 'is_in_ledger is_same_ledger'),
       ('ledger', 'ragdb_admin',
         'seal_ledger set_ledger name_ledger record_erasure store_checkpoint'),
@@ -100,9 +103,9 @@ begin
         'corpora_with_chunks prepare_query retrieve_global provenance rag_ingest '
         'job_state claim_ingest_jobs complete_ingest_job fail_ingest_job embed_text '
         'claim_embed_jobs complete_embed_job fail_embed_job http_token_role '
-        'open_http_session http_session_role close_http_session'),
+        'open_http_session http_session_role close_http_session job_status'),
       ('wire', 'ragdb_admin', 'create_http_token revoke_http_token list_http_tokens'),
-      ('bi', 'ragdb_reader bi_reader', 'metrics'),
+      ('bi', 'ragdb_reader bi_reader', 'metrics traffic'),
       ('verify', 'ragdb_admin ragdb_auditor', 'verification_checks verify verify_step'),
       ('portable', 'ragdb_reader',
         'export_corpus export_documents export_embeddings import_corpus '

@@ -7,11 +7,12 @@
 -- granted. What somebody else asked is shown to auditors: neither its text nor a hash by which a
 -- guess of it could be tried.
 create or replace function bi.readable_corpora()
-returns table (corpus_id integer, corpus text, shows_queries boolean, sees_all boolean, role text,
-  role_oid oid)
+returns table (corpus_id integer, corpus text, is_internal boolean, shows_queries boolean,
+  sees_all boolean, role text, role_oid oid)
 language sql stable parallel safe security definer rows 20
 begin atomic
-  select c.corpus_id, c.name, c.record_query_text = 'full', ragdb_internal.is_auditor(),
+  select c.corpus_id, c.name, c.name = 'system', c.record_query_text = 'full',
+      ragdb_internal.is_auditor(),
       ragdb_internal.caller(), ragdb_internal.caller_oid()
     from ragdb.corpora c
     where c.personal_of is null
@@ -20,8 +21,9 @@ begin atomic
           and not c.is_restricted);
 end;
 comment on function bi.readable_corpora() is
-  'Returns the corpora whose retrievals the caller sees in the views of schema bi, whether the '
-  'text of queries may be shown, and whether also of what others than role asked.';
+  'Returns the corpora whose retrievals the caller sees in the views of schema bi, whether each is '
+  'one of ragdb itself, whether the text of queries may be shown, and whether also of what others '
+  'than role asked.';
 
 create or replace view bi.retrieval_traces with (security_barrier = true) as
 select t.id::text as id, t.created_at, t.corpus, t.retriever, t.rag, t.retrieval_mode,
@@ -45,12 +47,14 @@ comment on view bi.retrieval_traces is
   'bi.fact_retrieval is easier to read.';
 
 create or replace view bi.fact_retrieval with (security_barrier = true) as
-select t.id::text as trace_id, t.created_at, t.corpus_id::bigint as corpus_id, c.corpus,
-    t.retriever, t.rag, t.retrieval_mode, t.rank_mode,
+select t.id::text as trace_id, t.created_at, (t.created_at at time zone 'UTC')::date as day,
+    t.corpus_id::bigint as corpus_id, c.corpus, c.is_internal, t.retriever, t.rag,
+    t.retrieval_mode, t.rank_mode,
     case when c.shows_queries and o.is_shown then t.query_text end as query_text,
     case when o.is_shown then t.query_hash end as query_hash,
-    t.embedding_model, t.slice_id, t.anchor_chunk_id, t.policy_id, t.policy_params_hash,
-    t.is_admissible, t.admissibility_shortfall as is_shortfall, t.shortfall_reason,
+    t.embedding_model, t.slice_id, t.anchor_chunk_id,
+    t.policy_id || '@' || t.policy_params_hash as policy_key, t.is_admissible,
+    t.admissibility_shortfall as is_shortfall, t.shortfall_reason,
     t.error_code is not null as is_error, t.error_code,
     t.error_code is null and t.limit_returned = 0 as is_zero_result, t.is_exact,
     t.filters is not null as is_filtered, t.limit_requested as requested_hits,
@@ -63,8 +67,9 @@ from ragdb.retrieval_traces t join bi.readable_corpora() c on c.corpus_id = t.co
 comment on view bi.fact_retrieval is 'One row per retrieval, failed ones included.';
 
 create or replace view bi.fact_retrieved_chunk with (security_barrier = true) as
-select h.trace_id::text as trace_id, h.created_at, h.corpus_id::bigint as corpus_id, c.corpus,
-    h.rank, h.chunk_id, h.corpus_id || ':' || k.doc_no as source_id, k.source, k.page,
+select h.trace_id::text as trace_id, h.created_at, (h.created_at at time zone 'UTC')::date as day,
+    h.corpus_id::bigint as corpus_id, c.corpus, c.is_internal, h.rank, h.chunk_id,
+    h.corpus_id || ':' || k.doc_no as source_id, k.source, k.page,
     pg_catalog.encode(h.content_hash, 'hex') as content_hash,
     coalesce(k.content_hash = h.content_hash, false) as is_current, h.score, h.lexical_score,
     h.semantic_score, h.lexical_rank, h.semantic_rank, r.model as reranker, r.rank as rerank_rank,
@@ -76,53 +81,3 @@ from ragdb.retrieval_hits h join bi.readable_corpora() c on c.corpus_id = h.corp
 comment on view bi.fact_retrieved_chunk is
   'One row per hit of a retrieval, in the order before reranking; where it was reranked, '
   'is_returned says which hits the caller was given.';
-
-create or replace view bi.agg_retrieval with (security_barrier = true) as
-select r.grain, r.bucket_at, r.corpus_id::bigint as corpus_id, c.corpus, r.retrieval_mode,
-    r.rank_mode, r.policy_id, r.error_code, r.retrievals, r.errors, r.zero_results, r.admissible,
-    r.shortfalls, r.exact_results, r.requested_hits, r.returned_hits,
-    r.elapsed_us / 1000::float8 as total_elapsed_ms, r.within_10ms, r.within_30ms, r.within_100ms,
-    r.within_300ms, r.within_1000ms, r.within_3000ms, r.scored,
-    r.top_scores_ppm / 1000000::float8 as top_scores, r.refreshed_at
-from ragdb.retrieval_rollups r join bi.readable_corpora() c on c.corpus_id = r.corpus_id;
-comment on view bi.agg_retrieval is
-  'Retrievals counted by hour and by day (UTC), corpus, modes, policy and error. Choose one grain. '
-  'As of refreshed_at, and kept when traces are dropped.';
-
-create or replace view bi.agg_retrieval_hour with (security_barrier = true) as
-select a.bucket_at as hour_at, a.corpus_id, a.corpus, a.retrieval_mode, a.rank_mode, a.policy_id,
-    a.error_code, a.retrievals, a.errors, a.zero_results, a.admissible, a.shortfalls,
-    a.exact_results, a.requested_hits, a.returned_hits, a.total_elapsed_ms, a.within_10ms,
-    a.within_30ms, a.within_100ms, a.within_300ms, a.within_1000ms, a.within_3000ms, a.scored,
-    a.top_scores, a.refreshed_at
-from bi.agg_retrieval a where a.grain = 'hour';
-comment on view bi.agg_retrieval_hour is
-  'Retrievals counted by hour (UTC), corpus, modes, policy and error.';
-
-create or replace view bi.agg_retrieval_day with (security_barrier = true) as
-select a.bucket_at as day_at, (a.bucket_at at time zone 'UTC')::date as day, a.corpus_id,
-    a.corpus, a.retrieval_mode, a.rank_mode, a.policy_id, a.error_code, a.retrievals, a.errors,
-    a.zero_results, a.admissible, a.shortfalls, a.exact_results, a.requested_hits,
-    a.returned_hits, a.total_elapsed_ms, a.within_10ms, a.within_30ms, a.within_100ms,
-    a.within_300ms, a.within_1000ms, a.within_3000ms, a.scored, a.top_scores, a.refreshed_at
-from bi.agg_retrieval a where a.grain = 'day';
-comment on view bi.agg_retrieval_day is
-  'Retrievals counted by day (UTC), corpus, modes, policy and error.';
-
-create or replace view bi.agg_latency with (security_barrier = true) as
-select r.grain, r.bucket_at, r.corpus_id::bigint as corpus_id, c.corpus, r.rank_mode,
-    case when r.bin = -20 then 0 else pg_catalog.power(2, r.bin / 4::float8) end as lower_ms,
-    pg_catalog.power(2, (r.bin + 1) / 4::float8) as upper_ms, r.retrievals
-from ragdb.histogram_rollups r join bi.readable_corpora() c on c.corpus_id = r.corpus_id
-where r.measure = 'latency';
-comment on view bi.agg_latency is
-  'How long retrievals that returned took, as a histogram by hour and by day (UTC) from which '
-  'percentiles are computed. Choose one grain.';
-
-create or replace view bi.agg_top_score with (security_barrier = true) as
-select r.grain, r.bucket_at, r.corpus_id::bigint as corpus_id, c.corpus, r.rank_mode,
-    r.bin / 20::float8 as lower_score, (r.bin + 1) / 20::float8 as upper_score, r.retrievals
-from ragdb.histogram_rollups r join bi.readable_corpora() c on c.corpus_id = r.corpus_id
-where r.measure = 'top_score';
-comment on view bi.agg_top_score is
-  'The scores of first hits as a histogram by hour and by day (UTC). Choose one grain.';

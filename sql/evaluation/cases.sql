@@ -47,8 +47,8 @@ begin atomic
       from ragdb.contract_nodes n
     where n.contract = (declared).contract and n.version = (declared).version
       and n.node = 'ragAssert' group by n.parent_no)
-  select pg_catalog.row_number() over (order by x.is_imported, x.ordinal)::integer, x.name, x.query,
-    x.tags, x.k, x.min_score, x.anchor, x.policy,
+  select pg_catalog.row_number() over (order by x.is_imported, x.ordinal, x.name)::integer,
+    x.name, x.query, x.tags, x.k, x.min_score, x.anchor, x.policy,
     x.expected, x.asserts, x.is_imported
   from (
     select false as is_imported, c.node_no as ordinal, c.name, c.keys ->> 'query' as query,
@@ -66,7 +66,7 @@ begin atomic
     where c.contract = (declared).contract and c.version = (declared).version
       and c.parent_no = (declared).node_no and c.node = 'ragCase'
     union all
-    select true, i.ordinal, i.name, i.query, i.tags, null, null, null, null, '{}', '[]'
+    select true, i.ordinal, i.name, i.query, i.tags, null, null, null, null, '{}', i.asserts
     from ragdb.eval_cases i where i.corpus_id = eval_cases.corpus_id and i.rag = (declared).rag
       and i.eval = (declared).name
   ) x

@@ -109,9 +109,11 @@ begin
   perform ragdb_internal.check_imported_cases(cases);
   perform ragdb_internal.lock_eval(v_corpus.corpus_id, v_eval, true);
   perform ragdb_internal.hold_corpus(v_corpus.corpus_id);
-  -- what is imported takes the place of what was
+  -- what is imported takes the place of what was, and a question that somebody asked stays
   delete from ragdb.eval_cases c where c.corpus_id = v_corpus.corpus_id and c.rag = v_eval.rag
-    and c.eval = v_eval.name;
+    and c.eval = v_eval.name
+    and (c.asked_at is null or exists (
+      select from jsonb_array_elements(cases) i where i ->> 'name' = c.name));
   insert into ragdb.eval_cases (corpus_id, rag, eval, name, ordinal, query, tags)
     select v_corpus.corpus_id, v_eval.rag, v_eval.name, c.v ->> 'name', c.n, c.v ->> 'query',
       array(select t from jsonb_array_elements_text(coalesce(c.v -> 'tags', '[]')) t)
@@ -123,6 +125,6 @@ begin
 end $$;
 comment on function ragdb.import_eval(text, text, jsonb) is
   'Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels": [{"source", '
-  '"start", "end", "grade"}]}], in place of those imported before; a label is of a document (uri '
-  'or external id) or of a span of its characters, and survives another chunking. Raises RG400, '
-  'RG401, RG404, RG441, RG442.';
+  '"start", "end", "grade"}]}], in place of those imported before, while the cases of '
+  'ragdb.add_eval_case stay; a label is of a document (uri or external id) or of a span of its '
+  'characters, and survives another chunking. Raises RG400, RG401, RG404, RG441, RG442.';

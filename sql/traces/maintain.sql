@@ -230,5 +230,5 @@ begin
 end $$;
 comment on function ragdb.drop_traces_before(date) is
   'Drops the traces of whole months (UTC) that ended before a day, of every corpus, with their '
-  'rerankings, gates and answers, and returns each month with the number of traces and hits '
-  'dropped. It waits for readers of the tables. Raises RG400.';
+  'rerankings, gates, answers and feedback, and returns each month with the number of traces and '
+  'hits dropped. It waits for readers of the tables. Raises RG400.';

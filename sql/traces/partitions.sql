@@ -50,8 +50,8 @@ comment on function ragdb_internal.check_admissible() is
 create or replace function ragdb_internal.partitioned() returns text[]
 language sql immutable parallel safe
 return
-  '{answer_citations,evidence_answers,evidence_gates,retrieval_hits,retrieval_reranks,'
-  'retrieval_traces}'::text[];
+  '{answer_citations,evidence_answers,evidence_feedback,evidence_gates,retrieval_hits,'
+  'retrieval_reranks,retrieval_traces}'::text[];
 comment on function ragdb_internal.partitioned() is
   'Returns the names of the tables that are partitioned by month, those of what belongs to a trace '
   'before the traces.';

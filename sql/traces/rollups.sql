@@ -31,14 +31,15 @@ comment on function ragdb_internal.drop_rollups(text, integer[], timestamptz[]) 
 create or replace function ragdb_internal.counted_traces(
   corpora integer[], hours timestamptz[], since timestamptz, until timestamptz)
 returns table (
-  corpus_id integer, hour_at timestamptz, retrieval_mode text, rank_mode text, policy_id text,
-  error_code text, is_admissible boolean, is_shortfall boolean, is_exact boolean,
-  requested integer, returned integer, elapsed_ms float8, top_score float8)
+  corpus_id integer, hour_at timestamptz, retrieval_mode text, rank_mode text, policy_key text,
+  retriever text, rag text, error_code text, is_admissible boolean, is_shortfall boolean,
+  is_exact boolean, requested integer, returned integer, elapsed_ms float8, top_score float8)
 language sql stable parallel safe
 begin atomic
-  select t.corpus_id, h.hour_at, t.retrieval_mode, t.rank_mode, t.policy_id, t.error_code,
-      t.is_admissible, t.admissibility_shortfall, t.is_exact, t.limit_requested,
-      t.limit_returned, t.elapsed_ms, s.score
+  select t.corpus_id, h.hour_at, t.retrieval_mode, t.rank_mode,
+      t.policy_id || '@' || t.policy_params_hash, t.retriever, t.rag, t.error_code, t.is_admissible,
+      t.admissibility_shortfall, t.is_exact, t.limit_requested, t.limit_returned, t.elapsed_ms,
+      s.score
     from unnest(counted_traces.corpora, counted_traces.hours) h (corpus_id, hour_at)
     join ragdb.retrieval_traces t on t.corpus_id = h.corpus_id
       and pg_catalog.date_trunc('hour', t.created_at, 'UTC') = h.hour_at
@@ -69,8 +70,8 @@ begin
     select c.* from ragdb_internal.counted_traces(corpora, hours, v_since, v_until) c
   ), counted as (
     insert into ragdb.retrieval_rollups
-      select t.corpus_id, 'hour', t.hour_at, t.retrieval_mode, t.rank_mode, t.policy_id,
-          t.error_code, count(*), count(t.error_code),
+      select t.corpus_id, 'hour', t.hour_at, t.retrieval_mode, t.rank_mode, t.policy_key,
+          t.retriever, t.rag, t.error_code, count(*), count(t.error_code),
           count(*) filter (where t.error_code is null and t.returned = 0),
           count(*) filter (where t.is_admissible), count(*) filter (where t.is_shortfall),
           count(*) filter (where t.is_exact),
@@ -85,7 +86,8 @@ begin
           count(t.top_score), coalesce(sum(round(1000000 * t.top_score)::bigint), 0),
           roll_up_hours.refreshed_at
         from trace t
-        group by t.corpus_id, t.hour_at, t.retrieval_mode, t.rank_mode, t.policy_id, t.error_code
+        group by t.corpus_id, t.hour_at, t.retrieval_mode, t.rank_mode, t.policy_key, t.retriever,
+          t.rag, t.error_code
   )
   insert into ragdb.histogram_rollups
     select t.corpus_id, 'hour', t.hour_at, t.rank_mode, m.measure, m.bin, count(*)
@@ -106,8 +108,8 @@ returns void
 language sql
 begin atomic
   insert into ragdb.retrieval_rollups
-    select r.corpus_id, 'day', sum_day.day_at, r.retrieval_mode, r.rank_mode, r.policy_id,
-        r.error_code, pg_catalog.sum(r.retrievals), pg_catalog.sum(r.errors),
+    select r.corpus_id, 'day', sum_day.day_at, r.retrieval_mode, r.rank_mode, r.policy_key,
+        r.retriever, r.rag, r.error_code, pg_catalog.sum(r.retrievals), pg_catalog.sum(r.errors),
         pg_catalog.sum(r.zero_results), pg_catalog.sum(r.admissible),
         pg_catalog.sum(r.shortfalls), pg_catalog.sum(r.exact_results),
         pg_catalog.sum(r.requested_hits), pg_catalog.sum(r.returned_hits),
@@ -120,7 +122,8 @@ begin atomic
       where r.corpus_id = any (sum_day.corpora) and r.grain = 'hour'
         and r.bucket_at >= sum_day.day_at
         and r.bucket_at < sum_day.day_at + interval '24 hours'
-      group by r.corpus_id, r.retrieval_mode, r.rank_mode, r.policy_id, r.error_code;
+      group by r.corpus_id, r.retrieval_mode, r.rank_mode, r.policy_key, r.retriever, r.rag,
+        r.error_code;
   insert into ragdb.histogram_rollups
     select r.corpus_id, 'day', sum_day.day_at, r.rank_mode, r.measure, r.bin,
         pg_catalog.sum(r.retrievals)

@@ -69,6 +69,9 @@ def database(server: Server) -> Iterator[str]:
             db.ingest([SAMPLES / "handbook", SAMPLES / "desk"], corpus="demo")
             db.create_signing_key()
             came = traffic.run(db, dsn, "demo", 150)
+            # a document that no worker has read yet
+            db.rag_ingest({"params": {"corpus": "demo"}, "input": {
+                "doc_cid": db.put_blob(b"# Kites", "text/markdown")}})  # fmt: skip
         assert {"found", "nothing found", "failed", "under a slice", "fell short"} <= set(came)
         yield dsn
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import zipfile
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import yaml
@@ -25,22 +29,139 @@ def ragdb(*args: str, dsn: str = "") -> subprocess.CompletedProcess[str]:
     )
 
 
+def below(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def checked_in() -> dict[str, bytes]:
+    """What is in dashboards/ and reports/, by its name in an export."""
+    suffixes = {".json", ".yaml", ".yml", ".sql", ".psql"}
+    return {
+        ("reports/" if folder == "reports" else "") + path.relative_to(ROOT / folder).as_posix():
+            path.read_bytes()
+        for folder in ("dashboards", "reports")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in suffixes
+    }  # fmt: skip
+
+
 def test_what_is_exported_is_what_is_checked_in(tmp_path: Path) -> None:
     done = ragdb("dashboards", "export", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
-    written = {Path(line) for line in done.stdout.splitlines()}
-    assert written == {path for path in (tmp_path / "out").rglob("*") if path.is_file()}
-    for folder, suffixes in (
-        ("dashboards", {".json", ".yaml", ".yml"}),
-        ("reports", {".sql", ".psql"}),
-    ):
-        for path in (ROOT / folder).rglob("*"):
-            if path.suffix in suffixes:
-                below = "" if folder == "dashboards" else "reports"
-                copy = tmp_path / "out" / below / path.relative_to(ROOT / folder)
-                assert copy.read_text() == path.read_text()
-                written.discard(copy)
-    assert written == set()
+    written = below(tmp_path / "out")
+    assert {str(tmp_path / "out" / name) for name in written} == set(done.stdout.splitlines())
+    expected = checked_in()
+    packed = {name for name in expected if name.startswith("superset/")}
+    assert written == (expected.keys() - packed) | {"superset/ragdb.zip"}
+    for name in expected.keys() - packed:
+        assert (tmp_path / "out" / name).read_bytes() == expected[name], name
+    with zipfile.ZipFile(tmp_path / "out/superset/ragdb.zip") as archive:
+        found = {name: archive.read(name) for name in archive.namelist()}
+    assert found == {name.replace("superset/", "ragdb/", 1): expected[name] for name in packed}
+
+
+def test_one_is_exported_alone_for_a_database_of_ones_own(tmp_path: Path) -> None:
+    folders = {"grafana": {"grafana", "provisioning"}, "superset": {"superset"},
+               "metabase": {"metabase"}, "dbt": {"dbt"}, "psql": {"reports"}}  # fmt: skip
+    uri = "postgresql+psycopg2://me@db.example.org/rag"
+    for which, parts in folders.items():
+        out = tmp_path / which
+        done = ragdb("dashboards", "export", str(out), "--for", which, "--uri", uri)
+        assert done.returncode == 0, done.stderr
+        assert {path.name for path in out.iterdir()} == parts
+    with zipfile.ZipFile(tmp_path / "superset/superset/ragdb.zip") as archive:
+        database = yaml.safe_load(archive.read("ragdb/databases/ragdb.yaml"))
+    assert database["sqlalchemy_uri"] == uri
+    refused = ragdb("dashboards", "export", str(tmp_path), "--for", "excel")
+    assert refused.returncode == 2
+    assert "metabase" in refused.stderr
+
+
+def test_alerts_ask_what_bi_reader_may_and_stand_beside_their_dashboards(busy: str) -> None:
+    rules = yaml.safe_load((ROOT / "dashboards/provisioning/alerting/ragdb.yaml").read_text())
+    (group,) = rules["groups"]
+    boards = {
+        json.loads(p.read_text())["uid"] for p in (ROOT / "dashboards/grafana").glob("*.json")
+    }
+    assert len(group["rules"]) > 6
+    with psycopg.connect(busy, user="bi_reader") as reader:
+        for rule in group["rules"]:
+            query, threshold = rule["data"]
+            assert threshold["refId"] == rule["condition"]
+            rows = reader.execute(query["model"]["rawSql"]).fetchall()
+            assert all(isinstance(value, float | int | Decimal) for (value,) in rows), rule["uid"]
+            assert rows, rule["uid"]
+            assert rule["annotations"]["__dashboardUid__"] in boards
+
+
+def test_panels_lead_to_studio() -> None:
+    for path in (ROOT / "dashboards/grafana").glob("*.json"):
+        board = json.loads(path.read_text())
+        assert "studio" in {variable["name"] for variable in board["templating"]["list"]}
+        links = [
+            link["url"]
+            for panel in board["panels"]
+            for override in panel["fieldConfig"]["overrides"]
+            for wanted in override["properties"]
+            if wanted["id"] == "links"
+            for link in wanted["value"]
+        ]
+        assert any(link.startswith("${studio}/studio/traces/") for link in links)
+        # what a cell holds does not change where the link leads
+        assert all("${__value.raw:percentencode}" in link for link in links)
+
+
+def test_questions_of_metabase_run_and_have_rows(busy: str) -> None:
+    boards = json.loads((ROOT / "dashboards/metabase/dashboards.json").read_text())
+    with psycopg.connect(busy, user="bi_reader") as reader:
+        for board in boards:
+            for card in board["cards"]:
+                native = card["dataset_query"]["native"]
+                query = re.sub(r"\[\[.*?\]\]", "", native["query"])
+                values = {"since": "'2020-01-01'", "until": "'2100-01-01'", "grain": "'day'"}
+                for name in native["template-tags"]:
+                    query = query.replace(f"{{{{{name}}}}}", values.get(name, ""))
+                assert "{{" not in query
+                assert reader.execute(query.encode()).fetchall(), card["name"]
+
+
+def test_dbt_tests_hold_on_real_rows(busy: str) -> None:
+    (source,) = yaml.safe_load((ROOT / "dashboards/dbt/sources.yml").read_text())["sources"]
+    exposures = yaml.safe_load((ROOT / "dashboards/dbt/exposures.yml").read_text())["exposures"]
+    names = {table["name"] for table in source["tables"]}
+    for exposure in exposures:
+        used = {
+            of.removeprefix("source('ragdb', '").removesuffix("')") for of in exposure["depends_on"]
+        }
+        assert used
+        assert used <= names
+    held = 0
+    with psycopg.connect(busy, user="bi_reader") as reader:
+        for table in source["tables"]:
+            for column in table["columns"]:
+                for test in column.get("data_tests", ()):
+                    query = breaches(table["name"], column["name"], test)
+                    assert reader.execute(query.encode()).fetchall() == [], (query, test)
+                    held += 1
+    assert held > 80
+
+
+def breaches(view: str, column: str, test: Any) -> str:
+    """What dbt asks for a test: the rows that break it."""
+    match test:
+        case "unique":
+            return (f"select {column} from bi.{view} where {column} is not null"
+                    f" group by {column} having count(*) > 1")  # fmt: skip
+        case "not_null":
+            return f"select from bi.{view} where {column} is null"
+        case {"accepted_values": {"arguments": {"values": values}}}:
+            listed = ", ".join(f"'{value}'" for value in values)
+            return f"select {column} from bi.{view} where {column} not in ({listed})"
+        case {"relationships": {"arguments": {"to": to, "field": field}}}:
+            target = to.removeprefix("source('ragdb', '").removesuffix("')")
+            return (f"select {column} from bi.{view} where {column} is not null"
+                    f" and {column} not in (select {field} from bi.{target})")  # fmt: skip
+    raise AssertionError(test)
 
 
 def test_files_that_are_there_are_kept_unless_forced(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.conftest import Connection
 # Counted from the traces, by another road than the refresh: by day and without its tables.
 COUNTED = """
 select date_trunc({grain}, t.created_at at time zone 'UTC') at time zone 'UTC', t.corpus_id, t.retrieval_mode,
-  t.rank_mode, t.policy_id, t.error_code, count(*)::bigint,
+  t.rank_mode, t.policy_id || '@' || t.policy_params_hash, t.retriever, t.rag, t.error_code, count(*)::bigint,
   sum((t.error_code is not null)::int)::bigint, sum((t.error_code is null and t.limit_returned = 0)::int)::bigint,
   sum(t.is_admissible::int)::bigint, sum(t.admissibility_shortfall::int)::bigint, sum(t.is_exact::int)::bigint,
   sum(case when t.error_code is null then t.limit_requested else 0 end)::bigint, sum(t.limit_returned)::bigint,
@@ -21,10 +21,10 @@ select date_trunc({grain}, t.created_at at time zone 'UTC') at time zone 'UTC', 
   sum((t.error_code is null and t.elapsed_ms <= 100)::int)::bigint,
   count(h.score)::bigint, coalesce(sum(round(h.score * 1000000)), 0)::bigint
 from ragdb.retrieval_traces t left join ragdb.retrieval_hits h on h.trace_id = t.id and h.rank = 1
-group by 1, 2, 3, 4, 5, 6
+group by 1, 2, 3, 4, 5, 6, 7, 8
 """
 ROLLED = """
-select bucket_at, corpus_id, retrieval_mode, rank_mode, policy_id, error_code, retrievals, errors, zero_results,
+select bucket_at, corpus_id, retrieval_mode, rank_mode, policy_key, retriever, rag, error_code, retrievals, errors, zero_results,
   admissible, shortfalls, exact_results, requested_hits, returned_hits, elapsed_us, within_100ms, scored, top_scores_ppm
 from ragdb.retrieval_rollups where grain = {grain}
 """
@@ -229,3 +229,33 @@ def test_a_null_is_refused(any_db: Connection) -> None:
     with pytest.raises(psycopg.DatabaseError) as caught:
         any_db.execute("select ragdb.refresh_rollups(null)")
     assert caught.value.sqlstate == "RG400"
+
+
+def test_traffic_is_what_was_recorded_with_the_hours_in_which_nothing_was(docs: Connection) -> None:
+    for at, what in (("00:10", "fox"), ("00:40", "absent"), ("03:05", "fox")):
+        ask(docs, f"2031-05-01 {at}+00", what)
+    ask(docs, "2031-05-01 03:06+00", "failed")
+    docs.execute("select ragdb.refresh_rollups()")
+    found = docs.execute(
+        "select extract(hour from bucket_at at time zone 'UTC')::integer, found, nothing_found,"
+        " failed, p50_ms is null from ragdb.traffic('2031-05-01 00:30+00', '2031-05-01 05:00+00')"
+    ).fetchall()
+    assert found == [
+        (0, 1, 1, 0, False),
+        (1, 0, 0, 0, True),
+        (2, 0, 0, 0, True),
+        (3, 1, 0, 1, False),
+        (4, 0, 0, 0, True),
+    ]
+    days = docs.execute(
+        "select grain, sum(found)::integer, count(*) from ragdb.traffic('2031-04-25', '2031-05-08')"
+        " group by grain"
+    ).fetchall()
+    assert days == [("day", 2, 13)]
+
+
+@pytest.mark.parametrize("span", ["null, now()", "now(), now()", "'-infinity', now()"])
+def test_traffic_wants_a_span(docs: Connection, span: str) -> None:
+    with pytest.raises(psycopg.Error) as raised:
+        docs.execute(f"select ragdb.traffic({span})")
+    assert raised.value.sqlstate == "RG400"

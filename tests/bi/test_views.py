@@ -86,7 +86,7 @@ def test_the_views_of_the_specification_are_there(any_db: Connection) -> None:
     views = {n for (n,) in any_db.execute("select viewname from pg_views where schemaname = 'bi'")}
     assert views >= {
         "retrieval_traces", "fact_retrieval", "fact_retrieved_chunk", "fact_citation", "fact_assertion",
-        "fact_eval_metric", "dim_corpus", "dim_source", "dim_policy", "dim_embedding_model",
+        "fact_eval_metric", "fact_run_metric", "dim_error", "dim_corpus", "dim_source", "dim_policy", "dim_embedding_model",
         "dim_case", "dim_date", "agg_retrieval_day", "agg_retrieval_hour", "metric_definitions",
         "traces_otel",
     }  # fmt: skip
@@ -104,7 +104,11 @@ BASES = {
     "fact_citation": "answer_citations",
     "fact_case_result": "eval_case_results",
     "fact_assertion": "eval_assert_results",
-    "fact_eval_metric": "eval_metrics",
+    "fact_eval_metric": "eval_metrics where case_no > 0",
+    "fact_run_metric": "eval_metrics where case_no = 0",
+    "fact_feedback": "evidence_feedback",
+    "fact_ingest_job": "ingest_jobs",
+    "agg_embedding_backlog": "embedding_spaces where state <> 'retired'",
     "fact_incident": "admissibility_incidents",
     "dim_eval_run": "eval_runs",
     "dim_corpus": "corpora",
@@ -127,7 +131,14 @@ def test_a_fact_has_as_many_rows_as_its_table(owner: Connection, view: str) -> N
         ("fact_retrieval", "corpus_id", "dim_corpus"),
         ("fact_retrieved_chunk", "trace_id", "fact_retrieval"),
         ("fact_retrieved_chunk", "source_id", "dim_source"),
-        ("fact_retrieval", "policy_id, policy_params_hash", "dim_policy"),
+        ("fact_retrieval", "policy_key", "dim_policy"),
+        ("agg_retrieval_hour", "policy_key", "dim_policy"),
+        ("agg_retrieval_day", "policy_key", "dim_policy"),
+        ("fact_retrieval", "error_code", "dim_error"),
+        ("agg_retrieval_day", "error_code", "dim_error"),
+        ("fact_feedback", "trace_id", "fact_retrieval"),
+        ("fact_feedback", "answer_id", "fact_answer"),
+        ("fact_stage", "trace_id", "fact_retrieval"),
         ("fact_retrieval", "embedding_model", "dim_embedding_model"),
         ("fact_answer", "trace_id", "fact_retrieval"),
         ("fact_gate", "trace_id", "fact_retrieval"),
@@ -139,7 +150,6 @@ def test_a_fact_has_as_many_rows_as_its_table(owner: Connection, view: str) -> N
         ("fact_assertion", "run_id", "dim_eval_run"),
         ("fact_eval_metric", "case_id", "dim_case"),
         ("fact_eval_metric", "run_id", "dim_eval_run"),
-        ("agg_retrieval_day", "day", "dim_date"),
     ],
 )
 def test_a_key_joins_its_dimension_once(
@@ -151,6 +161,84 @@ def test_a_key_joins_its_dimension_once(
         f"select count(*) from bi.{fact} join bi.{dimension} using ({column})"
     ).fetchall()
     assert joined == keys > 0
+
+
+def test_every_fact_and_count_has_a_day_that_joins_the_calendar(owner: Connection) -> None:
+    views = owner.execute(
+        "select viewname from pg_views where schemaname = 'bi' and viewname <> 'agg_embedding_backlog'"
+        " and (viewname ~ '^(fact|agg)_' or viewname = 'dim_eval_run')"
+    ).fetchall()
+    assert len(views) > 18
+    for (view,) in views:
+        counts = owner.execute(
+            f"select (select count(*) from bi.{view}),"
+            f" (select count(*) from bi.{view} join bi.dim_date using (day))"
+        ).fetchall()
+        assert counts[0][0] == counts[0][1] > 0, view
+
+
+def test_a_view_has_one_grain(owner: Connection) -> None:
+    """Counts by the hour and by the day are two views, which say the same in sum."""
+    assert not owner.execute(
+        "select from information_schema.columns where table_schema = 'bi' and column_name = 'grain'"
+    ).fetchall()
+    for view in ("agg_retrieval", "agg_latency", "agg_top_score"):
+        hours, days = (
+            owner.execute(f"select sum(retrievals) from bi.{view}_{grain}").fetchall()
+            for grain in ("hour", "day")
+        )
+        assert hours == days
+        assert hours[0][0] > 0
+
+
+def test_a_bin_is_labelled_for_people(owner: Connection) -> None:
+    for view, end in (("agg_latency_day", "ms"), ("agg_top_score_day", "score")):
+        rows = owner.execute(
+            f"select distinct bin_no, bin, lower_{end}, upper_{end} from bi.{view} order by bin_no"
+        ).fetchall()
+        assert len({name for _, name, _, _ in rows}) == len(rows) > 3
+        for _, name, lower, upper in rows:
+            first, second = (float(part.removesuffix(" ms")) for part in name.split(" to "))
+            assert first == pytest.approx(lower, rel=0.06, abs=0.006)
+            assert second == pytest.approx(upper, rel=0.06, abs=0.006)
+            assert name.endswith(" ms") == (end == "ms")
+
+
+def test_the_corpora_of_ragdb_itself_are_marked(any_db: Connection) -> None:
+    any_db.execute("set role owner")
+    any_db.execute("select ragdb.create_corpus('system')")
+    any_db.execute("select * from ragdb.put_text('system', 'a.txt', 'A fox.')")
+    any_db.execute("select * from ragdb.put_text('docs', 'a.txt', 'A fox.')")
+    for corpus in ("system", "docs"):
+        any_db.execute("select * from ragdb.retrieve(%s, 'fox')", (corpus,))
+    any_db.execute("select ragdb.refresh_rollups()")
+    for view in ("dim_corpus", "fact_retrieval", "fact_retrieved_chunk", "agg_retrieval_hour",
+                 "agg_retrieval_day", "agg_latency_day"):  # fmt: skip
+        marked = any_db.execute(
+            f"select distinct corpus, is_internal from bi.{view}"
+            " where corpus in ('system', 'docs') order by 1"
+        ).fetchall()
+        assert marked == [("docs", False), ("system", True)], view
+
+
+def test_a_code_of_postgresql_has_a_name_even_before_it_is_counted(any_db: Connection) -> None:
+    any_db.execute("select ragdb.create_corpus('docs')")
+    for code in ("57014", "22P02", "42883", "AB123", "RG404"):
+        any_db.execute("select ragdb.record_failure('docs', 'q', %s, 31)", (code,))
+    named = "select error_code, error, error_class, is_ours from bi.fact_retrieval join bi.dim_error using (error_code) order by 1"
+    expected = [
+        ("22P02", "invalid_text_representation", "data", False),
+        ("42883", "SQLSTATE 42883", "syntax or access rule", False),
+        ("57014", "query_canceled", "operator intervention", False),
+        ("AB123", "SQLSTATE AB123", "other", False),
+        ("RG404", "CorpusNotFound", "ragdb", True),
+    ]
+    for role in ("postgres", "bi_reader"):
+        any_db.execute(f"set role {role}")
+        assert any_db.execute(named).fetchall() == expected
+    any_db.execute("reset role")
+    any_db.execute("select ragdb.refresh_rollups()")
+    assert any_db.execute(named).fetchall() == expected
 
 
 def test_a_hit_is_current_until_its_chunk_changes(owner: Connection) -> None:
@@ -245,7 +333,13 @@ def test_no_view_tells_of_a_corpus_that_is_hidden(three: Connection) -> None:
     three.execute("set role bi_reader")
     told = 0
     for view in views:
-        if view in ("dim_policy", "dim_embedding_model", "dim_date", "metric_definitions"):
+        if view in (
+            "dim_policy",
+            "dim_embedding_model",
+            "dim_date",
+            "dim_error",
+            "metric_definitions",
+        ):
             continue
         rows = three.execute(f"select v::text from bi.{view} v").fetchall()
         told += len(rows)

@@ -162,20 +162,31 @@ def test_a_model_answers_and_is_checked(run: Run, fake: Fake, clone: str) -> Non
     with ragdb.connect(clone) as db:
         (hit, *_) = db.search("docs", "gifts refunded")
     cites = [{"source_id": hit.source, "chunk_id": hit.chunk_id, "quote": "refunded as vouchers"}]
-    fake.script = [says({"answer": "As vouchers.", "citations": cites})]
+    fake.script = [
+        says(
+            {"answer": "As vouchers.", "citations": cites},
+            usage={"prompt_tokens": 321, "completion_tokens": 12},
+        )
+    ]
     arguments = ["ask", "docs", "How are gifts refunded?", "--model", "m", "--endpoint", fake.url]
     done = run(*arguments)
     assert done.exit_code == 0, done.stderr
     assert done.stdout.splitlines()[:3] == ["As vouchers. [1]", "", "[1] refunds.md"]
-    fake.script = [says({"answer": "In cash.", "citations": [{"chunk_id": "c7"}]})]
+    nonsense = {"prompt_tokens": -1, "completion_tokens": "many"}
+    fake.script = [says({"answer": "In cash.", "citations": [{"chunk_id": "c7"}]}, usage=nonsense)]
     done = run(*arguments)
     assert (done.exit_code, done.stdout) == (1, "")
     assert "citation[0]: unknown chunk_id 'c7'" in done.stderr
     with psycopg.connect(clone) as connection:
         rows = connection.execute(
-            "select model, attempt, is_verified from ragdb.evidence_answers order by id"
+            "select model, attempt, is_verified, input_tokens, output_tokens, elapsed_ms > 0"
+            " from ragdb.evidence_answers order by id"
         ).fetchall()
-    assert rows == [("m", 1, True), ("m", 1, False), ("m", 2, False)]
+    assert rows == [
+        ("m", 1, True, 321, 12, True),
+        ("m", 1, False, None, None, True),
+        ("m", 2, False, None, None, True),
+    ]
     assert run("ask", "docs", "x", "--endpoint", fake.url).exit_code == 2
 
 

@@ -92,6 +92,9 @@ def test_every_example_is_accepted_and_answered_as_the_document_says(
         made["chunk"] = db.search("handbook", "weeks")[0].chunk_id
         hits = db.search("handbook", "deposit tool")
         made["other"] = next(hit.chunk_id for hit in hits if hit.chunk_id != made["chunk"])
+        pack = db.build_evidence_pack(None, [made["chunk"]], "handbook")
+        db.record_answer({"answer": "Weeks.", "citations": []}, pack)
+        made["answer"] = db.list_answers()[0].answer_id
         made["document"] = db.list_documents("handbook")[0].doc_cid
     middle = [label for label in documented if label not in (*FIRST, *LAST)]
     for label in (*FIRST, *middle, *LAST):

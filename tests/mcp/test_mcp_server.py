@@ -46,6 +46,7 @@ BUILTIN = {
 CHANGES = {
     "create_corpus", "drop_corpus", "delete_document", "add_synonyms", "remove_synonyms",
     "append_turns", "add_edges", "remove_edges", "promote", "propose", "decide_proposal",
+    "record_feedback",
 }  # fmt: skip
 PROMPT = """corpus name=More
   source name=a kind=local uri=docs/*.md
@@ -727,6 +728,15 @@ def test_what_changes_corpora_is_offered_with_write_alone_and_as_the_role_may(
     assert call(dsn, "add_synonyms", synonyms, write=True)["added"] > 0
     gone = call(dsn, "remove_synonyms", {"corpus": "mine", "word": "kite"}, write=True)
     assert gone["removed"] > 0
+    with ragdb.connect(dsn) as db:
+        trace = str(db.retrieve("mine", "kite").trace_id)
+    said = {"verdict": "good", "trace_id": trace, "comment": "Yes."}
+    given = call(dsn, "record_feedback", said, write=True)
+    with ragdb.connect(dsn) as db:
+        (kept,) = db.list_feedback("mine")
+    assert (str(kept.feedback_id), kept.comment, kept.client) == (
+        given["feedback_id"], "Yes.", "ragdb mcp",
+    )  # fmt: skip
     keeps_its_own_turns(dsn)
     (document, *_) = call(dsn, "list_documents", {"corpus": "mine"})["documents"]
     assert call(dsn, "fetch", {"id": document["id"]})["text"] == "A kite is lent for a week."

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 import ragdb
+from ragdb.contracts import contract_file, syntax
 from tests.conftest import Server
 from tests.embedding import put
 from tests.http.conftest import ANCHOR, LIBRARY, Api, fill, serve
@@ -28,6 +29,55 @@ HOSTILE = {
 }
 
 
+CASES = 40
+KERN = """corpus name={corpus}
+retriever name=R{corpus} corpus={corpus} mode=lexical topK=5
+rag name={rag} retriever=R{corpus}
+  ragEval name=V mode=contract
+"""
+CASE = """    ragCase name="{name}" query="{query}"
+      ragAssert kind=contains value="{value}" required=true
+"""
+CLAIM = "<b onmouseover=alert(7)>refunds</b>"
+
+
+def evaluate(dsn: str) -> None:
+    """Three runs of an eval with many cases, between which a document changes; one of a secret."""
+    queries = [CLAIM, *(f"refunds {n}" for n in range(1, CASES - 1)), "parking"]
+    cases = "".join(
+        CASE.format(name=f"case {n} <i>", query=query, value="fourteen" if n % 4 else "of")
+        for n, query in enumerate(queries)
+    )
+    secret = CASE.format(name="okapi", query="zebra", value="okapi")
+    with ragdb.connect(dsn) as db:
+        for rag, corpus, of in (("Help", "docs", cases), ("Plan", "secret", secret)):
+            text = KERN.format(rag=rag, corpus=corpus) + of
+            db.apply_contract(contract_file.contract(syntax.parse(text), rag.lower()))
+        db.run_eval("Plan")
+        for n in range(3):
+            text = f"refunds {'take fourteen days' if n != 1 else 'of whatever'}"
+            put(db.connection, {"changing.txt": text})
+            db.run_eval("Help", label=f"run {n} <u>")
+
+
+def record(dsn: str) -> None:
+    """Answers, gates and a question without an answer, of a reader and of somebody else."""
+    with ragdb.connect(dsn) as db:
+        db.connection.execute("grant reader, admin to current_user")
+        for role, corpus, word in (("reader", "docs", "refunds"), ("admin", "secret", "okapi")):
+            db.connection.execute(f"set role {role}")
+            hits = db.retrieve(corpus, word, 1)
+            pack = db.build_evidence_pack(hits.trace_id)
+            db.record_gate(word, pack)
+            cited = {"source_id": hits[0].source, "chunk_id": hits[0].chunk_id}
+            for quote in (hits[0].text[:20], "nobody ever said anything like this"):
+                answer = {"answer": "so it is", "citations": [{**cited, "quote": quote}]}
+                db.record_answer(answer, pack, task=f"{CLAIM} {corpus}")
+            db.retrieve(corpus, f"{corpus} {CLAIM} xylophone", syntax="web")
+            db.connection.execute("reset role")
+        db.refresh_rollups()
+
+
 @pytest.fixture(scope="session")
 def site(server18: Server) -> Iterator[Api]:
     """A server for all tests that leave it as it is."""
@@ -41,6 +91,8 @@ def site(server18: Server) -> Iterator[Api]:
             put(db, {"plans.md": "the zebra meets the okapi at noon"}, "secret")
             db.execute("select ragdb.restrict_corpus('secret')")
             db.execute("select ragdb.grant_corpus('secret', 'ragdb_admin', 'read')")
+        evaluate(dsn)
+        record(dsn)
         served = serve(dsn, tokens)
         try:
             yield served

@@ -9,17 +9,26 @@ create table ragdb.eval_cases (
   ordinal integer not null,
   query text not null constraint eval_cases_query_has_words check (query ~ '\S'),
   tags text[] not null,
+  asserts jsonb not null default '[]'
+    constraint eval_cases_asserts_are_a_list check (jsonb_typeof(asserts) = 'array'),
+  asked_at timestamptz,
   constraint eval_cases_name_is_unique_per_eval primary key (corpus_id, rag, eval, name)
 );
 comment on table ragdb.eval_cases is
-  'Cases of an eval that were imported from files, beside those that its contract declares.';
+  'Cases of an eval that were imported from files or made of questions that somebody asked, beside '
+  'those that its contract declares. Read it through ragdb.eval_queries.';
 comment on column ragdb.eval_cases.corpus_id is 'Corpus of the rag.';
 comment on column ragdb.eval_cases.rag is 'The rag.';
 comment on column ragdb.eval_cases.eval is 'The eval.';
 comment on column ragdb.eval_cases.name is 'Name of the case: the id of its query.';
-comment on column ragdb.eval_cases.ordinal is 'Place in the file, from 1.';
+comment on column ragdb.eval_cases.ordinal is
+  'Place in the file, from 1; of a question after all that were there.';
 comment on column ragdb.eval_cases.query is 'The query.';
 comment on column ragdb.eval_cases.tags is 'Tags by which a run can select the case.';
+comment on column ragdb.eval_cases.asserts is
+  'What a run tests beside the labels, as a contract''s ragAssert nodes have it.';
+comment on column ragdb.eval_cases.asked_at is
+  'When the case was made of a question; null for an imported one, which the next import replaces.';
 
 create table ragdb.eval_labels (
   corpus_id integer not null,

@@ -6,7 +6,8 @@ create table ragdb.trace_marks (
   hour_at timestamptz not null
 );
 comment on table ragdb.trace_marks is
-  'Hours with traces that the rollups may not have counted, one row for each trace.';
+  'Hours with traces that the rollups may not have counted, one row for each trace. Read it '
+  'through bi.dim_error.';
 comment on column ragdb.trace_marks.corpus_id is 'Corpus of the trace.';
 comment on column ragdb.trace_marks.hour_at is 'Start of the hour in which the trace was recorded.';
 
@@ -17,7 +18,9 @@ create table ragdb.retrieval_rollups (
   bucket_at timestamptz not null,
   retrieval_mode text collate "C" not null,
   rank_mode text collate "C",
-  policy_id text collate "C",
+  policy_key text collate "C",
+  retriever text collate "C",
+  rag text collate "C",
   error_code text collate "C",
   retrievals bigint not null,
   errors bigint not null,
@@ -39,19 +42,25 @@ create table ragdb.retrieval_rollups (
   top_scores_ppm bigint not null,
   refreshed_at timestamptz not null,
   constraint retrieval_rollups_are_unique unique nulls not distinct
-    (corpus_id, grain, bucket_at, retrieval_mode, rank_mode, policy_id, error_code)
+    (corpus_id, grain, bucket_at, retrieval_mode, rank_mode, policy_key, retriever, rag,
+      error_code)
 );
 create index retrieval_rollups_by_time on ragdb.retrieval_rollups (grain, bucket_at);
 comment on table ragdb.retrieval_rollups is
   'Retrievals counted by hour and by day (UTC). The counts outlive the traces. Read it through '
-  'bi.agg_retrieval.';
+  'bi.agg_retrieval_hour and bi.agg_retrieval_day.';
 comment on column ragdb.retrieval_rollups.corpus_id is 'Corpus that was searched.';
 comment on column ragdb.retrieval_rollups.grain is 'How long the bucket is: hour or day.';
 comment on column ragdb.retrieval_rollups.bucket_at is 'Start of the hour or day.';
 comment on column ragdb.retrieval_rollups.retrieval_mode is 'slice or global.';
 comment on column ragdb.retrieval_rollups.rank_mode is
   'How hits were ranked; null where a failed call did not name a mode.';
-comment on column ragdb.retrieval_rollups.policy_id is 'Policy of the slice; null in global mode.';
+comment on column ragdb.retrieval_rollups.policy_key is
+  'Policy of the slice and the hash of its parameters, joined by @; null in global mode.';
+comment on column ragdb.retrieval_rollups.retriever is
+  'Retriever of the contract that asked; null without one.';
+comment on column ragdb.retrieval_rollups.rag is
+  'Rag node of the contract that asked; null without one.';
 comment on column ragdb.retrieval_rollups.error_code is
   'SQLSTATE of failed retrievals; null for those that returned.';
 comment on column ragdb.retrieval_rollups.retrievals is 'Retrievals, including those that failed.';
@@ -97,7 +106,8 @@ create table ragdb.histogram_rollups (
 create index histogram_rollups_by_time on ragdb.histogram_rollups (grain, measure, bucket_at);
 comment on table ragdb.histogram_rollups is
   'How latencies and the scores of first hits are distributed, by hour and by day (UTC). Read it '
-  'through bi.agg_latency and bi.agg_top_score.';
+  'through bi.agg_latency_hour, bi.agg_latency_day, bi.agg_top_score_hour and '
+  'bi.agg_top_score_day.';
 comment on column ragdb.histogram_rollups.corpus_id is 'Corpus that was searched.';
 comment on column ragdb.histogram_rollups.grain is 'How long the bucket is: hour or day.';
 comment on column ragdb.histogram_rollups.bucket_at is 'Start of the hour or day.';

@@ -24,6 +24,7 @@ from ragdb.client._generated.rows import (
     CheckCitationsRow,
     CheckCorpusRow,
     Chunk,
+    CitationCodesRow,
     ClaimEmbeddingsRow,
     ClaimEmbedJobsRow,
     ClaimIngestJobsRow,
@@ -68,6 +69,7 @@ from ragdb.client._generated.rows import (
     Hit,
     ImportEvalRow,
     JobStateRow,
+    JobStatusRow,
     KeyEvents,
     KnownSourcesRow,
     LedgerActs,
@@ -75,10 +77,13 @@ from ragdb.client._generated.rows import (
     LedgerStatusRow,
     ListAtomsRow,
     ListCheckpointsRow,
+    ListCitationsRow,
     ListContractsRow,
     ListCorporaRow,
     ListErasuresRow,
+    ListEvalsRow,
     ListFailedEmbeddingsRow,
+    ListFeedbackRow,
     ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
@@ -92,6 +97,7 @@ from ragdb.client._generated.rows import (
     ListSynonymsRow,
     ListToolsRow,
     LocateQuoteRow,
+    MapPoint,
     MatchDocumentsRow,
     MetricSample,
     OptimizeCorpusRow,
@@ -103,6 +109,8 @@ from ragdb.client._generated.rows import (
     PutTextsRow,
     QueryEmbeddingStateRow,
     RecordAnswerRow,
+    RecordedAnswer,
+    RecordedGate,
     RegisterPolicyRow,
     ReplayHitsRow,
     ReplayRow,
@@ -121,7 +129,9 @@ from ragdb.client._generated.rows import (
     ToolCandidatesRow,
     TracedHit,
     TraceStagesRow,
+    TrafficRow,
     TurnHit,
+    UnansweredQuestion,
     ValidateContractRow,
     VerificationChecksRow,
     VerifyAtomRow,
@@ -146,6 +156,17 @@ class AsyncFunctions(AsyncCaller):
 
     async def add_edges(self, corpus: str, edges: Any) -> int:
         value: int = await self._value(calls.ADD_EDGES, corpus, edges)
+        return value
+
+    async def add_eval_case(
+        self,
+        rag: str,
+        eval: str,
+        query: str,
+        source: str | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> str | None:
+        value: str | None = await self._value(calls.ADD_EVAL_CASE, rag, eval, query, source, tags)
         return value
 
     async def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
@@ -277,6 +298,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def check_corpus(self, corpus: str, deep: bool = True) -> Rows[CheckCorpusRow]:
         return await self._rows(calls.CHECK_CORPUS, CheckCorpusRow, corpus, deep)
+
+    async def citation_codes(self) -> Rows[CitationCodesRow]:
+        return await self._rows(calls.CITATION_CODES, CitationCodesRow)
 
     async def claim_embed_jobs(
         self,
@@ -776,6 +800,9 @@ class AsyncFunctions(AsyncCaller):
     ) -> None:
         await self._run(calls.FAIL_QUERY, corpus, embedder, query_hash, attempt, error)
 
+    async def feedback_cases(self, corpus: str, since: datetime | None = None) -> Any:
+        return await self._value(calls.FEEDBACK_CASES, corpus, since)
+
     async def filter_admissible(
         self, corpus: str, slice_id: str, chunk_ids: Sequence[str]
     ) -> list[str]:
@@ -803,6 +830,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def gate_questions(self, corpus: str) -> Rows[GateQuestionsRow]:
         return await self._rows(calls.GATE_QUESTIONS, GateQuestionsRow, corpus)
+
+    async def get_answer(self, answer_id: UUID | str) -> RecordedAnswer:
+        return await self._row(calls.GET_ANSWER, RecordedAnswer, answer_id)
 
     async def get_blob(self, cid: str) -> Blob:
         return await self._row(calls.GET_BLOB, Blob, cid)
@@ -945,6 +975,9 @@ class AsyncFunctions(AsyncCaller):
     async def job_state(self, job_id: UUID | str) -> JobStateRow:
         return await self._row(calls.JOB_STATE, JobStateRow, job_id)
 
+    async def job_status(self) -> Rows[JobStatusRow]:
+        return await self._rows(calls.JOB_STATUS, JobStatusRow)
+
     async def kern_chunk_hash(self, text: str) -> str:
         value: str = await self._value(calls.KERN_CHUNK_HASH, text)
         return value
@@ -999,6 +1032,11 @@ class AsyncFunctions(AsyncCaller):
     ) -> Rows[AccessEvents]:
         return await self._rows(calls.LIST_ACCESS_EVENTS, AccessEvents, corpus, since, count)
 
+    async def list_answers(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+    ) -> Rows[RecordedAnswer]:
+        return await self._rows(calls.LIST_ANSWERS, RecordedAnswer, corpus, since, count)
+
     async def list_atoms(self, corpus: str, count: int = 100) -> Rows[ListAtomsRow]:
         return await self._rows(calls.LIST_ATOMS, ListAtomsRow, corpus, count)
 
@@ -1014,6 +1052,9 @@ class AsyncFunctions(AsyncCaller):
         count: int = 100,
     ) -> Rows[Chunk]:
         return await self._rows(calls.LIST_CHUNKS, Chunk, corpus, filter, chunk_ids, after, count)
+
+    async def list_citations(self, answer_id: UUID | str) -> Rows[ListCitationsRow]:
+        return await self._rows(calls.LIST_CITATIONS, ListCitationsRow, answer_id)
 
     async def list_contracts(self) -> Rows[ListContractsRow]:
         return await self._rows(calls.LIST_CONTRACTS, ListContractsRow)
@@ -1037,8 +1078,21 @@ class AsyncFunctions(AsyncCaller):
     ) -> Rows[EvalRuns]:
         return await self._rows(calls.LIST_EVAL_RUNS, EvalRuns, rag, eval, count)
 
+    async def list_evals(self) -> Rows[ListEvalsRow]:
+        return await self._rows(calls.LIST_EVALS, ListEvalsRow)
+
     async def list_failed_embeddings(self, corpus: str) -> Rows[ListFailedEmbeddingsRow]:
         return await self._rows(calls.LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
+
+    async def list_feedback(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+    ) -> Rows[ListFeedbackRow]:
+        return await self._rows(calls.LIST_FEEDBACK, ListFeedbackRow, corpus, since, count)
+
+    async def list_gates(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+    ) -> Rows[RecordedGate]:
+        return await self._rows(calls.LIST_GATES, RecordedGate, corpus, since, count)
 
     async def list_grants(self, corpus: str) -> Rows[ListGrantsRow]:
         return await self._rows(calls.LIST_GRANTS, ListGrantsRow, corpus)
@@ -1113,6 +1167,11 @@ class AsyncFunctions(AsyncCaller):
             before,
         )
 
+    async def list_unanswered(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+    ) -> Rows[UnansweredQuestion]:
+        return await self._rows(calls.LIST_UNANSWERED, UnansweredQuestion, corpus, since, count)
+
     async def locate_quote(self, corpus: str, chunk_id: str, quote: str) -> Rows[LocateQuoteRow]:
         return await self._rows(calls.LOCATE_QUOTE, LocateQuoteRow, corpus, chunk_id, quote)
 
@@ -1122,6 +1181,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def maintain(self) -> list[str]:
         return await self._values(calls.MAINTAIN)
+
+    async def map_corpus(self, corpus: str, count: int = 2000) -> Rows[MapPoint]:
+        return await self._rows(calls.MAP_CORPUS, MapPoint, corpus, count)
 
     async def match_documents(
         self,
@@ -1361,6 +1423,9 @@ class AsyncFunctions(AsyncCaller):
         model: str | None = None,
         attempt: int = 1,
         client: str | None = None,
+        elapsed_ms: float | None = None,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
     ) -> Rows[RecordAnswerRow]:
         return await self._rows(
             calls.RECORD_ANSWER,
@@ -1377,6 +1442,9 @@ class AsyncFunctions(AsyncCaller):
             model,
             attempt,
             client,
+            elapsed_ms,
+            input_tokens,
+            output_tokens,
         )
 
     async def record_erasure(self, entries: Sequence[str], reason: str) -> None:
@@ -1419,6 +1487,20 @@ class AsyncFunctions(AsyncCaller):
             slice_id,
             anchor,
             policy,
+        )
+        return value
+
+    async def record_feedback(
+        self,
+        verdict: str,
+        trace_id: UUID | str | None = None,
+        answer_id: UUID | str | None = None,
+        chunk_id: str | None = None,
+        comment: str | None = None,
+        client: str | None = None,
+    ) -> UUID:
+        value: UUID = await self._value(
+            calls.RECORD_FEEDBACK, verdict, trace_id, answer_id, chunk_id, comment, client
         )
         return value
 
@@ -2090,6 +2172,11 @@ class AsyncFunctions(AsyncCaller):
 
     async def trace_stages(self, trace_id: UUID | str) -> Rows[TraceStagesRow]:
         return await self._rows(calls.TRACE_STAGES, TraceStagesRow, trace_id)
+
+    async def traffic(
+        self, since: datetime, until: datetime | None = None, corpus: str | None = None
+    ) -> Rows[TrafficRow]:
+        return await self._rows(calls.TRAFFIC, TrafficRow, since, until, corpus)
 
     async def turn_id(self, corpus: str, session: str, id: str) -> str:
         value: str = await self._value(calls.TURN_ID, corpus, session, id)

@@ -7,6 +7,11 @@ from ragdb.client.calling import (
 )
 
 ADD_EDGES = Call("add_edges", {"corpus": "text", "edges": "jsonb"})
+ADD_EVAL_CASE = Call(
+    "add_eval_case",
+    {"rag": "text", "eval": "text", "query": "text", "source": "text", "tags": "text[]"},
+    {"source": None, "tags": None},
+)
 ADD_SYNONYMS = Call("add_synonyms", {"corpus": "text", "words": "text[]"})
 ANSWER_FROM_EVIDENCE = Call(
     "answer_from_evidence",
@@ -111,6 +116,7 @@ CHECK_CITATIONS = Call(
     },
 )
 CHECK_CORPUS = Call("check_corpus", {"corpus": "text", "deep": "boolean"}, {"deep": True})
+CITATION_CODES = Call("citation_codes", {})
 CLAIM_EMBED_JOBS = Call(
     "claim_embed_jobs",
     {"worker": "text", "count": "integer", "lease": "interval", "only_embedder": "text"},
@@ -482,6 +488,9 @@ FAIL_QUERY = Call(
         "error": "text",
     },
 )
+FEEDBACK_CASES = Call(
+    "feedback_cases", {"corpus": "text", "since": "timestamp with time zone"}, {"since": None}
+)
 FILTER_ADMISSIBLE = Call(
     "filter_admissible", {"corpus": "text", "slice_id": "text", "chunk_ids": "text[]"}
 )
@@ -491,6 +500,7 @@ FIND_SLICE = Call("find_slice", {"corpus": "text", "prefix": "text"})
 FIND_TRACE = Call("find_trace", {"prefix": "text"})
 FINISH_IMPORT = Call("finish_import", {"corpus": "text", "header": "jsonb"})
 GATE_QUESTIONS = Call("gate_questions", {"corpus": "text"})
+GET_ANSWER = Call("get_answer", {"answer_id": "uuid"})
 GET_BLOB = Call("get_blob", {"cid": "text"})
 GET_CHILDREN = Call(
     "get_children",
@@ -568,6 +578,7 @@ IS_SAME_LEDGER = Call(
     },
 )
 JOB_STATE = Call("job_state", {"job_id": "uuid"})
+JOB_STATUS = Call("job_status", {})
 KERN_CHUNK_HASH = Call("kern_chunk_hash", {"text": "text"})
 KNOWN_SOURCES = Call("known_sources", {"corpus": "text", "uris": "text[]"})
 LAST_TRACE_ID = Call("last_trace_id", {})
@@ -594,6 +605,11 @@ LIST_ACCESS_EVENTS = Call(
     {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
     {"corpus": None, "since": None, "count": 100},
 )
+LIST_ANSWERS = Call(
+    "list_answers",
+    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
+    {"corpus": None, "since": None, "count": 50},
+)
 LIST_ATOMS = Call("list_atoms", {"corpus": "text", "count": "integer"}, {"count": 100})
 LIST_CHECKPOINTS = Call("list_checkpoints", {"count": "integer"}, {"count": 100})
 LIST_CHUNKS = Call(
@@ -607,6 +623,7 @@ LIST_CHUNKS = Call(
     },
     {"filter": None, "chunk_ids": None, "after": "", "count": 100},
 )
+LIST_CITATIONS = Call("list_citations", {"answer_id": "uuid"})
 LIST_CONTRACTS = Call("list_contracts", {})
 LIST_CORPORA = Call("list_corpora", {})
 LIST_DOCUMENTS = Call(
@@ -621,7 +638,18 @@ LIST_EVAL_RUNS = Call(
     {"rag": "text", "eval": "text", "count": "integer"},
     {"rag": None, "eval": None, "count": 50},
 )
+LIST_EVALS = Call("list_evals", {})
 LIST_FAILED_EMBEDDINGS = Call("list_failed_embeddings", {"corpus": "text"})
+LIST_FEEDBACK = Call(
+    "list_feedback",
+    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
+    {"corpus": None, "since": None, "count": 50},
+)
+LIST_GATES = Call(
+    "list_gates",
+    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
+    {"corpus": None, "since": None, "count": 50},
+)
 LIST_GRANTS = Call("list_grants", {"corpus": "text"})
 LIST_HTTP_TOKENS = Call("list_http_tokens", {})
 LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"}, {"count": 100})
@@ -668,9 +696,15 @@ LIST_TRACES = Call(
         "before": None,
     },
 )
+LIST_UNANSWERED = Call(
+    "list_unanswered",
+    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
+    {"corpus": None, "since": None, "count": 50},
+)
 LOCATE_QUOTE = Call("locate_quote", {"corpus": "text", "chunk_id": "text", "quote": "text"})
 LOG_POSITION = Call("log_position", {})
 MAINTAIN = Call("maintain", {})
+MAP_CORPUS = Call("map_corpus", {"corpus": "text", "count": "integer"}, {"count": 2000})
 MATCH_DOCUMENTS = Call(
     "match_documents",
     {
@@ -837,6 +871,9 @@ RECORD_ANSWER = Call(
         "model": "text",
         "attempt": "integer",
         "client": "text",
+        "elapsed_ms": "double precision",
+        "input_tokens": "integer",
+        "output_tokens": "integer",
     },
     {
         "trace_id": None,
@@ -849,6 +886,9 @@ RECORD_ANSWER = Call(
         "model": None,
         "attempt": 1,
         "client": None,
+        "elapsed_ms": None,
+        "input_tokens": None,
+        "output_tokens": None,
     },
 )
 RECORD_ERASURE = Call("record_erasure", {"entries": "text[]", "reason": "text"})
@@ -886,6 +926,18 @@ RECORD_FAILURE = Call(
         "anchor": None,
         "policy": None,
     },
+)
+RECORD_FEEDBACK = Call(
+    "record_feedback",
+    {
+        "verdict": "text",
+        "trace_id": "uuid",
+        "answer_id": "uuid",
+        "chunk_id": "text",
+        "comment": "text",
+        "client": "text",
+    },
+    {"trace_id": None, "answer_id": None, "chunk_id": None, "comment": None, "client": None},
 )
 RECORD_GATE = Call(
     "record_gate",
@@ -1468,6 +1520,11 @@ TOOL_CANDIDATES = Call(
 TRACE_HITS = Call("trace_hits", {"trace_id": "uuid"})
 TRACE_RERANKS = Call("trace_reranks", {"trace_id": "uuid"})
 TRACE_STAGES = Call("trace_stages", {"trace_id": "uuid"})
+TRAFFIC = Call(
+    "traffic",
+    {"since": "timestamp with time zone", "until": "timestamp with time zone", "corpus": "text"},
+    {"until": None, "corpus": None},
+)
 TURN_ID = Call("turn_id", {"corpus": "text", "session": "text", "id": "text"})
 UNRESTRICT_CORPUS = Call("unrestrict_corpus", {"corpus": "text"})
 VALIDATE_CITATIONS = Call(

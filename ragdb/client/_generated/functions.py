@@ -23,6 +23,7 @@ from ragdb.client._generated.rows import (
     CheckCitationsRow,
     CheckCorpusRow,
     Chunk,
+    CitationCodesRow,
     ClaimEmbeddingsRow,
     ClaimEmbedJobsRow,
     ClaimIngestJobsRow,
@@ -67,6 +68,7 @@ from ragdb.client._generated.rows import (
     Hit,
     ImportEvalRow,
     JobStateRow,
+    JobStatusRow,
     KeyEvents,
     KnownSourcesRow,
     LedgerActs,
@@ -74,10 +76,13 @@ from ragdb.client._generated.rows import (
     LedgerStatusRow,
     ListAtomsRow,
     ListCheckpointsRow,
+    ListCitationsRow,
     ListContractsRow,
     ListCorporaRow,
     ListErasuresRow,
+    ListEvalsRow,
     ListFailedEmbeddingsRow,
+    ListFeedbackRow,
     ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
@@ -91,6 +96,7 @@ from ragdb.client._generated.rows import (
     ListSynonymsRow,
     ListToolsRow,
     LocateQuoteRow,
+    MapPoint,
     MatchDocumentsRow,
     MetricSample,
     OptimizeCorpusRow,
@@ -102,6 +108,8 @@ from ragdb.client._generated.rows import (
     PutTextsRow,
     QueryEmbeddingStateRow,
     RecordAnswerRow,
+    RecordedAnswer,
+    RecordedGate,
     RegisterPolicyRow,
     ReplayHitsRow,
     ReplayRow,
@@ -120,7 +128,9 @@ from ragdb.client._generated.rows import (
     ToolCandidatesRow,
     TracedHit,
     TraceStagesRow,
+    TrafficRow,
     TurnHit,
+    UnansweredQuestion,
     ValidateContractRow,
     VerificationChecksRow,
     VerifyAtomRow,
@@ -149,6 +159,23 @@ class Functions(Caller):
         RG400, RG401, RG404, RG406, RG412.
         """
         value: int = self._value(calls.ADD_EDGES, corpus, edges)
+        return value
+
+    def add_eval_case(
+        self,
+        rag: str,
+        eval: str,
+        query: str,
+        source: str | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> str | None:
+        """Makes a case of an eval (null: the only one of the rag) of a question (up to 10000
+        characters) that was not answered, and returns its name, or that of the case that asks
+        the same already. It passes once the first hit scores as the gate of the corpus wants
+        it, and once the source is among the hits, where one is given. An import leaves it;
+        its tag is asked unless tags are given. Raises RG400, RG401, RG404, RG413, RG441.
+        """
+        value: str | None = self._value(calls.ADD_EVAL_CASE, rag, eval, query, source, tags)
         return value
 
     def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
@@ -372,6 +399,12 @@ class Functions(Caller):
         as indexing it. Raises RG400, RG404.
         """
         return self._rows(calls.CHECK_CORPUS, CheckCorpusRow, corpus, deep)
+
+    def citation_codes(self) -> Rows[CitationCodesRow]:
+        """Lists the codes of ragdb.check_citations, whether each is only advice, and what it
+        means.
+        """
+        return self._rows(calls.CITATION_CODES, CitationCodesRow)
 
     def claim_embed_jobs(
         self,
@@ -767,8 +800,8 @@ class Functions(Caller):
 
     def drop_traces_before(self, before: date) -> Rows[DropTracesBeforeRow]:
         """Drops the traces of whole months (UTC) that ended before a day, of every corpus, with
-        their rerankings, gates and answers, and returns each month with the number of traces
-        and hits dropped. It waits for readers of the tables. Raises RG400.
+        their rerankings, gates, answers and feedback, and returns each month with the number
+        of traces and hits dropped. It waits for readers of the tables. Raises RG400.
         """
         return self._rows(calls.DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
 
@@ -1146,6 +1179,15 @@ class Functions(Caller):
         """
         self._run(calls.FAIL_QUERY, corpus, embedder, query_hash, attempt, error)
 
+    def feedback_cases(self, corpus: str, since: datetime | None = None) -> Any:
+        """Returns the cases that feedback makes for ragdb.import_eval, from the retrievals that
+        the caller may read: a question with what people called good (grade 1) and bad (grade
+        0), as spans of documents. A question has to have something good, the corpus to keep
+        its text, and the chunk to be as it was; verdicts that cancel each other say nothing.
+        Raises RG400, RG401, RG404.
+        """
+        return self._value(calls.FEEDBACK_CASES, corpus, since)
+
     def filter_admissible(self, corpus: str, slice_id: str, chunk_ids: Sequence[str]) -> list[str]:
         """Returns those of the chunk ids that are members of a stored slice, in the order given.
         Raises RG400, RG404, RG435.
@@ -1196,6 +1238,10 @@ class Functions(Caller):
         put_query_embedding of each comes before calibrate_gate. Raises RG400, RG401, RG404.
         """
         return self._rows(calls.GATE_QUESTIONS, GateQuestionsRow, corpus)
+
+    def get_answer(self, answer_id: UUID | str) -> RecordedAnswer:
+        """Returns one recorded answer, without its text, which is not kept. Raises RG407."""
+        return self._row(calls.GET_ANSWER, RecordedAnswer, answer_id)
 
     def get_blob(self, cid: str) -> Blob:
         """Returns original bytes that the caller brought, or that somebody brought to a corpus
@@ -1360,9 +1406,10 @@ class Functions(Caller):
 
     def import_eval(self, rag: str, eval: str, cases: Any) -> ImportEvalRow:
         """Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels":
-        [{"source", "start", "end", "grade"}]}], in place of those imported before; a label is
-        of a document (uri or external id) or of a span of its characters, and survives
-        another chunking. Raises RG400, RG401, RG404, RG441, RG442.
+        [{"source", "start", "end", "grade"}]}], in place of those imported before, while the
+        cases of ragdb.add_eval_case stay; a label is of a document (uri or external id) or of
+        a span of its characters, and survives another chunking. Raises RG400, RG401, RG404,
+        RG441, RG442.
         """
         return self._row(calls.IMPORT_EVAL, ImportEvalRow, rag, eval, cases)
 
@@ -1437,6 +1484,14 @@ class Functions(Caller):
         (with the error), or done for texts; any other job that is done is gone. Raises RG453.
         """
         return self._row(calls.JOB_STATE, JobStateRow, job_id)
+
+    def job_status(self) -> Rows[JobStatusRow]:
+        """Lists what workers have yet to do, by capability and corpus that the caller may read:
+        jobs that wait, are in work and have failed (kept for a day), since when the oldest
+        waits, and the last error. Chunks that wait for an embedding are in
+        ragdb.embedding_status.
+        """
+        return self._rows(calls.JOB_STATUS, JobStatusRow)
 
     def kern_chunk_hash(self, text: str) -> str:
         """Returns KERN's hash of a chunk's text: 32 hexadecimal digits, two FNV-1a lanes over
@@ -1532,6 +1587,14 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_ACCESS_EVENTS, AccessEvents, corpus, since, count)
 
+    def list_answers(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+    ) -> Rows[RecordedAnswer]:
+        """Returns the latest recorded answers, newest first, of one corpus or of all that the
+        caller may read, recorded at or after since; count is 1 to 10000. Raises RG400, RG404.
+        """
+        return self._rows(calls.LIST_ANSWERS, RecordedAnswer, corpus, since, count)
+
     def list_atoms(self, corpus: str, count: int = 100) -> Rows[ListAtomsRow]:
         """Lists the latest 1 to 10000 atoms of a corpus with what supports each claim (checks)
         and the state of each now: current, stale (a chunk is gone or says something else),
@@ -1556,6 +1619,14 @@ class Functions(Caller):
         chunk has are passed over. Raises RG400, RG404, RG410.
         """
         return self._rows(calls.LIST_CHUNKS, Chunk, corpus, filter, chunk_ids, after, count)
+
+    def list_citations(self, answer_id: UUID | str) -> Rows[ListCitationsRow]:
+        """Returns what ragdb.check_citations found in a recorded answer: a row for each citation
+        that holds (code null) and for each problem, with the text of the chunk, in which the
+        quote stands from start_offset to end_offset counted in unit; the text is null where
+        the chunk is gone or the caller may not read the corpus. Raises RG407.
+        """
+        return self._rows(calls.LIST_CITATIONS, ListCitationsRow, answer_id)
 
     def list_contracts(self) -> Rows[ListContractsRow]:
         """Lists every version of the contracts that the caller may read, the newest of each
@@ -1598,11 +1669,36 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_EVAL_RUNS, EvalRuns, rag, eval, count)
 
+    def list_evals(self) -> Rows[ListEvalsRow]:
+        """Lists the evals of the contracts in force whose corpus the caller may read: how many
+        cases the contract declares and how many are stored beside it, the number of runs, the
+        latest run, and the baseline main.
+        """
+        return self._rows(calls.LIST_EVALS, ListEvalsRow)
+
     def list_failed_embeddings(self, corpus: str) -> Rows[ListFailedEmbeddingsRow]:
         """Lists the chunks of a corpus whose embedding failed, with the error, dead ones and
         those to be tried again. Raises RG400, RG401, RG404.
         """
         return self._rows(calls.LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
+
+    def list_feedback(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+    ) -> Rows[ListFeedbackRow]:
+        """Returns the latest feedback of the caller and on the caller's retrievals, newest
+        first, of one corpus or of all, given at or after since; for an auditor that of every
+        role. count is 1 to 10000. Raises RG400, RG404.
+        """
+        return self._rows(calls.LIST_FEEDBACK, ListFeedbackRow, corpus, since, count)
+
+    def list_gates(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+    ) -> Rows[RecordedGate]:
+        """Returns the latest recorded decisions whether evidence was enough, newest first, of
+        one corpus or of all that the caller may read, recorded at or after since; count is 1
+        to 10000. Raises RG400, RG404.
+        """
+        return self._rows(calls.LIST_GATES, RecordedGate, corpus, since, count)
 
     def list_grants(self, corpus: str) -> Rows[ListGrantsRow]:
         """Lists the roles that have a right to a restricted corpus; is_dead where the role is
@@ -1725,6 +1821,18 @@ class Functions(Caller):
             before,
         )
 
+    def list_unanswered(
+        self, corpus: str | None = None, since: datetime | None = None, count: int = 50
+    ) -> Rows[UnansweredQuestion]:
+        """Returns the questions that were not answered among those the caller may read, the
+        latest first, of one corpus or of all, asked at or after since: reasons are no hit,
+        gate (too little evidence), no answer and wrong citation; times counts the retrievals,
+        trace_id is the latest, eval_cases names the cases that ask the same. It reads the
+        latest 2000 retrievals and 1000 gates and answers. count is 1 to 10000. Raises RG400,
+        RG404.
+        """
+        return self._rows(calls.LIST_UNANSWERED, UnansweredQuestion, corpus, since, count)
+
     def locate_quote(self, corpus: str, chunk_id: str, quote: str) -> Rows[LocateQuoteRow]:
         """Finds a quote of 1 to 10000 characters in the text of a chunk as ragdb.check_citations
         does: method exact, normalised or approximate, similarity (0 to 1), and its place in
@@ -1747,6 +1855,14 @@ class Functions(Caller):
         outside any insert, at least monthly, and every few minutes for dashboards.
         """
         return self._values(calls.MAINTAIN)
+
+    def map_corpus(self, corpus: str, count: int = 2000) -> Rows[MapPoint]:
+        """Returns chunks of a corpus as points of a plane, near each other where their
+        embeddings are: at most count of them (1 to 2000), evenly taken, the same each time;
+        none without embeddings. The axes are those along which the embeddings lie farthest
+        apart and mean nothing by themselves. Raises RG400, RG401, RG404.
+        """
+        return self._rows(calls.MAP_CORPUS, MapPoint, corpus, count)
 
     def match_documents(
         self,
@@ -2120,12 +2236,16 @@ class Functions(Caller):
         model: str | None = None,
         attempt: int = 1,
         client: str | None = None,
+        elapsed_ms: float | None = None,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
     ) -> Rows[RecordAnswerRow]:
         """Checks the citations of an output as ragdb.check_citations, whose rows it returns
         after the id of the answer, and records the answer and what each citation came to,
         without any text; task, model and client (up to 200 characters each) are names,
-        attempt (1 to 1000) counts the tries. Raises what ragdb.check_citations raises, RG404,
-        RG413, and 25006 where nothing can be written.
+        attempt (1 to 1000) counts the tries, elapsed_ms (milliseconds), input_tokens and
+        output_tokens say what the answer took. Raises what ragdb.check_citations raises,
+        RG400, RG404, RG413, and 25006 where nothing can be written.
         """
         return self._rows(
             calls.RECORD_ANSWER,
@@ -2142,6 +2262,9 @@ class Functions(Caller):
             model,
             attempt,
             client,
+            elapsed_ms,
+            input_tokens,
+            output_tokens,
         )
 
     def record_erasure(self, entries: Sequence[str], reason: str) -> None:
@@ -2193,6 +2316,26 @@ class Functions(Caller):
             slice_id,
             anchor,
             policy,
+        )
+        return value
+
+    def record_feedback(
+        self,
+        verdict: str,
+        trace_id: UUID | str | None = None,
+        answer_id: UUID | str | None = None,
+        chunk_id: str | None = None,
+        comment: str | None = None,
+        client: str | None = None,
+    ) -> UUID:
+        """Records what a person says of a retrieval that the caller may read, of one hit of it
+        (chunk_id) or of an answer from it (answer_id, which may stand in for trace_id), and
+        returns its id; verdict is good or bad, comment has up to 4000 characters, client (up
+        to 200) names the program. Of several verdicts of a role the last one counts. Raises
+        RG400, RG406, RG407, RG413, and 25006 where nothing can be written.
+        """
+        value: UUID = self._value(
+            calls.RECORD_FEEDBACK, verdict, trace_id, answer_id, chunk_id, comment, client
         )
         return value
 
@@ -3114,6 +3257,18 @@ class Functions(Caller):
         the search), each with what it said in detail. Raises RG400, RG407.
         """
         return self._rows(calls.TRACE_STAGES, TraceStagesRow, trace_id)
+
+    def traffic(
+        self, since: datetime, until: datetime | None = None, corpus: str | None = None
+    ) -> Rows[TrafficRow]:
+        """Returns retrievals by hour of a span of at most seven days, by day (UTC) of a longer
+        one, of one corpus or of all that the caller sees in schema bi but system: those that
+        found something, found nothing or failed, those under a slice with the admissible and
+        the shortfalls among them, the mean score of first hits (0 to 1) and percentiles of
+        latency in ms. A time at which nothing was asked is a row of zeros without score and
+        latency. As of the last ragdb.refresh_rollups. Raises RG400.
+        """
+        return self._rows(calls.TRAFFIC, TrafficRow, since, until, corpus)
 
     def turn_id(self, corpus: str, session: str, id: str) -> str:
         """Returns the chunk id of a message: its own id when that is a UUID, else the version 5

@@ -206,6 +206,15 @@ class Chunk(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class CitationCodesRow(Row):
+    """A row of `citation_codes`."""
+
+    code: str
+    is_advisory: bool
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ClaimEmbedJobsRow(Row):
     """A row of `claim_embed_jobs`."""
 
@@ -260,18 +269,18 @@ class ClaimQueriesRow(Row):
 class CompareRunsRow(Row):
     """A row of `compare_runs`."""
 
-    metric: str
+    metric: str | None
     verdict: str
-    baseline_mean: float
-    run_mean: float
-    difference: float
-    low: float
-    high: float
-    p: float
-    p_holm: float
-    smallest_effect: float
+    baseline_mean: float | None
+    run_mean: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_holm: float | None
+    smallest_effect: float | None
     cases: int
-    detail: str
+    detail: str | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -824,6 +833,19 @@ class JobStateRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class JobStatusRow(Row):
+    """A row of `job_status`."""
+
+    capability: str
+    corpus: str | None
+    waiting: int
+    in_work: int
+    failed: int
+    oldest_at: datetime | None
+    last_error: str | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class KeyEvents(Row):
     """A row of type `ragdb.key_events`."""
 
@@ -921,6 +943,25 @@ class ListCheckpointsRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ListCitationsRow(Row):
+    """A row of `list_citations`."""
+
+    row_no: int
+    citation: int | None
+    code: str | None
+    is_advisory: bool
+    source_id: str | None
+    chunk_id: str | None
+    method: str | None
+    similarity: float | None
+    start_offset: int | None
+    end_offset: int | None
+    unit: str
+    text: str | None
+    page: int | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ListContractsRow(Row):
     """A row of `list_contracts`."""
 
@@ -967,6 +1008,26 @@ class ListErasuresRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ListEvalsRow(Row):
+    """A row of `list_evals`."""
+
+    rag: str
+    eval: str
+    contract: str
+    corpus: str
+    retriever: str
+    metric: str | None
+    threshold: float | None
+    declared_cases: int
+    stored_cases: int
+    runs: int
+    last_run: UUID | None
+    last_status: str | None
+    last_at: datetime | None
+    baseline: UUID | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ListFailedEmbeddingsRow(Row):
     """A row of `list_failed_embeddings`."""
 
@@ -976,6 +1037,23 @@ class ListFailedEmbeddingsRow(Row):
     failures: int
     last_error: str | None
     due_at: datetime
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ListFeedbackRow(Row):
+    """A row of `list_feedback`."""
+
+    feedback_id: UUID
+    created_at: datetime
+    corpus_name: str
+    trace_id: UUID
+    answer_id: UUID | None
+    chunk_id: str | None
+    verdict: str
+    comment: str | None
+    query_text: str | None
+    client: str | None
+    caller: str
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1154,6 +1232,17 @@ class LocateQuoteRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class MapPoint(Row):
+    """A row of type `ragdb.map_point`."""
+
+    chunk_id: str
+    source: str
+    heading: list[str]
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class MatchDocumentsRow(Row):
     """A row of `match_documents`."""
 
@@ -1264,6 +1353,49 @@ class RecordAnswerRow(Row):
     start_offset: int
     end_offset: int
     similarity: float | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RecordedAnswer(Row):
+    """A row of type `ragdb.recorded_answer`."""
+
+    answer_id: UUID
+    created_at: datetime
+    corpus: str
+    trace_id: UUID | None
+    query: str | None
+    is_insufficient: bool
+    is_verified: bool
+    citations: int
+    problems: int
+    task: str | None
+    model: str | None
+    attempt: int
+    client: str | None
+    caller: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RecordedGate(Row):
+    """A row of type `ragdb.recorded_gate`."""
+
+    gate_id: UUID
+    created_at: datetime
+    corpus: str
+    trace_id: UUID | None
+    query: str | None
+    is_enough: bool
+    chunks: int
+    min_chunks: int
+    best_score: float | None
+    min_score: float
+    min_score_by: str
+    coverage: float | None
+    min_coverage: float
+    missing_terms: list[str] | None
+    rank_mode: str | None
+    client: str | None
+    caller: str
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1546,6 +1678,23 @@ class TracedHit(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class TrafficRow(Row):
+    """A row of `traffic`."""
+
+    bucket_at: datetime
+    grain: str
+    found: int
+    nothing_found: int
+    failed: int
+    under_slice: int
+    admissible: int
+    shortfalls: int
+    mean_top_score: float | None
+    p50_ms: float | None
+    p95_ms: float | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class TurnHit(Row):
     """A row of type `ragdb.turn_hit`."""
 
@@ -1580,6 +1729,19 @@ class TurnHit(Row):
     temporal: float
     complexity: float
     context: str | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class UnansweredQuestion(Row):
+    """A row of type `ragdb.unanswered_question`."""
+
+    corpus: str
+    query: str
+    reasons: list[str]
+    times: int
+    last_at: datetime
+    trace_id: UUID | None
+    eval_cases: list[str]
 
 
 @dataclass(frozen=True, slots=True, repr=False)

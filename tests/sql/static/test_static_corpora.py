@@ -91,6 +91,24 @@ def test_a_question_of_unknown_words_is_searched_by_words_and_says_so(loaded: Da
         loaded.search("docs", "检索 模型", mode="semantic")
 
 
+def test_a_search_that_lacks_the_embedding_of_a_model_outside_says_so(db: Connection) -> None:
+    door = Database(db)
+    said: list[Any] = []
+    db.add_notice_handler(lambda n: said.append((n.message_primary, n.message_hint)))
+    door.create_embedder("hashed", 16)
+    door.bind_embedder("hashed", "hash", "hash-v1")
+    door.create_corpus("docs")
+    door.embed_corpus("docs", "hashed")
+    door.put_text("docs", "a", TEXTS["fusion"])
+    search = "select mode from ragdb.search('docs', 'hybrid search', mode => {})"
+    assert db.execute(search.format("'lexical'").encode()).fetchall() == [("lexical",)]
+    assert said == []
+    assert db.execute(search.format("null").encode()).fetchall() == [("lexical",)]
+    ((message, hint),) = said
+    assert "has kept no embedding of the query" in message
+    assert "call ragdb.embed_query" in hint
+
+
 def test_a_chunk_without_known_words_is_near_to_nothing(loaded: Database) -> None:
     fill(loaded)
     loaded.put_text("docs", "signs", "检索 模型")

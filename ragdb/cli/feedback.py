@@ -1,0 +1,82 @@
+"""`ragdb feedback`: what people say of what was found, and the cases that it makes for evals."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from ragdb.cli.app import verb
+from ragdb.cli.ids import chunk_id, trace_id
+from ragdb.cli.session import Session
+
+Corpus = Annotated[str | None, typer.Option("--corpus", "-c", help="Only this corpus.")]
+Since = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Only after this time, such as 2026-03-01.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help="Record and list what people say of retrievals and answers.")
+    app.add_typer(group, name="feedback", no_args_is_help=True)
+    verb(group, "add")(add)
+    verb(group, "ls")(ls)
+    verb(group, "cases")(cases)
+
+
+def add(
+    session: Session,
+    trace: Annotated[str, typer.Argument(metavar="TRACE", help="Id of a trace, or how it begins.")],
+    verdict: Annotated[str, typer.Argument(metavar="good|bad", help="The verdict.")],
+    chunk: Annotated[
+        str | None, typer.Option(help="The hit that it is about: its id, or how it begins.")
+    ] = None,
+    answer: Annotated[str | None, typer.Option(help="Id of the answer that it is about.")] = None,
+    comment: Annotated[str | None, typer.Option(help="What there is to add.")] = None,
+) -> None:
+    """Record a verdict on a retrieval, on one hit of it, or on an answer from it."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        wanted = trace_id(db, trace)
+        if chunk is not None:
+            chunk = chunk_id(db, db.get_trace(wanted).corpus, chunk)
+        made = db.record_feedback(verdict, wanted, answer, chunk, comment, "ragdb")
+    output.one(session, {"feedback_id": made})
+
+
+def ls(
+    session: Session,
+    corpus: Corpus = None,
+    since: Since = None,
+    limit: Annotated[int, typer.Option(help="Largest number of verdicts.")] = 20,
+) -> None:
+    """List the latest feedback, newest first."""
+    from ragdb.cli import output
+    from ragdb.cli.times import moment
+
+    with session.connect() as db:
+        output.rows(
+            session,
+            db.list_feedback(corpus, moment("--since", since), limit),
+            ["created_at", "corpus_name", "verdict", "query_text", "comment", "trace_id"],
+            empty="no feedback yet; give some with `ragdb feedback add TRACE good`",
+        )
+
+
+def cases(
+    session: Session,
+    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="The corpus.")],
+    since: Since = None,
+) -> None:
+    """Print the cases that feedback makes, as JSONL for `ragdb eval import --queries`."""
+    from ragdb.cli.times import moment
+
+    with session.connect() as db:
+        made = db.feedback_cases(corpus, moment("--since", since))
+    for case in made:
+        line = {"_id": case["name"], "text": case["query"], "tags": case["tags"],
+                "labels": case["labels"]}  # fmt: skip
+        print(json.dumps(line, ensure_ascii=False))
+    session.note(f"{len(made)} cases; import them with `ragdb eval import RAG EVAL --queries FILE`")

@@ -1,0 +1,92 @@
+"""What people say of retrievals, hits and answers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import FastAPI, Query, Request
+from pydantic import AwareDatetime, BaseModel, Field
+
+from ragdb.client._generated import rows
+from ragdb.http import models as m
+from ragdb.http.gate import Answer
+from ragdb.http.records import served_trace
+from ragdb.http.routes import Token, failures
+from ragdb.http.server import Server
+
+
+class Feedback(m.Body):
+    """A verdict on a retrieval, on one hit of it, or on an answer from it."""
+
+    verdict: Literal["good", "bad"]
+    trace_id: Annotated[UUID, Field(strict=False)]
+    answer_id: Annotated[UUID | None, Field(strict=False)] = None
+    chunk_id: m.TurnId | None = None
+    comment: Annotated[str | None, Field(max_length=4000)] = None
+    client: Annotated[str | None, Field(max_length=200)] = None
+
+
+class FeedbackAnswer(BaseModel):
+    feedback_id: UUID
+
+
+class FeedbackList(BaseModel):
+    feedback: list[rows.ListFeedbackRow]
+
+
+class Cases(BaseModel):
+    cases: list[dict[str, Any]]
+
+
+def register(app: FastAPI, server: Server) -> None:
+    @app.post(
+        "/api/feedback",
+        tags=["Feedback"],
+        status_code=201,
+        response_model=FeedbackAnswer,
+        responses=failures(404),
+    )
+    async def record_feedback(request: Request, body: Feedback, _: Token) -> Answer:
+        """Record what a person says of a retrieval, of a hit of it, or of an answer."""
+        async with server.transaction(request) as db:
+            await served_trace(db, body.trace_id)
+            made = await db.record_feedback(
+                body.verdict,
+                body.trace_id,
+                body.answer_id,
+                body.chunk_id,
+                body.comment,
+                body.client,
+            )
+        return Answer({"feedback_id": made}, 201)
+
+    @app.get(
+        "/api/feedback", tags=["Feedback"], response_model=FeedbackList, responses=failures(404)
+    )
+    async def list_feedback(
+        request: Request,
+        _: Token,
+        corpus: Annotated[m.Corpus, Query()] = None,
+        since: Annotated[AwareDatetime | None, Query(description="Given then or later.")] = None,
+        count: Annotated[int, Query(ge=1, le=10000)] = 50,
+    ) -> Answer:
+        """List the latest feedback of the role and on its retrievals; for an auditor, all."""
+        async with server.transaction(request) as db:
+            named = server.served(corpus) if corpus is not None else None
+            listed = await db.list_feedback(named, since, count)
+        return Answer({"feedback": [row for row in listed if row.corpus_name != "personal"]})
+
+    @app.get(
+        "/api/feedback/cases", tags=["Feedback"], response_model=Cases, responses=failures(404)
+    )
+    async def feedback_cases(
+        request: Request,
+        _: Token,
+        corpus: Annotated[m.Corpus, Query()] = None,
+        since: Annotated[AwareDatetime | None, Query(description="Given then or later.")] = None,
+    ) -> Answer:
+        """Return the cases with labels that feedback makes for an eval."""
+        async with server.transaction(request) as db:
+            named = await server.corpus(db, corpus)
+            return Answer({"cases": await db.feedback_cases(named, since)})

@@ -1,0 +1,167 @@
+"""What was recorded and how it stands: answers, gates, unanswered questions, traffic, queues."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import FastAPI, Path, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+
+from ragdb.client._generated import rows
+from ragdb.client.rows import record
+from ragdb.http.gate import Answer
+from ragdb.http.routes import Token, failures
+from ragdb.http.server import Server
+from ragdb.http.transactions import Refused
+
+Corpus = Annotated[
+    str | None, Query(min_length=1, max_length=64, description="Name of a corpus. Default: all.")
+]
+Since = Annotated[datetime | None, Query(description="Only what was recorded from then on.")]
+Count = Annotated[int, Query(ge=1, le=10000)]
+
+
+class Answers(BaseModel):
+    answers: list[rows.RecordedAnswer]
+
+
+class AnswerWithCitations(BaseModel):
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    answer: rows.RecordedAnswer
+    citations: list[rows.ListCitationsRow]
+
+
+class Gates(BaseModel):
+    gates: list[rows.RecordedGate]
+
+
+class Unanswered(BaseModel):
+    questions: list[rows.UnansweredQuestion]
+
+
+class Traffic(BaseModel):
+    traffic: list[rows.TrafficRow]
+
+
+class Space(BaseModel):
+    """A space of embeddings, as `ragdb.embedding_status` has it."""
+
+    model_config = ConfigDict(extra="allow")
+    corpus: str
+    embedder: str
+    state: str
+    coverage: float = Field(description="Share of the chunks that have a vector, 0 to 1.")
+    backlog: int = Field(description="Chunks that wait for one.")
+
+
+class Status(BaseModel):
+    has_worker: bool
+    spaces: list[Space]
+    jobs: list[rows.JobStatusRow]
+
+
+class Map(BaseModel):
+    points: list[rows.MapPoint]
+
+
+def register(app: FastAPI, server: Server) -> None:
+    _add_evidence(app, server)
+    _add_state(app, server)
+
+
+def _add_evidence(app: FastAPI, server: Server) -> None:
+    @app.get("/api/answers", tags=["Answers"], response_model=Answers, responses=failures(404))
+    async def list_answers(
+        request: Request, _: Token, corpus: Corpus = None, since: Since = None, count: Count = 50
+    ) -> Answer:
+        """List recorded answers, newest first, with the verdict on their citations."""
+        _check(server, corpus)
+        async with server.transaction(request) as db:
+            return Answer({"answers": _served(await db.list_answers(corpus, since, count))})
+
+    @app.get(
+        "/api/answers/{id}",
+        tags=["Answers"],
+        response_model=AnswerWithCitations,
+        responses=failures(404),
+    )
+    async def get_answer(request: Request, id: UUID, _: Token) -> Answer:
+        """Return a recorded answer with the chunks that it cites and what is wrong with each."""
+        async with server.transaction(request) as db:
+            found = await db.get_answer(id)
+            if found.corpus == "personal":
+                raise Refused(404, "ANSWER_NOT_FOUND", "a personal corpus is not served")
+            return Answer({"answer": found, "citations": list(await db.list_citations(id))})
+
+    @app.get("/api/gates", tags=["Answers"], response_model=Gates, responses=failures(404))
+    async def list_gates(
+        request: Request, _: Token, corpus: Corpus = None, since: Since = None, count: Count = 50
+    ) -> Answer:
+        """List the decisions whether evidence was enough, newest first."""
+        _check(server, corpus)
+        async with server.transaction(request) as db:
+            return Answer({"gates": _served(await db.list_gates(corpus, since, count))})
+
+    @app.get(
+        "/api/unanswered", tags=["Answers"], response_model=Unanswered, responses=failures(404)
+    )
+    async def list_unanswered(
+        request: Request, _: Token, corpus: Corpus = None, since: Since = None, count: Count = 50
+    ) -> Answer:
+        """List the questions without an answer, the latest first, with the cases that ask them."""
+        _check(server, corpus)
+        async with server.transaction(request) as db:
+            return Answer({"questions": _served(await db.list_unanswered(corpus, since, count))})
+
+
+def _add_state(app: FastAPI, server: Server) -> None:
+    @app.get("/api/traffic", tags=["Health"], response_model=Traffic, responses=failures())
+    async def traffic(
+        request: Request,
+        since: datetime,
+        _: Token,
+        until: datetime | None = None,
+        corpus: Corpus = None,
+    ) -> Answer:
+        """Return retrievals by hour of a span of at most seven days, by day of a longer one."""
+        _check(server, corpus)
+        async with server.transaction(request) as db:
+            return Answer({"traffic": list(await db.traffic(since, until, corpus))})
+
+    @app.get("/api/status", tags=["Health"], response_model=Status, responses=failures())
+    async def status(request: Request, _: Token) -> Answer:
+        """Return how far the embeddings of corpora are, and what workers have yet to do."""
+        async with server.transaction(request) as db:
+            spaces = [record(row) for row in _served(await db.embedding_status())]
+            for space in spaces:
+                oldest = space.pop("oldest")
+                space["oldest_s"] = oldest and oldest.total_seconds()
+            jobs = _served(await db.job_status())
+            has_worker = await db.has_worker()
+        return Answer({"has_worker": has_worker, "spaces": spaces, "jobs": jobs})
+
+    @app.get(
+        "/api/corpora/{corpus}/map", tags=["Corpora"], response_model=Map, responses=failures(404)
+    )
+    async def corpus_map(
+        request: Request,
+        corpus: Annotated[str, Path(min_length=1, max_length=64)],
+        _: Token,
+        count: Annotated[int, Query(ge=1, le=2000)] = 2000,
+    ) -> Answer:
+        """Return chunks as points of a plane, near each other where their embeddings are."""
+        server.served(corpus)
+        async with server.transaction(request) as db:
+            return Answer({"points": list(await db.map_corpus(corpus, count))})
+
+
+def _check(server: Server, corpus: str | None) -> None:
+    if corpus is not None:
+        server.served(corpus)
+
+
+def _served(listed: Iterable[Any]) -> list[Any]:
+    return [row for row in listed if row.corpus != "personal"]

@@ -1,0 +1,114 @@
+"""Answers: what was recorded of them, what each citation came to, and what had no answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from markupsafe import Markup
+from pydantic import BeforeValidator
+from starlette.responses import HTMLResponse
+
+from ragdb.client._generated import rows
+from ragdb.http.transactions import Refused
+from ragdb.studio.evals import target
+from ragdb.studio.pages import Studio
+
+Blank = BeforeValidator(lambda given: given or None)
+AROUND = 160  # characters before and after a quote
+Count = Annotated[int, Query(ge=1, le=500)]
+
+
+@dataclass(frozen=True)
+class Cited:
+    """A row of a recorded answer, with the words that it cites."""
+
+    row: rows.ListCitationsRow
+    words: Markup | None
+    quote: str | None
+    meaning: str | None
+
+
+def register(router: APIRouter, studio: Studio) -> None:
+    @router.get("/answers")
+    async def answers(
+        request: Request,
+        corpus: Annotated[str | None, Blank] = None,
+        count: Count = 50,
+        wrong: bool = False,
+    ) -> HTMLResponse:
+        if corpus is not None:
+            studio.server.served(corpus)
+        async with studio.transaction(request) as db:
+            corpora = [c for c in await db.list_corpora() if c.name not in ("personal", "system")]
+            listed = await db.list_answers(corpus, None, 500 if wrong else count)
+            gates = await db.list_gates(corpus, None, count)
+            unanswered = await db.list_unanswered(corpus, None, 30)
+            evals = [row for row in await db.list_evals() if row.corpus != "personal"]
+        shown = [row for row in _served(listed) if not (wrong and row.is_verified)]
+        return studio.page(
+            request,
+            "answers.html",
+            corpora=corpora,
+            corpus=corpus,
+            answers=shown[:count],
+            wrong=wrong,
+            gates=_served(gates),
+            unanswered=_served(unanswered),
+            evals=evals,
+            target=target,
+        )
+
+    @router.get("/answers/{id}")
+    async def answer(request: Request, id: UUID) -> HTMLResponse:
+        async with studio.transaction(request) as db:
+            found = await db.get_answer(id)
+            if found.corpus == "personal":
+                raise Refused(404, "ANSWER_NOT_FOUND", "a personal corpus is not served")
+            cited = await db.list_citations(id)
+            meanings = {row.code: row.meaning for row in await db.citation_codes()}
+        drawn = [
+            Cited(row, quoted(row), _quote(row), meanings.get(row.code or "")) for row in cited
+        ]
+        return studio.page(request, "answer.html", answer=found, cited=drawn)
+
+
+def quoted(row: rows.ListCitationsRow) -> Markup | None:
+    """The cited words, marked, with what stands around them; null where the chunk is gone."""
+    if row.text is None:
+        return None
+    start, end = _characters(row)
+    if start is None or end is None:
+        return Markup("{}").format(row.text[: 2 * AROUND])
+    first, last = max(0, start - AROUND), min(len(row.text), end + AROUND)
+    return Markup("{}{}<mark>{}</mark>{}{}").format(
+        "… " if first else "",
+        row.text[first:start],
+        row.text[start:end],
+        row.text[end:last],
+        " …" if last < len(row.text) else "",
+    )
+
+
+def _quote(row: rows.ListCitationsRow) -> str | None:
+    start, end = _characters(row)
+    return row.text[start:end] if row.text is not None and start is not None else None
+
+
+def _characters(row: rows.ListCitationsRow) -> tuple[int | None, int | None]:
+    """The place of a quote in characters, whatever the caller counted in."""
+    if row.start_offset is None or row.end_offset is None or row.text is None:
+        return None, None
+    if row.unit == "codepoint":
+        return row.start_offset, row.end_offset
+    encoding, width = ("utf-8", 1) if row.unit == "byte" else ("utf-16-le", 2)
+    raw = row.text.encode(encoding)
+    before = raw[: row.start_offset * width].decode(encoding, "ignore")
+    within = raw[: row.end_offset * width].decode(encoding, "ignore")
+    return len(before), len(within)
+
+
+def _served(listed: Any) -> list[Any]:
+    return [row for row in listed if row.corpus != "personal"]

@@ -1,0 +1,140 @@
+"""Evals: their runs, cases by runs, one run, two runs compared, and a question made a case."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Annotated
+from urllib.parse import parse_qsl, urlencode
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from ragdb.client._generated import rows
+from ragdb.client.client import AsyncClient
+from ragdb.http.transactions import Refused
+from ragdb.studio import reports, runs, sessions
+from ragdb.studio.pages import Studio, address
+
+COLUMNS = 8
+Name = Annotated[str, Query(min_length=1, max_length=200)]
+
+
+def register(router: APIRouter, studio: Studio) -> None:
+    @router.get("/evals")
+    async def evals(request: Request) -> HTMLResponse:
+        async with studio.transaction(request) as db:
+            declared = [row for row in await db.list_evals() if row.corpus != "personal"]
+            latest = await _latest(db)
+        past: dict[tuple[str, str], list[float | None]] = defaultdict(list)
+        for run in reversed(latest):
+            share = run.passed_cases / run.cases if run.cases else None
+            past[run.rag, run.eval].append(share)
+        return studio.page(
+            request, "evals.html", evals=declared, runs=latest[:20], past=past, target=target
+        )
+
+    @router.get("/evals/history")
+    async def history(
+        request: Request, rag: Name, eval: Name, differs: bool = False, added: str = ""
+    ) -> HTMLResponse:
+        async with studio.transaction(request) as db:
+            declared = [row for row in await db.list_evals() if (row.rag, row.eval) == (rag, eval)]
+            latest = await _latest(db, rag, eval, COLUMNS)
+            sheets = [await runs.load(db, run) for run in latest]
+            baseline = await db.baseline_run(rag, eval)
+        lines = runs.lines(sheets)
+        return studio.page(
+            request,
+            "history.html",
+            rag=rag,
+            eval=eval,
+            declared=declared[0] if declared else None,
+            sheets=sheets,
+            lines=[line for line in lines if line.differs] if differs else lines,
+            all_lines=len(lines),
+            differs=differs,
+            baseline=baseline,
+            added=added,
+        )
+
+    @router.get("/evals/run/{id}")
+    async def run(request: Request, id: UUID, failed: bool = False) -> HTMLResponse:
+        async with studio.transaction(request) as db:
+            found = await _served(db, id)
+            sheet = await runs.load(db, found)
+            baseline = await db.baseline_run(found.rag, found.eval)
+            before = runs.until(await _latest(db, found.rag, found.eval, 1000), id, 2)[1:]
+        other = baseline if baseline not in (None, id) else before[0].run_id if before else None
+        return studio.page(
+            request, "run.html", sheet=sheet, failed=failed, baseline=baseline, other=other
+        )
+
+    @router.get("/evals/run/{id}/report.html")
+    async def report(request: Request, id: UUID) -> Response:
+        async with studio.transaction(request) as db:
+            text = await reports.of_served_run(db, await _served(db, id))
+        name = {"Content-Disposition": f'attachment; filename="run-{str(id)[:8]}.html"'}
+        return HTMLResponse(text, 200, {**sessions.headers(), **name})
+
+    @router.get("/evals/compare")
+    async def compare(request: Request, run: UUID, baseline: UUID) -> HTMLResponse:
+        async with studio.transaction(request) as db:
+            newer, older = await _served(db, run), await _served(db, baseline)
+            verdict, *metrics = await db.compare_runs(baseline, run)
+            sheets = [await runs.load(db, one) for one in (newer, older)]
+        most = max((abs(b) for m in metrics for b in (m.low, m.high) if b is not None), default=0)
+        return studio.page(
+            request,
+            "compare.html",
+            verdict=verdict,
+            metrics=metrics,
+            most=most or 1,
+            sheets=sheets,
+            lines=[line for line in runs.lines(sheets) if line.differs],
+        )
+
+    _add_changes(router, studio)
+
+
+def _add_changes(router: APIRouter, studio: Studio) -> None:
+    @router.post("/evals/case")
+    async def add_case(request: Request) -> Response:
+        """A question becomes a case of an eval, which fails until it is answered."""
+        fields = await sessions.form_of(request)
+        goal = dict(parse_qsl(fields.get("eval", "")))
+        if goal.keys() != {"rag", "eval"}:
+            raise Refused(400, "BAD_REQUEST", "the form names no eval")
+        async with studio.transaction(request) as db:
+            name = await db.add_eval_case(
+                goal["rag"], goal["eval"], fields.get("query", ""), fields.get("source") or None
+            )
+        page = address("/studio/evals/history", **goal, added=name)
+        return RedirectResponse(page, 303, dict(sessions.headers()))
+
+    @router.post("/evals/run/{id}/bless")
+    async def bless(request: Request, id: UUID) -> Response:
+        fields = await sessions.form_of(request)
+        async with studio.transaction(request) as db:
+            await _served(db, id)
+            await db.bless_run(id, "main", fields.get("reason") or None)
+        return RedirectResponse(f"/studio/evals/run/{id}", 303, dict(sessions.headers()))
+
+
+def target(row: rows.ListEvalsRow) -> str:
+    """An eval as a field of a form."""
+    return urlencode({"rag": row.rag, "eval": row.eval})
+
+
+async def _served(db: AsyncClient, id: UUID) -> rows.EvalRuns:
+    found = await db.get_eval_run(id)
+    if found.corpus == "personal":
+        raise Refused(404, "RUN_NOT_FOUND", "a personal corpus is not served")
+    return found
+
+
+async def _latest(
+    db: AsyncClient, rag: str | None = None, eval: str | None = None, count: int = 200
+) -> list[rows.EvalRuns]:
+    listed = await db.list_eval_runs(rag, eval, count)
+    return [run for run in listed if run.corpus != "personal"]

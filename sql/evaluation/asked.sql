@@ -1,0 +1,124 @@
+-- From a question that was not answered to a case that fails until it is.
+
+-- The contracts in force, as far as the caller may read the corpus that a rag retrieves from.
+create or replace function ragdb.list_evals()
+returns table (rag text, eval text, contract text, corpus text, retriever text, metric text,
+  threshold float8, declared_cases integer, stored_cases integer, runs integer, last_run uuid,
+  last_status text, last_at timestamptz, baseline uuid)
+language sql stable parallel safe security definer
+begin atomic
+  select n.rag, n.name, n.contract, c.name, r.name, n.keys ->> 'metric',
+    (n.keys ->> 'threshold')::float8,
+    (select pg_catalog.count(*)::integer from ragdb.contract_nodes d
+      where d.contract = n.contract and d.version = n.version and d.node = 'ragCase'
+        and d.parent_no = n.node_no),
+    (select pg_catalog.count(*)::integer from ragdb.eval_cases x
+      where x.corpus_id = c.corpus_id and x.rag = n.rag and x.eval = n.name),
+    coalesce(l.runs, 0)::integer, l.run_id, l.status, l.created_at,
+    (select b.run_id from ragdb.eval_baselines b
+      where b.corpus_id = c.corpus_id and b.rag = n.rag and b.eval = n.name and b.name = 'main')
+  from ragdb.contracts k
+    join ragdb.contract_nodes n on n.contract = k.contract and n.version = k.version
+      and n.node = 'ragEval'
+    join ragdb.contract_nodes g on g.contract = k.contract and g.version = k.version
+      and g.node = 'rag' and g.name = n.rag
+    join ragdb.contract_nodes r on r.contract = k.contract and r.version = k.version
+      and r.node = 'retriever' and r.name = g.keys ->> 'retriever'
+    join ragdb.corpora c on c.corpus_id = ragdb_internal.corpus_number(r.corpus)
+    left join lateral (
+      select e.run_id, e.status, e.created_at, pg_catalog.count(*) over () as runs
+      from ragdb.eval_runs e
+      where e.corpus_id = c.corpus_id and e.rag = n.rag and e.eval = n.name
+      order by e.run_id desc limit 1) l on true
+  where k.is_current and ragdb_internal.privilege(c) > 0
+    and ragdb_internal.may_read_contract(k.contract, k.version)
+  order by n.rag, n.name;
+end;
+comment on function ragdb.list_evals() is
+  'Lists the evals of the contracts in force whose corpus the caller may read: how many cases the '
+  'contract declares and how many are stored beside it, the number of runs, the latest run, and '
+  'the baseline main.';
+
+create or replace function ragdb_internal.case_name(query text) returns text
+language sql immutable parallel safe
+return coalesce(nullif(pg_catalog.btrim(pg_catalog.left(pg_catalog.regexp_replace(
+    pg_catalog.lower(query), '[^a-z0-9]+', '-', 'g'), 40), '-'), '') || '-', '')
+  || pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(ragdb_internal.utf8(query)), 'hex'), 6);
+comment on function ragdb_internal.case_name(text) is
+  'Returns a name for a question: its first words, and six digits of its hash.';
+
+-- As the gate judges by default: by the floor that was measured for the mode, or any hit at all.
+create or replace function ragdb_internal.asked_asserts(settings ragdb.retriever_settings,
+  corpus_id integer, source text) returns jsonb
+language sql stable parallel safe
+return pg_catalog.jsonb_build_array(pg_catalog.jsonb_build_object(
+    'kind', 'topScoreGte', 'required', true, 'threshold', coalesce((
+      select g.floor from ragdb.gate_calibrations g
+      where g.corpus_id = asked_asserts.corpus_id and g.mode = (settings).mode), 0)))
+  || case when source is null then '[]' else pg_catalog.jsonb_build_array(
+    pg_catalog.jsonb_build_object('kind', 'sourceEq', 'required', true, 'value', source)) end;
+comment on function ragdb_internal.asked_asserts(ragdb.retriever_settings, integer, text) is
+  'Returns what a case of a question asserts: a first hit as good as the gate wants it, and the '
+  'source that should answer, where one is known.';
+
+create or replace function ragdb_internal.check_asked(query text, source text) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if coalesce(query, '') !~ '\S' then
+    raise exception 'query is blank'
+      using errcode = 'RG400', detail = 'a case asks something', hint = 'give the question';
+  elsif length(query) > 10000 or length(source) > 2048 then
+    raise exception 'query or source is too long'
+      using errcode = 'RG413',
+        detail = format('query has %s characters, source %s', length(query),
+          coalesce(length(source), 0)),
+        hint = 'give 10000 characters of a query and 2048 of a source at most';
+  end if;
+end $$;
+comment on function ragdb_internal.check_asked(text, text) is
+  'Refuses a question that is blank or too long. Raises RG400, RG413.';
+
+create or replace function ragdb.add_eval_case(rag text, eval text, query text,
+  source text default null, tags text[] default null) returns text
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_eval constant ragdb.contract_nodes := ragdb_internal.eval_node(rag, eval);
+  v_settings constant ragdb.retriever_settings := ragdb_internal.retriever_settings(
+    ragdb_internal.contract_node('retriever',
+      (ragdb_internal.contract_node('rag', rag)).keys ->> 'retriever'));
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_settings.corpus, 'write');
+  v_name text;
+begin
+  perform ragdb_internal.check_asked(query, source);
+  perform ragdb_internal.lock_eval(v_corpus.corpus_id, v_eval, true);
+  select c.name into v_name
+    from ragdb_internal.eval_cases(v_eval, v_corpus.corpus_id, null) c
+    where c.query = add_eval_case.query order by c.case_no limit 1;
+  if found then
+    return v_name;
+  end if;
+  v_name := ragdb_internal.case_name(query);
+  insert into ragdb.eval_cases (corpus_id, rag, eval, name, ordinal, query, tags, asserts, asked_at)
+    select v_corpus.corpus_id, v_eval.rag, v_eval.name, v_name, coalesce(max(c.ordinal), 0) + 1,
+      add_eval_case.query, coalesce(add_eval_case.tags, '{asked}'),
+      ragdb_internal.asked_asserts(v_settings, v_corpus.corpus_id, source), ragdb_internal.now()
+    from ragdb.eval_cases c
+    where c.corpus_id = v_corpus.corpus_id and c.rag = v_eval.rag and c.eval = v_eval.name;
+  -- a label of what is not there yet would be stale; the assertion waits for it
+  if ragdb_internal.document_of(v_corpus.corpus_id, source) is not null then
+    insert into ragdb.eval_labels (corpus_id, rag, eval, name, label_no, source, grade)
+      values (v_corpus.corpus_id, v_eval.rag, v_eval.name, v_name, 1, source, 1);
+  end if;
+  return v_name;
+end $$;
+comment on function ragdb.add_eval_case(text, text, text, text, text[]) is
+  'Makes a case of an eval (null: the only one of the rag) of a question (up to 10000 characters) '
+  'that was not answered, and returns its name, or that of the case that asks the same already. It '
+  'passes once the first hit scores as the gate of the corpus wants it, and once the source is '
+  'among the hits, where one is given. An import leaves it; '
+  'its tag is asked unless tags are given. Raises RG400, RG401, RG404, RG413, '
+  'RG441.';

@@ -1,0 +1,158 @@
+-- The citations of recorded answers beside the words that they cite, what each code means, and the
+-- questions that had no answer.
+
+create or replace function ragdb.citation_codes()
+returns table (code text, is_advisory boolean, meaning text)
+language sql immutable parallel safe
+begin atomic
+  select c.* from (values
+    ('CITE_UNKNOWN', false, 'the evidence has no such chunk, or it is of another source'),
+    ('CITE_NOT_RETRIEVED', false, 'the trace did not retrieve the chunk, or another text of it'),
+    ('CITE_STALE', false, 'the chunk has changed or gone since the trace'),
+    ('CITE_NOT_ADMISSIBLE', false, 'no admissible slice of the trace has this chunk'),
+    ('SPAN_INVALID', false, 'a range lies outside the chunk or the answer, or splits a character'),
+    ('QUOTE_TOO_SHORT', false, 'the quote has too few letters to be found for certain'),
+    ('QUOTE_NOT_FOUND', false, 'the chunk does not say the quote'),
+    ('QUOTE_CROSSES_CHUNKS', false, 'the chunk says only a part of the quote'),
+    ('MARKER_UNRESOLVED', false, 'a marker [n] that is not the number of a chunk'),
+    ('NUMBER_UNSUPPORTED', false, 'a number or identifier that none of the cited chunks has'),
+    ('CITATION_REQUIRED', false, 'the answer cites nothing'),
+    ('COVERAGE_BELOW_THRESHOLD', false, 'too little of the answer is cited'),
+    ('OFFSETS_CORRECTED', true, 'the quote is at another place than claimed'),
+    ('OVER_CITED', true, 'more than three chunks for one span')) c (code, is_advisory, meaning);
+end;
+comment on function ragdb.citation_codes() is
+  'Lists the codes of ragdb.check_citations, whether each is only advice, and what it means.';
+
+-- A chunk's id is made of its text, so what was cited is what it says now, as long as it is there.
+create or replace function ragdb.list_citations(answer_id uuid)
+returns table (row_no integer, citation integer, code text, is_advisory boolean, source_id text,
+  chunk_id text, method text, similarity float8, start_offset integer, end_offset integer,
+  unit text, text text, page integer)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_answer constant ragdb.evidence_answers := ragdb_internal.open_answer(answer_id);
+  v_reads constant boolean := exists (select from ragdb.corpora c
+    where c.corpus_id = v_answer.corpus_id and ragdb_internal.privilege(c) > 0);
+begin
+  return query
+    select x.row_no, x.citation, x.code, x.is_advisory, x.source_id, x.chunk_id, x.method,
+      x.similarity, x.start_offset, x.end_offset, x.unit, k.text, k.page
+    from ragdb.answer_citations x
+      left join ragdb.chunks k on v_reads and k.corpus_id = x.corpus_id
+        and k.chunk_id = x.chunk_id
+    where x.corpus_id = v_answer.corpus_id and x.answer_id = v_answer.id
+      and x.created_at = v_answer.created_at
+    order by x.row_no;
+end $$;
+comment on function ragdb.list_citations(uuid) is
+  'Returns what ragdb.check_citations found in a recorded answer: a row for each citation that '
+  'holds (code null) and for each problem, with the text of the chunk, in which the quote stands '
+  'from start_offset to end_offset counted in unit; the text is null where the chunk is gone or '
+  'the caller may not read the corpus. Raises RG407.';
+
+-- Of the latest of each kind only the bad ones are looked up: a lookup checks who may see it.
+create or replace function ragdb_internal.unanswered_evidence(corpus text, since timestamptz)
+returns table (corpus_id integer, trace_id uuid, why text, asked_at timestamptz)
+language sql stable
+begin atomic
+  with c as materialized (
+    select t.n from pg_catalog.unnest(ragdb_internal.traced_corpora(unanswered_evidence.corpus))
+      t (n)),
+  answers as (
+    select a.* from c cross join lateral (select e.* from ragdb.evidence_answers e
+      where e.corpus_id = c.n
+        and e.created_at >= coalesce(unanswered_evidence.since, '-infinity')
+      order by e.id desc limit 1000) a
+    order by a.id desc limit 1000),
+  gates as (
+    select g.* from c cross join lateral (select e.* from ragdb.evidence_gates e
+      where e.corpus_id = c.n
+        and e.created_at >= coalesce(unanswered_evidence.since, '-infinity')
+      order by e.id desc limit 1000) g
+    order by g.id desc limit 1000)
+  select g.corpus_id, g.trace_id, 'gate', g.created_at from gates g where not g.is_enough
+  union all
+  select a.corpus_id, a.trace_id,
+    case when a.is_insufficient then 'no answer' else 'wrong citation' end, a.created_at
+  from answers a where a.is_insufficient or not a.is_verified;
+end;
+comment on function ragdb_internal.unanswered_evidence(text, timestamptz) is
+  'Returns the gates among the latest 1000 that found too little evidence, and the answers among '
+  'the latest 1000 that abstain or cite wrongly. Raises RG404.';
+
+create or replace function ragdb_internal.unanswered_events(corpus text, since timestamptz)
+returns table (corpus text, query text, why text, asked_at timestamptz, trace_id uuid)
+language sql stable
+begin atomic
+  select t.corpus, t.query_text, 'no hit', t.created_at, t.id
+    from ragdb.list_traces(unanswered_events.corpus, unanswered_events.since, 2000) t
+    where t.error_code is null and t.limit_returned = 0
+  union all
+  select k.name, ragdb_internal.question_of(e.corpus_id, e.trace_id), e.why, e.asked_at, e.trace_id
+    from ragdb_internal.unanswered_evidence(unanswered_events.corpus, unanswered_events.since) e
+      join ragdb.corpora k on k.corpus_id = e.corpus_id;
+end;
+comment on function ragdb_internal.unanswered_events(text, timestamptz) is
+  'Returns each time that a question had no hit, not enough evidence, no answer or a wrong one. '
+  'Raises RG404.';
+
+create or replace function ragdb_internal.cases_of(queries text[])
+returns table (corpus text, query text, name text)
+language sql stable parallel safe
+begin atomic
+  with e as materialized (select * from ragdb.list_evals())
+  select e.corpus, d.keys ->> 'query', e.rag || '/' || e.eval || ': ' || d.name
+  from e join ragdb.contracts k on k.contract = e.contract and k.is_current
+    join ragdb.contract_nodes v on v.contract = k.contract and v.version = k.version
+      and v.node = 'ragEval' and v.rag = e.rag and v.name = e.eval
+    join ragdb.contract_nodes d on d.contract = k.contract and d.version = k.version
+      and d.node = 'ragCase' and d.parent_no = v.node_no
+  where d.keys ->> 'query' = any (queries)
+  union
+  select e.corpus, s.query, e.rag || '/' || e.eval || ': ' || s.name
+  from e join ragdb.eval_cases s on s.corpus_id = ragdb_internal.corpus_number(e.corpus)
+      and s.rag = e.rag and s.eval = e.eval
+  where s.query = any (queries);
+end;
+comment on function ragdb_internal.cases_of(text[]) is
+  'Returns the cases of evals that the caller may read and that ask one of some questions, named '
+  'rag/eval: case.';
+
+create type ragdb.unanswered_question as (
+  corpus text, query text, reasons text[], times integer, last_at timestamptz, trace_id uuid,
+  eval_cases text[]);
+comment on type ragdb.unanswered_question is
+  'A question that was not answered: why, how many times, the latest trace, and the cases of evals '
+  'that ask the same.';
+
+create or replace function ragdb.list_unanswered(
+  corpus text default null, since timestamptz default null, count integer default 50)
+returns setof ragdb.unanswered_question
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.check_listed(count, 'questions');
+  return query
+    with u as materialized (
+      select e.corpus, e.query, array_agg(distinct e.why order by e.why) as reasons,
+        count(distinct e.trace_id)::integer as times, max(e.asked_at) as last_at,
+        (array_agg(e.trace_id order by e.asked_at desc))[1] as trace_id
+      from ragdb_internal.unanswered_events(list_unanswered.corpus, list_unanswered.since) e
+      where e.query is not null
+      group by e.corpus, e.query
+      order by max(e.asked_at) desc, e.query limit list_unanswered.count),
+    x as materialized (select c.* from ragdb_internal.cases_of(array(select u.query from u)) c)
+    select u.corpus, u.query, u.reasons, u.times, u.last_at, u.trace_id,
+      array(select x.name from x where x.corpus = u.corpus and x.query = u.query order by 1)
+    from u order by u.last_at desc, u.query;
+end $$;
+comment on function ragdb.list_unanswered(text, timestamptz, integer) is
+  'Returns the questions that were not answered among those the caller may read, the latest first, '
+  'of one corpus or of all, asked at or after since: reasons are no hit, gate (too little '
+  'evidence), no answer and wrong citation; times counts the retrievals, trace_id is the latest, '
+  'eval_cases names the cases that ask the same. It reads the latest 2000 retrievals and '
+  '1000 gates and answers. count is 1 to 10000. Raises RG400, RG404.';

@@ -1,0 +1,126 @@
+-- A corpus drawn flat: its embeddings on the two axes along which they lie farthest apart. An axis
+-- is found as PCA-L1 finds it: from a far point on, again and again the sum of all points, those
+-- behind it turned round. It needs only sums and products, which pgvector does at once.
+
+create type ragdb.map_point as (
+  chunk_id text, source text, heading text[], x float8, y float8);
+comment on type ragdb.map_point is
+  'A chunk of a map: where it stands among the others, -1 to 1. The axes mean nothing by '
+  'themselves.';
+
+create or replace function ragdb_internal.without_axis(point vector, axis vector) returns vector
+language sql immutable parallel safe
+return case when axis is null then point else point + axis * pg_catalog.array_fill(
+  ((point <#> axis))::real, array[vector_dims(axis)])::vector end;
+comment on function ragdb_internal.without_axis(vector, vector) is
+  'Returns what is left of a vector without its part along a unit vector (null: all of it).';
+
+create or replace function ragdb_internal.next_axis(points vector[], axis vector, other vector)
+  returns vector
+language sql immutable parallel safe
+return (
+  select coalesce(l2_normalize(ragdb_internal.without_axis(
+      coalesce(sum(p) filter (where (p <#> next_axis.axis) <= 0),
+        l2_normalize(next_axis.axis))
+      - coalesce(sum(p) filter (where (p <#> next_axis.axis) > 0),
+        next_axis.axis - next_axis.axis), next_axis.other)), next_axis.axis)
+  from pg_catalog.unnest(points) p);
+comment on function ragdb_internal.next_axis(vector[], vector, vector) is
+  'Returns an axis along which points lie farther apart than along a given one, at a right angle '
+  'to another (null: any).';
+
+-- It settles within a few steps; eight are as good as fifty to the eye.
+create or replace function ragdb_internal.map_axis(points vector[], other vector) returns vector
+language sql immutable parallel safe
+return (
+  with recursive start as (
+    select l2_normalize(ragdb_internal.without_axis(u.p, map_axis.other)) as axis
+    from pg_catalog.unnest(points) with ordinality u (p, n)
+    order by vector_norm(ragdb_internal.without_axis(u.p, map_axis.other)) desc, u.n limit 1),
+  steps as (
+    select 0 as i, s.axis from start s
+    union all
+    select t.i + 1, ragdb_internal.next_axis(points, t.axis, map_axis.other)
+    from steps t where t.i < 8)
+  select t.axis from steps t order by t.i desc limit 1);
+comment on function ragdb_internal.map_axis(vector[], vector) is
+  'Returns the axis along which points lie farthest apart, at a right angle to another (null: '
+  'any); the points are around zero.';
+
+-- By number, not by chance: the same corpus has the same map.
+create or replace function ragdb_internal.sampled_chunks(corpus_id integer, count integer)
+  returns setof integer
+language sql stable parallel safe
+begin atomic
+  select pg_catalog.generate_series(m.low, m.high,
+    greatest(1, pg_catalog.ceil((m.high - m.low + 1)::float8 / sampled_chunks.count)::integer))
+  from (select pg_catalog.min(c.chunk_no) as low, pg_catalog.max(c.chunk_no) as high
+    from ragdb.chunks c where c.corpus_id = sampled_chunks.corpus_id) m
+  where m.low is not null;
+end;
+comment on function ragdb_internal.sampled_chunks(integer, integer) is
+  'Returns so many numbers at most, evenly spread over those of the chunks of a corpus.';
+
+create or replace function ragdb_internal.map_points(corpus_id integer, space_id integer,
+  count integer)
+returns table (chunk_no integer, x float8, y float8)
+language sql stable parallel safe
+begin atomic
+  with taken as materialized (
+    select e.chunk_no, e.embedding
+    from ragdb_internal.sampled_chunks(map_points.corpus_id, map_points.count) s (chunk_no)
+      join ragdb.chunk_embeddings e on e.space_id = map_points.space_id
+        and e.corpus_id = map_points.corpus_id and e.chunk_no = s.chunk_no),
+  middle as materialized (select avg(t.embedding) as point from taken t),
+  around as materialized (
+    select pg_catalog.array_agg(t.embedding - m.point order by t.n) as points,
+      pg_catalog.array_agg(t.chunk_no order by t.n) as numbers,
+      pg_catalog.array_agg(t.embedding - m.point order by t.n)
+        filter (where t.n % (1 + t.total / 400) = 0) as some
+    from (select k.*, pg_catalog.row_number() over (order by k.chunk_no) as n,
+        pg_catalog.count(*) over () as total from taken k) t
+      cross join middle m),
+  first as materialized (
+    select ragdb_internal.map_axis(a.some, null) as axis from around a),
+  second as materialized (
+    select ragdb_internal.map_axis(a.some, f.axis) as axis from around a cross join first f),
+  placed as materialized (
+    select u.chunk_no, -(u.p <#> f.axis) as x, -(u.p <#> s.axis) as y
+    from around a cross join first f cross join second s
+      cross join lateral unnest(a.numbers, a.points) u (chunk_no, p))
+  select p.chunk_no,
+    pg_catalog.round((p.x / m.most)::numeric, 4)::float8,
+    pg_catalog.round((p.y / m.most)::numeric, 4)::float8
+  from placed p cross join (
+    select greatest(pg_catalog.max(pg_catalog.abs(o.x)), pg_catalog.max(pg_catalog.abs(o.y)),
+      1e-9) as most from placed o) m;
+end;
+comment on function ragdb_internal.map_points(integer, integer, integer) is
+  'Returns places, -1 to 1, of sampled chunks of a space; a few hundred of them set the axes.';
+
+create or replace function ragdb.map_corpus(corpus text, count integer default 2000)
+returns setof ragdb.map_point
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
+begin
+  if coalesce(count not between 1 and 2000, true) then
+    raise exception 'count is %', coalesce(count::text, 'null')
+      using errcode = 'RG400', detail = 'count is the number of points at most',
+        hint = 'give 1 to 2000';
+  end if;
+  return query
+    select c.chunk_id, c.source, c.heading, p.x, p.y
+    from ragdb.embedding_spaces s
+      cross join lateral ragdb_internal.map_points(v_corpus.corpus_id, s.space_id, count) p
+      join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_no = p.chunk_no
+    where s.corpus_id = v_corpus.corpus_id and s.state = 'current'
+    order by c.source, c.chunk_no;
+end $$;
+comment on function ragdb.map_corpus(text, integer) is
+  'Returns chunks of a corpus as points of a plane, near each other where their embeddings are: '
+  'at most count of them (1 to 2000), evenly taken, the same each time; none without embeddings. '
+  'The axes are those along which the embeddings lie farthest apart and mean nothing by '
+  'themselves. Raises RG400, RG401, RG404.';

@@ -1,0 +1,119 @@
+"""What was recorded of answers and gates is read by who may, and what had no answer is listed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.conftest import Connection
+from tests.embedding import one, put
+
+ROLES = ("reader", "auditor", "writer")
+
+
+def answer(db: Connection, quote: str, insufficient: bool = False) -> Any:
+    """One question of the present role, its gate and an answer that says the quote."""
+    db.execute("select from ragdb.retrieve('docs', 'refunds', 1)")
+    pack = one(db, "select ragdb.build_evidence_pack(ragdb.last_trace_id())")
+    (chunk,) = pack["chunks"]
+    cited = {"source_id": chunk["source_id"], "chunk_id": chunk["chunk_id"], "quote": quote}
+    output: dict[str, Any] = {"answer": "yes", "citations": [] if insufficient else [cited]}
+    if insufficient:
+        output["insufficient_evidence"] = True
+    json = psycopg.types.json.Jsonb
+    db.execute("select ragdb.record_gate('refunds', %s)", (json(pack),))
+    db.execute("select * from ragdb.record_answer(%s, %s)", (json(output), json(pack)))
+    return one(db, "select answer_id from ragdb.list_answers() limit 1")
+
+
+@pytest.fixture
+def docs(any_db: Connection) -> Connection:
+    any_db.execute("select ragdb.create_corpus('docs')")
+    put(any_db, {"a.md": "the ä refunds take fourteen days, and no more"})
+    return any_db
+
+
+def test_answers_are_listed_newest_first_and_their_question_to_who_asked(docs: Connection) -> None:
+    docs.execute("set role writer")
+    first, second = answer(docs, "refunds take fourteen"), answer(docs, "nobody has said so much")
+    for role, shown in zip(ROLES, (None, "refunds", "refunds"), strict=True):
+        docs.execute(f"set role {role}")
+        rows = docs.execute(
+            "select answer_id, is_verified, query from ragdb.list_answers('docs')"
+        ).fetchall()
+        assert rows == [(second, False, shown), (first, True, shown)]
+        gates = docs.execute("select is_enough, query from ragdb.list_gates()").fetchall()
+        assert gates == [(True, shown)] * 2
+        assert one(docs, "select (ragdb.get_answer(%s)).query", first) == shown
+
+
+def test_a_citation_has_the_words_it_stands_on(docs: Connection) -> None:
+    id = answer(docs, "refunds take fourteen")
+    text, start, end = docs.execute(
+        "select text, start_offset, end_offset from ragdb.list_citations(%s)", (id,)
+    ).fetchone() or ("", 0, 0)
+    assert text[start:end] == "refunds take fourteen"
+    put(docs, {"a.md": "something else"})
+    assert one(docs, "select text from ragdb.list_citations(%s)", id) is None
+
+
+def test_every_code_that_a_check_returns_has_a_meaning(docs: Connection) -> None:
+    wrong = one(
+        docs, "select array_agg(code) from ragdb.list_citations(%s)", answer(docs, "x" * 40)
+    )
+    known = [row[0] for row in docs.execute("select code from ragdb.citation_codes()")]
+    assert set(wrong) == {"QUOTE_NOT_FOUND"} <= set(known)
+    body = one(
+        docs,
+        "select string_agg(prosrc || pg_get_functiondef(oid), ' ') from pg_proc"
+        " where pronamespace = 'ragdb_internal'::regnamespace and prokind = 'f'",
+    )
+    used = set(
+        re.findall(
+            r"'((?:CITE|QUOTE|MARKER|OFFSETS|OVER|COVERAGE)_[A-Z_]+|SPAN_INVALID|NUMBER_UNSUPPORTED)'",
+            body,
+        )
+    )
+    assert len(used) > 8
+    assert used <= set(known)
+
+
+def test_a_corpus_of_others_has_no_answer(docs: Connection) -> None:
+    id = answer(docs, "refunds take fourteen")
+    docs.execute("select ragdb.restrict_corpus('docs')")
+    docs.execute("set role reader")
+    assert docs.execute("select * from ragdb.list_answers()").fetchall() == []
+    assert docs.execute("select * from ragdb.list_gates()").fetchall() == []
+    for name in ("get_answer", "list_citations"):
+        with pytest.raises(psycopg.Error) as raised, docs.transaction():
+            docs.execute(f"select ragdb.{name}(%s)", (id,))
+        assert raised.value.sqlstate == "RG407"
+
+
+def test_what_had_no_answer_is_listed_once_with_its_reasons(docs: Connection) -> None:
+    docs.execute("set role writer")
+    answer(docs, "refunds take fourteen")
+    answer(docs, "", insufficient=True)
+    answer(docs, "nobody has said so much")
+    for _ in range(2):
+        docs.execute("select from ragdb.retrieve('docs', 'xylophone')")
+    rows = docs.execute(
+        "select query, reasons, times from ragdb.list_unanswered('docs')"
+    ).fetchall()
+    assert sorted(rows) == [
+        ("refunds", ["no answer", "wrong citation"], 2),
+        ("xylophone", ["no hit"], 2),
+    ]
+    docs.execute("set role reader")
+    assert docs.execute("select * from ragdb.list_unanswered()").fetchall() == []
+
+
+@pytest.mark.parametrize("name", ["list_answers", "list_gates", "list_unanswered"])
+@pytest.mark.parametrize("count", [0, 10001, None])
+def test_a_count_out_of_range_is_refused(docs: Connection, name: str, count: int | None) -> None:
+    with pytest.raises(psycopg.Error) as raised:
+        docs.execute(f"select ragdb.{name}(count => %s)", (count,))
+    assert raised.value.sqlstate == "RG400"

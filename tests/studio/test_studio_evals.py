@@ -1,0 +1,215 @@
+"""Evals, answers, health and the map: what they say, to whom, and what their forms do."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+
+import ragdb
+from ragdb.cli.main import app
+from tests.http.conftest import Api
+from tests.studio.conftest import CASES, CLAIM, logged_in
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+
+HISTORY = "/studio/evals/history?rag=Help&eval=V"
+
+
+def csrf(page: str) -> str:
+    return page.partition('name="csrf" value="')[2][:64]
+
+
+def runs(page: str) -> list[str]:
+    return re.findall(r'href="(/studio/evals/run/[0-9a-f-]{36})"', page)
+
+
+def test_cases_stand_beside_runs_and_only_what_differs_on_request(site: Api) -> None:
+    with logged_in(site) as client:
+        page = client.get(HISTORY).text
+        assert page.count('scope="row"') == CASES + 1
+        # a quarter of the cases looks for a word that only the second run's text has
+        differs = client.get(HISTORY + "&differs=true").text
+        assert 1 < differs.count('scope="row"') < CASES
+        assert differs.count('class="differs"') == differs.count('scope="row"') - 1
+
+
+def test_a_run_shows_what_was_expected_and_what_was_got(site: Api) -> None:
+    with logged_in(site) as client:
+        run = runs(client.get(HISTORY).text)[0]
+        page = client.get(run + "?failed=true").text
+        assert "expected a retrieved chunk text contains" in page
+        whole = client.get(run).text
+        assert whole.count("<article") == CASES
+        assert page.count("<article") == whole.count(">failed</span>") - 1  # the run's own
+
+
+def test_a_comparison_says_the_verdict_and_the_cases_that_differ(site: Api) -> None:
+    with logged_in(site) as client:
+        newest, middle = runs(client.get(HISTORY).text)[:2]
+        ids = {"run": newest[-36:], "baseline": middle[-36:]}
+        page = client.get("/studio/evals/compare", params=ids).text
+        assert ">incomparable</span>" in page  # a document changed between them
+        assert page.count('class="differs"') > 0
+
+
+def test_an_unanswered_question_becomes_a_case_in_one_click(site: Api) -> None:
+    with psycopg.connect(site.dsn, autocommit=True) as db:
+        # a writer sees what it asked itself
+        db.execute("grant writer to current_user")
+        db.execute("set role writer")
+        db.execute("select * from ragdb.retrieve('docs', 'where is the moon')")
+    with logged_in(site, "writer") as client:
+        page = client.get("/studio/answers").text
+        form = page.partition("where is the moon</a>")[2].partition("</form>")[0]
+        fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form))
+        fields["eval"] = fields["eval"].replace("&amp;", "&")
+        assert fields["query"] == "where is the moon"
+        for wrong in ({**fields, "csrf": "0" * 64}, {**fields, "eval": "rag=Help"}):
+            assert client.post("/studio/evals/case", data=wrong).status_code in (400, 403)
+        for _ in range(2):  # asked twice it is one case
+            answer = client.post("/studio/evals/case", data=fields)
+            assert answer.status_code == 303, answer.text
+        assert "added=where-is-the-moon-" in answer.headers["location"]
+        assert "is in. It fails until" in client.get(answer.headers["location"]).text
+        page = client.get("/studio/answers").text
+        assert "case Help/V: where-is-the-moon-" in page
+    with ragdb.connect(site.dsn) as db:
+        run = db.run_eval("Help", tags=["asked"])
+        (case,) = db.eval_case_results(run.run_id)
+        assert (case.query, case.status) == ("where is the moon", "failed")
+        db.connection.execute("delete from ragdb.eval_runs where run_id = %s", [run.run_id])
+        db.connection.execute("delete from ragdb.eval_cases where asked_at is not null")
+
+
+def test_who_may_not_write_makes_no_case_and_no_baseline(site: Api) -> None:
+    with logged_in(site) as client:
+        page = client.get("/studio/evals").text
+        fields = {"csrf": csrf(page), "query": "why", "eval": "rag=Help&eval=V"}
+        assert client.post("/studio/evals/case", data=fields).status_code == 403
+        run = runs(page)[0]
+        refused = client.post(run + "/bless", data={"csrf": csrf(page)})
+        assert refused.status_code == 403
+        assert "has no write right" in refused.text
+        assert client.get("/studio/evals").status_code == 200  # and is still logged in
+
+
+@pytest.mark.parametrize("path", ["evals", "answers", "health", "map?corpus=secret"])
+def test_a_corpus_of_others_is_nowhere(site: Api, path: str) -> None:
+    with logged_in(site, "admin") as admin, logged_in(site, "reader") as reader:
+        assert "secret" in admin.get(f"/studio/{path}").text
+        hidden = reader.get(f"/studio/{path}")
+        assert hidden.status_code == (404 if "?" in path else 200)
+        assert "okapi" not in hidden.text
+        assert "secret" not in hidden.text.replace("corpus &#34;secret&#34; does not exist", "")
+
+
+def test_what_others_recorded_does_not_exist(site: Api) -> None:
+    with logged_in(site, "admin") as admin, logged_in(site, "reader") as reader:
+        links = [
+            *runs(admin.get("/studio/evals").text),
+            *re.findall(
+                r'href="(/studio/answers/[0-9a-f-]{36})"', admin.get("/studio/answers").text
+            ),
+        ]
+        hidden = [path for path in links if "Plan" in admin.get(path).text]
+        hidden += [path for path in links if "corpus secret" in admin.get(path).text]
+        assert len(set(hidden)) == 3  # a run and two answers
+        for path in hidden:
+            answer = reader.get(path)
+            assert answer.status_code == 404
+            assert "okapi" not in answer.text
+        run = next(path for path in hidden if "/run/" in path)
+        assert reader.get(run + "/report.html").status_code == 404
+
+
+def test_an_answer_shows_the_words_that_each_citation_stands_on(site: Api) -> None:
+    with logged_in(site) as client:
+        page = client.get("/studio/answers?wrong=true").text
+        (wrong,) = re.findall(r'href="(/studio/answers/[0-9a-f-]{36})"', page)
+        assert "the chunk does not say the quote" in client.get(wrong).text
+        page = client.get("/studio/answers").text
+        sound = next(
+            path
+            for path in re.findall(r'href="(/studio/answers/[0-9a-f-]{36})"', page)
+            if path != wrong
+        )
+        assert re.search("<blockquote.*<mark>refunds", client.get(sound).text)
+
+
+def test_only_who_may_see_the_ledger_is_told_of_it(site: Api) -> None:
+    with logged_in(site, "admin") as admin, logged_in(site, "reader") as reader:
+        assert "entries sealed" in admin.get("/studio/health").text
+        assert "Only admins and auditors see the ledger" in reader.get("/studio/health").text
+
+
+def test_hostile_names_are_texts_in_pages_and_in_the_report(site: Api) -> None:
+    with logged_in(site) as client:
+        run = runs(client.get(HISTORY).text)[0]
+        for path in (HISTORY, run, run + "/report.html", "/studio/answers"):
+            page = client.get(path).text
+            assert CLAIM not in page, path
+            assert "onmouseover" in page, path
+            assert not re.search(r"<(i|u)>|<b onm", page), path
+
+
+def report(site: Api, tmp_path: Path) -> tuple[Path, Path]:
+    from typer.testing import CliRunner
+
+    with ragdb.connect(site.dsn) as db:
+        run = db.list_eval_runs("Help")[0].run_id
+    runner = CliRunner()
+    made = runner.invoke(app, ["eval", "report", str(run), "--format", "html", "--dsn", site.dsn])
+    assert made.exit_code == 1  # as the run itself, which failed
+    of_run, of_use = tmp_path / "run.html", tmp_path / "use.html"
+    of_run.write_text(made.stdout, encoding="utf-8")
+    made = runner.invoke(app, ["report", "--html", str(of_use), "--dsn", site.dsn])
+    assert made.exit_code == 0, made.output
+    return of_run, of_use
+
+
+def test_reports_open_from_disk_without_a_request(
+    site: Api, browser: Browser, tmp_path: Path
+) -> None:
+    of_run, of_use = report(site, tmp_path)
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda said: asked.append(said.text))
+    for file, rows in ((of_run, CASES + 1), (of_use, 0)):
+        asked.clear()
+        page.goto(file.as_uri())
+        assert asked == [file.as_uri()]
+        assert page.locator("th[scope=row]").count() == rows
+        assert page.locator("svg.plot").count() > 0
+        # its style is obeyed though its policy names only that
+        style = page.locator(".card").first.evaluate("e => getComputedStyle(e).borderTopWidth")
+        assert style == "1px"
+        assert page.pdf().startswith(b"%PDF")
+    context.close()
+
+
+def test_the_report_counts_what_the_database_counted(site: Api, tmp_path: Path) -> None:
+    _, of_use = report(site, tmp_path)
+    page = of_use.read_text(encoding="utf-8")
+    with psycopg.connect(site.dsn) as db:
+        row = db.execute(
+            "select count(*) from ragdb.retrieval_traces where corpus <> 'system'"
+        ).fetchone()
+    assert row is not None
+    assert f"<dt>retrievals</dt><dd>{row[0]}</dd>" in page
+
+
+def test_the_api_is_shown_from_this_server_alone(site: Api) -> None:
+    with logged_in(site) as client:
+        answer = client.get("/docs")
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert not re.search(r"(src|href)=\"(https?:)?//", answer.text)
+        for path in re.findall(r'(?:src|href)="(/docs/[^"]+)"', answer.text):
+            assert client.get(path).status_code == 200
