@@ -4,9 +4,10 @@
 create or replace function ragdb_internal.traced_names() returns text[]
 language sql stable parallel safe
 return case when ragdb_internal.is_auditor() then array[null::text]
-  else array[ragdb_internal.caller()] || array(select distinct b.role from ragdb.role_bindings b
-    where ragdb_internal.is_caller(b.bound_to, b.bound_oid) and b.role <> ragdb_internal.caller())
-  end;
+  else array(select ragdb_internal.caller()::text
+    union select ragdb_internal.login_of_admin() where ragdb_internal.login_of_admin() is not null
+    union select b.role from ragdb.role_bindings b
+      where ragdb_internal.is_caller(b.bound_to, b.bound_oid)) end;
 comment on function ragdb_internal.traced_names() is
   'Returns the names of the roles whose traces the caller may read, or one null for all.';
 
