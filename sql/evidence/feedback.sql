@@ -92,11 +92,7 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if count is null or count not between 1 and 10000 then
-    raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'count is how much feedback is returned at most',
-        hint = 'give 1 to 10000';
-  end if;
+  perform ragdb_internal.check_listed(count, 'verdicts');
   return query
     select f.id, f.created_at, t.corpus, f.trace_id, f.answer_id, f.chunk_id, f.verdict,
         f.comment, t.query_text, f.client, f.caller

@@ -37,12 +37,8 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if count is null or count not between 1 and 10000 then
-    raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400',
-        detail = 'count is the number of traces returned at most',
-        hint = 'give 1 to 10000';
-  elsif mode <> all (ragdb_internal.search_modes()) then
+  perform ragdb_internal.check_listed(count, 'traces');
+  if mode <> all (ragdb_internal.search_modes()) then
     raise exception 'mode % is unknown', ragdb_internal.quote(mode)
       using errcode = 'RG400', detail = 'modes are lexical, reference, semantic and hybrid',
         hint = 'leave mode out for all of them';
