@@ -1152,7 +1152,7 @@ static_words = Table(
     metadata,
     Column("embedder_id", Integer, primary_key=True),
     Column("word", Text, primary_key=True),
-    Column("pieces", ARRAY(Text), nullable=False),
+    Column("embedding", HALFVEC, nullable=False),
     ForeignKeyConstraint(
         ["embedder_id"],
         ["ragdb.embedders.embedder_id"],

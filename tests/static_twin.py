@@ -23,6 +23,12 @@ SPACELESS = re.compile(
     "\u4e00-\u9fff\uac00-\ud7a3])"
 )
 
+# soft hyphens, joiners, marks of direction, stretches and variation selectors
+INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u0640\u180b-\u180e\u200c-\u200f\u202a-\u202e\u2060-\u206f"
+    "\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]"
+)
+
 
 class Twin:
     """Embeds texts as docs/static.md says."""
@@ -67,7 +73,7 @@ class Twin:
         return vector / np.linalg.norm(vector)
 
     def words(self, text: str) -> list[str]:
-        text = unicodedata.normalize("NFKC", text)
+        text = unicodedata.normalize("NFKC", INVISIBLE.sub("", text))
         text = "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in text)
         return SPACELESS.sub(r" \1", text).split()
 

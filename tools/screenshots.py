@@ -17,10 +17,20 @@ from playwright.sync_api import sync_playwright
 PAGES = (
     ("search", "/studio/search?q=how+are+tokens+signed"),
     ("evals", "/studio/evals"),
-    ("evals-history", "/studio/evals/history?rag=Care&eval=Forty"),
+    ("evals-history", "/studio/evals/history?rag=Desk&eval=Handbook"),
     ("answers", "/studio/answers"),
     ("map", "/studio/map?corpus=system&q=admissible+slice"),
     ("health", "/studio/health"),
+    ("why", "/studio/search/why?corpus=demo&q=deposit&chunk=handbook-safety-pdf:891d80&k=3"),
+    ("traces", "/studio/traces"),
+    ("slices", "/studio/slices?corpus=demo"),
+    ("slice", "/studio/slices/graph?corpus=demo&anchor=0c2cac81&max_nodes=4"),
+    ("documents", "/studio/documents?corpus=demo"),
+    (
+        "document",
+        "/studio/documents/show?corpus=demo&document=handbook/safety.pdf"
+        "&chunk=handbook-safety-pdf:891d80&quote=hold+the+grinder+with+both+hands",
+    ),
 )
 WIDTHS = (1440, 390)
 

@@ -6,13 +6,13 @@ build_evidence_pack and rag_enough_context_gate. The German half of XQuAD is ask
 half's articles, in the same language. Where the floor lies between the two medians (a quarter of
 the way) was tuned on the first two collections; `share` says what is best on them now.
 
-    python -m bench.evidence.gate [--seed N] [--questions N] [--static | --minilm] [SET …]
+    python -m bench.evidence.gate [--seed N] [--questions N] [--static] [SET …]
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,7 @@ import psycopg
 
 from bench.common import Connection, fill, parser, publish, records, server
 from bench.hybrid.quality import documents, judgements
-from ragdb.client.calling import Reals
 from ragdb.database import Database
-from ragdb.models import embedders
-from ragdb.models.worker import Worker
 from ragdb.server import static
 
 SETS = ("cranfield", "rag_anthropic_docs", "beir_scifact", "squad_v1_dev", "xquad/de")
@@ -48,18 +45,9 @@ def questions(name: str, rng: random.Random, count: int) -> tuple[list[str], lis
     return rng.sample(own, count), rng.sample(other, count)
 
 
-def weigh(
-    db: Connection,
-    corpus: str,
-    mode: str | None,
-    question: str,
-    encode: Callable[[str], Reals] | None,
-) -> dict[str, Any]:
+def weigh(db: Connection, corpus: str, mode: str | None, question: str) -> dict[str, Any]:
     with db.transaction():
-        db.execute(
-            "select from ragdb.retrieve(%s, %s, 8, mode => %s, query_embedding => %s)",
-            (corpus, question, mode, encode(question) if encode else None),
-        )
+        db.execute("select from ragdb.retrieve(%s, %s, 8, mode => %s)", (corpus, question, mode))
         row = db.execute(
             "select ragdb.rag_enough_context_gate(%s,"
             " ragdb.build_evidence_pack(ragdb.last_trace_id()))",
@@ -78,42 +66,25 @@ def main() -> None:
     flags.add_argument("--seed", type=int, default=1)
     flags.add_argument("--questions", type=int, default=100)
     flags.add_argument("--static", action="store_true", help="hybrid, by the static embedder")
-    flags.add_argument("--minilm", action="store_true", help="hybrid, by all-MiniLM-L6-v2")
     flags.add_argument("sets", nargs="*", default=SETS, help="those that are measured")
     given = flags.parse_args()
     rng = random.Random(given.seed)
-    hybrid = given.static or given.minilm
-    mode = None if hybrid else "lexical"
-    encode = None
+    mode = None if given.static else "lexical"
     table, scores = [], {}
     asked = {name: questions(name, rng, given.questions) for name in SETS}
     with server() as own_server, psycopg.connect(own_server.database(), autocommit=True) as db:
         if given.static:
             static.load(Database(db))
-        if given.minilm:
-            minilm = embedders.ensure_default(db)
-            model = embedders.embedders(db)[minilm]
-            encoder = embedders.load(model)
-
-            def encode(text: str) -> Reals:
-                return Reals(encoder.encode([text])[0])
-
         for name in given.sets:
             corpus = name.replace("_", "-").replace("/", "-")
             config = "german" if name.endswith("de") else "english"
             fill(db, corpus, own_documents(name), text_config=config)
-            if given.minilm:
-                db.execute("select ragdb.embed_corpus(%s, %s)", (corpus, model.name))
-                Worker(own_server.uri.replace("/postgres?", "/bench?"), corpus=corpus).run(
-                    until="empty"
-                )
-                db.execute("select ragdb.calibrate_gate(%s)", (corpus,))
             strangers = asked[name][1] or [
                 q for other in SETS if other not in (name, "xquad/de") for q in asked[other][0]
             ]
-            own = [weigh(db, corpus, mode, q, encode) for q in asked[name][0]]
+            own = [weigh(db, corpus, mode, q) for q in asked[name][0]]
             other = [
-                weigh(db, corpus, mode, q, encode)
+                weigh(db, corpus, mode, q)
                 for q in rng.sample(strangers, min(len(strangers), given.questions))
             ]
             a, b = (np.array([v["best_score"] or 0 for v in half]) for half in (own, other))
@@ -121,7 +92,7 @@ def main() -> None:
                 "select g.floor, g.own_score, g.other_score from ragdb.corpora c"
                 " join ragdb.gate_calibrations g using (corpus_id) where c.name = %s"
                 " and g.mode = %s",
-                (corpus, "hybrid" if hybrid else "lexical"),
+                (corpus, "hybrid" if given.static else "lexical"),
             ).fetchone()
             assert medians is not None
             floor, upper, lower = medians
@@ -153,9 +124,7 @@ def main() -> None:
     shown = ", ".join(f"{name} {at(name, best):.3f}" for name in given.sets if name not in TUNED)
     publish(
         given.results,
-        "Gate, by words"
-        if not hybrid
-        else f"Gate, hybrid with {'static embeddings' if given.static else 'all-MiniLM-L6-v2'}",
+        "Gate, hybrid with static embeddings" if given.static else "Gate, by words",
         f"{given.questions} questions of a collection and as many of others (seed {given.seed}).",
         [
             "| set | AUROC of the best score | floor | balanced accuracy at the floor"

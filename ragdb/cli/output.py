@@ -30,6 +30,7 @@ HEADINGS = {
     "anchor_source": "source",
 }
 ONE_LINE = {"query_text", "title", "source", "anchor_source"}
+FOLDED = 24  # the room that a text of several lines is sure of
 # texts that a list shows as short as they differ, as it does with UUIDs
 IDS = {"slice_id", "anchor_chunk_id"}
 
@@ -120,10 +121,14 @@ def _table(
     heads = {name: HEADINGS.get(name, name.replace("_", " ")) for name in columns}
     widths = {name: max(map(cell_len, [heads[name], *shown[name]])) for name in columns}
     long = [name for name in columns if name in ONE_LINE]
-    # what a line of text leaves out, others do not have to
-    room = session.out.width - 2 * len(columns) - sum(widths[n] for n in columns if n not in long)
+    short_ones = {n for n in columns if n in ids or _all(records, n, datetime | None)}
+    # what a line of text leaves out, others do not have to; a sentence can take several lines
+    others = (
+        widths[n] if n in short_ones else min(widths[n], FOLDED) for n in columns if n not in long
+    )
+    room = session.out.width - 2 * len(columns) - sum(others)
     for name in columns:
-        short = name in ids or _all(records, name, datetime | None)
+        short = name in short_ones
         number = _all(records, name, int | float) and not _all(records, name, bool)
         table.add_column(
             heads[name],

@@ -172,15 +172,10 @@ def studio(
 
 def need_server() -> None:
     """Raises Failure where the extra is not installed."""
-    if any(
-        find_spec(name) is None
-        for name in ("fastapi", "fastapi_offline", "jinja2", "psycopg_pool", "uvicorn")
-    ):
-        raise Failure(
-            "the HTTP server is not installed",
-            code=DATABASE,
-            hint="pip install 'ragdb-postgres[http]'",
-        )
+    needed = ("fastapi", "fastapi_offline", "jinja2", "psycopg_pool", "uvicorn")
+    if not all(map(find_spec, needed)):
+        hint = "pip install 'ragdb-postgres[http]'"
+        raise Failure("the HTTP server is not installed", code=DATABASE, hint=hint)
 
 
 def check_standby(session: Session, dsn: str) -> None:

@@ -78,7 +78,7 @@ def register(app: FastAPI, server: Server) -> None:
         return Answer({"feedback": [row for row in listed if row.corpus_name != "personal"]})
 
     @app.get(
-        "/api/feedback/cases", tags=["Feedback"], response_model=Cases, responses=failures(404)
+        "/api/feedback/cases", tags=["Feedback"], response_model=Cases, responses=failures(404, 409)
     )
     async def feedback_cases(
         request: Request,

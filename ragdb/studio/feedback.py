@@ -1,4 +1,4 @@
-"""Feedback: thumbs on a hit, a retrieval or an answer, by a form that works without script."""
+"""Feedback: a verdict on a hit, a retrieval or an answer, by a form that works without script."""
 
 from __future__ import annotations
 

@@ -82,14 +82,14 @@ def _of_spaces(spaces: Sequence[Any], has_worker: bool) -> Iterator[Finding]:
         space = f"{row.corpus} by {row.embedder}"
         if row.dead:
             what = f"{space}: {count(row.dead)} inputs are given up: {row.last_error}"
-            yield Finding("bad", what, f"select ragdb.retry_failed('{row.corpus}')")
+            yield Finding("bad", what, f"ragdb.retry_failed('{row.corpus}')")
         if row.backlog > 0:
             left = "" if has_worker else ", and no worker runs"
             what = f"{space}: {count(row.backlog)} chunks wait for an embedding{left}"
             yield Finding("soft" if has_worker else "bad", what, f"ragdb embed {row.corpus}")
         if row.state == "current" and not row.is_indexed and row.embedded >= INDEXED_FROM:
             what = f"{space}: {count(row.embedded)} embeddings and no index"
-            yield Finding("soft", what, f"select ragdb.index_space('{row.corpus}')")
+            yield Finding("soft", what, f"ragdb.index_space('{row.corpus}')")
 
 
 def _of_jobs(jobs: Sequence[rows.JobStatusRow], has_worker: bool) -> Iterator[Finding]:
@@ -115,4 +115,4 @@ def _of_ledger(ledger: rows.LedgerStatusRow | None, now: datetime) -> Iterator[F
 def _of_roles(gone: Sequence[Any]) -> Iterator[Finding]:
     for row in gone:
         what = f"role {row.role} is gone and still holds {', '.join(row.holds)}"
-        yield Finding("soft", what, f"select ragdb.bind_role('{row.role}', 'ROLE')")
+        yield Finding("soft", what, f"ragdb.bind_role('{row.role}', 'ROLE')")

@@ -9,20 +9,21 @@ declare
   v_column record;
 begin
   for v_column in
-    select c.relname, a.attname, m.meaning
+    select c.oid::regclass as view, a.attname, m.meaning
     from (select meanings[2 * n - 1] as name, meanings[2 * n] as meaning
         from generate_series(1, cardinality(meanings) / 2) n) m
-      join pg_class c on c.relnamespace = 'bi'::regnamespace and c.relkind = 'v'
+      join pg_class c on c.relkind = 'v'
+        and c.relnamespace in ('bi'::regnamespace, 'ragdb_internal'::regnamespace)
       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and strpos(a.attname, '.') = 0
         and m.name in (a.attname, c.relname || '.' || a.attname)
     order by strpos(m.name, '.')
   loop
-    execute format('comment on column bi.%I.%I is %L', v_column.relname, v_column.attname,
+    execute format('comment on column %s.%I is %L', v_column.view, v_column.attname,
       v_column.meaning);
   end loop;
 end $$;
 comment on function ragdb_internal.comment_columns(text[]) is
-  'Comments the columns of schema bi: names, or view.name, each before its meaning.';
+  'Comments the columns of views: names, or view.name, each before its meaning.';
 
 do $$ begin
   perform ragdb_internal.comment_columns(array[
@@ -34,6 +35,10 @@ do $$ begin
     'assertions', 'Assertions evaluated.',
     'better', 'higher or lower; null where neither is better.',
     'bin', 'The bin, for people: from its lower to its upper end.',
+    'grain', 'How long the bucket is: hour or day.',
+    'measure', 'latency or top_score.',
+    'lower_end', 'Lower end of the bin.',
+    'upper_end', 'Upper end of the bin.',
     'bin_no', 'Number of the bin, by which bins are sorted.',
     'bucket_at', 'Start of the hour or day (UTC).',
     'caller', 'Database role that asked.',

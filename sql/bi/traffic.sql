@@ -52,7 +52,7 @@ create or replace function ragdb.traffic(
 returns table (bucket_at timestamptz, grain text, found bigint, nothing_found bigint,
   failed bigint, under_slice bigint, admissible bigint, shortfalls bigint, mean_top_score float8,
   p50_ms float8, p95_ms float8)
-language plpgsql stable security definer
+language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

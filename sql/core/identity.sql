@@ -31,6 +31,22 @@ return is_caller.role = ragdb_internal.caller()
 comment on function ragdb_internal.is_caller(text, oid) is
   'Whether the role that had this name and this oid is the caller.';
 
+create or replace function ragdb_internal.is_mighty(role_oid oid) returns boolean
+language sql stable parallel safe
+return exists (select from pg_catalog.pg_roles r
+  where r.oid = is_mighty.role_oid
+    and (r.rolsuper or pg_catalog.pg_has_role(r.oid, 'ragdb_owner', 'usage')));
+comment on function ragdb_internal.is_mighty(oid) is
+  'Whether a role is a superuser or a member of ragdb_owner, whom nothing here refuses.';
+
+-- What such a login recorded is not hidden from it where it gives up its might.
+create or replace function ragdb_internal.login_of_admin() returns name
+language sql stable parallel safe
+return case when ragdb_internal.caller() = 'ragdb_admin'
+  and ragdb_internal.is_mighty(ragdb_internal.role_oid(session_user)) then session_user end;
+comment on function ragdb_internal.login_of_admin() is
+  'Returns the superuser or owner who logged in and acts as ragdb_admin, as in Studio; else null.';
+
 create or replace function ragdb_internal.corpus_number(corpus text) returns integer
 language sql stable parallel safe
 return (select c.corpus_id from ragdb.corpora c

@@ -69,11 +69,7 @@ as $$
 declare
   v_first constant uuid := ragdb_internal.first_uuid7(coalesce(since, '1970-01-01 00:00:00+00'));
 begin
-  if count is null or count not between 1 and 10000 then
-    raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'it is the number of events returned at most',
-        hint = 'give 1 to 10000';
-  end if;
+  perform ragdb_internal.check_listed(count, 'events');
   return query
     select e.* from ragdb.access_events e
     where e.id >= v_first

@@ -28,11 +28,7 @@ language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if count is null or count not between 1 and 10000 then
-    raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'count is the number of runs returned at most',
-        hint = 'give 1 to 10000';
-  end if;
+  perform ragdb_internal.check_listed(count, 'runs');
   return query
     select r.* from ragdb.eval_runs r join ragdb.corpora c on c.corpus_id = r.corpus_id
     where ragdb_internal.privilege(c) > 0

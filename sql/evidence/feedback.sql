@@ -88,15 +88,11 @@ create or replace function ragdb.list_feedback(
 returns table (
   feedback_id uuid, created_at timestamptz, corpus_name text, trace_id uuid, answer_id uuid,
   chunk_id text, verdict text, comment text, query_text text, client text, caller text)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if count is null or count not between 1 and 10000 then
-    raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'count is how much feedback is returned at most',
-        hint = 'give 1 to 10000';
-  end if;
+  perform ragdb_internal.check_listed(count, 'verdicts');
   return query
     select f.id, f.created_at, t.corpus, f.trace_id, f.answer_id, f.chunk_id, f.verdict,
         f.comment, t.query_text, f.client, f.caller
@@ -119,7 +115,7 @@ comment on function ragdb.list_feedback(text, timestamptz, integer) is
 -- A good answer makes the chunks of its sound citations good; a bad one may have had good chunks.
 create or replace function ragdb_internal.feedback_votes(corpus_id integer, since timestamptz)
 returns table (query_text text, source text, start_offset integer, end_offset integer, vote integer)
-language sql stable
+language sql stable parallel safe
 begin atomic
   with word as (
     select distinct on (f.caller, f.trace_id, f.answer_id, f.chunk_id) f.*, t.query_text

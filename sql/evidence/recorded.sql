@@ -29,26 +29,12 @@ return (
 comment on function ragdb_internal.question_of(integer, uuid) is
   'Returns the question of a trace that the caller may read; null for any other.';
 
-create or replace function ragdb_internal.check_listed(count integer, what text) returns void
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if count is null or count not between 1 and 10000 then
-    raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = format('count is the number of %s returned at most', what),
-        hint = 'give 1 to 10000';
-  end if;
-end $$;
-comment on function ragdb_internal.check_listed(integer, text) is
-  'Refuses a count of rows that is null or not 1 to 10000. Raises RG400.';
-
 -- Definer, like those below: the tables are granted to nobody. Ids are in the order of time, so
 -- each corpus is one range of each partition's key, read backwards.
 create or replace function ragdb.list_answers(
   corpus text default null, since timestamptz default null, count integer default 50)
 returns setof ragdb.recorded_answer
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -73,7 +59,7 @@ comment on function ragdb.list_answers(text, timestamptz, integer) is
 create or replace function ragdb.list_gates(
   corpus text default null, since timestamptz default null, count integer default 50)
 returns setof ragdb.recorded_gate
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -100,7 +86,7 @@ comment on function ragdb.list_gates(text, timestamptz, integer) is
 
 create or replace function ragdb_internal.open_answer(answer_id uuid)
 returns ragdb.evidence_answers
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -125,7 +111,7 @@ comment on function ragdb_internal.open_answer(uuid) is
   'Returns a recorded answer of a corpus whose answers the caller may read. Raises RG407.';
 
 create or replace function ragdb.get_answer(answer_id uuid) returns ragdb.recorded_answer
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -29,7 +29,7 @@ create or replace function ragdb.list_citations(answer_id uuid)
 returns table (row_no integer, citation integer, code text, is_advisory boolean, source_id text,
   chunk_id text, method text, similarity float8, start_offset integer, end_offset integer,
   unit text, text text, page integer)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -53,26 +53,47 @@ comment on function ragdb.list_citations(uuid) is
   'from start_offset to end_offset counted in unit; the text is null where the chunk is gone or '
   'the caller may not read the corpus. Raises RG407.';
 
--- The latest few thousand of each kind: a question that was asked again is among them.
+-- Of the latest of each kind only the bad ones are looked up: a lookup checks who may see it.
+create or replace function ragdb_internal.unanswered_evidence(corpus text, since timestamptz)
+returns table (corpus_id integer, trace_id uuid, why text, asked_at timestamptz)
+language sql stable
+begin atomic
+  with c as materialized (
+    select t.n from pg_catalog.unnest(ragdb_internal.traced_corpora(unanswered_evidence.corpus))
+      t (n)),
+  answers as (
+    select a.* from c cross join lateral (select e.* from ragdb.evidence_answers e
+      where e.corpus_id = c.n
+        and e.created_at >= coalesce(unanswered_evidence.since, '-infinity')
+      order by e.id desc limit 1000) a
+    order by a.id desc limit 1000),
+  gates as (
+    select g.* from c cross join lateral (select e.* from ragdb.evidence_gates e
+      where e.corpus_id = c.n
+        and e.created_at >= coalesce(unanswered_evidence.since, '-infinity')
+      order by e.id desc limit 1000) g
+    order by g.id desc limit 1000)
+  select g.corpus_id, g.trace_id, 'gate', g.created_at from gates g where not g.is_enough
+  union all
+  select a.corpus_id, a.trace_id,
+    case when a.is_insufficient then 'no answer' else 'wrong citation' end, a.created_at
+  from answers a where a.is_insufficient or not a.is_verified;
+end;
+comment on function ragdb_internal.unanswered_evidence(text, timestamptz) is
+  'Returns the gates among the latest 1000 that found too little evidence, and the answers among '
+  'the latest 1000 that abstain or cite wrongly. Raises RG404.';
+
 create or replace function ragdb_internal.unanswered_events(corpus text, since timestamptz)
 returns table (corpus text, query text, why text, asked_at timestamptz, trace_id uuid)
 language sql stable
 begin atomic
   select t.corpus, t.query_text, 'no hit', t.created_at, t.id
-    from ragdb.list_traces(unanswered_events.corpus, unanswered_events.since, 5000) t
+    from ragdb.list_traces(unanswered_events.corpus, unanswered_events.since, 2000) t
     where t.error_code is null and t.limit_returned = 0
   union all
-  select g.corpus, g.query, 'gate', g.created_at, g.trace_id
-    from ragdb.list_gates(unanswered_events.corpus, unanswered_events.since, 1000) g
-    where not g.is_enough
-  union all
-  select a.corpus, a.query, 'no answer', a.created_at, a.trace_id
-    from ragdb.list_answers(unanswered_events.corpus, unanswered_events.since, 1000) a
-    where a.is_insufficient
-  union all
-  select a.corpus, a.query, 'wrong citation', a.created_at, a.trace_id
-    from ragdb.list_answers(unanswered_events.corpus, unanswered_events.since, 1000) a
-    where not a.is_verified and not a.is_insufficient;
+  select k.name, ragdb_internal.question_of(e.corpus_id, e.trace_id), e.why, e.asked_at, e.trace_id
+    from ragdb_internal.unanswered_evidence(unanswered_events.corpus, unanswered_events.since) e
+      join ragdb.corpora k on k.corpus_id = e.corpus_id;
 end;
 comment on function ragdb_internal.unanswered_events(text, timestamptz) is
   'Returns each time that a question had no hit, not enough evidence, no answer or a wrong one. '
@@ -133,5 +154,5 @@ comment on function ragdb.list_unanswered(text, timestamptz, integer) is
   'Returns the questions that were not answered among those the caller may read, the latest first, '
   'of one corpus or of all, asked at or after since: reasons are no hit, gate (too little '
   'evidence), no answer and wrong citation; times counts the retrievals, trace_id is the latest, '
-  'eval_cases names the cases that ask the same. It reads the latest 5000 retrievals and '
+  'eval_cases names the cases that ask the same. It reads the latest 2000 retrievals and '
   '1000 gates and answers. count is 1 to 10000. Raises RG400, RG404.';

@@ -87,11 +87,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
-  if coalesce(list_checkpoints.count not between 1 and 10000, true) then
-    raise exception 'count is %', coalesce(list_checkpoints.count::text, 'null')
-      using errcode = 'RG400', detail = 'it is the number of checkpoints to list',
-        hint = 'give 1 to 10000';
-  end if;
+  perform ragdb_internal.check_listed(list_checkpoints.count, 'checkpoints');
   return query select c.size, c.root, c.note, c.created_at from ragdb.ledger_checkpoints c
     order by c.size desc limit list_checkpoints.count;
 end $$;

@@ -146,11 +146,7 @@ language plpgsql stable parallel safe security definer -- the ledger is granted 
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if count is null or count not between 1 and 10000 then
-    raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'it is the number of acts to list',
-        hint = 'give 1 to 10000';
-  end if;
+  perform ragdb_internal.check_listed(count, 'acts');
   return query select a.* from ragdb.ledger_acts a order by a.act_id desc limit count;
 end $$;
 comment on function ragdb.list_ledger_acts(integer) is

@@ -94,12 +94,18 @@ begin
   elsif v_is_static then
     raise notice 'searching by words only: the embedder of corpus % knows too few words of the '
       'query', ragdb_internal.quote(corpus.name);
+  else
+    raise notice 'searching by words only: corpus % has kept no embedding of the query',
+        ragdb_internal.quote(corpus.name)
+      using hint = 'its embedder runs outside the database: search by Python or the command line '
+                   'where the model is installed, or have a worker make it with call '
+                   'ragdb.embed_query(…)';
   end if;
 end $$;
 comment on function ragdb_internal.note_no_embedding(
   ragdb.corpora, ragdb.embedding_spaces, text) is
-  'Says why a search cannot compare meanings: an error where a mode was asked for, a notice where '
-  'a static embedder does not know the words. Raises RG415.';
+  'Says why a search cannot compare meanings: an error where a mode was asked for, else a notice. '
+  'Raises RG415.';
 
 create or replace function ragdb_internal.search_mode(
   corpora ragdb.corpora[], mode text, query text, query_embedding real[])

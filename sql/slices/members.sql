@@ -34,11 +34,7 @@ as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(list_slices.corpus, 'read');
 begin
-  if list_slices.count is null or list_slices.count not between 1 and 10000 then
-    raise exception 'count is %', coalesce(list_slices.count::text, 'null')
-      using errcode = 'RG400',
-        detail = 'count is the number of slices returned at most', hint = 'give 1 to 10000';
-  end if;
+  perform ragdb_internal.check_listed(list_slices.count, 'slices');
   return query
     select s.slice_id, s.created_at, s.anchor_chunk_id, c.source, cardinality(s.chunk_ids),
         s.edge_count, s.policy_id, s.params_hash, s.graph_snapshot_hash

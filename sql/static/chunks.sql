@@ -12,19 +12,21 @@ begin
   if pg_try_advisory_xact_lock(
     hashtextextended('ragdb words of embedder ' || model.embedder_id, 0))
   then
-    insert into ragdb.static_words (embedder_id, word, pieces)
-      select model.embedder_id, w.word, ragdb_internal.word_pieces(model, w.word)
-      from (select distinct u.word from unnest(words) u (word)) w
-      where length(w.word) <= 32
-        and not exists (select from ragdb.static_pieces p
-          where p.embedder_id = model.embedder_id and p.piece = ' ' || w.word)
-        and not exists (select from ragdb.static_words s
-          where s.embedder_id = model.embedder_id and s.word = w.word)
+    insert into ragdb.static_words (embedder_id, word, embedding)
+      select model.embedder_id, v.word, ragdb_internal.exact_half(v.embedding)
+      from ragdb_internal.word_vectors(model, array(
+        select u.word from unnest(words) u (word)
+        where length(u.word) <= 32
+          and not exists (select from ragdb.static_pieces p
+            where p.embedder_id = model.embedder_id and p.piece = ' ' || u.word)
+          and not exists (select from ragdb.static_words s
+            where s.embedder_id = model.embedder_id and s.word = u.word))) v
+      where ragdb_internal.exact_half(v.embedding) is not null
       on conflict do nothing;
   end if;
 end $$;
 comment on function ragdb_internal.keep_words(ragdb.static_models, text[]) is
-  'Keeps how words are cut that are not pieces, up to 32 characters each, unless another '
+  'Keeps the vectors of words that are not pieces, up to 32 characters each, unless another '
   'transaction is at it.';
 
 create or replace function ragdb_internal.store_static(
@@ -33,6 +35,7 @@ returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
+set jit = off
 as $$
 declare
   v_numbers integer[];
@@ -46,7 +49,7 @@ begin
         space.corpus_id, store_static.chunk_nos, e.passage_prefix) i
     where e.embedder_id = space.embedder_id;
   v_words := array(select c from ragdb_internal.counted_words(v_inputs, model.folding) c);
-  perform ragdb_internal.keep_words(model, array(select c.word from unnest(v_words) c));
+  perform ragdb_internal.keep_words(model, array(select distinct c.word from unnest(v_words) c));
   insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding)
     select space.space_id, space.corpus_id, v_numbers[i.n],
       sha256(convert_to(v_inputs[i.n], 'UTF8')),

@@ -24,27 +24,34 @@ language sql stable parallel safe
 set enable_seqscan = off
 set jit = off
 begin atomic
-  select w.word, d.embedding is not null, coalesce(d.embedding, o.embedding)
-  from pg_catalog.unnest(word_vectors.words) w (word)
-    left join lateral (
-      select p.embedding::vector as embedding from ragdb.static_pieces p
-      where p.embedder_id = (word_vectors.model).embedder_id and p.piece = ' ' || w.word
-      offset 0) d on true
-    cross join lateral (
-      select sum(v.embedding) as embedding
-      from pg_catalog.unnest(coalesce(
-          (select s.pieces from ragdb.static_words s
-            where s.embedder_id = (word_vectors.model).embedder_id and s.word = w.word),
-          ragdb_internal.word_pieces(word_vectors.model, w.word))) u (piece)
+  select w.word, d.embedding is not null, coalesce(d.embedding::vector, (
+      select s.embedding::vector from ragdb.static_words s
+      where s.embedder_id = (word_vectors.model).embedder_id and s.word = w.word), (
+      select sum(v.embedding)
+      from pg_catalog.unnest(ragdb_internal.word_pieces(word_vectors.model, w.word)) u (piece)
         cross join lateral (
           select p.embedding::vector as embedding from ragdb.static_pieces p
           where p.embedder_id = (word_vectors.model).embedder_id and p.piece = u.piece
-          offset 0) v
-      where d.embedding is null) o;
+          offset 0) v), (
+      select p.embedding::vector - p.embedding::vector from ragdb.static_pieces p
+      where p.embedder_id = (word_vectors.model).embedder_id and p.piece = ''))
+  from pg_catalog.unnest(word_vectors.words) w (word)
+    left join lateral (
+      select p.embedding from ragdb.static_pieces p
+      where p.embedder_id = (word_vectors.model).embedder_id and p.piece = ' ' || w.word
+      offset 0) d on true;
 end;
 comment on function ragdb_internal.word_vectors(ragdb.static_models, text[]) is
-  'Returns the vectors of words, null where no part of one is known, and whether each is known as '
+  'Returns the vectors of words, zero where no part of one is known, and whether each is known as '
   'a whole.';
+
+-- Half precision has no odd numbers past 2048.
+create or replace function ragdb_internal.exact_half(embedding vector) returns halfvec
+language sql immutable parallel safe
+return case when exact_half.embedding::halfvec::vector = exact_half.embedding
+  then exact_half.embedding::halfvec end;
+comment on function ragdb_internal.exact_half(vector) is
+  'Returns a vector in half precision; null where that is another.';
 
 -- What is joined is as large as the texts, and is hashed whatever the planner believes.
 create or replace function ragdb_internal.sum_words(
@@ -57,25 +64,25 @@ set jit = off
 -- the vectors of the words of 1000 chunks
 set work_mem = '64MB'
 begin atomic
-  with counted as materialized (
-    select c.* from pg_catalog.unnest(sum_words.words) c
-  ), vectors as materialized (
-    select v.* from ragdb_internal.word_vectors(
-      sum_words.model, array(select distinct c.word from counted c)) v
+  with sums as materialized (
+    select c.n, c.eighths, sum(v.embedding) as total, count(*) as words,
+      sum(v.is_whole::integer) as known
+    from pg_catalog.unnest(sum_words.words) c
+      join ragdb_internal.word_vectors(sum_words.model, array(
+        select distinct w.word from pg_catalog.unnest(sum_words.words) w)) v on v.word = c.word
+    group by c.n, c.eighths
   ), weights as materialized (
     select e.eighths, pg_catalog.array_fill((e.eighths / 8::float8)::real, array[
         (select vector_dims(p.embedding) from ragdb.static_pieces p
           where p.embedder_id = (sum_words.model).embedder_id and p.piece = '')])::vector as weight
-    from (select distinct c.eighths from counted c where c.eighths > 8) e
+    from (select distinct u.eighths from sums u) e
   )
   select s.n, case when vector_norm(s.total) > 0 then l2_normalize(s.total) end, s.known
   from (
-    select c.n, avg(v.is_whole::integer)::float8 as known,
-      sum(case when c.eighths = 8 then v.embedding else v.embedding * w.weight end) as total
-    from counted c
-      join vectors v on v.word = c.word
-      left join weights w on w.eighths = c.eighths
-    group by c.n) s;
+    select u.n, sum(u.known) / sum(u.words)::float8 as known,
+      sum(case when u.eighths = 8 then u.total else u.total * w.weight end) as total
+    from sums u join weights w on w.eighths = u.eighths
+    group by u.n) s;
 end;
 comment on function ragdb_internal.sum_words(
   ragdb.static_models, ragdb_internal.counted_word[]) is
@@ -91,10 +98,12 @@ comment on function ragdb_internal.unknown_text(integer) is
   'Returns what a static embedder gives a text that has no word it knows: the opposite of all its '
   'pieces together, which is near to nothing.';
 
+-- Planned once: to plan for one text takes longer than to embed it.
 create or replace function ragdb_internal.known_embedding(
   model ragdb.static_models, text text, share float8)
 returns real[]
 language sql stable parallel safe
+set plan_cache_mode = force_generic_plan
 return (
   select ragdb_internal.numbers(s.embedding)
   from ragdb_internal.sum_words(known_embedding.model, array(

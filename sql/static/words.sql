@@ -58,17 +58,16 @@ comment on type ragdb_internal.counted_word is
 create or replace function ragdb_internal.counted_words(texts text[], folding text)
 returns setof ragdb_internal.counted_word
 language sql immutable parallel safe
-set jit = off
 begin atomic
-  select t.n::integer, w.word, pg_catalog.round(8 * pg_catalog.sqrt(count(*)::float8))::integer
+  select t.n::integer, w.word, pg_catalog.round(8 * pg_catalog.sqrt(w.times::float8))::integer
   from pg_catalog.unnest(counted_words.texts) with ordinality t (text, n)
     cross join lateral (
-      select pg_catalog.left(s.word, 64) collate "C" as word
-      from pg_catalog.string_to_table(replace(replace(replace(
+      select pg_catalog.left(u.word, 64) collate "C" as word, count(*) as times
+      from pg_catalog.unnest(pg_catalog.string_to_array(replace(replace(replace(
         ragdb_internal.spaced_words(t.text, counted_words.folding),
-        '    ', ' '), '  ', ' '), '  ', ' '), ' ') s (word)
-      where s.word <> '') w
-  group by t.n, w.word;
+        '    ', ' '), '  ', ' '), '  ', ' '), ' ')) u (word)
+      group by 1) w
+  where w.word <> '';
 end;
 comment on function ragdb_internal.counted_words(text[], text) is
   'Returns the different words of each of some texts, cut to 64 characters, with their weights.';

@@ -4,9 +4,10 @@
 create or replace function ragdb_internal.traced_names() returns text[]
 language sql stable parallel safe
 return case when ragdb_internal.is_auditor() then array[null::text]
-  else array[ragdb_internal.caller()] || array(select distinct b.role from ragdb.role_bindings b
-    where ragdb_internal.is_caller(b.bound_to, b.bound_oid) and b.role <> ragdb_internal.caller())
-  end;
+  else array(select ragdb_internal.caller()::text
+    union select ragdb_internal.login_of_admin() where ragdb_internal.login_of_admin() is not null
+    union select b.role from ragdb.role_bindings b
+      where ragdb_internal.is_caller(b.bound_to, b.bound_oid)) end;
 comment on function ragdb_internal.traced_names() is
   'Returns the names of the roles whose traces the caller may read, or one null for all.';
 
@@ -36,12 +37,8 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if count is null or count not between 1 and 10000 then
-    raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400',
-        detail = 'count is the number of traces returned at most',
-        hint = 'give 1 to 10000';
-  elsif mode <> all (ragdb_internal.search_modes()) then
+  perform ragdb_internal.check_listed(count, 'traces');
+  if mode <> all (ragdb_internal.search_modes()) then
     raise exception 'mode % is unknown', ragdb_internal.quote(mode)
       using errcode = 'RG400', detail = 'modes are lexical, reference, semantic and hybrid',
         hint = 'leave mode out for all of them';

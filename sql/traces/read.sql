@@ -36,13 +36,16 @@ create or replace function ragdb_internal.is_own_trace(
   caller text, caller_oid oid, created_at timestamptz)
 returns boolean
 language sql stable parallel safe
-return ragdb_internal.is_caller(is_own_trace.caller, is_own_trace.caller_oid) or exists (
-  select from ragdb.role_bindings b
-  where b.role = is_own_trace.caller and b.bound_at >= is_own_trace.created_at
-    and ragdb_internal.is_caller(b.bound_to, b.bound_oid)
-    and not ragdb_internal.is_role(is_own_trace.caller, is_own_trace.caller_oid));
+return ragdb_internal.is_caller(is_own_trace.caller, is_own_trace.caller_oid)
+  or is_own_trace.caller = ragdb_internal.login_of_admin()
+    and ragdb_internal.is_role(is_own_trace.caller, is_own_trace.caller_oid)
+  or exists (
+    select from ragdb.role_bindings b
+    where b.role = is_own_trace.caller and b.bound_at >= is_own_trace.created_at
+      and ragdb_internal.is_caller(b.bound_to, b.bound_oid)
+      and not ragdb_internal.is_role(is_own_trace.caller, is_own_trace.caller_oid));
 comment on function ragdb_internal.is_own_trace(text, oid, timestamptz) is
-  'Whether the caller recorded the trace of a role.';
+  'Whether the caller recorded the trace of a role, also as the login behind ragdb_admin.';
 
 -- The gate to a trace. Who audits need not be able to read the corpus: a trace has no text of it.
 -- The personal corpora of others are closed to auditors too.

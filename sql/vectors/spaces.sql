@@ -18,6 +18,7 @@ return pg_catalog.format('%1$I.l2_normalize(%2$s)::%1$I.halfvec(%3$s)',
 comment on function ragdb_internal.indexed_expression(text, text, integer) is
   'Returns the text of what the HNSW index of a space is over, for a value; schema is pgvector''s.';
 
+-- `drop table if exists` would tell whoever makes a corpus that there is no such table.
 create or replace function ragdb_internal.make_space(
   corpus_id integer, embedder ragdb.embedders, state text, m integer, ef_construction integer)
 returns ragdb.embedding_spaces
@@ -45,7 +46,9 @@ begin
   from ragdb.embedding_spaces s
   returning * into v_space;
   v_table := ragdb_internal.space_table(v_space.space_id);
-  execute format('drop table if exists ragdb.%I', v_table);
+  if to_regclass('ragdb.' || v_table) is not null then
+    execute format('drop table ragdb.%I', v_table);
+  end if;
   execute format(
     'create table ragdb.%1$I (like ragdb.chunk_embeddings including all,'
     ' constraint %2$I primary key (corpus_id, chunk_no),'

@@ -15,10 +15,8 @@ comment on function ragdb_internal.session_is_over(ragdb.http_sessions) is
 -- A browser must not be a superuser: whoever makes it send a request would be one, too.
 create or replace function ragdb_internal.own_session_role() returns name
 language sql stable parallel safe
-return (select case
-    when r.rolsuper or pg_catalog.pg_has_role(r.oid, 'ragdb_owner', 'usage') then 'ragdb_admin'
-    else r.rolname end
-  from pg_catalog.pg_roles r where r.oid = ragdb_internal.caller_oid());
+return case when ragdb_internal.is_mighty(ragdb_internal.caller_oid()) then 'ragdb_admin'
+  when ragdb_internal.caller_oid() is not null then ragdb_internal.caller() end;
 comment on function ragdb_internal.own_session_role() is
   'Returns the role of a session that a login opens for itself: the login, and ragdb_admin for a '
   'superuser and for the owner of the database.';

@@ -32,7 +32,7 @@ begin
       using errcode = 'RG400', detail = 'a token stands for a database role',
         hint = 'create role makes one';
   end if;
-  if v_role.rolsuper or pg_has_role(v_role.oid, 'ragdb_owner', 'usage') then
+  if ragdb_internal.is_mighty(v_role.oid) then
     raise exception 'role % is too mighty for a token', ragdb_internal.quote(role_of_token.role)
       using errcode = 'RG401', detail = 'it is a superuser or a member of ragdb_owner',
         hint = 'make a role in ragdb_reader, ragdb_writer or ragdb_admin for the program';

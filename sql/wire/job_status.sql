@@ -3,7 +3,7 @@
 create or replace function ragdb.job_status()
 returns table (capability text, corpus text, waiting bigint, in_work bigint, failed bigint,
   oldest_at timestamptz, last_error text)
-language sql stable security definer
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
   select 'rag.ingest@1.0', c.name,

@@ -209,8 +209,8 @@ def test_a_provider_that_stays_away_is_given_up_and_nothing_is_lost(
         for _ in range(2):
             done = Worker(clone, batch=20).run(until="empty", poll=0.01)
             assert done.embedded == 0
-        # one batch at a time, and no input the worse for it
-        assert len(asked) == 2 * worker.TRIES
+        # one batch at a time, the last perhaps begun before it was given up; no input the worse
+        assert 0 <= len(asked) - 2 * worker.TRIES <= 2
         assert status(db, "array[backlog, dead]") == [30, 0]
         monkeypatch.undo()
         assert Worker(clone).run(until="empty").embedded == 30

@@ -45,7 +45,8 @@ def filled(db: Connection, request: pytest.FixtureRequest) -> Connection:
 def test_a_conversation_is_put_by_the_keys_of_its_messages(filled: Connection) -> None:
     before = rows_read(filled)
     chat(filled, conversation(100, first=5000), "new")
-    assert rows_read(filled) - before <= 60 * 100
+    # each message reads the ten before it, too
+    assert rows_read(filled) - before <= 90 * 100
 
 
 def plan(db: Connection, statement: str) -> str:

@@ -158,7 +158,7 @@ def test_what_is_stored_of_a_corpus_that_is_dropped_meanwhile_is_refused(
     assert second(dropped, "select ragdb.drop_corpus('docs')", f"select * from {call}") == "RG404"
 
 
-APPEND = "select count(*) from ragdb.append_turns('docs', 'talk', %s)"
+APPEND = "select count(*) from ragdb.append_turns('talks', 'talk', %s)"
 
 
 def turns(*ids: str) -> Jsonb:
@@ -174,27 +174,35 @@ def talk(dsn: str) -> list[tuple[str, int, int]]:
         ).fetchall()
 
 
-def test_two_who_append_the_same_turns_at_once_write_each_once(made: str) -> None:
-    assert second(made, APPEND, APPEND, turns("a", "b")) is None
-    assert talk(made) == [("turn a", 0, 0), ("turn b", 1, 1)]
+@pytest.fixture
+def talks(made: str) -> str:
+    with psycopg.connect(made) as db:
+        if not db.execute("select 1 from ragdb.corpora where name = 'talks'").fetchone():
+            db.execute("select ragdb.create_corpus('talks')")
+    return made
+
+
+def test_two_who_append_the_same_turns_at_once_write_each_once(talks: str) -> None:
+    assert second(talks, APPEND, APPEND, turns("a", "b")) is None
+    assert talk(talks) == [("turn a", 0, 0), ("turn b", 1, 1)]
     # who says something else under an id hears of it, once the first has committed
     first = APPEND.replace("%s", """'[{"id": "c", "text": "turn c"}]'""")
     other = Jsonb([{"id": "c", "text": "something else"}])
-    assert second(made, first, APPEND, other) == "RG409"
-    assert talk(made)[2:] == [("turn c", 2, 2)]
+    assert second(talks, first, APPEND, other) == "RG409"
+    assert talk(talks)[2:] == [("turn c", 2, 2)]
 
 
-def test_who_is_killed_while_he_appends_appends_again(made: str) -> None:
-    before = talk(made)
-    with psycopg.connect(made, autocommit=True) as other:
-        db = psycopg.connect(made)
+def test_who_is_killed_while_he_appends_appends_again(talks: str) -> None:
+    before = talk(talks)
+    with psycopg.connect(talks, autocommit=True) as other:
+        db = psycopg.connect(talks)
         db.execute(APPEND, (turns("k1", "k2"),))
         other.execute("select pg_terminate_backend(%s, 5000)", (db.info.backend_pid,))
         db.close()
-        assert talk(made) == before
+        assert talk(talks) == before
         # what was committed before is there; sent again with the rest, all is there once
         other.execute(APPEND, (turns("k1"),))
         other.execute(APPEND, (turns("k1", "k2", "k3"),))
-        texts = [text for text, _, _ in talk(made)[len(before) :]]
+        texts = [text for text, _, _ in talk(talks)[len(before) :]]
         assert texts == ["turn k1", "turn k2", "turn k3"]
-        assert other.execute("select * from ragdb.check_corpus('docs')").fetchall() == []
+        assert other.execute("select * from ragdb.check_corpus('talks')").fetchall() == []

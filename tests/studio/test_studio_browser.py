@@ -7,11 +7,15 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 from ragdb.studio.pages import VIEWS
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, CDPSession, Page
+
+# a click or a key may return before its page has come: what it leads to is waited for
+expect.set_options(timeout=30_000)
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 RUN = """;
@@ -123,7 +127,7 @@ def test_a_journey_by_keyboard(visit: Callable[..., BrowserContext]) -> None:
     page.wait_for_url("**q=refunds**")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
-    assert page.locator(".hit details[open]").count() == 1
+    expect(page.locator(".hit details[open]")).to_have_count(1)
     for name, _, key in VIEWS:
         if page.locator("[autofocus]").count():
             page.locator("[autofocus]:focus").wait_for()
@@ -139,25 +143,25 @@ def test_it_works_without_script(visit: Callable[..., BrowserContext], ids: dict
     page.goto("/studio/search?corpus=docs")
     page.fill(".question", "refunds")
     page.click(".ask button")
-    assert page.locator(".hit").count() > 0
+    expect(page.locator(".hit").first).to_be_visible()
     page.goto(f"/studio/slices/graph?corpus=chat&anchor={ids['turn']}")
-    assert page.locator(".graph .admitted").count() == 3
+    expect(page.locator(".graph .admitted")).to_have_count(3)
     page.fill("[name=max_nodes]", "2")
     page.click(".policy button")
-    assert page.locator(".graph .admitted").count() == 1
-    assert page.locator(".graph .left").count() == 2
+    expect(page.locator(".graph .admitted")).to_have_count(1)
+    expect(page.locator(".graph .left")).to_have_count(2)
     page.goto("/studio/traces")
     page.select_option("[name=corpus]", "edited")
     page.click(".filters button")
+    page.wait_for_url("**corpus=edited**")
     page.click(".list a")
     page.click("a.button")
-    assert page.locator(".diff tr.left").count() == 1
+    expect(page.locator(".diff tr.left")).to_have_count(1)
     assert wrong == []
 
 
 def test_the_document_of_the_api_is_drawn(visit: Callable[..., BrowserContext]) -> None:
     page, wrong = watched(visit())
     page.goto("/docs")
-    page.locator(".opblock-summary-path").first.wait_for()
-    assert page.locator(".opblock").count() > 20
+    expect(page.locator(".opblock").nth(20)).to_be_visible()
     assert wrong == []

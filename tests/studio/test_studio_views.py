@@ -96,7 +96,7 @@ def test_a_citation_leads_to_the_marked_words_and_their_page(
             client, "/studio/documents/show", **where, chunk=ids["page"], quote="both HANDS and"
         )
         assert "<mark>both hands and</mark>" in shown
-        assert "in the chunk: normalised" in shown
+        assert "in the chunk, but for case and spaces" in shown
         words = re.findall(r'<rect class="word" x="([\d.]+)" y="([\d.]+)"', shown)
         assert len(words) == 1
         assert shown.count('<rect class="all"') >= 5  # the lines of the chunk

@@ -55,7 +55,7 @@ create table ragdb.static_words (
   embedder_id integer not null
     constraint static_words_embedder_exists references ragdb.embedders on delete cascade,
   word text collate "C" not null,
-  pieces text[] not null,
+  embedding halfvec not null,
   constraint static_words_are_unique_per_embedder primary key (embedder_id, word)
 );
 comment on table ragdb.static_words is
@@ -63,5 +63,5 @@ comment on table ragdb.static_words is
   'through ragdb.embed.';
 comment on column ragdb.static_words.embedder_id is 'The embedder.';
 comment on column ragdb.static_words.word is 'The word, folded as the embedder folds.';
-comment on column ragdb.static_words.pieces is
-  'The pieces that it is cut into; none where no part is known.';
+comment on column ragdb.static_words.embedding is
+  'The sum of the vectors of the pieces that it is cut into; zero where no part is known.';

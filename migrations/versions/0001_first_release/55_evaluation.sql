@@ -21,7 +21,8 @@ comment on column ragdb.eval_cases.corpus_id is 'Corpus of the rag.';
 comment on column ragdb.eval_cases.rag is 'The rag.';
 comment on column ragdb.eval_cases.eval is 'The eval.';
 comment on column ragdb.eval_cases.name is 'Name of the case: the id of its query.';
-comment on column ragdb.eval_cases.ordinal is 'Place in the file, from 1; of a question after all that were there.';
+comment on column ragdb.eval_cases.ordinal is
+  'Place in the file, from 1; of a question after all that were there.';
 comment on column ragdb.eval_cases.query is 'The query.';
 comment on column ragdb.eval_cases.tags is 'Tags by which a run can select the case.';
 comment on column ragdb.eval_cases.asserts is

@@ -6,7 +6,8 @@ create table ragdb.trace_marks (
   hour_at timestamptz not null
 );
 comment on table ragdb.trace_marks is
-  'Hours with traces that the rollups may not have counted, one row for each trace.';
+  'Hours with traces that the rollups may not have counted, one row for each trace. Read it '
+  'through bi.dim_error.';
 comment on column ragdb.trace_marks.corpus_id is 'Corpus of the trace.';
 comment on column ragdb.trace_marks.hour_at is 'Start of the hour in which the trace was recorded.';
 
@@ -105,7 +106,8 @@ create table ragdb.histogram_rollups (
 create index histogram_rollups_by_time on ragdb.histogram_rollups (grain, measure, bucket_at);
 comment on table ragdb.histogram_rollups is
   'How latencies and the scores of first hits are distributed, by hour and by day (UTC). Read it '
-  'through bi.agg_latency and bi.agg_top_score.';
+  'through bi.agg_latency_hour, bi.agg_latency_day, bi.agg_top_score_hour and '
+  'bi.agg_top_score_day.';
 comment on column ragdb.histogram_rollups.corpus_id is 'Corpus that was searched.';
 comment on column ragdb.histogram_rollups.grain is 'How long the bucket is: hour or day.';
 comment on column ragdb.histogram_rollups.bucket_at is 'Start of the hour or day.';

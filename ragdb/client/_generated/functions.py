@@ -1828,7 +1828,7 @@ class Functions(Caller):
         latest first, of one corpus or of all, asked at or after since: reasons are no hit,
         gate (too little evidence), no answer and wrong citation; times counts the retrievals,
         trace_id is the latest, eval_cases names the cases that ask the same. It reads the
-        latest 5000 retrievals and 1000 gates and answers. count is 1 to 10000. Raises RG400,
+        latest 2000 retrievals and 1000 gates and answers. count is 1 to 10000. Raises RG400,
         RG404.
         """
         return self._rows(calls.LIST_UNANSWERED, UnansweredQuestion, corpus, since, count)

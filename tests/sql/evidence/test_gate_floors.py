@@ -21,7 +21,7 @@ PROSE = [
     " ".join(part.split())
     for name in ("ledger.md", "operations.md", "design.md", "guide.md")
     for part in (DOCS / name).read_text().split("\n\n")
-    if len(part) > 120
+    if 120 < len(part) < 900  # one chunk each
 ][:120]
 ANSWERED = (
     "Who may verify the checkpoints of the ledger?",

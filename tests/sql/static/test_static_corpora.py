@@ -91,12 +91,37 @@ def test_a_question_of_unknown_words_is_searched_by_words_and_says_so(loaded: Da
         loaded.search("docs", "检索 模型", mode="semantic")
 
 
+def test_a_search_that_lacks_the_embedding_of_a_model_outside_says_so(db: Connection) -> None:
+    door = Database(db)
+    said: list[Any] = []
+    db.add_notice_handler(lambda n: said.append((n.message_primary, n.message_hint)))
+    door.create_embedder("hashed", 16)
+    door.bind_embedder("hashed", "hash", "hash-v1")
+    door.create_corpus("docs")
+    door.embed_corpus("docs", "hashed")
+    door.put_text("docs", "a", TEXTS["fusion"])
+    search = "select mode from ragdb.search('docs', 'hybrid search', mode => {})"
+    assert db.execute(search.format("'lexical'").encode()).fetchall() == [("lexical",)]
+    assert said == []
+    assert db.execute(search.format("null").encode()).fetchall() == [("lexical",)]
+    ((message, hint),) = said
+    assert "has kept no embedding of the query" in message
+    assert "call ragdb.embed_query" in hint
+
+
 def test_a_chunk_without_known_words_is_near_to_nothing(loaded: Database) -> None:
     fill(loaded)
     loaded.put_text("docs", "signs", "检索 模型")
     assert wrong(loaded) == []
-    hits = loaded.search("docs", "a hybrid search of texts", mode="semantic", k=10)
-    assert {hit.source: hit.semantic_score or 0 for hit in hits}["signs"] < 0.1
+    # to a piece of a model of so few dimensions it can be near by chance, to all of them it is not
+    ((likeness,),) = loaded.connection.execute(
+        "select avg(-(e.embedding <#> p.embedding::vector)) from ragdb.static_pieces p"
+        " join ragdb.embedding_spaces s using (embedder_id)"
+        " join ragdb.chunk_embeddings e on e.space_id = s.space_id"
+        " join ragdb.chunks c on c.corpus_id = e.corpus_id and c.chunk_no = e.chunk_no"
+        " where p.piece <> '' and c.text = '检索 模型'"
+    ).fetchall()
+    assert likeness < 0
 
 
 def test_a_recorded_retrieval_is_replayed(loaded: Database) -> None:

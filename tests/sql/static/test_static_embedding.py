@@ -38,6 +38,7 @@ TEXTS = [
     "检索 データベース 데이터베이스 mixed with English",
     "Поиск по базе данных",
     "😀 emoji 👩‍👩‍👧 and text",
+    "♻\ufe0f a so\u00adft hyphen and a w\u2060ord joiner \ufe0f",
     "x" * 5000,
     "\x01\x02 control \x7f characters\ttabs\r\nlines",
 ]
@@ -98,6 +99,29 @@ def test_words_that_were_kept_embed_as_words_that_were_not(loaded: Database) -> 
     assert kept is not None
     assert kept[0] > 0
     assert loaded.embed(text) == before
+
+
+@pytest.mark.parametrize(("word", "is_kept"), [("aaaa", True), ("aaaaa", False), ("zzz", True)])
+def test_a_vector_that_half_precision_holds_is_kept(
+    db: Connection, word: str, is_kept: bool
+) -> None:
+    door = Database(db)
+    door.create_embedder("small", 2)
+    door.put_static_pieces("small", ["", "a", " b"], [0, 1, 2], [1.0, 1.0, 511.0, -510.0, 1.0, 0.0])
+    [[digest]] = db.execute(
+        "select ragdb_internal.pieces_digest(max(embedder_id)) from ragdb.embedders"
+    )
+    door.bind_static("small", "bpe", "none", digest)
+    door.set_default_embedder("small")
+    door.create_corpus("docs")
+    letters = word.count("a")
+    expected = np.array([511 * letters + 1, -510 * letters])
+    for _ in range(2):
+        found = embedded(db, f"b {word}")
+        np.testing.assert_allclose(found, expected / np.linalg.norm(expected), atol=1e-7)
+        door.put_text("docs", "a", f"b {word}")
+        kept = db.execute("select word from ragdb.static_words").fetchall()
+        assert kept == ([(word,)] if is_kept else [])
 
 
 def test_no_text_no_model_and_no_static_model_are_errors(db: Connection) -> None:

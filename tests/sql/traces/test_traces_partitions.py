@@ -16,6 +16,7 @@ Connection = psycopg.Connection[Any]
 PARENTS = (
     "answer_citations",
     "evidence_answers",
+    "evidence_feedback",
     "evidence_gates",
     "retrieval_hits",
     "retrieval_reranks",

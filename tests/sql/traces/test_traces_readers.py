@@ -89,6 +89,25 @@ def test_another_reader_cannot_open_a_trace(
         assert ended(session(role), call) != "RG407"
 
 
+def test_a_superuser_who_acts_as_an_admin_has_its_own_traces(
+    asked: tuple[str, str], login: Login
+) -> None:
+    dsn, _ = asked
+    listed = "select t.query_text, count(h) from ragdb.list_traces() t, ragdb.trace_hits(t.id) h"
+    listed += " group by 1"
+    with psycopg.connect(dsn, autocommit=True) as db:
+        db.execute("select ragdb.retrieve('docs', 'daffodils')")
+        with db.transaction(force_rollback=True):
+            db.execute("create role clerk in role ragdb_admin")
+            db.execute("set role ragdb_admin")
+            assert db.execute(listed).fetchall() == [("daffodils", 1)]
+            # nobody else who is an admin
+            db.execute("set role clerk")
+            assert db.execute(listed).fetchall() == []
+    for role in ("admin", "writer"):
+        assert ("daffodils", 1) not in login(dsn, role).execute(listed).fetchall()
+
+
 def test_each_lists_their_own_and_an_auditor_all(asked: tuple[str, str], login: Login) -> None:
     dsn, _ = asked
     listed = "select query_text, corpus from ragdb.list_traces() order by corpus"
