@@ -112,7 +112,8 @@ begin atomic
     cross join lateral (select ragdb_internal.lexemes(ragdb_internal.searched_text(
       d.title, c.heading, c.text), (corpus).text_config) as words offset 0) a
   where c.corpus_id = (corpus).corpus_id
-    and (x.word_order is distinct from ragdb_internal.word_order(a.words) or (
+    and (x.word_order is distinct from (
+        select o.word_order from ragdb_internal.word_order(a.words) o) or (
       select array_agg((w.lexeme, ragdb_internal.impact(
           cardinality(w.positions), ragdb_internal.length_norm(x.lexeme_count, (corpus).k1,
           (corpus).b, (corpus).pivot), (corpus).k1)::real)::text order by w.lexeme collate "C")

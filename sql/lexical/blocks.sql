@@ -32,13 +32,14 @@ as $$
 begin
   insert into ragdb.term_blocks (corpus_id, term_id, block_no, weight, scores)
   with entries as materialized (
-    select (x.chunk_no - 1) / 4 as group_no, e.entries[i]::integer as term_id,
-      e.entries[i + 1]::real as impact
-    from ragdb.chunk_lexemes x
-      cross join lateral (select ragdb_internal.entries(x.impacts) as entries offset 0) e
-      cross join generate_series(1, cardinality(e.entries), 2) i
-    where x.corpus_id = make_blocks.corpus_id
-      and x.chunk_no between make_blocks.first_chunk_no and make_blocks.last_chunk_no
+    select e.group_no, e.entries[e.i]::integer as term_id, e.entries[e.i + 1]::real as impact
+    from (select x.*, generate_series(1, cardinality(x.entries), 2) as i
+      from (select (x.chunk_no - 1) / 4 as group_no, ragdb_internal.entries(x.impacts) as entries
+        from ragdb.chunk_lexemes x
+        where x.corpus_id = make_blocks.corpus_id
+          and x.chunk_no between make_blocks.first_chunk_no and make_blocks.last_chunk_no
+        offset 0) x
+      offset 0) e
   ), terms as materialized (
     select d.term_id, l.weight from (select distinct e.term_id from entries e) d
       cross join lateral (

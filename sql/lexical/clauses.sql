@@ -107,7 +107,9 @@ return (
   ), places as (
     select f.position, bool_or(f.term_id is not null) as is_known,
       ragdb_internal.sparse(pg_catalog.string_agg(f.term_id || ':1', ',')) as unit,
-      case when count(*) = 1 then ragdb_internal.word_byte(min(f.lexeme)) else '_' end as byte,
+      case when count(*) = 1
+        then ragdb_internal.word_byte(ragdb_internal.word_number(min(f.lexeme)))
+        else '_' end as byte,
       f.position - lag(f.position) over (order by f.position) as distance
     from forms f group by f.position
   )

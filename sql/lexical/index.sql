@@ -36,7 +36,8 @@ declare
 begin
   select min(n), max(n) into v_first, v_last from unnest(chunk_nos) n;
   return query execute
-    'select a.chunk_no, a.words, ragdb_internal.word_order(a.words),'
+    'select a.chunk_no, a.words,'
+    '  (select o.word_order from ragdb_internal.word_order(a.words) o),'
     '  coalesce(round(1e-20::real / nullif(ts_rank(a.words, ''"a" & "b"'', 2), 0)), 0)::integer'
     ' from (select c.chunk_no, ragdb_internal.lexemes(ragdb_internal.searched_text('
     '     ragdb_internal.title(c.corpus_id, c.doc_no), c.heading, c.text), $2) as words'
@@ -130,8 +131,11 @@ begin
     select v_corpus.corpus_id, c.chunk_no, c.length, ragdb_internal.sparse(e.entries), c.word_order
     from chunks c
       left join (
-        select p.chunk_no, string_agg(t.term_id || ':' || p.impact, ',') as entries
-        from terms t cross join lateral unnest(t.chunk_nos, t.impacts) p (chunk_no, impact)
+        select p.chunk_no, string_agg(p.prefix || p.impact, ',') as entries
+        from (
+          select u.prefix, unnest(u.chunk_nos) as chunk_no, unnest(u.impacts) as impact
+          from (select t.term_id || ':' as prefix, t.chunk_nos, t.impacts from terms t offset 0) u
+          offset 0) p
         group by p.chunk_no) e on e.chunk_no = c.chunk_no
     order by c.chunk_no
     returning lexeme_count

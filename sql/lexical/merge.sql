@@ -28,11 +28,14 @@ begin
   insert into ragdb.term_blocks (corpus_id, term_id, block_no, weight, scores)
   select merge_blocks.corpus_id, p.term_id, v_first, t.weight,
     ragdb_internal.sparse_block(string_agg(
-      1024 * (p.block_no - v_first) + e.entries[i] || ':'
-        || (e.entries[i + 1] * t.weight / p.weight)::real, ','), v_units)
-  from parts p join terms t on t.term_id = p.term_id
-    cross join lateral (select ragdb_internal.entries(p.scores) as entries offset 0) e
-    cross join lateral generate_series(1, cardinality(e.entries), 2) i
+      p.place + p.entries[p.i] || ':' || (p.entries[p.i + 1] * t.weight / p.weight)::real, ','),
+      v_units)
+  from (
+      select e.*, generate_series(1, cardinality(e.entries), 2) as i
+      from (select b.term_id, b.weight, 1024 * (b.block_no - v_first) as place,
+          ragdb_internal.entries(b.scores) as entries from parts b offset 0) e
+      offset 0) p
+    join terms t on t.term_id = p.term_id
   group by p.term_id, t.weight
   order by p.term_id;
   update ragdb.block_states s set block_nos = array(select n from unnest(s.block_nos) n
