@@ -4,7 +4,8 @@
 -- whose chunks have to be looked at (block-max pruning: Mallia, Suel and Tonellotto, "Faster
 -- Learned Sparse Retrieval with Block-Max Pruning", SIGIR 2024). To multiply a vector takes three
 -- times as long as to add it. So the scores of a term are taken as they are while it weighs at most
--- as much as in the block, and little less: a sum may be too large, never too small.
+-- as much as in the block, and little less, and twice for a word that a query has twice: a sum may
+-- be too large, never too small.
 create or replace function ragdb_internal.block_sums(
   corpus_id integer, terms ragdb_internal.question_term[])
 returns table (block_nos integer[], sums vector[])
@@ -13,14 +14,16 @@ begin atomic
   select pg_catalog.array_agg(b.block_no order by b.block_no),
     pg_catalog.array_agg(b.sums order by b.block_no)
   from (
-    select t.block_no, sum(case when w.weight between 0.95 * t.weight and t.weight
-      then t.scores::vector
+    select t.block_no, sum(case
+      when w.weight between 0.95 * t.weight and t.weight then t.scores
+      when w.weight between 1.9 * t.weight and 2 * t.weight then t.scores + t.scores
       else ragdb_internal.scaled(t.scores, w.weight / t.weight) end) as sums
     from (
         select u.term_id, u.weight
         from pg_catalog.unnest(block_sums.terms) u where u.in_blocks
         offset 0) w
-      cross join lateral (select k.block_no, k.weight, k.scores from ragdb.term_blocks k
+      cross join lateral (select k.block_no, k.weight, k.scores::vector as scores
+        from ragdb.term_blocks k
         where k.corpus_id = block_sums.corpus_id and k.term_id = w.term_id offset 0) t
     group by t.block_no) b;
 end;

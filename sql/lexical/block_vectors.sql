@@ -41,17 +41,16 @@ end $$;
 comment on function ragdb_internal.even(float8, integer) is
   'Returns a vector of a size, a multiple of 64, with one value throughout.';
 
-create or replace function ragdb_internal.scaled(scores sparsevec, factor float8) returns vector
+create or replace function ragdb_internal.scaled(scores vector, factor float8) returns vector
 language sql stable parallel safe
-return scaled.scores::vector
-  * ragdb_internal.even(scaled.factor, vector_dims(scaled.scores::vector));
-comment on function ragdb_internal.scaled(sparsevec, float8) is
-  'Returns the product of a row of a block and a number, dense.';
+return scaled.scores * ragdb_internal.even(scaled.factor, vector_dims(scaled.scores));
+comment on function ragdb_internal.scaled(vector, float8) is
+  'Returns the product of a row of a block, dense, and a number.';
 
 create or replace function ragdb_internal.rescaled(scores sparsevec, factor float8)
 returns sparsevec
 language sql stable parallel safe
-return ragdb_internal.scaled(rescaled.scores, rescaled.factor)::sparsevec;
+return ragdb_internal.scaled(rescaled.scores::vector, rescaled.factor)::sparsevec;
 comment on function ragdb_internal.rescaled(sparsevec, float8) is
   'Returns the product of a row of a block and a number.';
 
