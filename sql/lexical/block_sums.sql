@@ -43,8 +43,8 @@ begin atomic
     from (select ragdb_internal.even(groups_above.need, 15360) as need offset 0) e
       cross join pg_catalog.generate_series(1, pg_catalog.cardinality(groups_above.sums)) n (n)
       cross join lateral (
-        select binary_quantize(v.sums
-          - ragdb_internal.first(e.need, vector_dims(v.sums)))::bit varying as bits
+        select binary_quantize(v.sums - case when vector_dims(v.sums) = 15360 then e.need
+          else ragdb_internal.first(e.need, vector_dims(v.sums)) end)::bit varying as bits
         from (select groups_above.sums[n.n] as sums offset 0) v) s
     offset 0) b;
 end;
