@@ -372,7 +372,7 @@ def test_a_stop_lets_requests_at_work_end(start: Start) -> None:
 
 def wait_for_lock(dsn: str, count: int = 1) -> None:
     with psycopg.connect(dsn, autocommit=True) as db:
-        deadline = time.monotonic() + 15
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             waiting = one(
                 db,
