@@ -186,7 +186,7 @@ def test_a_capability_that_takes_too_long_or_has_no_database_says_so_in_wire_wor
                 f"select {by}(pid) from pg_stat_activity"
                 " where datname = current_database() and wait_event_type = 'Lock'"
             )
-            thread.join(20)
+            thread.join(120)
         return answers[0]
 
     # a capability has its own limit, and no flag: here the database cancels
@@ -314,7 +314,7 @@ def test_too_much_at_once_is_refused_and_health_is_not(start: Start) -> None:
         assert refused.headers["Retry-After"] == "1"
         assert api("GET", "/health/live", role=None).status == 200
     for thread, answers in started:
-        thread.join(20)
+        thread.join(120)
         assert answers[0].status == 200
     assert api("GET", "/capabilities").status == 200
 
@@ -330,7 +330,7 @@ def test_one_call_of_a_capability_too_many_is_refused(start: Start) -> None:
         check(answer, 429, "CAPACITY_EXCEEDED")
         assert answer.body["error"] == "capacity_exceeded"
     for thread, answers in started:
-        thread.join(20)
+        thread.join(120)
         assert answers[0].status == 200
 
 
