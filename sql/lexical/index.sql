@@ -40,9 +40,7 @@ begin
     '  (select o.word_order from ragdb_internal.word_order(a.words) o),'
     '  coalesce(round(1e-20::real / nullif(ts_rank(a.words, ''"a" & "b"'', 2), 0)), 0)::integer'
     ' from (select c.chunk_no, ragdb_internal.lexemes(ragdb_internal.searched_text('
-    '     (select d.title from ragdb.documents d'
-    '       where d.corpus_id = c.corpus_id and d.doc_no = c.doc_no),'
-    '     c.heading, c.text), $2) as words'
+    '     ragdb_internal.title(c.corpus_id, c.doc_no), c.heading, c.text), $2) as words'
     '   from '
     || case when v_last - v_first >= 500 and v_last - v_first + 1 = cardinality(chunk_nos)
       then 'ragdb.chunks c'
