@@ -174,9 +174,15 @@ def _documents(
         made, name = converting.convert(command, data, source.uri)
         # what it is, is what there was: bytes and type are those of the original
         kind = mimetypes.guess_type(source.uri)[0] or "application/octet-stream"
+        try:
+            found_in = readers.read(made, name, max_bytes=max(limit, len(made)), **given)
+        except readers.ReadError as error:
+            if error.code == "unknown_type":
+                raise converting.not_read(command, error) from None
+            raise
         documents = [
             replace(one, data=data, media_type=kind) if one.fragment is None else one
-            for one in readers.read(made, name, max_bytes=max(limit, len(made)), **given)
+            for one in found_in
         ]
     tell(READ / 2)
     return documents
