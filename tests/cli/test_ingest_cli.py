@@ -79,7 +79,7 @@ def test_what_was_named_and_is_not_read_fails(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.ico").write_bytes(b"\0\0\1\0")
     done = run("ingest", tmp_path / "a.ico", "-c", "docs")
     assert done.exit_code == 4
-    assert "--convert" in done.stdout
+    assert "--convert" in done.stderr
 
 
 def test_a_converter_reads_what_nothing_else_does(run: Run, tmp_path: Path, clone: str) -> None:
@@ -96,6 +96,33 @@ def test_a_converter_reads_what_nothing_else_does(run: Run, tmp_path: Path, clon
             assert document.chunking["converter"] == command
             assert f"What the {what} says." in str(db.document_text("docs", document.doc_cid))
     assert run("ingest", tmp_path, "-c", "docs", "--convert", "pdf").exit_code == 2
+
+
+def test_what_is_skipped_or_fails_takes_a_line_and_each_hint_is_said_once(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("a.ico", "b.ico", "c.bin"):
+        (tmp_path / name).write_bytes(b"\0\0\1\0")
+    (tmp_path / "empty.md").touch()
+    (tmp_path / "id_rsa").write_text("a key")
+    (tmp_path / "note.md").write_text("It is short.")
+    folder = run("ingest", tmp_path, "-c", "docs", "--prefix", "d")
+    assert [line.split()[:2] for line in folder.stdout.splitlines()[1:]] == [
+        ["skipped", "d/empty.md"],
+        ["ingested", "d/note.md"],
+        ["skipped", "d/id_rsa"],
+    ]
+    assert "5 skipped: 2 .ico, 1 .bin" in folder.stderr
+    assert "--convert" not in folder.output
+    named = run("ingest", *sorted(tmp_path.glob("*.ico")), "-c", "docs")
+    assert named.exit_code == 4
+    assert len(named.stdout.splitlines()) == 3
+    assert named.stderr.count("--convert") == 1
+    assert "hint: a.ico and 1 other: text, source code" in named.stderr
+    # asked for more, it says all
+    again = run("ingest", tmp_path, "-c", "docs", "--prefix", "d", "-v")
+    assert again.stdout.count("are not read") == 3
 
 
 @pytest.mark.parametrize(
@@ -137,7 +164,7 @@ def test_what_a_converter_makes_and_nobody_reads_fails_also_in_a_folder(
     done = run("ingest", tmp_path / "all", "-c", "docs", "--convert", ".foo=seen {in} {out}")
     assert done.exit_code == 4
     assert "what seen made of it is not read" in done.stdout
-    assert "{out.txt}" in done.stdout
+    assert "{out.txt}" in done.stderr
 
 
 def _program(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, made: str) -> None:
