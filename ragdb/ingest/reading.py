@@ -166,7 +166,9 @@ def _documents(
             found |= {"root": source.origin, "adopt": source.adopts}
             outcome.documents.append(Ready(found["uri"], _json(found), is_conversation=True))
         return []
-    given = {name: options.get(name) for name in ("title", "language", "metadata")}
+    given: dict[str, Any] = {name: options.get(name) for name in ("title", "language", "metadata")}
+    if tell is not _nobody:
+        given["tell"] = lambda part: tell(READ * (0.1 + 0.4 * part))
     command = converting.command_for(source.uri, options.get("convert"))
     if command is None:
         documents = readers.read(data, source.uri, media_type, max_bytes=limit, **given)
