@@ -54,8 +54,8 @@ comment on function ragdb_internal.check_trace_list(integer, text, text, float8)
   'Refuses the arguments of a list of traces that are out of range or unknown words. Raises RG400.';
 
 create type ragdb_internal.traces_asked as (
-  is_of_anybody boolean, since timestamptz, until timestamptz, mode text, outcome text,
-  min_elapsed_ms float8, before uuid, count integer);
+  since timestamptz, until timestamptz, mode text, outcome text, min_elapsed_ms float8,
+  before uuid, count integer);
 comment on type ragdb_internal.traces_asked is 'Which traces a list shall have, and how many.';
 
 -- Without a query in it, it becomes part of the one that calls it, which then finds indexes.
@@ -63,7 +63,7 @@ create or replace function ragdb_internal.is_asked_trace(
   trace ragdb.retrieval_traces, asker ragdb_internal.asker, asked ragdb_internal.traces_asked)
 returns boolean
 language sql stable parallel safe
-return ((asked).is_of_anybody or ragdb_internal.is_of_asker(
+return ((asker).name is null or ragdb_internal.is_of_asker(
     (trace).caller, (trace).caller_oid, (trace).created_at, asker))
   and ((asked).since is null or (trace).created_at >= (asked).since
     and (trace).id >= ragdb_internal.first_uuid7((asked).since))
@@ -107,14 +107,13 @@ comment on function ragdb_internal.has_few_slow_traces(integer[], float8) is
 -- each partition's key, and a role in it one of another index, read backwards; what is rare has an
 -- index of its own.
 create or replace function ragdb_internal.traces_listed(
-  corpora integer[], askers ragdb_internal.asker[], asked ragdb_internal.traces_asked)
+  corpora integer[], asker ragdb_internal.asker, asked ragdb_internal.traces_asked)
 returns setof ragdb.retrieval_traces
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
 begin
-  asked.is_of_anybody := askers[1] is null;
   -- the planner knows no better than to a hundredth how many were slow: it is counted, and where
   -- they are few, the index by duration is read first, whatever else was asked
   if asked.min_elapsed_ms is not null
@@ -122,22 +121,20 @@ begin
   then
     return query
       select t.* from unnest(corpora) c
-        cross join unnest(askers) a
         cross join lateral (
           select r.* from (
             select s.* from ragdb.retrieval_traces s
             where s.corpus_id = c and s.elapsed_ms >= asked.min_elapsed_ms
             order by s.elapsed_ms desc limit ragdb_internal.slow_traces()) r
-          where ragdb_internal.is_asked_trace(r, a, asked)
+          where ragdb_internal.is_asked_trace(r, asker, asked)
           order by r.id desc limit asked.count) t
         order by t.id desc limit asked.count;
   else
     return query
       select t.* from unnest(corpora) c
-        cross join unnest(askers) a
         cross join lateral (
           select r.* from ragdb.retrieval_traces r
-          where r.corpus_id = c and ragdb_internal.is_asked_trace(r, a, asked)
+          where r.corpus_id = c and ragdb_internal.is_asked_trace(r, asker, asked)
             -- many are: the sum keeps the planner from the index by duration
             and (asked.min_elapsed_ms is null or r.elapsed_ms + 0 >= asked.min_elapsed_ms)
           order by r.id desc limit asked.count) t
@@ -145,9 +142,9 @@ begin
   end if;
 end $$;
 comment on function ragdb_internal.traces_listed(
-  integer[], ragdb_internal.asker[], ragdb_internal.traces_asked) is
-  'Returns the latest traces of some corpora that some askers (one null: anybody) recorded, and '
-  'that are as asked.';
+  integer[], ragdb_internal.asker, ragdb_internal.traces_asked) is
+  'Returns the latest traces of some corpora that an asker (null: anybody) recorded, and that are '
+  'as asked.';
 
 create or replace function ragdb.list_traces(
   corpus text default null, since timestamptz default null, count integer default 50,
@@ -157,12 +154,15 @@ returns setof ragdb.retrieval_traces
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_asked constant ragdb_internal.traces_asked :=
+    row(since, until, mode, outcome, min_elapsed_ms, before, count);
 begin
   perform ragdb_internal.check_trace_list(count, mode, outcome, min_elapsed_ms);
-  return query select t.* from ragdb_internal.traces_listed(
-    ragdb_internal.traced_corpora(corpus), ragdb_internal.traced_askers(),
-    row(null, since, until, mode, outcome, min_elapsed_ms, before, count)
-      ::ragdb_internal.traces_asked) t;
+  return query select t.* from unnest(ragdb_internal.traced_askers()) a
+    cross join lateral ragdb_internal.traces_listed(ragdb_internal.traced_corpora(corpus), a,
+      v_asked) t
+    order by t.id desc limit count;
 end $$;
 comment on function ragdb.list_traces(
   text, timestamptz, integer, timestamptz, text, text, float8, uuid) is

@@ -67,6 +67,8 @@ def rows_read(db: Connection) -> int:
         ("ragdb_auditor", "min_elapsed_ms => 30", 50, 12_000),
         ("ragdb_reader", "min_elapsed_ms => 30", 50, 12_000),
         ("ragdb_reader", "", 50, 1000),
+        # of a login that acts as admin, who has recorded none either
+        ("ragdb_admin", "", 0, 1000),
     ],
 )
 def test_a_list_of_traces_reads_few(
@@ -81,4 +83,4 @@ def test_a_list_of_traces_reads_few(
         read = rows_read(asked) - before
     assert len(rows) == found
     assert read <= most
-    assert role == "ragdb_auditor" or {caller for _, _, caller in rows} == {role}
+    assert role == "ragdb_auditor" or {caller for _, _, caller in rows} <= {role}
