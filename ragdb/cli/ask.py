@@ -103,7 +103,7 @@ def ask(
     elif answer.problems:
         session.note(f"no answer: nothing that {model or 'the corpus'} returned could be verified")
     elif insufficient:
-        session.note(f"{_why_not(answer)}{_recorded(summary)}")
+        session.note(f"{answer.reason}{_recorded(summary)}")
     else:
         _print(session, answer)
         session.note(f"citations checked{_recorded(summary)}")
@@ -186,23 +186,6 @@ def model_of(name: str | None, endpoint: str | None) -> Task | None:
         return OpenAIModel(name, endpoint)
     except ValueError as error:
         raise Failure(str(error), hint="--endpoint URL") from None
-
-
-def _why_not(answer: Answer) -> str:
-    """Why nothing was answered, in the words of the gate where it said no."""
-    from ragdb.evidence.answers import NOT_ENOUGH
-
-    gate = answer.gate
-    if gate is None or gate["enough"]:
-        return str(answer.trace_summary.get("retrieval_skipped", "the corpus does not say"))
-    why = []
-    if (gate["best_score"] or 0) < gate["min_score"]:
-        why.append(
-            f"best score {gate['best_score'] or 0:.2f}, not {gate['min_score']:.2f} (--min-score)"
-        )
-    if gate["missing_terms"]:
-        why.append("it lacks " + ", ".join(gate["missing_terms"]))
-    return f"{NOT_ENOUGH}: the corpus does not say" + "".join(f"; {reason}" for reason in why)
 
 
 def _recorded(summary: dict[str, Any]) -> str:

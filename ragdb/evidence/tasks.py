@@ -48,14 +48,6 @@ class RagPolicy:
     max_context: int | None = None
     enough_context_gate: bool | Gate = False
 
-    def __post_init__(self) -> None:
-        if self.mode not in get_args(Mode):
-            raise ValueError(f"mode is {self.mode!r}, not one of {', '.join(get_args(Mode))}")
-        if not 1 <= self.top_k <= 1000:
-            raise ValueError(f"top_k is {self.top_k}, not 1 to 1000")
-        if self.max_context is not None and self.max_context < 1:
-            raise ValueError(f"max_context is {self.max_context}, not 1 or more")
-
     @property
     def gate(self) -> Gate | None:
         """The thresholds to weigh evidence by; None where it is not weighed."""
