@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypedDict
 
 from ragdb.evidence.packs import EvidencePack
-from ragdb.evidence.tasks import Gate, Mode
+from ragdb.evidence.tasks import Gate, Mode, Unit
 
 Task = Callable[[dict[str, Any]], "dict[str, Any] | str"]
 Planner = Callable[[str], "dict[str, Any] | str"]
 Told = Callable[[str, dict[str, Any]], None]
+NOTHING = {"answer": "", "citations": []}
 PROVES = "reference, location and lexical support of each citation, not entailment"
 
 
@@ -31,6 +32,7 @@ class PolicyOverrides(TypedDict, total=False):
     require_citations: bool
     max_context: int | None
     enough_context_gate: bool | Gate
+    unit: Unit
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -48,7 +50,7 @@ class Answer:
     gate: dict[str, Any] | None = None
     """The verdict of the gate with the terms that are missing; None where none was asked."""
     status: str = "answered"
-    """answered, insufficient, unverified, or failed (see `RagError`)."""
+    """answered, insufficient, unverified, or failed where the mode `required` could not be met."""
     reason: str | None = None
     """Why there is no answer; None where there is one."""
 
@@ -83,7 +85,7 @@ class Answer:
     def as_json(self) -> dict[str, Any]:
         """The answer as every door gives it: the output and what is known of it."""
         return {
-            **self.output,
+            **(self.output or NOTHING),
             "status": self.status,
             "reason": self.reason,
             "problems": list(self.problems),

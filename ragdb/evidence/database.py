@@ -27,7 +27,8 @@ class PostgresRetriever:
 
     `embed` makes the embedding of a query, which a semantic or hybrid retriever needs; without it
     the corpus's embedder does. `rerank` takes the place of the reranker that the contract declares:
-    a name, a model, or "none". `trace_id` is the trace of the last retrieval.
+    a name, a model, or "none". `rag` is the rag of a contract that names the retriever. `trace_id`
+    is the trace of the last retrieval; without `record` there is none.
     """
 
     def __init__(
@@ -37,8 +38,12 @@ class PostgresRetriever:
         *,
         embed: Embed | None = None,
         rerank: str | Reranker | None = None,
+        rag: str | None = None,
+        client: str | None = None,
+        record: bool = True,
     ) -> None:
         self.db, self.retriever_name, self.embed, self.rerank = db, retriever_name, embed, rerank
+        self.rag, self.client, self.record = rag, client, record
         self.trace_id: UUID | None = None
 
     def retrieve(self, query: RetrievalQuery) -> tuple[RetrievedChunk, ...]:
@@ -53,13 +58,17 @@ class PostgresRetriever:
             vector = self.embed(query.query)
         elif declared.mode in ("semantic", "hybrid"):
             vector = _embedding(self.db, declared.corpus, query.query)
-        hits = self.db.retrieve_with(
-            self.retriever_name,
-            query.query,
-            _depth(self.db, query, reranker),
-            query_embedding=vector,
-            rerank="none",
-        )
+        how: dict[str, Any] = {
+            "k": _depth(self.db, query, reranker),
+            "query_embedding": vector,
+            "rag": self.rag,
+            "rerank": "none",
+        }
+        named: Any = self.retriever_name if self.rag is None else None
+        if not self.record:
+            found: Any = self.db.search_with(named, query.query, **how)
+            return _best(self.db, query, found, reranker)
+        hits = self.db.retrieve_with(named, query.query, client=self.client, **how)
         self.trace_id = hits.trace_id
         return _best(self.db, query, hits, reranker)
 
@@ -100,10 +109,10 @@ class CorpusRetriever:
             vector = _embedding(self.db, self.corpus, query.query)
         k = _depth(self.db, query, self.rerank)
         if not self.record:
-            hits: Any = self.db.search(
+            found: Any = self.db.search(
                 self.corpus, query.query, k, self.mode, query_embedding=vector
             )
-            return _best(self.db, query, hits, self.rerank)
+            return _best(self.db, query, found, self.rerank)
         hits = self.db.retrieve(
             self.corpus, query.query, k, self.mode, query_embedding=vector, client=self.client
         )
@@ -141,10 +150,11 @@ def recorded(
         raise
 
 
-def _embedding(db: Client, corpus: str, text: str) -> list[float] | None:
-    from ragdb.models import embedders
+def _embedding(db: Client, corpus: str, text: str) -> Any:
+    """As `Database.search` has it: None leaves it to the database."""
+    from ragdb.models.asking import with_embedding
 
-    return embedders.for_query(db.connection, [corpus], text)
+    return with_embedding(db.connection, (corpus, text), {}).get("query_embedding")
 
 
 def _reranker(asked: str | Reranker | None) -> str | Reranker | None:

@@ -40,7 +40,8 @@ class Engine:
     output or its JSON: any callable, such as `ragdb.models.chat.OpenAIModel`. Without one the
     answer is `ragdb.answer_from_evidence`, in at most `sentences` sentences. `planner`, or its
     `plan`, is given the question and returns a plan in place of `ragdb.rag_query_plan`. A
-    `contract` brings policy, schemas, verifiers and the number of attempts.
+    `contract` brings policy, schemas, verifiers and the number of attempts; without one `name` is
+    what answers are recorded under.
 
     `told` hears of each stage when it is over: plan, evidence, gate and attempt, with what came of
     it. What it raises ends the run.
@@ -58,6 +59,7 @@ class Engine:
         task: Task | None = None,
         planner: Planner | InferencePlanner | None = None,
         contract: TaskContract | None = None,
+        name: str | None = None,
         accepts_evidence: bool = True,
         max_attempts: int | None = None,
         sentences: int = 2,
@@ -68,7 +70,7 @@ class Engine:
         if not 1 <= attempts <= MAX_ATTEMPTS or max_attempts == 0:
             raise ValueError(f"max_attempts is {max_attempts}, not 1 to {MAX_ATTEMPTS}")
         self.db, self.retriever, self.task, self.planner = db, retriever, task, planner
-        self.contract = contract
+        self.contract, self.name = contract, name
         self.policy = policy or (contract.policy if contract else RagPolicy())
         self.accepts_evidence = contract.supports_rag if contract else accepts_evidence
         self.max_attempts, self.sentences, self.client = attempts, sentences, client
@@ -116,12 +118,13 @@ class Engine:
             "require_citations": policy.require_citations,
             "checks_citations": contract is None or "rag.citations" in contract.verifier_ids,
             "max_context": policy.max_context,
+            "unit": policy.unit,
             "gate": asdict(gate) if gate else None,
             "accepts_evidence": self.accepts_evidence,
             "requires_evidence": contract is not None and contract.requires_rag,
             "has_retriever": self.retriever is not None,
             "corpus": getattr(self.retriever, "corpus", None),
-            "task": contract.task_id if contract else None,
+            "task": contract.task_id if contract else self.name,
             "version": contract.version if contract else None,
             "model": name_of(self.task),
             "client": self.client,

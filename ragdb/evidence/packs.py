@@ -11,11 +11,11 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from ragdb.evidence.retrieval import RetrievedChunk
+from ragdb.evidence.tasks import Unit
 
-Unit = Literal["token", "char"]
 TRUNCATED = "\n[truncated]"
 
 INVISIBLE = (

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 Mode = Literal["off", "auto", "on", "required"]
+Unit = Literal["token", "char"]
 
 VERIFIERS = ("json.object", "contract.schema", "rag.citations")
 MAX_ATTEMPTS = 10
@@ -37,9 +38,10 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class RagPolicy:
-    """How a task retrieves. `max_context` counts tokens of four characters; None sets no limit.
+    """How a task retrieves. `max_context` counts the unit, None sets no limit.
 
-    `enough_context_gate` is True for the gate's own thresholds, or a Gate.
+    `enough_context_gate` is True for the gate's own thresholds, or a Gate. The unit is a token of
+    four characters, or a char.
     """
 
     mode: Mode = "auto"
@@ -47,6 +49,7 @@ class RagPolicy:
     require_citations: bool = False
     max_context: int | None = None
     enough_context_gate: bool | Gate = False
+    unit: Unit = "token"
 
     @property
     def gate(self) -> Gate | None:

@@ -1,12 +1,18 @@
 -- A question answered from a corpus without a model: plan, retrieve, pack, weigh, answer, verify,
 -- record. A program that has a model takes the same steps and puts the model in its place.
 
-create type ragdb_internal.asked_retriever as (
-  corpus text, retriever text, rag text, k integer, rank_mode text, rerank text, record boolean,
-  max_context integer, context ragdb_internal.call_context);
-comment on type ragdb_internal.asked_retriever is
-  'What looks up the queries of a question: a corpus, or a retriever or rag of a contract, and '
-  'whether on record; max_context counts the characters that the grounding of the rag allows.';
+create type ragdb.asked_retriever as (
+  corpus text, retriever text, rag text, k integer, mode text, reranker text, max_context integer);
+comment on type ragdb.asked_retriever is
+  'What looks up the queries of a question: a corpus, or a retriever of a contract with its mode '
+  'and reranker; k chunks, of which the grounding of the rag takes max_context characters (null: '
+  'all).';
+
+create type ragdb_internal.lookup as (
+  source ragdb.asked_retriever, rerank text, record boolean,
+  context ragdb_internal.call_context);
+comment on type ragdb_internal.lookup is
+  'How the queries of a question are looked up, and whether on record.';
 
 create or replace function ragdb_internal.check_asked_corpus(corpus text, declared text)
   returns void
@@ -24,68 +30,87 @@ end $$;
 comment on function ragdb_internal.check_asked_corpus(text, text) is
   'Refuses another corpus than the one that a retriever searches. Raises RG400.';
 
--- A rag names its retriever and, in its grounding, how much evidence is taken.
-create or replace function ragdb_internal.asked_retriever(
-  corpus text, retriever text, rag text, k integer, rank_mode text, rerank text, record boolean,
-  context ragdb_internal.call_context)
-returns ragdb_internal.asked_retriever
-language plpgsql stable
+create or replace function ragdb_internal.check_rank_mode(rank_mode text, retriever text)
+  returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if rank_mode is not null and retriever is not null then
+    raise exception 'both a retriever and rank_mode are given'
+      using errcode = 'RG400', detail = 'a retriever of a contract declares how it ranks',
+        hint = 'leave rank_mode out';
+  end if;
+end $$;
+comment on function ragdb_internal.check_rank_mode(text, text) is
+  'Refuses a mode of ranking beside a retriever, which has one. Raises RG400.';
+
+-- A rag names its retriever and, in its grounding, how much evidence is taken. Definer: contracts
+-- are granted to nobody.
+create or replace function ragdb.ask_retriever(
+  corpus text default null, retriever text default null, rag text default null,
+  k integer default null, rank_mode text default null)
+returns ragdb.asked_retriever
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_asked ragdb_internal.asked_retriever := row(
-    corpus, retriever, rag, coalesce(k, 8), rank_mode, rerank, record, null, context);
+  v_asked ragdb.asked_retriever := row(
+    corpus, null, null, coalesce(k, 8), rank_mode, null, null);
   v_named ragdb_internal.named_retriever;
 begin
   if coalesce(retriever, rag) is null then
     return v_asked;
   end if;
   v_named := ragdb_internal.named_retriever(retriever, rag);
+  perform ragdb_internal.check_rank_mode(rank_mode, (v_named.retriever).name);
   perform ragdb_internal.check_asked_corpus(corpus, (v_named.settings).corpus);
-  v_asked.corpus := (v_named.settings).corpus;
-  v_asked.k := coalesce(k, (v_named.settings).k);
-  select (g.keys ->> 'maxContext')::integer into v_asked.max_context
-    from ragdb_internal.contract_node('rag', rag) r
-      join ragdb.contract_nodes g on g.contract = r.contract and g.version = r.version
-        and g.node = 'grounding' and g.rag = r.name
-    where rag is not null;
+  v_asked := row((v_named.settings).corpus, (v_named.retriever).name, v_named.rag,
+    coalesce(k, (v_named.settings).k), (v_named.settings).mode, (v_named.settings).reranker, null);
+  if rag is not null then
+    select (g.keys ->> 'maxContext')::integer into v_asked.max_context
+      from ragdb_internal.contract_node('rag', rag) r
+        join ragdb.contract_nodes g on g.contract = r.contract and g.version = r.version
+          and g.node = 'grounding' and g.rag = r.name;
+  end if;
   return v_asked;
 end $$;
-comment on function ragdb_internal.asked_retriever(
-  text, text, text, integer, text, text, boolean, ragdb_internal.call_context) is
-  'Returns what looks up the queries of a question: 8 chunks of a corpus, or as many as the '
-  'retriever declares, unless k says otherwise. Raises RG400, RG404, RG417, RG441.';
+comment on function ragdb.ask_retriever(text, text, text, integer, text) is
+  'Returns what ragdb.ask looks up queries by: a corpus, or the retriever or rag of a contract '
+  'that searches it, for k chunks (1 to 1000; 8 of a corpus, or as many as the retriever '
+  'declares) by rank_mode, which a retriever declares. Raises RG400, RG404, RG417, RG441.';
 
-create or replace function ragdb_internal.asked_hits(
-  asked ragdb_internal.asked_retriever, query text)
+create or replace function ragdb_internal.asked_hits(lookup ragdb_internal.lookup, query text)
 returns setof ragdb.traced_hit
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_source constant ragdb.asked_retriever := lookup.source;
+  v_retriever constant text := case when v_source.rag is null then v_source.retriever end;
 begin
-  if coalesce(asked.retriever, asked.rag) is null then
-    if asked.record then
+  if v_source.retriever is null then
+    if lookup.record then
       return query select h.* from ragdb_internal.retrieve_traced(
-        asked.corpus, query, asked.k, asked.rank_mode, asker => asked.context) h;
+        v_source.corpus, query, v_source.k, v_source.mode, asker => lookup.context) h;
     end if;
     return query select null::uuid, h.*
-      from ragdb.search(asked.corpus, query, asked.k, asked.rank_mode) h;
-  elsif asked.record then
+      from ragdb.search(v_source.corpus, query, v_source.k, v_source.mode) h;
+  elsif lookup.record then
     return query select h.* from ragdb.retrieve_with(
-      asked.retriever, query, asked.k, rag => asked.rag, client => (asked.context).client,
-      otel_trace_id => (asked.context).otel_trace_id,
-      otel_span_id => (asked.context).otel_span_id, rerank => asked.rerank) h;
+      v_retriever, query, v_source.k, rag => v_source.rag,
+      client => (lookup.context).client, otel_trace_id => (lookup.context).otel_trace_id,
+      otel_span_id => (lookup.context).otel_span_id, rerank => lookup.rerank) h;
   else
     return query select null::uuid, h.* from ragdb.search_with(
-      asked.retriever, query, asked.k, rag => asked.rag, rerank => asked.rerank) h;
+      v_retriever, query, v_source.k, rag => v_source.rag, rerank => lookup.rerank) h;
   end if;
 end $$;
-comment on function ragdb_internal.asked_hits(ragdb_internal.asked_retriever, text) is
+comment on function ragdb_internal.asked_hits(ragdb_internal.lookup, text) is
   'Returns what is found for a query, on record or not. Raises what ragdb.retrieve and '
   'ragdb.retrieve_with raise.';
 
-create or replace function ragdb_internal.asked_result(
-  asked ragdb_internal.asked_retriever, query text)
+create or replace function ragdb_internal.asked_result(lookup ragdb_internal.lookup, query text)
 returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -96,18 +121,18 @@ declare
         'text', h.text, 'score', h.score, 'corpus', h.corpus, 'title', h.title,
         'heading', h.heading, 'page', h.page, 'start_offset', h.start_offset,
         'end_offset', h.end_offset, 'content_hash', h.content_hash)
-        || case when asked.record then jsonb_build_object('trace_id', h.trace_id) else '{}' end
+        || case when lookup.record then jsonb_build_object('trace_id', h.trace_id) else '{}' end
         order by h.rank), '[]')
-    from ragdb_internal.asked_hits(asked, query) h);
+    from ragdb_internal.asked_hits(lookup, query) h);
 begin
   return jsonb_build_object('chunks', v_chunks,
-    'trace_id', case when asked.record then ragdb.last_trace_id() end);
+    'trace_id', case when lookup.record then ragdb.last_trace_id() end);
 end $$;
-comment on function ragdb_internal.asked_result(ragdb_internal.asked_retriever, text) is
+comment on function ragdb_internal.asked_result(ragdb_internal.lookup, text) is
   'Returns what is found for a query as ragdb.ask_weigh takes it.';
 
 create or replace function ragdb_internal.answered_run(
-  run jsonb, asked ragdb_internal.asked_retriever, evidence jsonb, sentences integer)
+  run jsonb, lookup ragdb_internal.lookup, evidence jsonb, sentences integer)
 returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -122,7 +147,7 @@ begin
     select q.query
     from jsonb_array_elements_text(run -> 'queries') with ordinality q (query, n) order by q.n
   loop
-    v_found := v_found || ragdb_internal.asked_result(asked, v_query);
+    v_found := v_found || ragdb_internal.asked_result(lookup, v_query);
   end loop;
   run := ragdb.ask_weigh(run, v_found, evidence);
   if run ? 'status' then
@@ -135,7 +160,7 @@ begin
     elapsed_ms => 1000 * extract(epoch from clock_timestamp() - v_began)::float8);
 end $$;
 comment on function ragdb_internal.answered_run(
-  jsonb, ragdb_internal.asked_retriever, jsonb, integer) is
+  jsonb, ragdb_internal.lookup, jsonb, integer) is
   'Returns a planned run with what was found for it and an answer in the words of that.';
 
 create type ragdb.asked_answer as (
@@ -190,21 +215,22 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_asked constant ragdb_internal.asked_retriever := ragdb_internal.asked_retriever(
-    corpus, retriever, rag, k, rank_mode, rerank, record,
+  v_source constant ragdb.asked_retriever := ragdb.ask_retriever(
+    corpus, retriever, rag, k, rank_mode);
+  v_lookup constant ragdb_internal.lookup := row(v_source, rerank, record,
     ragdb_internal.call_context(client, otel_trace_id, otel_span_id));
   v_evidence constant jsonb := coalesce(evidence -> 'chunks', evidence, '[]');
   v_run jsonb := ragdb.ask_plan(question, jsonb_build_object(
-    'mode', coalesce(mode, 'on'), 'k', v_asked.k, 'require_citations', require_citations,
-    'max_context', coalesce(max_context, v_asked.max_context),
-    'unit', case when max_context is null and v_asked.max_context is not null then 'char' end,
+    'mode', coalesce(mode, 'on'), 'k', v_source.k, 'require_citations', require_citations,
+    'max_context', coalesce(max_context, v_source.max_context),
+    'unit', case when max_context is null and v_source.max_context is not null then 'char' end,
     'gate', case when gate then jsonb_build_object('min_chunks', min_chunks,
       'min_score', min_score, 'min_coverage', min_coverage) end,
-    'has_retriever', v_asked.corpus is not null, 'corpus', v_asked.corpus, 'task', rag,
+    'has_retriever', v_source.corpus is not null, 'corpus', v_source.corpus, 'task', rag,
     'client', client), v_evidence <> '[]', plan);
 begin
   if v_run ->> 'status' is distinct from 'failed' then
-    v_run := ragdb_internal.answered_run(v_run, v_asked, v_evidence, sentences);
+    v_run := ragdb_internal.answered_run(v_run, v_lookup, v_evidence, sentences);
   end if;
   return ragdb_internal.asked_answer(v_run);
 end $$;

@@ -14,6 +14,7 @@ from ragdb.client._generated.rows import (
     AppendTurnsRow,
     ApplyContractRow,
     AskedAnswer,
+    AskedRetriever,
     AssertionKindsRow,
     Blob,
     BuildSlicesRow,
@@ -250,6 +251,18 @@ class AsyncFunctions(AsyncCaller):
         plan_problem: str | None = None,
     ) -> Any:
         return await self._value(calls.ASK_PLAN, question, policy, has_evidence, plan, plan_problem)
+
+    async def ask_retriever(
+        self,
+        corpus: str | None = None,
+        retriever: str | None = None,
+        rag: str | None = None,
+        k: int | None = None,
+        rank_mode: str | None = None,
+    ) -> AskedRetriever:
+        return await self._row(
+            calls.ASK_RETRIEVER, AskedRetriever, corpus, retriever, rag, k, rank_mode
+        )
 
     async def ask_verify(
         self,

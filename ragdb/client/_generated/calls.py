@@ -87,6 +87,11 @@ ASK_PLAN = Call(
     },
     {"policy": {}, "has_evidence": False, "plan": None, "plan_problem": None},
 )
+ASK_RETRIEVER = Call(
+    "ask_retriever",
+    {"corpus": "text", "retriever": "text", "rag": "text", "k": "integer", "rank_mode": "text"},
+    {"corpus": None, "retriever": None, "rag": None, "k": None, "rank_mode": None},
+)
 ASK_VERIFY = Call(
     "ask_verify",
     {

@@ -13,6 +13,7 @@ from ragdb.client._generated.rows import (
     AppendTurnsRow,
     ApplyContractRow,
     AskedAnswer,
+    AskedRetriever,
     AssertionKindsRow,
     Blob,
     BuildSlicesRow,
@@ -297,6 +298,21 @@ class Functions(Caller):
         failed and the reason. Raises RG400, RG404, RG413.
         """
         return self._value(calls.ASK_PLAN, question, policy, has_evidence, plan, plan_problem)
+
+    def ask_retriever(
+        self,
+        corpus: str | None = None,
+        retriever: str | None = None,
+        rag: str | None = None,
+        k: int | None = None,
+        rank_mode: str | None = None,
+    ) -> AskedRetriever:
+        """Returns what ragdb.ask looks up queries by: a corpus, or the retriever or rag of a
+        contract that searches it, for k chunks (1 to 1000; 8 of a corpus, or as many as the
+        retriever declares) by rank_mode, which a retriever declares. Raises RG400, RG404,
+        RG417, RG441.
+        """
+        return self._row(calls.ASK_RETRIEVER, AskedRetriever, corpus, retriever, rag, k, rank_mode)
 
     def ask_verify(
         self,

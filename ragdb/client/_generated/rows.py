@@ -67,6 +67,19 @@ class AskedAnswer(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class AskedRetriever(Row):
+    """A row of type `ragdb.asked_retriever`."""
+
+    corpus: str
+    retriever: str
+    rag: str
+    k: int
+    mode: str
+    reranker: str | None
+    max_context: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class AssertionKindsRow(Row):
     """A row of `assertion_kinds`."""
 
