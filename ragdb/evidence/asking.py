@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from ragdb.evidence.answers import Answer, PolicyOverrides, RagError, Task, Told
 from ragdb.evidence.database import CorpusRetriever, Embed, PostgresRetriever
 from ragdb.evidence.engine import Engine
-from ragdb.evidence.retrieval import Retriever
+from ragdb.evidence.retrieval import RetrievedChunk, Retriever
 from ragdb.evidence.tasks import Gate, Mode, RagPolicy, TaskContract, Unit
 
 if TYPE_CHECKING:
@@ -48,6 +49,10 @@ class Asking(TypedDict, total=False):
     """A retriever of a contract, in place of the corpus's own search."""
     rag: str | None
     """A rag of a contract, whose retriever and grounding count."""
+    gate: bool
+    """Whether the evidence is weighed (default true)."""
+    evidence: Sequence[RetrievedChunk]
+    """Chunks that the caller brings, which come first."""
     record: bool
     """Whether retrieval, gate and answer are recorded (default: true)."""
     told: Told
@@ -85,11 +90,13 @@ def ask(db: Client, corpus: str | None, question: str, asking: Asking) -> Answer
         overrides["top_k"] = k
     if (max_context := asking.get("max_context")) is not None:
         overrides |= {"max_context": max_context, "unit": "token"}
-    if (min_score := asking.get("min_score")) is not None:
+    if asking.get("gate") is False:
+        overrides["enough_context_gate"] = False
+    elif (min_score := asking.get("min_score")) is not None:
         gate = engine.policy.gate or Gate()
         overrides["enough_context_gate"] = replace(gate, min_score=min_score)
     try:
-        return engine.run(question, **overrides)
+        return engine.run(question, asking.get("evidence", ()), **overrides)
     except RagError as error:
         return error.answer
 
@@ -102,7 +109,7 @@ def _retriever(db: Client, source: AskedRetriever, asking: Asking) -> Retriever 
         "record": asking.get("record", True),
     }
     if source.retriever is not None:
-        return PostgresRetriever(db, source.retriever, rag=source.rag, **how)
+        return PostgresRetriever(db, source.retriever, rag=source.rag, corpus=source.corpus, **how)
     if source.corpus is None:
         return None
     return CorpusRetriever(db, source.corpus, mode=source.mode, **how)

@@ -27,8 +27,9 @@ class PostgresRetriever:
 
     `embed` makes the embedding of a query, which a semantic or hybrid retriever needs; without it
     the corpus's embedder does. `rerank` takes the place of the reranker that the contract declares:
-    a name, a model, or "none". `rag` is the rag of a contract that names the retriever. `trace_id`
-    is the trace of the last retrieval; without `record` there is none.
+    a name, a model, or "none". `rag` is the rag of a contract that names the retriever. `corpus` is
+    what names a pack to which no retrieval gave a chunk. `trace_id` is the trace of the last
+    retrieval; without `record` there is none.
     """
 
     def __init__(
@@ -39,11 +40,12 @@ class PostgresRetriever:
         embed: Embed | None = None,
         rerank: str | Reranker | None = None,
         rag: str | None = None,
+        corpus: str | None = None,
         client: str | None = None,
         record: bool = True,
     ) -> None:
         self.db, self.retriever_name, self.embed, self.rerank = db, retriever_name, embed, rerank
-        self.rag, self.client, self.record = rag, client, record
+        self.rag, self.corpus, self.client, self.record = rag, corpus, client, record
         self.trace_id: UUID | None = None
 
     def retrieve(self, query: RetrievalQuery) -> tuple[RetrievedChunk, ...]:

@@ -146,21 +146,22 @@ comment on function ragdb_internal.packed_run(jsonb, jsonb, jsonb) is
 
 -- Definer: what it calls is private.
 create or replace function ragdb.ask_weigh(
-  run jsonb, results jsonb default '[]', evidence jsonb default '[]')
+  run jsonb, results jsonb default null, evidence jsonb default null)
 returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_results constant jsonb := coalesce(results, '[]');
+  v_evidence constant jsonb := coalesce(evidence, '[]');
   v_run jsonb;
 begin
-  perform ragdb_internal.check_run(run);
-  perform ragdb_internal.check_results(results);
-  perform ragdb_internal.check_evidence(jsonb_build_object('chunks', evidence));
-  if not run ? 'queries' and evidence = '[]' then
+  perform ragdb_internal.check_run(run), ragdb_internal.check_results(v_results),
+    ragdb_internal.check_evidence(jsonb_build_object('chunks', v_evidence));
+  if not run ? 'queries' and v_evidence = '[]' then
     return run;
   end if;
-  v_run := ragdb_internal.packed_run(run, results, evidence);
+  v_run := ragdb_internal.packed_run(run, v_results, v_evidence);
   if v_run ? 'status' or v_run #> '{gate,enough}' is distinct from 'false' then
     return v_run;
   end if;

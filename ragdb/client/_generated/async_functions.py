@@ -287,7 +287,7 @@ class AsyncFunctions(AsyncCaller):
             output_tokens,
         )
 
-    async def ask_weigh(self, run: Any, results: Any = "[]", evidence: Any = "[]") -> Any:
+    async def ask_weigh(self, run: Any, results: Any = None, evidence: Any = None) -> Any:
         return await self._value(calls.ASK_WEIGH, run, results, evidence)
 
     async def assert_run_passed(self, run_id: UUID | str) -> None:

@@ -117,7 +117,7 @@ ASK_VERIFY = Call(
 ASK_WEIGH = Call(
     "ask_weigh",
     {"run": "jsonb", "results": "jsonb", "evidence": "jsonb"},
-    {"results": "[]", "evidence": "[]"},
+    {"results": None, "evidence": None},
 )
 ASSERT_RUN_PASSED = Call("assert_run_passed", {"run_id": "uuid"})
 ASSERTION_KINDS = Call("assertion_kinds", {})

@@ -344,7 +344,7 @@ class Functions(Caller):
             output_tokens,
         )
 
-    def ask_weigh(self, run: Any, results: Any = "[]", evidence: Any = "[]") -> Any:
+    def ask_weigh(self, run: Any, results: Any = None, evidence: Any = None) -> Any:
         """Goes on with a run of ragdb.ask_plan: fuses what was found for its queries (a result
         each: chunks, best first, and trace_id), packs it behind the caller's evidence
         (chunks) and weighs the pack, on record where its retrievals are. The run has pack and
@@ -2067,8 +2067,8 @@ class Functions(Caller):
 
     def prepare_query(self, corpus: str, query: str) -> bool:
         """Says whether a corpus can be searched for a query (1 to 32768 characters) by all that
-        it has: it has no embeddings, or the query has one; otherwise the workers are asked
-        for that. Raises RG400, RG404.
+        it has: it has no embeddings, no provider makes them, or the query has one; otherwise
+        the workers are asked for that. Raises RG400, RG404.
         """
         value: bool = self._value(calls.PREPARE_QUERY, corpus, query)
         return value
