@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from ragdb.models.rerank import Reranker
 
 
+THRESHOLDS = ("min_chunks", "min_score", "min_coverage")
+SPAN = ("otel_trace_id", "otel_span_id")
+
+
 class Asking(TypedDict, total=False):
     """How a question is answered; everything may be left out."""
 
@@ -25,6 +29,18 @@ class Asking(TypedDict, total=False):
     """Chunks of evidence at most, 1 to 1000 (default 8, or what the contract says)."""
     max_context: int | None
     """Tokens of evidence at most (default: no limit)."""
+    min_chunks: int
+    """Least number of chunks to answer, 0 to 1000 (default 1)."""
+    min_coverage: float
+    """Least share of the question's words in the evidence, 0 to 1 (default 0.5)."""
+    require_citations: bool
+    """Whether an answer without citations is refused (default true)."""
+    plan: Any
+    """What to look up, in place of `ragdb.rag_query_plan`."""
+    otel_trace_id: str | None
+    """The OpenTelemetry span that asks, which the traces name."""
+    otel_span_id: str | None
+    """See `otel_trace_id`."""
     min_score: float | None
     """Least best score to answer, 0 to 1 (default: the floor of the corpus)."""
     sentences: int
@@ -78,11 +94,20 @@ def ask(db: Client, corpus: str | None, question: str, asking: Asking) -> Answer
         task=_task(asking.get("model"), asking.get("endpoint")),
         contract=contract,
         policy=None if contract else policy,
+        planner=None if (plan := asking.get("plan")) is None else lambda _: plan,
         name=rag,
         sentences=asking.get("sentences", 2),
         client=asking.get("client", "ragdb.ask"),
         told=asking.get("told"),
     )
+    overrides = _overrides(asking, engine.policy)
+    try:
+        return engine.run(question, asking.get("evidence", ()), **overrides)
+    except RagError as error:
+        return error.answer
+
+
+def _overrides(asking: Asking, policy: RagPolicy) -> PolicyOverrides:
     overrides: PolicyOverrides = {}
     if (mode := asking.get("mode")) is not None:
         overrides["mode"] = mode
@@ -90,15 +115,18 @@ def ask(db: Client, corpus: str | None, question: str, asking: Asking) -> Answer
         overrides["top_k"] = k
     if (max_context := asking.get("max_context")) is not None:
         overrides |= {"max_context": max_context, "unit": "token"}
+    if (required := asking.get("require_citations")) is not None:
+        overrides["require_citations"] = required
+    thresholds = _given(asking, THRESHOLDS)
     if asking.get("gate") is False:
         overrides["enough_context_gate"] = False
-    elif (min_score := asking.get("min_score")) is not None:
-        gate = engine.policy.gate or Gate()
-        overrides["enough_context_gate"] = replace(gate, min_score=min_score)
-    try:
-        return engine.run(question, asking.get("evidence", ()), **overrides)
-    except RagError as error:
-        return error.answer
+    elif thresholds:
+        overrides["enough_context_gate"] = replace(policy.gate or Gate(), **thresholds)
+    return overrides
+
+
+def _given(asking: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: asking[name] for name in names if asking.get(name) is not None}
 
 
 def _retriever(db: Client, source: AskedRetriever, asking: Asking) -> Retriever | None:
@@ -106,6 +134,7 @@ def _retriever(db: Client, source: AskedRetriever, asking: Asking) -> Retriever 
         "embed": asking.get("embed"),
         "rerank": asking.get("rerank"),
         "client": asking.get("client", "ragdb.ask"),
+        "span": _given(asking, SPAN),
         "record": asking.get("record", True),
     }
     if source.retriever is not None:

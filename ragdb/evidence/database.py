@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragdb.evidence.retrieval import RetrievalQuery, RetrievedChunk
@@ -42,10 +42,12 @@ class PostgresRetriever:
         rag: str | None = None,
         corpus: str | None = None,
         client: str | None = None,
+        span: Mapping[str, str] | None = None,
         record: bool = True,
     ) -> None:
+        self.asker: dict[str, Any] = {"client": client, **(span or {})}
         self.db, self.retriever_name, self.embed, self.rerank = db, retriever_name, embed, rerank
-        self.rag, self.corpus, self.client, self.record = rag, corpus, client, record
+        self.rag, self.corpus, self.record = rag, corpus, record
         self.trace_id: UUID | None = None
 
     def retrieve(self, query: RetrievalQuery) -> tuple[RetrievedChunk, ...]:
@@ -70,7 +72,7 @@ class PostgresRetriever:
         if not self.record:
             found: Any = self.db.search_with(named, query.query, **how)
             return _best(self.db, query, found, reranker)
-        hits = self.db.retrieve_with(named, query.query, client=self.client, **how)
+        hits = self.db.retrieve_with(named, query.query, **self.asker, **how)
         self.trace_id = hits.trace_id
         return _best(self.db, query, hits, reranker)
 
@@ -91,11 +93,12 @@ class CorpusRetriever:
         mode: str | None = None,
         embed: Embed | None = None,
         client: str | None = None,
+        span: Mapping[str, str] | None = None,
         rerank: str | Reranker | None = None,
         record: bool = True,
     ) -> None:
-        self.db, self.corpus, self.mode, self.client = db, corpus, mode, client
-        self.record = record
+        self.asker: dict[str, Any] = {"client": client, **(span or {})}
+        self.db, self.corpus, self.mode, self.record = db, corpus, mode, record
         self.embed, self.rerank = embed, _reranker(rerank)
         self.trace_id: UUID | None = None
 
@@ -116,7 +119,7 @@ class CorpusRetriever:
             )
             return _best(self.db, query, found, self.rerank)
         hits = self.db.retrieve(
-            self.corpus, query.query, k, self.mode, query_embedding=vector, client=self.client
+            self.corpus, query.query, k, self.mode, query_embedding=vector, **self.asker
         )
         self.trace_id = hits.trace_id
         return _best(self.db, query, hits, self.rerank)

@@ -73,7 +73,7 @@ class Bridge:
         self.loop = asyncio.get_running_loop()
 
     def __getattr__(self, name: str) -> Any:
-        more = ids(self.request) if name == "retrieve" else {}
+        more = ids(self.request) if name in ("retrieve", "retrieve_with") else {}
 
         async def call(*args: Any, **how: Any) -> Any:
             async with self.server.transaction(self.request) as db:
