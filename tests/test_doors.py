@@ -12,7 +12,7 @@ import subprocess
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 import pytest
@@ -41,6 +41,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGES = [DOCS / f"{name}.md" for name in ("guide", "design", "http")]
 K = 5
 Answers = dict[str, list[str]]
+SAID = ("answer", "citations", "status", "reason", "problems", "evidence_hash", "gate")
 
 
 def questions() -> list[str]:
@@ -102,6 +103,44 @@ def test_python_finds_what_psql_finds(dsn: str, expected: Answers) -> None:
     assert asyncio.run(asynchronously()) == expected
 
 
+def said(answer: Any) -> dict[str, Any]:
+    """What every door says of an answer, whatever else it says."""
+    if not isinstance(answer, dict):
+        answer = {name: getattr(answer, name) for name in (*SAID, "trace_summary")}
+    gate = answer.get("gate") or {}
+    made = {**{name: answer[name] for name in SAID}, "gate": {**gate, "gate_id": None}}
+    return {**made, "attempts": answer["trace_summary"].get("attempts")}
+
+
+@pytest.fixture(scope="module")
+def answers(dsn: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """What psql answers, in the modes that need no retrieval, find enough, and do not."""
+    asked = [*questions()[:2], "Who painted the ceiling of the planetarium in Trondheim?", "Hello!"]
+    found = {}
+    for question, mode in [(q, m) for q in asked for m in ("auto", "required")]:
+        script = f"select to_jsonb(a) from ragdb.ask('docs', $q${question}$q$, '{mode}') a"
+        done = subprocess.run(
+            [str(postgres.binary("psql")), "-d", dsn, "-XAtqc", script],
+            check=True, capture_output=True, text=True,
+        )  # fmt: skip
+        found[question, mode] = said(json.loads(done.stdout))
+    assert {answer["status"] for answer in found.values()} == {"answered", "insufficient", "failed"}
+    return found
+
+
+def test_python_and_the_command_line_answer_as_psql_does(
+    dsn: str, answers: dict[tuple[str, str], dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ragdb.connect(dsn) as db:
+        found = {asked: db.ask("docs", asked[0], mode=cast("Any", asked[1])) for asked in answers}
+    assert {asked: said(answer.as_json()) for asked, answer in found.items()} == answers
+    monkeypatch.setenv("RAGDB_DATABASE_URL", dsn)
+    for (question, mode), answer in answers.items():
+        done = CliRunner().invoke(app, ["ask", "docs", question, "--mode", mode, "--json"])
+        assert said(json.loads(done.stdout)) == answer
+        assert done.exit_code == (0 if answer["status"] == "answered" else 1)
+
+
 def test_the_command_line_finds_what_psql_finds(
     dsn: str, expected: Answers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,7 +153,9 @@ def test_the_command_line_finds_what_psql_finds(
     assert {q: ids(q) for q in expected} == expected
 
 
-def test_the_wire_and_http_find_what_psql_finds(dsn: str, expected: Answers) -> None:
+def test_the_wire_and_http_find_and_answer_what_psql_does(
+    dsn: str, expected: Answers, answers: dict[tuple[str, str], dict[str, Any]]
+) -> None:
     def request(question: str) -> dict[str, Any]:
         return {"params": {"corpus": "docs"}, "input": {"query": question, "k": K}}
 
@@ -134,21 +175,30 @@ def test_the_wire_and_http_find_what_psql_finds(dsn: str, expected: Answers) -> 
             answer = api("POST", "/api/search", {"corpora": ["docs"], "query": question, "k": K})
             assert answer.status == 200, answer.body
             assert [hit["chunk_id"] for hit in answer.body["hits"]] == chunks
+        for (question, mode), whole in answers.items():
+            body = {"corpus": "docs", "question": question, "mode": mode}
+            assert said(api("POST", "/api/ask", body).body) == whole
     finally:
         api.process.terminate()
         api.process.wait(30)
 
 
-def test_mcp_finds_what_psql_finds(dsn: str, expected: Answers) -> None:
-    async def ask(client: Any) -> Answers:
-        found = {}
+def test_mcp_finds_and_answers_what_psql_does(
+    dsn: str, expected: Answers, answers: dict[tuple[str, str], dict[str, Any]]
+) -> None:
+    async def ask(client: Any) -> tuple[Answers, dict[tuple[str, str], dict[str, Any]]]:
+        found, told = {}, {}
         for question in expected:
             made = await client.call_tool("search", {"query": question, "k": K})
             found[question] = [row["id"] for row in made.structured_content["results"]]
-        return found
+        for question, mode in answers:
+            how = {"corpus": "docs", "question": question, "mode": mode}
+            told[question, mode] = said((await client.call_tool("ask", how)).structured_content)
+        return found, told
 
-    found = talk(dsn, ask, corpora=["docs"])
+    found, told = talk(dsn, ask, corpora=["docs"], record=True)
     assert found == {q: [f"docs/{chunk}" for chunk in ids] for q, ids in expected.items()}
+    assert told == answers
 
 
 def test_langchain_finds_what_psql_finds(dsn: str, expected: Answers) -> None:
