@@ -191,7 +191,7 @@ comment on function ragdb_internal.asked_sources(jsonb) is
 create or replace function ragdb_internal.asked_answer(run jsonb) returns ragdb.asked_answer
 language sql immutable parallel safe
 return row(
-  run #>> '{output,answer}', ragdb_internal.asked_sources(run), run ->> 'status',
+  coalesce(run #>> '{output,answer}', ''), ragdb_internal.asked_sources(run), run ->> 'status',
   run ->> 'reason', coalesce(run #> '{output,citations}', '[]'),
   array(select p.problem from pg_catalog.jsonb_array_elements_text(run -> 'problems')
     with ordinality p (problem, n) order by p.n),
