@@ -155,11 +155,10 @@ def recorded(
         raise
 
 
-def _embedding(db: Client, corpus: str, text: str) -> Any:
-    """As `Database.search` has it: None leaves it to the database."""
-    from ragdb.models.asking import with_embedding
+def _embedding(db: Client, corpus: str, text: str) -> list[float] | None:
+    from ragdb.models import asking
 
-    return with_embedding(db.connection, (corpus, text), {}).get("query_embedding")
+    return asking.for_query(db.connection, [corpus], text)
 
 
 def _reranker(asked: str | Reranker | None) -> str | Reranker | None:
