@@ -41,6 +41,19 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGES = [DOCS / f"{name}.md" for name in ("guide", "design", "http")]
 K = 5
 Answers = dict[str, list[str]]
+HOWS: dict[str, dict[str, str]] = {
+    "auto": {"mode": "auto"},
+    "required": {"mode": "required"},
+    "by a rag": {"rag": "Desk"},
+}
+CONTRACT = {
+    "nodes": [
+        {"node": "corpus", "keys": {"name": "Docs"}},
+        {"node": "retriever", "keys": {"name": "Shelf", "corpus": "Docs", "mode": "lexical"}},
+        {"node": "rag", "keys": {"name": "Desk", "retriever": "Shelf"}},
+        {"node": "grounding", "keys": {"rag": "Desk", "maxContext": 900}},
+    ]
+}
 SAID = ("answer", "citations", "status", "reason", "problems", "evidence_hash", "gate")
 
 
@@ -62,6 +75,7 @@ def dsn(server18: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         with Database(psycopg.connect(found, autocommit=True)) as db:
             static.load(db, "small", str(folder))
             db.ingest(PAGES, corpus="docs")
+            db.apply_contract(CONTRACT)
         yield found
 
 
@@ -114,12 +128,13 @@ def said(answer: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def answers(dsn: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """What psql answers, in the modes that need no retrieval, find enough, and do not."""
+    """What psql answers where nothing is looked up, enough is found, or not."""
     asked = [questions()[0], "Who painted the ceiling of the planetarium in Trondheim?", "Hello!"]
-    pairs = [(question, mode) for question in asked for mode in ("auto", "required")]
+    pairs = [(question, mode) for question in asked for mode in HOWS]
     script = "".join(
-        f"select to_jsonb(a) from ragdb.ask('docs', $q${question}$q$, '{mode}') a;\n"
+        f"select to_jsonb(a) from ragdb.ask('docs', $q${question}$q$, {name} => '{value}') a;\n"
         for question, mode in pairs
+        for name, value in HOWS[mode].items()
     )
     done = subprocess.run(
         [str(postgres.binary("psql")), "-d", dsn, "-XAtq"],
@@ -135,11 +150,14 @@ def test_python_and_the_command_line_answer_as_psql_does(
     dsn: str, answers: dict[tuple[str, str], dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ragdb.connect(dsn) as db:
-        found = {asked: db.ask("docs", asked[0], mode=cast("Any", asked[1])) for asked in answers}
+        found = {
+            asked: db.ask("docs", asked[0], **cast("Any", HOWS[asked[1]])) for asked in answers
+        }
     assert {asked: said(answer.as_json()) for asked, answer in found.items()} == answers
     monkeypatch.setenv("RAGDB_DATABASE_URL", dsn)
     for (question, mode), answer in answers.items():
-        done = CliRunner().invoke(app, ["ask", "docs", question, "--mode", mode, "--json"])
+        flags = [part for name, value in HOWS[mode].items() for part in (f"--{name}", value)]
+        done = CliRunner().invoke(app, ["ask", "docs", question, *flags, "--json"])
         assert said(json.loads(done.stdout)) == answer
         assert done.exit_code == (0 if answer["status"] == "answered" else 1)
 
@@ -179,7 +197,7 @@ def test_the_wire_and_http_find_and_answer_what_psql_does(
             assert answer.status == 200, answer.body
             assert [hit["chunk_id"] for hit in answer.body["hits"]] == chunks
         for (question, mode), whole in answers.items():
-            body = {"corpus": "docs", "question": question, "mode": mode}
+            body = {"corpus": "docs", "question": question, **HOWS[mode]}
             assert said(api("POST", "/api/ask", body).body) == whole
     finally:
         api.process.terminate()
@@ -195,7 +213,7 @@ def test_mcp_finds_and_answers_what_psql_does(
             made = await client.call_tool("search", {"query": question, "k": K})
             found[question] = [row["id"] for row in made.structured_content["results"]]
         for question, mode in answers:
-            how = {"corpus": "docs", "question": question, "mode": mode}
+            how = {"corpus": "docs", "question": question, **HOWS[mode]}
             told[question, mode] = said((await client.call_tool("ask", how)).structured_content)
         return found, told
 
