@@ -88,7 +88,8 @@ begin
       ('evidence', 'ragdb_reader',
         'evidence_pack_to_input build_evidence_pack validate_citations '
         'check_citations rag_enough_context_gate rag_query_plan validate_query_plan '
-        'answer_from_evidence record_gate record_answer record_feedback list_feedback '
+        'answer_from_evidence record_gate record_answer ask ask_retriever '
+        'ask_plan ask_weigh ask_verify record_feedback list_feedback '
         'feedback_cases trace_stages locate_quote '
         'list_answers get_answer list_citations citation_codes list_gates list_unanswered'),
       ('ledger', 'ragdb_reader', 'is_in_ledger is_same_ledger'),

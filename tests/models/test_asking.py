@@ -124,7 +124,7 @@ def test_an_embedder_that_nobody_runs_leaves_a_question_to_its_words(unbound: st
         assert answer.output["answer"] == "A cat sleeps all day."
         assert for_a_tool(unbound, "cat sleeps") is None
         with pytest.raises(ModeNotAvailable):
-            db.ask("docs", "Who sleeps all day?", mode="semantic")
+            db.ask("docs", "Who sleeps all day?", rank_mode="semantic")
 
 
 @pytest.mark.usefixtures("not_installed")
@@ -135,7 +135,7 @@ def test_a_question_is_answered_by_what_is_kept_or_says_who_could_embed_it(outsi
         with pytest.raises(ModeNotAvailable, match=r"\[embed\].*ragdb worker.*lexical"):
             for_a_tool(outside, QUESTION)
         db.put_query_embedding("docs", QUESTION, ENCODER.encode([QUESTION])[0].tolist())
-        assert db.ask("docs", QUESTION, mode="semantic", min_score=0).pack
+        assert db.ask("docs", QUESTION, rank_mode="semantic", min_score=0).pack
         assert for_a_tool(outside, QUESTION) is None
 
 

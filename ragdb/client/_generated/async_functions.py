@@ -13,6 +13,8 @@ from ragdb.client._generated.rows import (
     AccessEvents,
     AppendTurnsRow,
     ApplyContractRow,
+    AskedAnswer,
+    AskedRetriever,
     AssertionKindsRow,
     Blob,
     BuildSlicesRow,
@@ -189,6 +191,104 @@ class AsyncFunctions(AsyncCaller):
 
     async def apply_contract(self, contract: Any) -> ApplyContractRow:
         return await self._row(calls.APPLY_CONTRACT, ApplyContractRow, contract)
+
+    async def ask(
+        self,
+        corpus: str,
+        question: str,
+        mode: str = "on",
+        k: int | None = None,
+        rank_mode: str | None = None,
+        max_context: int | None = None,
+        gate: bool = True,
+        min_chunks: int = 1,
+        min_score: float | None = None,
+        min_coverage: float = 0.5,
+        require_citations: bool = True,
+        sentences: int = 2,
+        evidence: Any = None,
+        plan: Any = None,
+        retriever: str | None = None,
+        rag: str | None = None,
+        rerank: str | None = None,
+        record: bool = True,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+    ) -> AskedAnswer:
+        return await self._row(
+            calls.ASK,
+            AskedAnswer,
+            corpus,
+            question,
+            mode,
+            k,
+            rank_mode,
+            max_context,
+            gate,
+            min_chunks,
+            min_score,
+            min_coverage,
+            require_citations,
+            sentences,
+            evidence,
+            plan,
+            retriever,
+            rag,
+            rerank,
+            record,
+            client,
+            otel_trace_id,
+            otel_span_id,
+        )
+
+    async def ask_plan(
+        self,
+        question: str,
+        policy: Any = None,
+        has_evidence: bool = False,
+        plan: Any = None,
+        plan_problem: str | None = None,
+    ) -> Any:
+        return await self._value(calls.ASK_PLAN, question, policy, has_evidence, plan, plan_problem)
+
+    async def ask_retriever(
+        self,
+        corpus: str | None = None,
+        retriever: str | None = None,
+        rag: str | None = None,
+        k: int | None = None,
+        rank_mode: str | None = None,
+    ) -> AskedRetriever:
+        return await self._row(
+            calls.ASK_RETRIEVER, AskedRetriever, corpus, retriever, rag, k, rank_mode
+        )
+
+    async def ask_verify(
+        self,
+        run: Any,
+        output: Any = None,
+        problem: str | None = None,
+        schema_problems: Sequence[str] | None = None,
+        attempt: int = 1,
+        elapsed_ms: float | None = None,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
+    ) -> Any:
+        return await self._value(
+            calls.ASK_VERIFY,
+            run,
+            output,
+            problem,
+            schema_problems,
+            attempt,
+            elapsed_ms,
+            input_tokens,
+            output_tokens,
+        )
+
+    async def ask_weigh(self, run: Any, results: Any = None, evidence: Any = None) -> Any:
+        return await self._value(calls.ASK_WEIGH, run, results, evidence)
 
     async def assert_run_passed(self, run_id: UUID | str) -> None:
         await self._run(calls.ASSERT_RUN_PASSED, run_id)

@@ -29,6 +29,96 @@ APPEND_TURNS = Call(
     {"document": None},
 )
 APPLY_CONTRACT = Call("apply_contract", {"contract": "jsonb"})
+ASK = Call(
+    "ask",
+    {
+        "corpus": "text",
+        "question": "text",
+        "mode": "text",
+        "k": "integer",
+        "rank_mode": "text",
+        "max_context": "integer",
+        "gate": "boolean",
+        "min_chunks": "integer",
+        "min_score": "double precision",
+        "min_coverage": "double precision",
+        "require_citations": "boolean",
+        "sentences": "integer",
+        "evidence": "jsonb",
+        "plan": "jsonb",
+        "retriever": "text",
+        "rag": "text",
+        "rerank": "text",
+        "record": "boolean",
+        "client": "text",
+        "otel_trace_id": "text",
+        "otel_span_id": "text",
+    },
+    {
+        "mode": "on",
+        "k": None,
+        "rank_mode": None,
+        "max_context": None,
+        "gate": True,
+        "min_chunks": 1,
+        "min_score": None,
+        "min_coverage": 0.5,
+        "require_citations": True,
+        "sentences": 2,
+        "evidence": None,
+        "plan": None,
+        "retriever": None,
+        "rag": None,
+        "rerank": None,
+        "record": True,
+        "client": None,
+        "otel_trace_id": None,
+        "otel_span_id": None,
+    },
+)
+ASK_PLAN = Call(
+    "ask_plan",
+    {
+        "question": "text",
+        "policy": "jsonb",
+        "has_evidence": "boolean",
+        "plan": "jsonb",
+        "plan_problem": "text",
+    },
+    {"policy": {}, "has_evidence": False, "plan": None, "plan_problem": None},
+)
+ASK_RETRIEVER = Call(
+    "ask_retriever",
+    {"corpus": "text", "retriever": "text", "rag": "text", "k": "integer", "rank_mode": "text"},
+    {"corpus": None, "retriever": None, "rag": None, "k": None, "rank_mode": None},
+)
+ASK_VERIFY = Call(
+    "ask_verify",
+    {
+        "run": "jsonb",
+        "output": "jsonb",
+        "problem": "text",
+        "schema_problems": "text[]",
+        "attempt": "integer",
+        "elapsed_ms": "double precision",
+        "input_tokens": "integer",
+        "output_tokens": "integer",
+    },
+    {
+        "output": None,
+        "problem": None,
+        "schema_problems": None,
+        "attempt": 1,
+        "elapsed_ms": None,
+        "input_tokens": None,
+        "output_tokens": None,
+    },
+)
+ASK_WEIGH = Call(
+    "ask_weigh",
+    {"run": "jsonb", "results": "jsonb", "evidence": "jsonb"},
+    {"results": None, "evidence": None},
+)
 ASSERT_RUN_PASSED = Call("assert_run_passed", {"run_id": "uuid"})
 ASSERTION_KINDS = Call("assertion_kinds", {})
 BASELINE_RUN = Call(

@@ -12,6 +12,8 @@ from ragdb.client._generated.rows import (
     AccessEvents,
     AppendTurnsRow,
     ApplyContractRow,
+    AskedAnswer,
+    AskedRetriever,
     AssertionKindsRow,
     Blob,
     BuildSlicesRow,
@@ -219,6 +221,137 @@ class Functions(Caller):
         changed. Raises RG400, RG401, RG409, RG417, RG440.
         """
         return self._row(calls.APPLY_CONTRACT, ApplyContractRow, contract)
+
+    def ask(
+        self,
+        corpus: str,
+        question: str,
+        mode: str = "on",
+        k: int | None = None,
+        rank_mode: str | None = None,
+        max_context: int | None = None,
+        gate: bool = True,
+        min_chunks: int = 1,
+        min_score: float | None = None,
+        min_coverage: float = 0.5,
+        require_citations: bool = True,
+        sentences: int = 2,
+        evidence: Any = None,
+        plan: Any = None,
+        retriever: str | None = None,
+        rag: str | None = None,
+        rerank: str | None = None,
+        record: bool = True,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+    ) -> AskedAnswer:
+        """Answers a question (at most 10000 characters) from a corpus in its own words, with
+        citations that were checked, and records retrievals, gate and answer unless record is
+        false. mode is off (only evidence, chunks that the caller gives), auto (retrieves
+        where the plan needs it), on or required (status failed and the reason where it cannot
+        be met). k (1 to 1000, default 8) and rank_mode are those of ragdb.search, max_context
+        counts tokens (four characters each), gate, min_chunks, min_score and min_coverage are
+        those of ragdb.rag_enough_context_gate, sentences (1 to 20) is the most of an answer;
+        plan replaces that of ragdb.rag_query_plan; retriever or rag name one of a contract.
+        Raises what ragdb.retrieve, ragdb.retrieve_with and ragdb.record_answer raise.
+        """
+        return self._row(
+            calls.ASK,
+            AskedAnswer,
+            corpus,
+            question,
+            mode,
+            k,
+            rank_mode,
+            max_context,
+            gate,
+            min_chunks,
+            min_score,
+            min_coverage,
+            require_citations,
+            sentences,
+            evidence,
+            plan,
+            retriever,
+            rag,
+            rerank,
+            record,
+            client,
+            otel_trace_id,
+            otel_span_id,
+        )
+
+    def ask_plan(
+        self,
+        question: str,
+        policy: Any = None,
+        has_evidence: bool = False,
+        plan: Any = None,
+        plan_problem: str | None = None,
+    ) -> Any:
+        """Begins to answer a question: returns a run, which ragdb.ask_weigh and ragdb.ask_verify
+        go on with. policy has mode (off, auto, on, required), k (1 to 1000), max_context (1
+        to 10000000, in unit token or char), gate (thresholds; null weighs nothing),
+        require_citations and more; plan is that of a model, or plan_problem what is wrong
+        with it. The run has queries to look up, or none and the reason in summary, or status
+        failed and the reason. Raises RG400, RG404, RG413.
+        """
+        return self._value(calls.ASK_PLAN, question, policy, has_evidence, plan, plan_problem)
+
+    def ask_retriever(
+        self,
+        corpus: str | None = None,
+        retriever: str | None = None,
+        rag: str | None = None,
+        k: int | None = None,
+        rank_mode: str | None = None,
+    ) -> AskedRetriever:
+        """Returns what ragdb.ask looks up queries by: a corpus, or the retriever or rag of a
+        contract that searches it, for k chunks (1 to 1000; 8 of a corpus, or as many as the
+        retriever declares) by rank_mode, which a retriever declares. Raises RG400, RG404,
+        RG417, RG441.
+        """
+        return self._row(calls.ASK_RETRIEVER, AskedRetriever, corpus, retriever, rag, k, rank_mode)
+
+    def ask_verify(
+        self,
+        run: Any,
+        output: Any = None,
+        problem: str | None = None,
+        schema_problems: Sequence[str] | None = None,
+        attempt: int = 1,
+        elapsed_ms: float | None = None,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
+    ) -> Any:
+        """Ends a run of ragdb.ask_weigh: verifies an output that a task made for it, on record
+        where its evidence is. problem says why there is no output, schema_problems (null: no
+        schema) what a schema finds wrong with it; attempt (1 to 1000) counts the tries,
+        elapsed_ms (milliseconds), input_tokens and output_tokens say what it took. The run
+        has output, problems (sentences, none for an answer that holds), status, reason and
+        summary. Raises RG400, RG460 and what ragdb.record_answer raises.
+        """
+        return self._value(
+            calls.ASK_VERIFY,
+            run,
+            output,
+            problem,
+            schema_problems,
+            attempt,
+            elapsed_ms,
+            input_tokens,
+            output_tokens,
+        )
+
+    def ask_weigh(self, run: Any, results: Any = None, evidence: Any = None) -> Any:
+        """Goes on with a run of ragdb.ask_plan: fuses what was found for its queries (a result
+        each: chunks, best first, and trace_id), packs it behind the caller's evidence
+        (chunks) and weighs the pack, on record where its retrievals are. The run has pack and
+        gate, output where the gate says no, or status failed and the reason. Raises RG400,
+        RG460 and what ragdb.record_gate and ragdb.record_answer raise.
+        """
+        return self._value(calls.ASK_WEIGH, run, results, evidence)
 
     def assert_run_passed(self, run_id: UUID | str) -> None:
         """Does nothing for a run that passed: in a script that stops at errors it is the gate.
@@ -1934,8 +2067,8 @@ class Functions(Caller):
 
     def prepare_query(self, corpus: str, query: str) -> bool:
         """Says whether a corpus can be searched for a query (1 to 32768 characters) by all that
-        it has: it has no embeddings, or the query has one; otherwise the workers are asked
-        for that. Raises RG400, RG404.
+        it has: it has no embeddings, no provider makes them, or the query has one; otherwise
+        the workers are asked for that. Raises RG400, RG404.
         """
         value: bool = self._value(calls.PREPARE_QUERY, corpus, query)
         return value

@@ -50,6 +50,36 @@ class ApplyContractRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class AskedAnswer(Row):
+    """A row of type `ragdb.asked_answer`."""
+
+    answer: str
+    sources: list[str]
+    status: str
+    reason: str
+    citations: Any
+    problems: list[str]
+    trace_id: UUID
+    answer_id: UUID
+    evidence_hash: str
+    gate: Any
+    trace_summary: Any
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AskedRetriever(Row):
+    """A row of type `ragdb.asked_retriever`."""
+
+    corpus: str
+    retriever: str
+    rag: str
+    k: int
+    mode: str
+    reranker: str | None
+    max_context: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class AssertionKindsRow(Row):
     """A row of `assertion_kinds`."""
 
