@@ -1,0 +1,98 @@
+-- What a value of a contract says, bare or quoted, and how a value is written.
+
+-- Whether 0.72 is written as JSON would: as the shortest number that is this one in double
+-- precision. 0.50 stays a text, so that nothing of it is lost. A session may have other digits.
+create or replace function ragdb_internal.is_shortest(fraction text) returns boolean
+language sql immutable parallel safe
+set extra_float_digits = 1
+return fraction ~ '(\.0|[1-9])$' and fraction::float8::text::numeric = fraction::numeric
+  and (fraction::numeric = 0 or abs(fraction::numeric) between 0.0001 and 9999999999999999.9);
+comment on function ragdb_internal.is_shortest(text) is
+  'Whether a decimal fraction of at most 18 digits before the point and 15 after it is written as '
+  'JSON writes the number in double precision.';
+
+create or replace function ragdb_internal.bare_value(word text) returns jsonb
+language sql immutable parallel safe
+return case
+  when word in ('true', 'false') then word::jsonb
+  when word ~ '^-?(?:0|[1-9][0-9]{0,17})$' and word <> '-0'
+    or word ~ '^-?(?:0|[1-9][0-9]{0,17})\.[0-9]{1,15}$' and ragdb_internal.is_shortest(word)
+    then pg_catalog.to_jsonb(word::numeric)
+  else pg_catalog.to_jsonb(word)
+end;
+comment on function ragdb_internal.bare_value(text) is
+  'Returns what a value without quotes is: a number or a boolean where JSON would write it the '
+  'same way, else a text.';
+
+-- JSON wants a tab escaped, and a contract does not.
+create or replace function ragdb_internal.quoted_value(quoted text) returns jsonb
+language sql immutable parallel safe
+return case
+  when pg_catalog.strpos(quoted, '\') = 0
+    then pg_catalog.to_jsonb(pg_catalog.substr(quoted, 2, pg_catalog.length(quoted) - 2))
+  else pg_catalog.replace(quoted, E'\t', '\t')::jsonb
+end;
+comment on function ragdb_internal.quoted_value(text) is
+  'Returns the text that a quoted value without problems is, with the escapes of JSON.';
+
+create or replace function ragdb_internal.is_open(quoted text) returns boolean
+language sql immutable parallel safe
+return case
+  when pg_catalog.strpos(quoted, '\') = 0
+    then quoted = '"' or pg_catalog.right(quoted, 1) <> '"'
+  else quoted !~ '^"(?:[^"\\]|\\.)*"$'
+end;
+comment on function ragdb_internal.is_open(text) is
+  'Whether a quoted value lacks its last quote.';
+
+-- Without other escapes and whole pairs, every \ud… that is left is half of a pair.
+create or replace function ragdb_internal.has_half_of_a_pair(quoted text) returns boolean
+language sql immutable parallel safe
+return quoted ~ '\\u[dD][89a-fA-F]' and pg_catalog.regexp_replace(
+    pg_catalog.regexp_replace(quoted, '\\[^u]', '', 'g'),
+    '\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}', '', 'g')
+  ~ '\\u[dD][89a-fA-F]';
+comment on function ragdb_internal.has_half_of_a_pair(text) is
+  'Whether a quoted value whose escapes are those of JSON has half of a surrogate pair.';
+
+create or replace function ragdb_internal.problems_of_quoted(quoted text)
+  returns table (place integer, words text)
+language sql immutable parallel safe
+begin atomic
+  with escapes as materialized (
+    select (pg_catalog.sum(pg_catalog.length(e.part[1])) over (order by e.n)
+        - pg_catalog.length(e.part[1]))::integer as place,
+      case when e.part[1] = '\u0000' then 'escaped-nul'
+        when e.part[1] !~ '^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})$' then 'unknown-escape' end as words,
+      e.part[1] as part
+    from pg_catalog.regexp_matches(quoted, '[^\\]+|\\(?:u[0-9a-fA-F]{4}|.)?', 'g')
+      with ordinality e (part, n)
+  )
+  select e.place, e.words from escapes e where e.words is not null and e.part like '\\%'
+  union all
+  select 0, case when ragdb_internal.is_open(quoted) then 'quote-open' else 'half-of-a-pair' end
+  where ragdb_internal.is_open(quoted)
+    or ragdb_internal.has_half_of_a_pair(quoted)
+      and not exists (
+        select from escapes e where e.words = 'unknown-escape' and e.part like '\\%');
+end;
+comment on function ragdb_internal.problems_of_quoted(text) is
+  'Returns what is wrong with a quoted value, and how many characters of it stand before that.';
+
+-- A number of JSON may have more zeros than a bare value.
+create or replace function ragdb_internal.written_value(value jsonb) returns text
+language sql immutable parallel safe
+return case pg_catalog.jsonb_typeof(value)
+  when 'number' then case
+    when value::text ~ '\.[0-9]*[1-9]0+$' then pg_catalog.trim_scale(value::text::numeric)::text
+    else pg_catalog.regexp_replace(value::text, '\.0+$', '.0') end
+  when 'string' then case
+    when value #>> '{}' !~ '[\s"#\x01-\x1f\x7f]' and value #>> '{}' <> ''
+      and pg_catalog.jsonb_typeof(ragdb_internal.bare_value(value #>> '{}')) = 'string'
+      then value #>> '{}'
+    else pg_catalog.replace(value::text, E'\x7f', '\u007f') end
+  else value::text
+end;
+comment on function ragdb_internal.written_value(jsonb) is
+  'Returns a value of a key as a contract has it: bare where that reads as the same value, else '
+  'quoted.';
