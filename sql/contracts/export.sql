@@ -50,8 +50,8 @@ begin atomic
       join ragdb.contract_nodes n on n.contract = contract_tree.contract
         and n.version = contract_tree.version and n.parent_no = w.node_no
   )
-  select ragdb_internal.nested_nodes(pg_catalog.array_agg(row(n.node_no, n.parent_no, w.depth,
-    ragdb_internal.node_json(n))::ragdb_internal.flat_node))
+  select ragdb_internal.nested_nodes(pg_catalog.array_agg(row(n.node_no, w.depth,
+    ragdb_internal.node_json(n)::text)::ragdb_internal.flat_node))
   from walk w
     join ragdb.contract_nodes n on n.contract = contract_tree.contract
       and n.version = contract_tree.version and n.node_no = w.node_no;

@@ -1,35 +1,27 @@
 -- Nodes of a contract put below each other, as JSON.
 
-create type ragdb_internal.flat_node as (
-  node_no integer, parent_no integer, depth integer, written jsonb);
+create type ragdb_internal.flat_node as (node_no integer, depth integer, written text);
 comment on type ragdb_internal.flat_node is
-  'A node of a contract as JSON without its children: its number, the number of the node that it '
-  'stands in (null: the top), and its depth from 1.';
+  'A node of a contract as the text of a JSON object without children: its place in the contract, '
+  'and its depth from 1.';
 
-create type ragdb_internal.children as (parent_no integer, nodes jsonb);
-comment on type ragdb_internal.children is
-  'The nodes below a node of a contract (0: the top), as JSON.';
-
--- Level by level from the deepest: to look at all nodes for each of them would take the square of
--- their number. Nobody knows how many an array has, and a nested loop would do the same.
+-- A node is followed by its first child, or else by what ends it and perhaps others around it. So
+-- one pass over the text is enough, and its cost is that of its length.
 create or replace function ragdb_internal.nested_nodes(nodes ragdb_internal.flat_node[])
   returns jsonb
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-set enable_nestloop = off
-as $$
-declare
-  v_below ragdb_internal.children[] := '{}';
-begin
-  for v_depth in reverse (select max(n.depth) from unnest(nodes) n) .. 1 loop
-    v_below := array(
-      select row(coalesce(n.parent_no, 0), jsonb_agg(
-        n.written || jsonb_build_object('children', coalesce(b.nodes, '[]'))
-          order by n.node_no))::ragdb_internal.children
-      from unnest(nodes) n left join unnest(v_below) b on b.parent_no = n.node_no
-      where n.depth = v_depth group by n.parent_no);
-  end loop;
-  return coalesce(v_below[1].nodes, '[]');
-end $$;
+language sql immutable parallel safe
+begin atomic
+  with placed as (
+    select n.*, pg_catalog.lead(n.depth) over (order by n.node_no) as next_depth
+    from pg_catalog.unnest(nodes) n
+  )
+  select ('[' || coalesce(pg_catalog.string_agg(
+    pg_catalog.left(p.written, -1) || ', "children": ['
+      || case when p.next_depth is null then pg_catalog.repeat(']}', p.depth)
+        else pg_catalog.repeat(']}', p.depth - p.next_depth + 1)
+          || case when p.next_depth > p.depth then '' else ',' end end,
+    '' order by p.node_no), '') || ']')::jsonb
+  from placed p;
+end;
 comment on function ragdb_internal.nested_nodes(ragdb_internal.flat_node[]) is
-  'Returns the top nodes of a contract, each with those below it, in the order of their numbers.';
+  'Returns the top nodes of a contract, each with those below it.';

@@ -32,14 +32,14 @@ language sql immutable parallel safe
 set enable_nestloop = off
 begin atomic
   with keys as (
-    select w.line, pg_catalog.jsonb_object_agg(w.key, ragdb_internal.word_value(w)) as keys,
-      pg_catalog.jsonb_object_agg(w.key, w."column") as columns
+    select w.line,
+      pg_catalog.string_agg('"' || w.key || '": ' || ragdb_internal.word_json(w), ', ') as keys,
+      pg_catalog.string_agg('"' || w.key || '": ' || w."column", ', ') as columns
     from pg_catalog.unnest(words) w group by w.line
   )
-  select ragdb_internal.nested_nodes(coalesce(pg_catalog.array_agg(row(l.line, l.parent_line,
-      l.depth, pg_catalog.jsonb_build_object('node', l.node, 'line', l.line,
-        'column', l.indent + 1, 'keys', coalesce(k.keys, '{}'),
-        'columns', coalesce(k.columns, '{}')))::ragdb_internal.flat_node), '{}'))
+  select ragdb_internal.nested_nodes(coalesce(pg_catalog.array_agg(row(l.line, l.depth,
+    pg_catalog.format('{"node": "%s", "line": %s, "column": %s, "keys": {%s}, "columns": {%s}}',
+      l.node, l.line, l.indent + 1, k.keys, k.columns))::ragdb_internal.flat_node), '{}'))
   from pg_catalog.unnest(lines) l left join keys k on k.line = l.line;
 end;
 comment on function ragdb_internal.nodes_of_lines(ragdb_internal.contract_line[],

@@ -11,29 +11,18 @@ comment on function ragdb_internal.is_shortest(text) is
   'Whether a decimal fraction of at most 18 digits before the point and 15 after it is written as '
   'JSON writes the number in double precision.';
 
-create or replace function ragdb_internal.bare_value(word text) returns jsonb
+create or replace function ragdb_internal.bare_json(word text) returns text
 language sql immutable parallel safe
 return case
-  when word in ('true', 'false') then word::jsonb
+  when word in ('true', 'false') then word
   when word ~ '^-?(?:0|[1-9][0-9]{0,17})$' and word <> '-0'
     or word ~ '^-?(?:0|[1-9][0-9]{0,17})\.[0-9]{1,15}$' and ragdb_internal.is_shortest(word)
-    then pg_catalog.to_jsonb(word::numeric)
-  else pg_catalog.to_jsonb(word)
+    then word
+  else pg_catalog.to_json(word)::text
 end;
-comment on function ragdb_internal.bare_value(text) is
-  'Returns what a value without quotes is: a number or a boolean where JSON would write it the '
-  'same way, else a text.';
-
--- JSON wants a tab escaped, and a contract does not.
-create or replace function ragdb_internal.quoted_value(quoted text) returns jsonb
-language sql immutable parallel safe
-return case
-  when pg_catalog.strpos(quoted, '\') = 0
-    then pg_catalog.to_jsonb(pg_catalog.substr(quoted, 2, pg_catalog.length(quoted) - 2))
-  else pg_catalog.replace(quoted, E'\t', '\t')::jsonb
-end;
-comment on function ragdb_internal.quoted_value(text) is
-  'Returns the text that a quoted value without problems is, with the escapes of JSON.';
+comment on function ragdb_internal.bare_json(text) is
+  'Returns what a value without quotes is, as JSON: a number or a boolean where JSON would write '
+  'it the same way, else a text.';
 
 create or replace function ragdb_internal.is_open(quoted text) returns boolean
 language sql immutable parallel safe
@@ -88,7 +77,7 @@ return case pg_catalog.jsonb_typeof(value)
     else pg_catalog.regexp_replace(value::text, '\.0+$', '.0') end
   when 'string' then case
     when value #>> '{}' !~ '[\s"#\x01-\x1f\x7f]' and value #>> '{}' <> ''
-      and pg_catalog.jsonb_typeof(ragdb_internal.bare_value(value #>> '{}')) = 'string'
+      and ragdb_internal.bare_json(value #>> '{}') like '"%'
       then value #>> '{}'
     else pg_catalog.replace(value::text, E'\x7f', '\u007f') end
   else value::text

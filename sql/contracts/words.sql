@@ -52,13 +52,14 @@ comment on function ragdb_internal.contract_words(ragdb_internal.contract_line[]
   'Returns the words of the lines of a contract; comments only where a space is missing before '
   'them.';
 
-create or replace function ragdb_internal.word_value(word ragdb_internal.contract_word)
-  returns jsonb
+create or replace function ragdb_internal.word_json(word ragdb_internal.contract_word)
+  returns text
 language sql immutable parallel safe
-return case when (word).quoted is null then ragdb_internal.bare_value((word).bare)
-  else ragdb_internal.quoted_value((word).quoted) end;
-comment on function ragdb_internal.word_value(ragdb_internal.contract_word) is
-  'Returns the value of a word without problems.';
+return case when (word).quoted is null then ragdb_internal.bare_json((word).bare)
+  else pg_catalog.replace((word).quoted, E'\t', '\t') end;
+comment on function ragdb_internal.word_json(ragdb_internal.contract_word) is
+  'Returns the value of a word without problems as JSON. What is quoted is JSON already, but for '
+  'its tabs.';
 
 -- What a message shows of a word that quotes something goes to the next blank, so it is looked up
 -- in its line; the first thousand are enough.

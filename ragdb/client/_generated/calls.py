@@ -28,7 +28,10 @@ APPEND_TURNS = Call(
     {"corpus": "text", "session": "text", "turns": "jsonb", "document": "jsonb"},
     {"document": None},
 )
-APPLY_CONTRACT = Call("apply_contract", {"contract": "jsonb"})
+APPLY_CONTRACT_1 = Call("apply_contract", {"contract": "jsonb"})
+APPLY_CONTRACT_2 = Call(
+    "apply_contract", {"contract": "text", "contract_name": "text"}, {"contract_name": "contract"}
+)
 ASSERT_RUN_PASSED = Call("assert_run_passed", {"run_id": "uuid"})
 ASSERTION_KINDS = Call("assertion_kinds", {})
 BASELINE_RUN = Call(
@@ -721,6 +724,9 @@ NAME_LEDGER = Call("name_ledger", {"origin": "text"}, {"origin": None})
 OPEN_HTTP_SESSION = Call("open_http_session", {"token_hash": "bytea"}, {"token_hash": None})
 OPTIMIZE_CORPUS = Call("optimize_corpus", {"corpus": "text"})
 ORIGIN = Call("origin", {})
+PARSE_CONTRACT = Call(
+    "parse_contract", {"contract": "text", "contract_name": "text"}, {"contract_name": "contract"}
+)
 POLICY_HASH = Call("policy_hash", {"policy": "jsonb"})
 PREPARE_QUERY = Call("prepare_query", {"corpus": "text", "query": "text"})
 PROMOTE_TO_ATOM = Call(
@@ -1532,7 +1538,12 @@ VALIDATE_CITATIONS = Call(
     {"output": "jsonb", "evidence": "jsonb", "require_citations": "boolean"},
     {"require_citations": False},
 )
-VALIDATE_CONTRACT = Call("validate_contract", {"contract": "jsonb"})
+VALIDATE_CONTRACT_1 = Call("validate_contract", {"contract": "jsonb"})
+VALIDATE_CONTRACT_2 = Call(
+    "validate_contract",
+    {"contract": "text", "contract_name": "text"},
+    {"contract_name": "contract"},
+)
 VALIDATE_QUERY_PLAN = Call("validate_query_plan", {"plan": "jsonb"})
 VERIFICATION_CHECKS = Call("verification_checks", {})
 VERIFY = Call("verify", {"quick": "boolean", "checks": "text[]"}, {"quick": False, "checks": None})
@@ -1565,4 +1576,5 @@ VERIFY_TOKEN = Call(
 )
 VERIFY_TRACE = Call("verify_trace", {"trace_id": "uuid"})
 WHY_NOT = Call("why_not", {"trace_id": "uuid", "chunk_id": "text"})
+WRITE_CONTRACT = Call("write_contract", {"contract": "jsonb"})
 XXH64 = Call("xxh64", {"data": "bytea"})
