@@ -84,9 +84,9 @@ def _rags(found: Json) -> Iterator[Json]:
     """The rag nodes that name a prompt; those of JSON may have any form."""
     for node in _all(found.get("nodes"), MAX_DEPTH):
         keys = node.get("keys")
-        if node.get("node") == "rag" and isinstance(keys, dict):
-            if isinstance(keys.get("prompt"), str):
-                yield node
+        prompt = keys.get("prompt") if isinstance(keys, dict) else None
+        if node.get("node") == "rag" and isinstance(prompt, str):
+            yield node
 
 
 def _all(nodes: Any, depth: int) -> Iterator[Json]:

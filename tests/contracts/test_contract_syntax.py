@@ -61,6 +61,7 @@ def assert_read_as_by_the_twin(db: Connection, texts: list[str]) -> int:
     for text, (nodes, found) in zip(texts, db.execute(READ, (texts,)).fetchall(), strict=True):
         if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
             continue  # it is meant to be JSON
+        expected: tuple[Any, list[Any]]
         try:
             expected = contract_twin.parse(text), []
         except contract_twin.ContractSyntaxError as error:
@@ -96,7 +97,7 @@ nodes: st.SearchStrategy[Any] = st.recursive(
 
 @given(nodes)
 @settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_what_is_written_is_read_as_the_same_nodes(
     db: Connection, tree: list[dict[str, Any]]
@@ -189,9 +190,9 @@ def test_all_mistakes_are_told_at_once_and_the_first_is_raised(any_db: Connectio
     text = 'corpus name=\nretriever topK topK\nrag name="x'
     assert [line for line, _ in problems(any_db, text)] == [1, 2, 2, 3]
     for call in ("parse_contract(%s, 'my')", "apply_contract(%s, 'my')"):
-        with pytest.raises(InvalidContract, match='contract "my": a value is missing') as caught:
-            with any_db.transaction():
-                any_db.execute(f"select ragdb.{call}", (text,))
+        with pytest.raises(InvalidContract) as caught, any_db.transaction():
+            any_db.execute(f"select ragdb.{call}", (text,))
+        assert caught.value.diag.message_primary == 'contract "my": a value is missing after ='
         assert caught.value.diag.message_detail == (
             "rule contract-syntax in line 1, column 13; 4 error(s) in all"
         )
@@ -227,24 +228,24 @@ def test_ten_thousand_mutations_are_read_or_refused_as_by_the_twin(db: Connectio
         assert 200 < assert_read_as_by_the_twin(db, mutations(500, seed)) < 500
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("a " + "x " * 100_000, 1000),
-        ("a " + 'é"" ' * 50_000, 1000),
-        ("a " + '""' * 100_000, 1000),
-        ('a k="' + "\\n" * 100_000 + '"', 0),
-        ('a k="' + "\\q" * 100_000, 1000),
-        ("a " + 'k="\\" ' * 30_000, 3),
-        ("\n".join(" " * n + "a" for n in range(600)), 584),
-        ("[" * 200_000, 1),
-        ('{"a":' * 40_000, 1),
-        ('["\\u0000"]', 1),
-        ("[1e999999]", 1),
-    ],
-    ids=str,
-)
-def test_what_is_long_or_deep_is_read_once(db: Connection, text: str, count: int) -> None:
+LONG = {
+    "junk": ("a " + "x " * 30_000, 1000),
+    "junk in quotes": ("a " + 'é"" ' * 20_000, 1000),
+    "words without spaces": ("a " + '""' * 30_000, 1000),
+    "escapes": ('a k="' + "\\n" * 30_000 + '"', 0),
+    "wrong escapes": ('a k="' + "\\q" * 30_000, 1000),
+    "quotes that do not end": ("a " + 'k="\\" ' * 10_000, 1000),
+    "levels": ("\n".join(" " * n + "a" for n in range(600)), 584),
+    "brackets": ("[" * 200_000, 1),
+    "braces": ('{"a":' * 40_000, 1),
+    "NUL in JSON": ('["\\u0000"]', 1),
+    "a number too large for JSON": ("[1e999999]", 1),
+}
+
+
+@pytest.mark.parametrize("what", LONG)
+def test_what_is_long_or_deep_is_read_once(db: Connection, what: str) -> None:
+    text, count = LONG[what]
     # what is read again for each word, quote or line would take hours
     db.execute("set local statement_timeout = '60s'")
     ((_, found),) = db.execute(READ, ([text],)).fetchall()
@@ -257,7 +258,8 @@ def test_what_is_not_the_text_of_a_contract_is_refused(db: Connection) -> None:
             with pytest.raises(psycopg.Error) as caught, db.transaction():
                 db.execute(f"select ragdb.{call}", (text,))
             assert caught.value.sqlstate == state
-    for nodes in ([{"node": "a b"}], [{"node": "a", "keys": {"b c": 1}}], [3]):
+    wrong: list[Any] = [[{"node": "a b"}], [{"node": "a", "keys": {"b c": 1}}], [3]]
+    for nodes in wrong:
         with pytest.raises(InvalidContract), db.transaction():
             write(db, nodes)
 
@@ -278,7 +280,7 @@ def test_a_file_that_is_not_utf_8_is_told_where(tmp_path: Path) -> None:
     with pytest.raises(contract_file.ContractFileError, match=r"a\.kern:2:10: not UTF-8"):
         contract_file.text_of(file)
     file.write_bytes(b"\xef\xbb\xbfcorpus name=a\0")
-    with pytest.raises(contract_file.ContractFileError, match="a.kern:1:14: a control character"):
+    with pytest.raises(contract_file.ContractFileError, match=r"a\.kern:1:14: a control character"):
         contract_file.text_of(file)
 
 

@@ -240,7 +240,7 @@ def test_the_given_value_of_an_assertion_is_its_bound(
 
 # Of a contract that no line syntax makes, or that needs a corpus with traces: tests of their own.
 ELSEWHERE = {
-    "contract-malformed", "contract-empty", "contract-too-deep", "unreadable",
+    "contract-syntax", "contract-malformed", "contract-empty", "contract-too-deep", "unreadable",
     "rag-retriever-minscore-unreachable", "rag-case-minscore-unreachable", "minscore-unreachable",
 }  # fmt: skip
 
