@@ -28,8 +28,9 @@ comment on function ragdb_internal.check_contract_text(text) is
 create or replace function ragdb_internal.nodes_of_lines(lines ragdb_internal.contract_line[],
   words ragdb_internal.contract_word[])
 returns jsonb
-language sql immutable parallel safe
+language sql stable parallel safe
 set enable_nestloop = off
+set extra_float_digits = 1
 begin atomic
   with keys as (
     select w.line,

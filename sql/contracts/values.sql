@@ -1,10 +1,11 @@
 -- What a value of a contract says, bare or quoted, and how a value is written.
 
 -- Whether 0.72 is written as JSON would: as the shortest number that is this one in double
--- precision. 0.50 stays a text, so that nothing of it is lost. A session may have other digits.
+-- precision. 0.50 stays a text, so that nothing of it is lost. Whoever calls this, from however
+-- far, sets extra_float_digits: a session may have other digits, and a setting for each number
+-- takes longer than all the rest.
 create or replace function ragdb_internal.is_shortest(fraction text) returns boolean
-language sql immutable parallel safe
-set extra_float_digits = 1
+language sql stable parallel safe
 return fraction ~ '(\.0|[1-9])$' and fraction::float8::text::numeric = fraction::numeric
   and (fraction::numeric = 0 or abs(fraction::numeric) between 0.0001 and 9999999999999999.9);
 comment on function ragdb_internal.is_shortest(text) is
@@ -12,7 +13,7 @@ comment on function ragdb_internal.is_shortest(text) is
   'JSON writes the number in double precision.';
 
 create or replace function ragdb_internal.bare_json(word text) returns text
-language sql immutable parallel safe
+language sql stable parallel safe
 return case
   when word in ('true', 'false') then word
   when word ~ '^-?(?:0|[1-9][0-9]{0,17})$' and word <> '-0'
@@ -70,7 +71,7 @@ comment on function ragdb_internal.problems_of_quoted(text) is
 
 -- A number of JSON may have more zeros than a bare value.
 create or replace function ragdb_internal.written_value(value jsonb) returns text
-language sql immutable parallel safe
+language sql stable parallel safe
 return case pg_catalog.jsonb_typeof(value)
   when 'number' then case
     when value::text ~ '\.[0-9]*[1-9]0+$' then pg_catalog.trim_scale(value::text::numeric)::text

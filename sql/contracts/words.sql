@@ -12,7 +12,7 @@ comment on type ragdb_internal.contract_word is
 -- what stands at a place does not depend on what follows the word, so a line is read once, however
 -- long it is. A word is a comment to the end of the line, or key=value with the value quoted, bare
 -- or missing, or anything else up to a blank, or to the end of what it quotes. A quoted text ends
--- with its quote or with the line.
+-- with its quote or with the line. What is cut out of a word is cut once, hence "materialized".
 create or replace function ragdb_internal.contract_words(lines ragdb_internal.contract_line[])
   returns setof ragdb_internal.contract_word
 language sql immutable parallel safe
@@ -27,12 +27,12 @@ begin atomic
         '|(?:[^A-Za-z_# \t"][^ \t"]*|[A-Za-z_][A-Za-z0-9_-]*(?:[^A-Za-z0-9_= \t"-][^ \t"]*)?)?'
         '(?:"(?:[^"\\]|\\.)*(?:"|\\?$))?)', 'g') with ordinality t (part, n)
     where l.node is not null and l.depth is not null
-  ), named as (
+  ), named as materialized (
     select p.line, p.stop - pg_catalog.length(p.word) as place, p.word,
       pg_catalog.substring(p.word, '^([A-Za-z_][A-Za-z0-9_-]*)=') as key,
       p.n > 1 and p.word = p.part as is_glued
     from parts p where p.word <> ''
-  ), valued as (
+  ), valued as materialized (
     select n.*, v.value,
       case when pg_catalog.left(n.word, 1) = '#' then 0
         when n.key is null then pg_catalog.strpos(n.word, '"')
@@ -54,7 +54,7 @@ comment on function ragdb_internal.contract_words(ragdb_internal.contract_line[]
 
 create or replace function ragdb_internal.word_json(word ragdb_internal.contract_word)
   returns text
-language sql immutable parallel safe
+language sql stable parallel safe
 return case when (word).quoted is null then ragdb_internal.bare_json((word).bare)
   else pg_catalog.replace((word).quoted, E'\t', '\t') end;
 comment on function ragdb_internal.word_json(ragdb_internal.contract_word) is

@@ -2,7 +2,7 @@
 
 -- jsonb keeps no order of keys, so that their columns say it.
 create or replace function ragdb_internal.written_line(written jsonb) returns text
-language sql immutable parallel safe
+language sql stable parallel safe
 return (written ->> 'node') || coalesce((
   select pg_catalog.string_agg(
     ' ' || k.key || '=' || ragdb_internal.written_value(k.value), ''
@@ -40,6 +40,7 @@ comment on function ragdb_internal.check_writable(jsonb) is
 create or replace function ragdb.write_contract(contract jsonb) returns text
 language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 begin
   perform ragdb_internal.check_writable(contract);
