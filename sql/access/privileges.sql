@@ -75,7 +75,8 @@ begin
       ('erasure', 'ragdb_reader', 'list_erasures'),
       -- who may write the corpora of a contract may apply it: the right is looked up inside
       ('contracts', 'ragdb_reader',
-        'assertion_kinds validate_contract export_contract list_contracts '
+        'assertion_kinds parse_contract validate_contract '
+        'write_contract export_contract list_contracts '
         'apply_contract get_retriever search_with retrieve_with inline_spans '
         'evaluate_answer list_tools search_tool retrieve_tool tool_candidates '
         'record_reading list_sources'),

@@ -28,7 +28,7 @@ from typer.testing import CliRunner
 
 import ragdb
 from ragdb.cli.main import app
-from ragdb.contracts import contract_file, declarations, syntax
+from ragdb.contracts import contract_file, declarations
 from ragdb.ingest import ingest
 from ragdb.mcp.server import server
 from ragdb.mcp.tools import Tools
@@ -66,8 +66,8 @@ def dsn(server18: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         found = server18.dsn(database.dbname)
         folder = Path(shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("mcp") / "example"))
         with ragdb.connect(found) as db:
-            more = contract_file.contract(syntax.parse(PROMPT), "more")
-            for found_contract in (contract_file.read(folder / "support.kern")[0], more):
+            more = db.parse_contract(PROMPT, "more")
+            for found_contract in (contract_file.read(db, folder / "support.kern"), more):
                 db.apply_contract(found_contract)
                 for source in declarations.declared_sources(found_contract):
                     ingest.Run(db, source.corpus, source.find(folder), source.options).run()
@@ -552,7 +552,7 @@ def test_a_contract_applied_while_serving_is_served(clone: str) -> None:
     async def conversation(client: Client) -> None:
         assert {tool.name for tool in (await client.list_tools()).tools} == BUILTIN
         with ragdb.connect(clone) as db:
-            db.apply_contract(contract_file.contract(syntax.parse(PROMPT), "more"))
+            db.apply_contract(PROMPT, "more")
         assert "Bare" in {
             tool.name for tool in (await client.list_tools(cache_mode="bypass")).tools
         }
@@ -576,7 +576,7 @@ tool name=T
 """
     with ragdb.connect(clone) as db:
         db.bind_reranker("tiny", str(model), digest(model), LENGTH)
-        db.apply_contract(contract_file.contract(syntax.parse(declared), "c"))
+        db.apply_contract(declared, "c")
         for n, text in enumerate(texts):
             db.put_text("docs", f"{n}.txt", text)
         hits = db.search("docs", "refund", 8)
@@ -602,7 +602,7 @@ tool name=T
         (model / "model.safetensors").write_bytes(b"")
         db.bind_reranker("other", str(model), digest(model), LENGTH)
         other = declared.replace("rerank=tiny", "rerank=other")
-        db.apply_contract(contract_file.contract(syntax.parse(other), "c"))
+        db.apply_contract(other, "c")
         (model / "model.safetensors").write_bytes(b"changed")
         assert "tampered" in call(clone, "T", {"q": "refund"}, record=is_recorded)
 

@@ -189,8 +189,15 @@ class AsyncFunctions(AsyncCaller):
             calls.APPEND_TURNS, AppendTurnsRow, corpus, session, turns, document
         )
 
-    async def apply_contract(self, contract: Any) -> ApplyContractRow:
-        return await self._row(calls.APPLY_CONTRACT, ApplyContractRow, contract)
+    @overload
+    async def apply_contract(self, contract: Any) -> ApplyContractRow: ...
+    @overload
+    async def apply_contract(
+        self, contract: str, contract_name: str = "contract"
+    ) -> ApplyContractRow: ...
+    async def apply_contract(self, *args: Any, **kwargs: Any) -> ApplyContractRow:
+        call, values = choose((calls.APPLY_CONTRACT_1, calls.APPLY_CONTRACT_2), args, kwargs)
+        return await self._row(call, ApplyContractRow, *values)
 
     async def ask(
         self,
@@ -1320,6 +1327,9 @@ class AsyncFunctions(AsyncCaller):
     async def origin(self) -> OriginRow:
         return await self._row(calls.ORIGIN, OriginRow)
 
+    async def parse_contract(self, contract: str, contract_name: str = "contract") -> Any:
+        return await self._value(calls.PARSE_CONTRACT, contract, contract_name)
+
     async def policy_hash(self, policy: Any) -> str:
         value: str = await self._value(calls.POLICY_HASH, policy)
         return value
@@ -2294,8 +2304,15 @@ class AsyncFunctions(AsyncCaller):
         )
         return value
 
-    async def validate_contract(self, contract: Any) -> Rows[ValidateContractRow]:
-        return await self._rows(calls.VALIDATE_CONTRACT, ValidateContractRow, contract)
+    @overload
+    async def validate_contract(self, contract: Any) -> Rows[ValidateContractRow]: ...
+    @overload
+    async def validate_contract(
+        self, contract: str, contract_name: str = "contract"
+    ) -> Rows[ValidateContractRow]: ...
+    async def validate_contract(self, *args: Any, **kwargs: Any) -> Rows[ValidateContractRow]:
+        call, values = choose((calls.VALIDATE_CONTRACT_1, calls.VALIDATE_CONTRACT_2), args, kwargs)
+        return await self._rows(call, ValidateContractRow, *values)
 
     async def validate_query_plan(self, plan: Any) -> list[str]:
         value: list[str] = await self._value(calls.VALIDATE_QUERY_PLAN, plan)
@@ -2359,6 +2376,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def why_not(self, trace_id: UUID | str, chunk_id: str) -> WhyNotRow:
         return await self._row(calls.WHY_NOT, WhyNotRow, trace_id, chunk_id)
+
+    async def write_contract(self, contract: Any) -> str:
+        value: str = await self._value(calls.WRITE_CONTRACT, contract)
+        return value
 
     async def xxh64(self, data: bytes) -> str:
         value: str = await self._value(calls.XXH64, data)

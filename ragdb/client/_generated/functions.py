@@ -215,12 +215,27 @@ class Functions(Caller):
         """
         return self._rows(calls.APPEND_TURNS, AppendTurnsRow, corpus, session, turns, document)
 
+    @overload
     def apply_contract(self, contract: Any) -> ApplyContractRow:
         """Puts a contract in force, in one transaction: makes its corpora, their grants (tenant:
         admin, acl: read) and embedders, and stores it as a new version unless nothing
         changed. Raises RG400, RG401, RG409, RG417, RG440.
         """
-        return self._row(calls.APPLY_CONTRACT, ApplyContractRow, contract)
+
+    @overload
+    def apply_contract(self, contract: str, contract_name: str = "contract") -> ApplyContractRow:
+        """Puts the text of a contract (up to 10000000 characters, in the line syntax or as JSON)
+        in force, as ragdb.apply_contract does for a contract in JSON. Raises RG400, RG401,
+        RG409, RG413, RG417, RG440.
+        """
+
+    def apply_contract(self, *args: Any, **kwargs: Any) -> ApplyContractRow:
+        """Puts a contract in force, in one transaction: makes its corpora, their grants (tenant:
+        admin, acl: read) and embedders, and stores it as a new version unless nothing
+        changed. Raises RG400, RG401, RG409, RG417, RG440.
+        """
+        call, values = choose((calls.APPLY_CONTRACT_1, calls.APPLY_CONTRACT_2), args, kwargs)
+        return self._row(call, ApplyContractRow, *values)
 
     def ask(
         self,
@@ -2058,6 +2073,14 @@ class Functions(Caller):
         """
         return self._row(calls.ORIGIN, OriginRow)
 
+    def parse_contract(self, contract: str, contract_name: str = "contract") -> Any:
+        """Returns the text of a contract (up to 10000000 characters, in the line syntax or as
+        JSON) as {"contract": name, "nodes": [{"node", "line", "column", "keys", "columns",
+        "children"}]}, which ragdb.apply_contract takes; lines and columns count from 1, and a
+        column is a character. What the nodes mean is not checked. Raises RG400, RG413, RG440.
+        """
+        return self._value(calls.PARSE_CONTRACT, contract, contract_name)
+
     def policy_hash(self, policy: Any) -> str:
         """Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its
         canonical JSON. Raises RG430.
@@ -3432,13 +3455,32 @@ class Functions(Caller):
         )
         return value
 
+    @overload
     def validate_contract(self, contract: Any) -> Rows[ValidateContractRow]:
         """Returns everything that is wrong with a contract, {"contract": name, "nodes":
         [{"node", "keys", "children", "line", "column"}]}, in the order of its lines: the
         rule, error or warning, where, what is wrong and what to do. A contract without a row
         of severity error can be applied. Raises RG400.
         """
-        return self._rows(calls.VALIDATE_CONTRACT, ValidateContractRow, contract)
+
+    @overload
+    def validate_contract(
+        self, contract: str, contract_name: str = "contract"
+    ) -> Rows[ValidateContractRow]:
+        """Returns everything that is wrong with the text of a contract, in the order of its
+        lines, as ragdb.validate_contract does for a contract in JSON. Rows of rule contract-
+        syntax (the first 1000) say what cannot be read; as long as there are any, there are
+        no others. Raises RG400, RG413.
+        """
+
+    def validate_contract(self, *args: Any, **kwargs: Any) -> Rows[ValidateContractRow]:
+        """Returns everything that is wrong with a contract, {"contract": name, "nodes":
+        [{"node", "keys", "children", "line", "column"}]}, in the order of its lines: the
+        rule, error or warning, where, what is wrong and what to do. A contract without a row
+        of severity error can be applied. Raises RG400.
+        """
+        call, values = choose((calls.VALIDATE_CONTRACT_1, calls.VALIDATE_CONTRACT_2), args, kwargs)
+        return self._rows(call, ValidateContractRow, *values)
 
     def validate_query_plan(self, plan: Any) -> list[str]:
         """Returns what is wrong with a plan that a model made in place of ragdb.rag_query_plan:
@@ -3544,6 +3586,13 @@ class Functions(Caller):
         RG404, RG407.
         """
         return self._row(calls.WHY_NOT, WhyNotRow, trace_id, chunk_id)
+
+    def write_contract(self, contract: Any) -> str:
+        """Returns a contract in the line syntax, from which ragdb.parse_contract reads the same
+        nodes and keys. Raises RG440.
+        """
+        value: str = self._value(calls.WRITE_CONTRACT, contract)
+        return value
 
     def xxh64(self, data: bytes) -> str:
         """Returns xxHash64 (seed 0) as 16 hex digits; a fingerprint that names things and proves
