@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 import ragdb
 from ragdb.client.rows import dumps
 from ragdb.ledger.keys import Signer, from_private
-from ragdb.peers import exchange, signatures
+from ragdb.peers import exchange
 from ragdb.peers.exchange import Pulled
 
 Page = dict[str, Any]
@@ -57,26 +57,6 @@ class Node:
     def page(self, corpus: str, after: int = 0) -> Page:
         """A page of events as the HTTP server of this database answers it."""
         return Direct(self).get(f"/api/corpora/{corpus}/feed/events", after=after, count=1000)
-
-    def event(self, corpus: str, **fields: Any) -> Page:
-        """An event that this database's key signs, whatever it says, at the end of the feed."""
-        feed = self.db.shared_feed(corpus)
-        body = fields.pop("text", None)
-        said = {
-            "feed": str(feed.feed),
-            "author": self.signer.public.hex(),
-            "seq": 1,
-            "lamport": 1,
-            "previous": None,
-            "kind": "rag.document.ingested",
-            "source": "x.txt",
-            "replaces": [],
-            "body": None,
-            "at": "2026-11-23T07:00:00.000000Z",
-        } | fields
-        [event] = self.db.connection.execute("select %s::jsonb::text", [dumps(said)]).fetchone()  # type: ignore[misc]
-        signature = self.signer.sign(signatures.signed_bytes(event)).hex()
-        return {"position": 1, "event": event, "signature": signature, "body": body}
 
 
 class Direct:

@@ -136,9 +136,7 @@ def test_an_event_reaches_a_third_by_way_of_a_second(
     assert cat.pull(ann, corpus).known == 2
 
 
-def test_a_conflict_is_decided_the_same_on_both_sides(
-    pair: tuple[Node, Node], corpus: str
-) -> None:
+def test_a_conflict_is_decided_the_same_on_both_sides(pair: tuple[Node, Node], corpus: str) -> None:
     ann, bob = pair
     bob.pull(ann, corpus)
     ann.put(corpus, "a.txt", "Ann's version.")
@@ -178,9 +176,7 @@ def test_a_source_that_both_changed_is_not_lost_before_it_is_published(
     assert bob.pull(ann, corpus).conflicts == 1
 
 
-def test_an_erasure_travels_and_leaves_no_text(
-    nodes: tuple[Node, Node, Node], corpus: str
-) -> None:
+def test_an_erasure_travels_and_leaves_no_text(nodes: tuple[Node, Node, Node], corpus: str) -> None:
     ann, bob, cat = nodes
     bob.pull(ann, corpus)
     ann.put(corpus, "a.txt", "Ann's zanzibar.")
