@@ -4,7 +4,7 @@
 
 create or replace function ragdb_internal.check_author(shared ragdb.shared_corpora,
   event ragdb.shared_events) returns void
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -31,7 +31,7 @@ comment on function ragdb_internal.check_author(ragdb.shared_corpora, ragdb.shar
 
 create or replace function ragdb_internal.check_next(shared ragdb.shared_corpora,
   event ragdb.shared_events) returns void
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -96,7 +96,7 @@ comment on function ragdb_internal.store_event(ragdb.shared_corpora, ragdb.share
 -- places gives it twice.
 create or replace function ragdb_internal.is_known(shared ragdb.shared_corpora,
   event ragdb.shared_events) returns boolean
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -28,7 +28,7 @@ comment on function ragdb_internal.check_page_of_peer(ragdb.shared_corpora, bigi
 
 create or replace function ragdb_internal.event_of_page(shared ragdb.shared_corpora, item jsonb,
   peer text, after bigint) returns ragdb.shared_events
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -149,7 +149,7 @@ comment on function ragdb_internal.followed(ragdb.shared_corpora, text) is
 create or replace function ragdb_internal.settled_counts(shared ragdb.shared_corpora,
   settled ragdb_internal.settlement[], out put bigint, out erased bigint, out conflicts bigint,
   out waiting bigint)
-language sql stable
+language sql stable parallel safe
 begin atomic
   select count(*) filter (where s.body is not null), count(*) filter (where s.state = 'erased'),
     (select count(*) from ragdb.shared_conflicts c

@@ -57,7 +57,7 @@ comment on function ragdb_internal.event_heads(integer, text) is
   'Returns the hashes of the events of a source that nothing has replaced.';
 
 create or replace function ragdb_internal.event_body(event ragdb.shared_events) returns text
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare

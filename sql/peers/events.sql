@@ -77,7 +77,7 @@ comment on function ragdb_internal.event_fields(jsonb) is
 -- An event is made again of its fields: only a text that is equal to that has one meaning.
 create or replace function ragdb_internal.read_event(shared ragdb.shared_corpora, event text,
   signature bytea) returns ragdb.shared_events
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare

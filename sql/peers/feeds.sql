@@ -2,7 +2,7 @@
 
 create or replace function ragdb_internal.check_shareable(corpus ragdb.corpora, author bytea)
 returns void
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -72,7 +72,7 @@ comment on function ragdb.unshare_corpus(text) is
 
 create or replace function ragdb_internal.shared_corpus(corpus ragdb.corpora)
 returns ragdb.shared_corpora
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -130,7 +130,7 @@ comment on function ragdb.follow_peer(text, text, text) is
 create or replace function ragdb.list_peer_corpora(corpus text default null)
 returns table (corpus text, feed uuid, peer text, remote text, trust text, url text,
   is_revoked boolean, "position" bigint, pulled_at timestamptz)
-language sql stable security definer
+language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
   select c.name, s.feed, f.peer, f.remote, p.trust, p.url, p.revoked_at is not null,

@@ -34,7 +34,7 @@ comment on function ragdb_internal.check_peer(text, bytea, text, text) is
   'Refuses a peer whose name, key, URL or trust is out of range. Raises RG400.';
 
 create or replace function ragdb_internal.find_peer(name text) returns ragdb.peers
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare

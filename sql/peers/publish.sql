@@ -3,7 +3,7 @@
 
 create or replace function ragdb_internal.unpublished(corpus_id integer)
 returns table (source text, is_erased boolean)
-language sql stable
+language sql stable parallel safe
 begin atomic
   select u.source, u.is_erased from (
     select d.source, false as is_erased, d.event_id
@@ -23,7 +23,7 @@ comment on function ragdb_internal.unpublished(integer) is
 
 create or replace function ragdb_internal.draft_event(shared ragdb.shared_corpora, source text,
   is_erased boolean) returns ragdb.shared_events
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare

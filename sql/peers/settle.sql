@@ -7,7 +7,7 @@
 
 create or replace function ragdb_internal.knows_erasures(event ragdb.shared_events)
 returns boolean
-language sql stable
+language sql stable parallel safe
 return not exists (
   with recursive known as (
     select (knows_erasures.event).hash as hash, (knows_erasures.event).replaces as replaces
@@ -25,7 +25,7 @@ comment on function ragdb_internal.knows_erasures(ragdb.shared_events) is
 
 create or replace function ragdb_internal.deciding_event(corpus_id integer, source text)
 returns ragdb.shared_events
-language sql stable
+language sql stable parallel safe
 begin atomic
   with event as materialized (
     select e as event from ragdb.shared_events e
@@ -85,7 +85,7 @@ comment on function ragdb_internal.record_conflicts(ragdb.shared_events, jsonb) 
 
 create or replace function ragdb_internal.check_published(winner ragdb.shared_events,
   event_id uuid) returns void
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin

@@ -18,7 +18,8 @@ create table ragdb.peers (
 comment on table ragdb.peers is
   'Other databases that this one knows, each with the key that signs its events. No token and no '
   'private key is kept. Read it through ragdb.list_peers.';
-comment on column ragdb.peers.name is 'Name that this database gives it: 1 to 64 of a-z, 0-9 and -.';
+comment on column ragdb.peers.name is
+  'Name that this database gives it: 1 to 64 of a-z, 0-9 and -.';
 comment on column ragdb.peers.public_key is 'Its public key of Ed25519, 32 bytes.';
 comment on column ragdb.peers.url is
   'Where its HTTP server is; null for one whose events come through others.';
