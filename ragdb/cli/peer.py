@@ -44,6 +44,7 @@ def register(app: typer.Typer) -> None:
         ("unshare", unshare),
         ("publish", publish),
         ("pull", pull),
+        ("ask", ask),
         ("status", status),
         ("conflicts", conflicts),
         ("verify", verify),
@@ -169,6 +170,32 @@ def pull(
         session.note(
             f"{done.waiting} documents wait for their text, which {name} has not published"
         )
+
+
+def ask(
+    session: Session,
+    corpus: Corpus,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="What is looked for.")],
+    k: Annotated[int, typer.Option("-k", min=1, max=20, help="Chunks to return.")] = 5,
+    allow_private: AllowPrivate = False,
+) -> None:
+    """Search a shared corpus here and at its peers; each hit says whose it is.
+
+    The token for each peer is in RAGDB_PEER_TOKEN_NAME. A peer that does not answer is named.
+    """
+    from ragdb.cli import output
+    from ragdb.peers import asking
+
+    with session.connect() as db:
+        found = asking.query(db, corpus, query, k, allow_private=allow_private)
+    if "error" in found:
+        raise Failure(str(found.get("message") or found["error"]), hint=found.get("hint"))
+    for peer in found["meta"].get("peers", ()):
+        if "error" in peer:
+            session.note(f"no answer of {peer['name']}: {peer['error']}")
+    rows = [chunk | chunk["metadata"] for chunk in found["output"]["chunks"]]
+    columns = ["rank", "score", "peer", "trust", "author", "doc_title", "text"]
+    output.rows(session, rows, columns, empty="nothing was found")
 
 
 def status(session: Session) -> None:

@@ -14,7 +14,8 @@ from ragdb.peers import PeerError
 from ragdb.readers.document import ReadError
 
 MAX_BYTES = 128 * 2**20
-"""Of an answer: a page of events has a document at least, which JSON may quote to twice its size."""
+"""Of an answer: a page has a document at least, which JSON may quote to twice its size."""
+ASKED_BY_PEER = "Ragdb-Asked-By-Peer"
 TOKEN = "RAGDB_PEER_TOKEN_"
 
 
@@ -27,6 +28,7 @@ class Link:
     token: str | None
     allow_private: bool = False
     seconds: float = 30
+    max_bytes: int = MAX_BYTES
 
     def __repr__(self) -> str:
         return f"<Link to {self.name} at {self.url}>"
@@ -50,12 +52,15 @@ class Link:
         return self.url.rstrip("/") + path
 
     def _read(self, ask: Any) -> Any:
-        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        # who is asked by a peer asks no other: a question does not go round
+        headers = {ASKED_BY_PEER: "1"}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
         try:
             got = ask(
                 {
                     "headers": headers,
-                    "max_bytes": MAX_BYTES,
+                    "max_bytes": self.max_bytes,
                     "seconds": self.seconds,
                     "allow_private": self.allow_private,
                 }

@@ -8,12 +8,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from typer.testing import CliRunner, Result
 
 import ragdb
 from ragdb.cli.main import app
-from ragdb.peers import PeerError, exchange
+from ragdb.peers import PeerError, asking, exchange
 from ragdb.peers.transport import Link
 from tests.conftest import Server
 from tests.http.conftest import Api, serve
@@ -66,9 +67,15 @@ def sites(
             site = Site(name, server18.dsn(database.dbname), folder)
             stack.callback(site.db.connection.close)
             stack.callback(site.stop)
-            site.serve()
             made.append(site)
         ann, bob = made
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        for site in made:
+            patch.setenv(f"RAGDB_PEER_TOKEN_{site.name.upper()}", site.token)
+        for site in made:
+            site.serve("--ask-peers", "--allow-private")
+        for site in made:
+            patch.delenv(f"RAGDB_PEER_TOKEN_{site.name.upper()}")
         for one, other in ((ann, bob), (bob, ann)):
             one.ok(
                 *("add", other.name, "--key", other.public),
@@ -104,7 +111,110 @@ def test_two_servers_exchange_a_corpus_by_the_command_line(sites: tuple[Site, Si
         assert conflict["source"] == "b"
         assert site.ok("verify", "house") == {"corpus": "house", "events": 4, "forged": []}
         [row] = site.ok("status")
-        assert (row["corpus"], row["position"]) == ("house", 4)
+        # of bob's events ann took three, of ann's bob took all four
+        assert (row["corpus"], row["position"]) == ("house", 3 if site is ann else 4)
+
+
+@pytest.fixture
+def asked(sites: tuple[Site, Site]) -> str:
+    """A corpus of both, with a document that each has not published and one that travelled."""
+    ann, bob = sites
+    if not bob.db.list_peer_corpora("asked"):
+        ann.db.put_text("asked", "common", "The zebra crossing is painted.")
+        ann.db.share_corpus("asked")
+        ann.ok("publish", "asked", "--key", str(ann.key))
+        pull(bob, ann, "asked")
+        bob.db.grant_corpus("asked", "reader", "read")
+        ann.db.follow_peer("asked", "bob")
+        ann.db.put_text("asked", "anns", "The zebra of Ann.")
+        bob.db.put_text("asked", "bobs", "The zebra of Bob.")
+    return "asked"
+
+
+def chunks(answer: Any) -> dict[str, tuple[str | None, ...]]:
+    """Peer, author and trust of each chunk by its text."""
+    names = ("peer", "author", "trust")
+    return {
+        chunk["text"]: tuple(chunk["metadata"].get(name) for name in names)
+        for chunk in answer["output"]["chunks"]
+    }
+
+
+def test_a_query_asks_peers_and_marks_whose_each_chunk_is(
+    sites: tuple[Site, Site], asked: str
+) -> None:
+    ann, bob = sites
+    request = {"params": {"corpus": asked}, "input": {"query": "zebra", "k": 9}}
+    assert bob.api is not None
+    answer = bob.api("POST", "/capabilities/rag.query@1.0", request, role=bob.token).body
+    assert chunks(answer) == {
+        # what both have is told once, with who signed it
+        "The zebra crossing is painted.": (None, ann.public, "trusted"),
+        "The zebra of Bob.": (None, None, None),
+        "The zebra of Ann.": ("ann", ann.public, "trusted"),
+    }
+    assert answer["output"]["chunks"][0]["text"] == "The zebra crossing is painted."
+    assert [chunk["rank"] for chunk in answer["output"]["chunks"]] == [1, 2, 3]
+    assert answer["meta"]["peers"] == [{"name": "ann", "trust": "trusted"}]
+    [schema] = [
+        one["response_schema"]
+        for one in bob.api("GET", "/capabilities", role=bob.token).body["capabilities"]
+        if one["name"] == "rag.query" and one["params"]["corpus"] == asked
+    ]
+    jsonschema.validate(answer, schema)
+    env = {"RAGDB_PEER_TOKEN_ANN": ann.token}
+    found = bob.ok("ask", asked, "zebra", "--allow-private", **env)
+    assert {row["text"]: row.get("peer") for row in found} == {
+        text: peer for text, (peer, *_) in chunks(answer).items()
+    }
+
+
+def test_a_peer_that_does_not_answer_is_named_and_the_local_answer_given(
+    sites: tuple[Site, Site], asked: str
+) -> None:
+    ann, bob = sites
+    port = ann.url.rsplit(":", 1)[1]
+    ann.stop()
+    found = asking.query(bob.db, asked, "zebra", allow_private=True)
+    assert found["meta"]["peers"][0]["error"] == "no token: RAGDB_PEER_TOKEN_ANN is not set"
+    request = {"params": {"corpus": asked}, "input": {"query": "zebra"}}
+    assert bob.api is not None
+    answer = bob.api("POST", "/capabilities/rag.query@1.0", request, role=bob.token).body
+    assert {peer for peer, *_ in chunks(answer).values()} == {None}
+    [peer] = answer["meta"]["peers"]
+    assert (peer["name"], "cannot be fetched" in peer["error"]) == ("ann", True)
+    ann.serve("--port", port)
+    # without --ask-peers, which is the default, nobody is asked
+    assert ann.api is not None
+    answer = ann.api("POST", "/capabilities/rag.query@1.0", request, role=ann.token).body
+    assert "peers" not in answer["meta"]
+    assert "The zebra of Bob." not in chunks(answer)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        None,
+        [],
+        {"output": 1},
+        {"output": {"chunks": [1, None, "x"]}},
+        {"output": {"chunks": [{"score": "high", "text": 1, "metadata": {"page": -1}}]}},
+        {"output": {"chunks": [{"score": 1e300, "text": "y" * 110_000, "metadata": [1]}] * 25}},
+        {"output": {"chunks": [{"metadata": {"peer": "bob", "trust": "owner", "chunk_id": 1}}]}},
+    ],
+)
+def test_whatever_a_peer_answers_is_data(
+    sites: tuple[Site, Site], asked: str, said: object
+) -> None:
+    _, bob = sites
+    local = bob.db.rag_query({"params": {"corpus": asked}, "input": {"query": "zebra"}})
+    found = bob.db.merge_peer_answers(asked, local, [{"peer": "ann", "answer": said}], 20)
+    jsonschema.validate(
+        found, next(r.response_schema for r in bob.db.capability_schemas() if r.name == "rag.query")
+    )
+    remote = [c for c in found["output"]["chunks"] if "peer" in c["metadata"]]
+    assert all(len(c.get("text", "")) <= 100_000 for c in remote)
+    assert {(c["metadata"]["peer"], c["metadata"]["trust"]) for c in remote} <= {("ann", "trusted")}
 
 
 def test_a_pull_goes_on_where_a_killed_server_cut_it(sites: tuple[Site, Site]) -> None:
@@ -123,7 +233,7 @@ def test_a_pull_goes_on_where_a_killed_server_cut_it(sites: tuple[Site, Site]) -
     with pytest.raises(PeerError, match="cannot be fetched"):
         exchange.pull(bob.db, link, "cut", page=2, between=kill)
     assert bob.db.corpus_info("cut").documents == 4
-    ann.serve("--port", port)
+    ann.serve("--ask-peers", "--allow-private", "--port", port)
     done = pull(bob, ann, "cut")
     assert (done["events"], done["known"], done["position"]) == (5, 0, 9)
     assert bob.db.corpus_info("cut").documents == 9

@@ -1245,6 +1245,9 @@ class AsyncFunctions(AsyncCaller):
             corpus,
         )
 
+    async def merge_peer_answers(self, corpus: str, answer: Any, answers: Any, k: int = 5) -> Any:
+        return await self._value(calls.MERGE_PEER_ANSWERS, corpus, answer, answers, k)
+
     async def metrics(self) -> Rows[MetricSample]:
         return await self._rows(calls.METRICS, MetricSample)
 

@@ -739,6 +739,11 @@ MATCH_DOCUMENTS = Call(
     },
     {"match_threshold": 0.0, "match_count": 10, "filter": {}, "corpus": None},
 )
+MERGE_PEER_ANSWERS = Call(
+    "merge_peer_answers",
+    {"corpus": "text", "answer": "jsonb", "answers": "jsonb", "k": "integer"},
+    {"k": 5},
+)
 METRICS = Call("metrics", {})
 NAME_LEDGER = Call("name_ledger", {"origin": "text"}, {"origin": None})
 OPEN_HTTP_SESSION = Call("open_http_session", {"token_hash": "bytea"}, {"token_hash": None})

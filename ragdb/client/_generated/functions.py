@@ -1969,6 +1969,16 @@ class Functions(Caller):
             corpus,
         )
 
+    def merge_peer_answers(self, corpus: str, answer: Any, answers: Any, k: int = 5) -> Any:
+        """Merges the answer of ragdb.rag_query with those of peers, an array of {"peer",
+        "answer"} or {"peer", "error"}, into one of at most k chunks (1 to 20), by their
+        ranks. Each chunk of a peer has in its metadata "peer", "author" (the key of the peer
+        in hex) and "trust", and a local one of a document that a peer signed has "author" and
+        "trust"; "meta" names the "peers" that were asked, each with the "error" of one that
+        gave no answer. Raises RG400, RG404.
+        """
+        return self._value(calls.MERGE_PEER_ANSWERS, corpus, answer, answers, k)
+
     def metrics(self) -> Rows[MetricSample]:
         """Returns samples for Prometheus, at a cost that grows with neither documents nor
         retrievals: sizes of corpora (the 200 oldest by name, the others together), the
