@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import psycopg
 import pytest
@@ -54,7 +55,7 @@ def refused(bob: Node, ann: Node, corpus: str, tamper: Callable[[Page], Page | N
     return str(error.value)
 
 
-def resigned(node: Node, item: Page, by: Signer | None = None, **fields: object) -> Page:
+def resigned(node: Node, item: Page, by: Signer | None = None, **fields: Any) -> Page:
     """An event that says something else, signed by a node or a key, as PostgreSQL writes it."""
     [event] = node.db.connection.execute(  # type: ignore[misc]
         "select (%s::jsonb || %s::jsonb)::text", [item["event"], json.dumps(fields)]
@@ -218,7 +219,7 @@ def test_a_member_may_not_change_a_corpus(pair: tuple[Node, Node], corpus: str) 
     ],
 )
 def test_an_author_who_signs_nonsense_is_refused(
-    pair: tuple[Node, Node], corpus: str, fields: dict[str, object], why: str
+    pair: tuple[Node, Node], corpus: str, fields: dict[str, Any], why: str
 ) -> None:
     ann, bob = pair
 

@@ -50,7 +50,7 @@ def corpus(nodes: tuple[Node, Node, Node]) -> str:
 def same(one: Node, other: Node, corpus: str) -> bool:
     """Whether both have the same corpus, by the digest that exports have."""
     digests = [node.db.export_corpus(corpus)["digest"] for node in (one, other)]
-    return digests[0] == digests[1]
+    return bool(digests[0] == digests[1])
 
 
 def test_a_corpus_is_not_shared_unless_somebody_shares_it(pair: tuple[Node, Node]) -> None:
