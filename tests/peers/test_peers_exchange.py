@@ -224,7 +224,9 @@ def test_an_erasure_beats_a_later_change_that_did_not_know_of_it(
     assert same(ann, bob, corpus)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(n, marks=pytest.mark.nightly) for n in range(2, 12))]
+)
 def test_three_peers_come_to_the_same_in_whatever_order(
     nodes: tuple[Node, Node, Node], corpus: str, seed: int
 ) -> None:

@@ -217,6 +217,7 @@ def test_whatever_a_peer_answers_is_data(
     assert {(c["metadata"]["peer"], c["metadata"]["trust"]) for c in remote} <= {("ann", "trusted")}
 
 
+@pytest.mark.nightly
 def test_a_pull_goes_on_where_a_killed_server_cut_it(sites: tuple[Site, Site]) -> None:
     ann, bob = sites
     for n in range(9):
