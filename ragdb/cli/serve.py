@@ -84,6 +84,14 @@ def serve(
     metrics: Annotated[
         bool, typer.Option("--metrics", help="Serve /metrics to whoever has a token.")
     ] = False,
+    ask_peers: Annotated[
+        bool,
+        typer.Option("--ask-peers", help="Have rag.query also ask the peers that have the corpus."),
+    ] = False,
+    allow_private: Annotated[
+        bool,
+        typer.Option("--allow-private", help="Let peers be at http URLs and in your own network."),
+    ] = False,
     otlp: Annotated[
         str | None,
         typer.Option(metavar="URL", help="Send spans of retrievals to this OTLP endpoint (HTTP)."),
@@ -135,6 +143,8 @@ def serve(
         hosts=(host, *(allow_host or ())),
         metrics=metrics,
         model=model_of(model, endpoint),
+        ask_peers=ask_peers,
+        allow_private_peers=allow_private,
         otlp=otlp,
         otlp_query_text=otlp_query_text,
         read_dsns=tuple(read_dsn or ()),

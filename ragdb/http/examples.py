@@ -83,6 +83,11 @@ REQUESTS: dict[str, dict[str, Any]] = {
         "path": {"corpus": "handbook", "document": MADE["document"]},
         "query": {"derived": "redact", "reason": "it is out of date"},
     },
+    "GET /api/corpora/{corpus}/feed": {"path": {"corpus": "handbook"}},
+    "GET /api/corpora/{corpus}/feed/events": {
+        "path": {"corpus": "handbook"},
+        "query": {"after": 0, "count": 10},
+    },
     "GET /api/corpora/{corpus}/synonyms": {"path": {"corpus": "handbook"}},
     "POST /api/corpora/{corpus}/synonyms": {
         "path": {"corpus": "handbook"},

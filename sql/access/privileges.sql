@@ -107,6 +107,12 @@ begin
         'claim_embed_jobs complete_embed_job fail_embed_job http_token_role '
         'open_http_session http_session_role close_http_session job_status'),
       ('wire', 'ragdb_admin', 'create_http_token revoke_http_token list_http_tokens'),
+      ('peers', 'ragdb_reader',
+        'shared_feed list_peer_corpora list_shared_events list_conflicts list_shared_documents '
+        'merge_peer_answers'),
+      ('peers', 'ragdb_admin',
+        'add_peer revoke_peer remove_peer list_peers share_corpus unshare_corpus follow_peer '
+        'draft_events publish_events apply_events'),
       ('bi', 'ragdb_reader bi_reader', 'metrics traffic'),
       ('verify', 'ragdb_admin ragdb_auditor', 'verification_checks verify verify_step'),
       ('portable', 'ragdb_reader',

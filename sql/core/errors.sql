@@ -87,7 +87,13 @@ begin atomic
     ('RG480', 'LedgerEntryNotFound', 'not_found', 404, 'the ledger has no such entry or tile'),
     ('RG481', 'CheckpointMismatch', 'conflict', 409,
       'a checkpoint is not of this ledger, or its ledger is named already'),
-    ('RG482', 'LedgerDamaged', 'conflict', 409, 'hashes of the ledger are missing')
+    ('RG482', 'LedgerDamaged', 'conflict', 409, 'hashes of the ledger are missing'),
+    ('RG490', 'PeerNotFound', 'not_found', 404, 'no peer has that name'),
+    ('RG491', 'NotShared', 'not_found', 404, 'the corpus is not shared with peers'),
+    ('RG492', 'EventRefused', 'conflict', 409,
+      'an event of a peer is not what its author signed next, or its author is not trusted'),
+    ('RG493', 'NotPublished', 'conflict', 409,
+      'a source that a peer changed was changed here too, and that is not published')
   ) as c (sqlstate, name, wire_word, http_status, meaning);
 end;
 comment on function ragdb.error_codes() is

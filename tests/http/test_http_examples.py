@@ -89,6 +89,7 @@ def test_every_example_is_accepted_and_answered_as_the_document_says(
     made: dict[str, Any] = {}
     with ragdb.connect(library.dsn) as db:
         made["run"] = db.run_eval("Desk").run_id
+        db.share_corpus("handbook")
         made["chunk"] = db.search("handbook", "weeks")[0].chunk_id
         hits = db.search("handbook", "deposit tool")
         made["other"] = next(hit.chunk_id for hit in hits if hit.chunk_id != made["chunk"])
