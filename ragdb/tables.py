@@ -835,6 +835,7 @@ embedding_spaces = Table(
     Column("ef_construction", Integer, nullable=False),
     Column("ef_search", Integer, nullable=False),
     Column("is_indexed", Boolean, nullable=False),
+    Column("is_filled", Boolean, nullable=False),
     Column("queued_to", Integer, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("current_since", DateTime(timezone=True)),

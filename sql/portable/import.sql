@@ -223,6 +223,8 @@ begin
     perform ragdb_internal.bind_default(v_corpus.corpus_id);
     perform ragdb_internal.fill_static(ragdb_internal.space(v_corpus.corpus_id, 'current'));
   end if;
+  perform ragdb_internal.note_filled(s.space_id)
+    from ragdb.embedding_spaces s where s.corpus_id = v_corpus.corpus_id;
   perform ragdb_internal.write_events(v_corpus, array(
     select d.doc_no from ragdb.documents d
     where d.corpus_id = v_corpus.corpus_id order by d.doc_no));

@@ -38,12 +38,11 @@ begin
             hint = 'give m from 2 to 100 and ef_construction from 2 m to 1000';
   end if;
   lock table ragdb.embedding_spaces in share row exclusive mode;
-  insert into ragdb.embedding_spaces (
-    corpus_id, space_id, embedder_id, state, m, ef_construction, created_at, current_since)
-  select make_space.corpus_id, coalesce(max(s.space_id), 0) + 1, embedder.embedder_id,
-    make_space.state, make_space.m, make_space.ef_construction, ragdb_internal.now(),
-    case when make_space.state = 'current' then ragdb_internal.now() end
-  from ragdb.embedding_spaces s
+  insert into ragdb.embedding_spaces (corpus_id, space_id, embedder_id, state, m, ef_construction,
+    is_filled, created_at, current_since)
+  values (corpus_id, (select coalesce(max(s.space_id), 0) + 1 from ragdb.embedding_spaces s),
+    embedder.embedder_id, state, m, ef_construction, coalesce(embedder.provider = 'static', false),
+    ragdb_internal.now(), case when state = 'current' then ragdb_internal.now() end)
   returning * into v_space;
   v_table := ragdb_internal.space_table(v_space.space_id);
   if to_regclass('ragdb.' || v_table) is not null then
@@ -114,3 +113,30 @@ return (
         and e.corpus_id = c.corpus_id and e.chunk_no = c.chunk_no));
 comment on function ragdb_internal.missing_embeddings(ragdb.embedding_spaces) is
   'Returns the number of chunks of the corpus without an embedding in a space.';
+
+-- Chunks are counted only where nothing waits: once for each time that the queue has run empty.
+create or replace function ragdb_internal.note_filled(space_id integer) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_space ragdb.embedding_spaces;
+begin
+  select s.* into v_space from ragdb.embedding_spaces s where s.space_id = note_filled.space_id;
+  if v_space.is_filled or exists (select from ragdb.embedding_jobs j
+      where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id and not j.is_dead)
+  then
+    return;
+  end if;
+  if exists (select from ragdb.chunk_embeddings e where e.space_id = v_space.space_id)
+    and ragdb_internal.missing_embeddings(v_space) <= (
+      select coalesce(sum(cardinality(j.chunk_nos)), 0) from ragdb.embedding_jobs j
+      where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id)
+  then
+    update ragdb.embedding_spaces s set is_filled = true where s.space_id = v_space.space_id;
+  end if;
+end $$;
+comment on function ragdb_internal.note_filled(integer) is
+  'Notes that a space has an embedding of every chunk, but for those that were given up; searches '
+  'compare embeddings from then on. The caller holds the corpus lock.';
