@@ -196,3 +196,14 @@ def test_a_row_of_a_score_is_drawn_as_wide_as_it_counts(site: Api) -> None:
         why = page(client, "/studio/search/why", corpus="docs", q="bicycle", chunk=hit.chunk_id)
         assert "left out: ranking" in why
         assert "It has none of the query" in why
+
+
+def test_the_latest_traces_are_watched_where_the_reader_asks(site: Api) -> None:
+    with logged_in(site) as client:
+        still = client.get("/studio/traces?corpus=docs")
+        assert "refresh" not in still.headers
+        assert "/studio/traces?every=10&amp;corpus=docs" in still.text
+        watched = client.get("/studio/traces?every=10&corpus=docs")
+        assert watched.headers["refresh"] == "10"
+        assert "loaded anew every 10 s" in watched.text
+        assert client.get("/studio/traces?every=1").status_code == 400
