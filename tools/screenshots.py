@@ -130,6 +130,8 @@ def look(
     for name, address in shown:
         if only in name:
             page.goto(address)
+            if name == "docs":  # which a script draws
+                page.locator(".opblock").first.wait_for()
             page.screenshot(path=folder / f"{name}-{scheme}-{width}.png", full_page=name != "docs")
     context.close()
 
