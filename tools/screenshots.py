@@ -73,6 +73,7 @@ def main(folder: Path, only: str = "") -> None:
             entered = browser.new_context(base_url=home)
             page = entered.new_page()
             page.goto(link)
+            page.wait_for_url("**/studio/search")
             shown = [("login", home + "/studio/login"), *found(page, home)]
             shown += reports(folder)
             state = entered.storage_state()
