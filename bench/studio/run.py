@@ -202,7 +202,7 @@ class Pages:
         one = self.rng.choice
         asked = {"corpus": "large", "q": one(self.queries)}
         yield "search", "/studio/search?" + urlencode(asked)
-        yield "search, 50 hits", "/studio/search?" + urlencode({**asked, "k": 50})
+        yield "search, 20 hits", "/studio/search?" + urlencode({**asked, "k": 20})
         words = {"corpus": "large", "q": self.commonest, "k": self.rng.randint(3, 9)}
         yield "search, the five commonest words", "/studio/search?" + urlencode(words)
         yield "why not a chunk", one(self.why)

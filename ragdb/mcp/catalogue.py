@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragdb.mcp import builtin, reading
+from ragdb.mcp import builtin, explaining, reading
 from ragdb.mcp.shapes import (
     CORPORA,
     CORPUS,
@@ -277,4 +277,5 @@ BUILTIN: dict[str, Builtin] = {
         reading.list_synonyms,
         result(synonyms=LIST),
     ),
+    **explaining.TOOLS,
 }

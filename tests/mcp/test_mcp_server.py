@@ -41,7 +41,7 @@ BUILTIN = {
     "search", "fetch", "search_slice", "list_corpora", "get_trace", "replay_trace",
     "validate_citations", "facets", "count_matches", "list_documents", "ask", "build_pack",
     "resolve_anchor", "list_traces", "list_eval_runs", "eval_report", "list_promoted",
-    "list_synonyms", "list_edges",
+    "list_synonyms", "list_edges", "explain_passage", "locate_quote", "document_versions",
 }  # fmt: skip
 CHANGES = {
     "create_corpus", "drop_corpus", "delete_document", "add_synonyms", "remove_synonyms",
@@ -149,6 +149,9 @@ async def every_tool(client: Client, trace: str) -> dict[str, Any]:
         "list_promoted": {"corpus": "docs"},
         "list_synonyms": {"corpus": "docs"},
         "list_edges": {"corpus": "docs", "chunk_id": "refunds", "count": 3},
+        "explain_passage": {"corpus": "docs", "query": "refunds", "chunk_id": "refunds"},
+        "locate_quote": {"corpus": "docs", "chunk_id": "refunds", "quote": "fourteen days"},
+        "document_versions": {"corpus": "docs", "document": "docs/refunds.md"},
         "AnswerDocs": {"question": "How do refunds work?"},
         "Bare": {"words": "refunds"},
         "Brief": {},
@@ -672,6 +675,9 @@ def test_a_server_of_some_corpora_counts_and_lists_those_alone(dsn: str, trace: 
         "list_promoted": {"corpus": "docs"},
         "list_synonyms": {"corpus": "docs"},
         "list_edges": {"corpus": "docs", "chunk_id": "refunds"},
+        "explain_passage": {"corpus": "docs", "query": "refunds", "chunk_id": "refunds"},
+        "locate_quote": {"corpus": "docs", "chunk_id": "refunds", "quote": "fourteen days"},
+        "document_versions": {"corpus": "docs", "document": "docs/refunds.md"},
     }
     for tool, arguments in named.items():
         assert "not served here" in call(dsn, tool, arguments, **only), tool

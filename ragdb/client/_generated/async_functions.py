@@ -1234,9 +1234,9 @@ class AsyncFunctions(AsyncCaller):
         return await self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
 
     async def list_slices(
-        self, corpus: str, since: datetime | None = None, count: int = 50
+        self, corpus: str, since: datetime | None = None, count: int = 50, before: str | None = None
     ) -> Rows[ListSlicesRow]:
-        return await self._rows(calls.LIST_SLICES, ListSlicesRow, corpus, since, count)
+        return await self._rows(calls.LIST_SLICES, ListSlicesRow, corpus, since, count, before)
 
     async def list_sources(self) -> Rows[ListSourcesRow]:
         return await self._rows(calls.LIST_SOURCES, ListSourcesRow)

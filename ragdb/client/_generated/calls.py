@@ -756,8 +756,8 @@ LIST_RERANKERS = Call("list_rerankers", {})
 LIST_SIGNING_KEYS = Call("list_signing_keys", {})
 LIST_SLICES = Call(
     "list_slices",
-    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
-    {"since": None, "count": 50},
+    {"corpus": "text", "since": "timestamp with time zone", "count": "integer", "before": "text"},
+    {"since": None, "count": 50, "before": None},
 )
 LIST_SOURCES = Call("list_sources", {})
 LIST_STATIC_MODELS = Call("list_static_models", {})

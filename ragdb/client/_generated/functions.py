@@ -1905,13 +1905,13 @@ class Functions(Caller):
         return self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
 
     def list_slices(
-        self, corpus: str, since: datetime | None = None, count: int = 50
+        self, corpus: str, since: datetime | None = None, count: int = 50, before: str | None = None
     ) -> Rows[ListSlicesRow]:
         """Returns the slices of a corpus that are stored, newest first, stored at or after
-        since; the source is null where the anchor is gone. count is 1 to 10000. Raises RG400,
-        RG404.
+        since; before the last id of the page before. The source is null where the anchor is
+        gone. count is 1 to 10000. Raises RG400, RG404, RG435.
         """
-        return self._rows(calls.LIST_SLICES, ListSlicesRow, corpus, since, count)
+        return self._rows(calls.LIST_SLICES, ListSlicesRow, corpus, since, count, before)
 
     def list_sources(self) -> Rows[ListSourcesRow]:
         """Lists the sources of the contracts in force whose corpus the caller may read: what is
