@@ -119,6 +119,9 @@ begin
   perform ragdb_internal.check_erasure('erase', reason);
   perform ragdb_internal.erase_derived(
     v_corpus, null, 'erase', 'corpus ' || v_corpus.name, reason);
+  -- what goes now is not to be kept
+  update ragdb.corpora c set history = null, history_from = null, history_since = null
+    where c.corpus_id = v_id and c.history is not null;
   perform ragdb_internal.drop_unused_blobs(v_id, array(
     select b.cid from ragdb.corpus_blobs b where b.corpus_id = v_id));
   perform ragdb_internal.drop_spaces(v_id);

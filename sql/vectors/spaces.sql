@@ -63,6 +63,7 @@ begin
       v_space.space_id, corpus_id, embedder.embedder_id));
   execute format('alter table ragdb.chunk_embeddings attach partition ragdb.%I for values in (%s)',
     v_table, v_space.space_id);
+  perform ragdb_internal.keep_past_of_space(v_table);
   return v_space;
 end $$;
 comment on function ragdb_internal.make_space(integer, ragdb.embedders, text, integer, integer) is
