@@ -53,7 +53,7 @@ begin
         'search explain_search explain_score explain_missing highlight similar match_documents '
         'facets count_matches '
         'did_you_mean search_documents calibrate_gate gate_questions'),
-      ('history', 'ragdb_reader', 'search version_at list_versions keep_history'),
+      ('history', 'ragdb_reader', 'version_at list_versions keep_history'),
       ('policies', 'ragdb_reader', 'xxh64 policy_hash list_policies registry_fingerprint'),
       ('policies', 'ragdb_admin', 'register_policy'),
       ('traces', 'ragdb_reader',

@@ -101,15 +101,3 @@ create or replace trigger past_is_kept after insert or update or delete on ragdb
 create or replace trigger past_is_kept after insert or update or delete on ragdb.synonyms
   for each row when (current_setting('ragdb.history', true) = 'on')
   execute function ragdb_internal.keep_past_row('synonym');
-
-create or replace function ragdb_internal.keep_past_of_space(space_table text) returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  execute format('create trigger past_is_kept after insert or update or delete on ragdb.%I'
-    ' for each row when (current_setting(''ragdb.history'', true) = ''on'')'
-    ' execute function ragdb_internal.keep_past_row(''embedding'')', space_table);
-end $$;
-comment on function ragdb_internal.keep_past_of_space(text) is
-  'Puts the trigger of ragdb_internal.keep_past_row on the partition of a space.';

@@ -67,7 +67,7 @@ begin
     return query
       select l.lexeme collate "C", cardinality(w.positions), 0.7::float8 / length(m.words), true
       from unnest(ragdb_internal.lexemes(text, v_config)) w
-        join ragdb_internal.synonyms_at(past.corpus) s on s.lexeme = w.lexeme
+        join ragdb_internal.synonyms_then(past.corpus) s on s.lexeme = w.lexeme
         cross join lateral (
           select ragdb_internal.lexemes(s.means, v_config) as words offset 0) m
         cross join lateral unnest(m.words) l

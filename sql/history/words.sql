@@ -52,8 +52,8 @@ return array(
     select c.chunk_no, ragdb_internal.lexemes(
       ragdb_internal.searched_text(d.title, c.heading, c.text), (old_words.corpus).text_config)
       as words
-    from ragdb_internal.chunks_at(old_words.corpus) c
-      join ragdb_internal.documents_at(old_words.corpus) d on d.doc_no = c.doc_no
+    from ragdb_internal.chunks_then(old_words.corpus) c
+      join ragdb_internal.documents_then(old_words.corpus) d on d.doc_no = c.doc_no
     where c.chunk_no = any (old_words.stale)
     offset 0) w);
 comment on function ragdb_internal.old_words(ragdb.corpora, integer[]) is

@@ -1,4 +1,4 @@
--- ragdb.search, over several corpora and over one.
+-- ragdb.search, over several corpora, over one, and over one as it was.
 --
 -- ragdb.search is a definer: the tables of a corpus are granted to nobody. The caller's right is
 -- checked there, once for each corpus.
@@ -110,3 +110,31 @@ comment on function ragdb.search(
   'search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1, null: what suits '
   'the embedder); min_lexical and min_semantic are floors for the legs, one that did not run '
   'counting 0. Raises RG400, RG401, RG404, RG410, RG415, RG418.';
+
+-- as_of is a version and not a time, because a version is exact: two writes of one moment are two
+-- versions, and of two corpora each has its own. ragdb.version_at tells the version of a time.
+create or replace function ragdb.search(
+  corpus text, query text, as_of bigint, k integer default 10, mode text default null,
+  min_score float8 default 0, filter jsonb default null, chunk_ids text[] default null,
+  statistics text default null, query_embedding float8[] default null,
+  fusion text default 'convex', lexical_weight float8 default null, min_lexical float8 default 0,
+  min_semantic float8 default 0, syntax text default 'plain', typos boolean default true)
+returns setof ragdb.hit
+language plpgsql stable parallel restricted security definer
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+begin
+  return query select h.* from unnest(ragdb_internal.search_then(
+    ragdb_internal.open_corpus(corpus, 'read'), as_of, statistics,
+    row(query, k, mode, min_score, filter, chunk_ids, ragdb_internal.single(query_embedding),
+      fusion, lexical_weight, min_lexical, min_semantic,
+      row(syntax, null, false, 0, 0, false, typos)::ragdb_internal.search_options))) h;
+end $$;
+comment on function ragdb.search(
+  text, text, bigint, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8,
+  float8, text, boolean) is
+  'Returns the k (1 to 1000) best chunks of a corpus as it was at a version (as_of), with other '
+  'arguments of ragdb.search: the same hits in the same order with the same scores as a corpus '
+  'that was put to that version and not changed since. It looks at every chunk. statistics of '
+  'another corpus are those of today. Raises RG400, RG401, RG404, RG410, RG415, RG418, RG437.';

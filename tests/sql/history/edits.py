@@ -142,6 +142,8 @@ class Edited:
             self.db.execute("select ragdb.add_edges(%s, %s)", (self.corpus, Jsonb([edge])))
 
     def unlink(self) -> None:
+        ids = self.chunk_ids()
+        self.edges = [e for e in self.edges if e["parent"] in ids and e["child"] in ids]
         if self.edges:
             edge = self.edges.pop()
             self.db.execute("select ragdb.remove_edges(%s, %s)", (self.corpus, Jsonb([edge])))

@@ -1,7 +1,4 @@
--- ragdb.search of a corpus as it was at one of its versions.
---
--- as_of is a version and not a time, because a version is exact: two writes of one moment are two
--- versions. ragdb.version_at tells the version of a time.
+-- Search of a corpus as it was at one of its versions: mode, ranking and hits.
 
 create or replace function ragdb_internal.reference_then(
   corpus ragdb.corpora, query text, among integer[])
@@ -14,7 +11,7 @@ begin atomic
     select c.corpus_id, c.chunk_no, ragdb_internal.jaccard(
       ragdb_internal.reference_tokens(reference_then.query),
       ragdb_internal.reference_tokens(c.text)) as score
-    from ragdb_internal.chunks_at(reference_then.corpus) c
+    from ragdb_internal.chunks_then(reference_then.corpus) c
     where reference_then.among is null
       or c.chunk_no in (select pg_catalog.unnest(reference_then.among))) j
   where j.score > 0;
@@ -129,8 +126,8 @@ begin atomic
         r.coverage, r.is_exact, c.*,
         pg_catalog.row_number() over (order by r.score desc, c.chunk_id)::integer as rank
       from pg_catalog.unnest(hits_then.ranked) r
-        join ragdb_internal.chunks_at(hits_then.corpus) c on c.chunk_no = r.chunk_no) t
-    join ragdb_internal.documents_at(hits_then.corpus) d on d.doc_no = t.doc_no
+        join ragdb_internal.chunks_then(hits_then.corpus) c on c.chunk_no = r.chunk_no) t
+    join ragdb_internal.documents_then(hits_then.corpus) d on d.doc_no = t.doc_no
   where t.rank <= hits_then.k
   order by t.rank;
 end;
@@ -170,29 +167,3 @@ comment on function ragdb_internal.search_then(
   ragdb.corpora, bigint, text, ragdb_internal.search_request) is
   'Returns the hits of a search of a corpus as it was at a version. Raises RG400, RG401, RG404, '
   'RG410, RG415, RG418, RG437.';
-
-create or replace function ragdb.search(
-  corpus text, query text, as_of bigint, k integer default 10, mode text default null,
-  min_score float8 default 0, filter jsonb default null, chunk_ids text[] default null,
-  statistics text default null, query_embedding float8[] default null,
-  fusion text default 'convex', lexical_weight float8 default null, min_lexical float8 default 0,
-  min_semantic float8 default 0, syntax text default 'plain', typos boolean default true)
-returns setof ragdb.hit
-language plpgsql stable parallel restricted security definer
-set search_path = pg_catalog, pg_temp
-set jit = off
-as $$
-begin
-  return query select h.* from unnest(ragdb_internal.search_then(
-    ragdb_internal.open_corpus(corpus, 'read'), as_of, statistics,
-    row(query, k, mode, min_score, filter, chunk_ids, ragdb_internal.single(query_embedding),
-      fusion, lexical_weight, min_lexical, min_semantic,
-      row(syntax, null, false, 0, 0, false, typos)::ragdb_internal.search_options))) h;
-end $$;
-comment on function ragdb.search(
-  text, text, bigint, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8,
-  float8, text, boolean) is
-  'Returns the k (1 to 1000) best chunks of a corpus as it was at a version (as_of), with the other '
-  'arguments of ragdb.search: the same hits in the same order with the same scores as a corpus '
-  'that was put to that version and not changed since. It looks at every chunk. statistics of '
-  'another corpus are those of today. Raises RG400, RG401, RG404, RG410, RG415, RG418, RG437.';

@@ -16,11 +16,11 @@ begin
   end if;
   v_conditions := array(
     select to_jsonb(f) from ragdb_internal.filter_conditions(coalesce(filter, '{}')) f);
-  execute 'select array(select c.chunk_no from ragdb_internal.chunks_at($2) c'
-    ' join ragdb_internal.documents_at($2) d on d.doc_no = c.doc_no'
+  execute 'select array(select c.chunk_no from ragdb_internal.chunks_then($2) c'
+    ' join ragdb_internal.documents_then($2) d on d.doc_no = c.doc_no'
     ' where ($3 is null or c.chunk_id = any ($3))'
     || coalesce(' and ' || replace(ragdb_internal.filter_sql(v_conditions),
-      'ragdb.document_sources s', 'ragdb_internal.sources_at($2) s'), '') || ')'
+      'ragdb.document_sources s', 'ragdb_internal.sources_then($2) s'), '') || ')'
   into v_chunk_nos using v_conditions, corpus, chunk_ids;
   return v_chunk_nos;
 end $$;
@@ -125,10 +125,10 @@ begin atomic
           ragdb_internal.pgvector(semantic_then.query_embedding), (
             select m.metric from ragdb.embedders m where m.embedder_id = (past).embedder_id))
           as score
-        from ragdb_internal.embeddings_at((past).corpus, (past).space_id) e
+        from ragdb_internal.embeddings_then((past).corpus, (past).space_id) e
         where semantic_then.among is null
           or e.chunk_no in (select pg_catalog.unnest(semantic_then.among))) v
-      join ragdb_internal.chunks_at((past).corpus) c on c.chunk_no = v.chunk_no) r
+      join ragdb_internal.chunks_then((past).corpus) c on c.chunk_no = v.chunk_no) r
   where r.rank <= semantic_then.k;
 end;
 comment on function ragdb_internal.semantic_then(
@@ -157,7 +157,7 @@ begin atomic
           worded_then.query, worded_then.among, worded_then.also, worded_then.typos)
           l (corpus_id, chunk_no, score, lexical_score, semantic_score, lexical_rank,
             semantic_rank, bm25, coverage, is_exact)
-        join ragdb_internal.chunks_at((past).corpus) c on c.chunk_no = l.chunk_no) t
+        join ragdb_internal.chunks_then((past).corpus) c on c.chunk_no = l.chunk_no) t
     cross join demanded d;
 end;
 comment on function ragdb_internal.worded_then(
