@@ -1,5 +1,19 @@
 -- Which corpora keep their history and for how long, and the sweep of what is older.
 
+create or replace function ragdb_internal.check_history(history interval) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if history <= interval '0' or not isfinite(history) then
+    raise exception 'history is %', history
+      using errcode = 'RG400', detail = 'it is how long a corpus can be searched as it was',
+        hint = 'pass an interval such as ''90 days'', or null to keep no history';
+  end if;
+end $$;
+comment on function ragdb_internal.check_history(interval) is
+  'Refuses a time to keep history for that is not over 0. Raises RG400.';
+
 create or replace function ragdb.keep_history(corpus text, history interval)
 returns table (kept_for interval, from_version bigint, since timestamptz)
 language plpgsql security definer rows 1
@@ -9,11 +23,7 @@ as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(keep_history.corpus, 'admin');
 begin
-  if keep_history.history <= interval '0' then
-    raise exception 'history is %', keep_history.history
-      using errcode = 'RG400', detail = 'it is how long a corpus can be searched as it was',
-        hint = 'pass an interval such as ''90 days'', or null to keep no history';
-  end if;
+  perform ragdb_internal.check_history(keep_history.history);
   if keep_history.history is null then
     delete from ragdb.past_rows p where p.corpus_id = v_corpus.corpus_id;
     delete from ragdb.corpus_versions v where v.corpus_id = v_corpus.corpus_id;

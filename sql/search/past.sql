@@ -136,16 +136,21 @@ comment on function ragdb_internal.hits_then(
   'Returns the k best of ranked chunks of a corpus as it was as hits, by score, then chunk id.';
 
 create or replace function ragdb_internal.search_then(
-  corpus ragdb.corpora, as_of bigint, statistics text, request ragdb_internal.search_request)
+  corpora ragdb.corpora[], as_of bigint, statistics ragdb.corpora,
+  request ragdb_internal.search_request)
 returns ragdb.hit[]
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_found constant ragdb_internal.past_corpus := ragdb_internal.corpus_at(corpus, as_of);
-  v_statistics ragdb.corpora;
+  v_found ragdb_internal.past_corpus;
 begin
-  perform ragdb_internal.check_request(request);
+  if cardinality(corpora) <> 1 then
+    raise exception 'as_of takes one corpus, and % are searched', cardinality(corpora)
+      using errcode = 'RG400', detail = 'each corpus has versions of its own',
+        hint = 'search them one by one; ragdb.version_at() gives the version of each at a time';
+  end if;
+  v_found := ragdb_internal.corpus_at(corpora[1], as_of);
   if ragdb_internal.picks(request.options) or (request.options).context > 0
     or (request.options).section
   then
@@ -154,16 +159,13 @@ begin
       using errcode = 'RG400', detail = 'they look at chunks beside those that rank, as of today',
         hint = 'leave them out';
   end if;
-  if statistics is not null then
-    v_statistics := ragdb_internal.open_corpus(statistics, 'read');
-  end if;
   request := ragdb_internal.with_mode_then(v_found, request);
   return array(
     select h from ragdb_internal.hits_then(v_found.corpus,
-      ragdb_internal.rank_then(v_found, v_statistics, request), request.k, request.mode) h
+      ragdb_internal.rank_then(v_found, statistics, request), request.k, request.mode) h
     order by h.rank);
 end $$;
 comment on function ragdb_internal.search_then(
-  ragdb.corpora, bigint, text, ragdb_internal.search_request) is
-  'Returns the hits of a search of a corpus as it was at a version. Raises RG400, RG401, RG404, '
-  'RG410, RG415, RG418, RG437.';
+  ragdb.corpora[], bigint, ragdb.corpora, ragdb_internal.search_request) is
+  'Returns the hits of a checked search of one corpus as it was at a version, weighed by its own '
+  'statistics then or those of another today. Raises RG400, RG410, RG415, RG418, RG437.';

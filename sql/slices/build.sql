@@ -81,7 +81,8 @@ comment on function ragdb_internal.built_slice(ragdb.slices, integer[], text) is
 
 -- Definer, like the two below: chunks, edges, slices and keys are granted to nobody.
 create or replace function ragdb.build_slice(
-  corpus text, anchor text, policy jsonb default null, sign boolean default true)
+  corpus text, anchor text, policy jsonb default null, sign boolean default true,
+  as_of bigint default null)
 returns setof ragdb.built_slice
 language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
@@ -91,51 +92,22 @@ declare
   v_policy ragdb.slice_policies := ragdb_internal.resolve_policy(build_slice.policy);
   v_made record;
 begin
+  if as_of is not null then
+    v_made := ragdb_internal.assemble_slice_then(
+      (ragdb_internal.corpus_at(v_corpus, as_of)).corpus, anchor, v_policy);
+    return next ragdb_internal.built_slice(v_made.slice, v_made.distances, null);
+    return;
+  end if;
   v_made := ragdb_internal.assemble_slice(v_corpus, anchor, v_policy);
   return next ragdb_internal.built_slice(v_made.slice, v_made.distances,
     case when sign then ragdb_internal.issue_token(v_corpus, v_made.slice, v_policy) end);
 end $$;
-comment on function ragdb.build_slice(text, text, jsonb, boolean) is
+comment on function ragdb.build_slice(text, text, jsonb, boolean, bigint) is
   'Builds the slice that a policy (in full, by reference, or null for the default) admits around '
   'an anchor chunk, without writing: members, fingerprints and, with sign, the admissibility '
-  'token. Raises RG400, RG404, RG430, RG431, RG433, RG434.';
-
-create or replace function ragdb.build_slice(
-  corpus text, anchor text, as_of bigint, policy jsonb default null)
-returns setof ragdb.built_slice
-language plpgsql stable security definer rows 1 -- chunks and edges are granted to nobody
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_corpus constant ragdb.corpora := (ragdb_internal.corpus_at(
-    ragdb_internal.open_corpus(build_slice.corpus, 'read'), as_of)).corpus;
-  v_policy constant ragdb.slice_policies := ragdb_internal.resolve_policy(build_slice.policy);
-  v_anchor_no constant integer := (
-    select c.chunk_no from ragdb_internal.chunks_then(v_corpus) c where c.chunk_id = anchor);
-  v_found record;
-  v_slice ragdb.slices;
-begin
-  if v_anchor_no is null then
-    raise exception 'anchor % was not in corpus % at version %',
-        ragdb_internal.quote(anchor), ragdb_internal.quote(v_corpus.name), as_of
-      using errcode = 'RG434', detail = 'a slice is built around a chunk that was there',
-        hint = 'ragdb.search() with the same as_of gives chunk ids';
-  end if;
-  v_found := ragdb_internal.expand_then(v_corpus, v_anchor_no, v_policy.policy);
-  v_slice.anchor_chunk_id := anchor;
-  v_slice.policy_id := v_policy.policy_id;
-  v_slice.params_hash := v_policy.params_hash;
-  v_slice.selection_order := v_found.chunk_ids;
-  v_slice.chunk_ids := array(
-    select u collate "C" from unnest(v_found.chunk_ids) u order by 1);
-  v_slice := ragdb_internal.with_fingerprint(v_corpus, v_slice,
-    ragdb_internal.slice_content_then(v_corpus, v_slice.chunk_ids));
-  return next ragdb_internal.built_slice(v_slice, v_found.distances, null);
-end $$;
-comment on function ragdb.build_slice(text, text, bigint, jsonb) is
-  'Builds the slice that a policy admitted around an anchor chunk at a version of its corpus '
-  '(as_of), as ragdb.build_slice would have then. It has no token: a token vouches for evidence '
-  'that is there. Raises RG400, RG404, RG430, RG431, RG434, RG437.';
+  'token. as_of is a version of a corpus that keeps its history: the slice is the one of then, and '
+  'has no token, which vouches for evidence that is there. Raises RG400, RG404, RG430, RG431, '
+  'RG433, RG434, RG437.';
 
 create or replace function ragdb.build_slices(
   corpus text, anchors text[], policy jsonb default null, sign boolean default true)

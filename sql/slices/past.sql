@@ -147,3 +147,35 @@ begin atomic
 end;
 comment on function ragdb_internal.slice_content_then(ragdb.corpora, text[]) is
   'Reads what the fingerprints of a slice cover of a corpus as it was.';
+
+create or replace function ragdb_internal.assemble_slice_then(
+  corpus ragdb.corpora, anchor text, policy ragdb.slice_policies,
+  out slice ragdb.slices, out distances integer[])
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_anchor_no constant integer := (
+    select c.chunk_no from ragdb_internal.chunks_then(corpus) c where c.chunk_id = anchor);
+  v_found record;
+begin
+  if v_anchor_no is null then
+    raise exception 'anchor % was not in corpus % at version %',
+        ragdb_internal.quote(anchor), ragdb_internal.quote(corpus.name), corpus.version
+      using errcode = 'RG434', detail = 'a slice is built around a chunk that was there',
+        hint = 'ragdb.search() with the same as_of gives chunk ids';
+  end if;
+  v_found := ragdb_internal.expand_then(corpus, v_anchor_no, policy.policy);
+  slice.anchor_chunk_id := anchor;
+  slice.policy_id := policy.policy_id;
+  slice.params_hash := policy.params_hash;
+  slice.selection_order := v_found.chunk_ids;
+  slice.chunk_ids := array(
+    select u collate "C" from unnest(v_found.chunk_ids) u order by 1);
+  slice := ragdb_internal.with_fingerprint(
+    corpus, slice, ragdb_internal.slice_content_then(corpus, slice.chunk_ids));
+  distances := v_found.distances;
+end $$;
+comment on function ragdb_internal.assemble_slice_then(
+  ragdb.corpora, text, ragdb.slice_policies) is
+  'Builds the slice of a resolved policy around an anchor of a corpus as it was. Raises RG434.';

@@ -51,10 +51,8 @@ begin
     asked.filter := v_turns.rest;
     asked.chunk_ids := v_turns.members;
   end if;
-  return ragdb_internal.search_then(corpus, as_of, asked.statistics,
-    row(asked.query, asked.k, asked.mode, asked.min_score, asked.filter, asked.chunk_ids,
-      ragdb_internal.single(asked.query_embedding), asked.fusion, asked.lexical_weight,
-      asked.min_lexical, asked.min_semantic, asked.options));
+  return array(
+    select h from ragdb_internal.search_as(corpus.name, asked, as_of) h order by h.rank);
 end $$;
 comment on function ragdb_internal.hits_of_trace_then(
   ragdb.corpora, bigint, ragdb_internal.search_arguments, boolean) is

@@ -191,3 +191,38 @@ comment on function ragdb.replay(uuid) is
   'corpus_changed, ann_nondeterminism) and the chunks that differ; or '
   'not_replayable with its cause (failed_retrieval, query_text_not_kept, '
   'query_embedding_not_kept). Raises RG400, RG404, RG407.';
+
+-- Definer: traces are granted to nobody.
+create or replace function ragdb.replay_cited(
+  corpus text, slice_id text, query_hash text, policy_hash text)
+returns table (
+  trace_id uuid, verdict text, cause text, detail text, changed_chunk_ids text[],
+  recorded_chunk_ids text[], replayed_chunk_ids text[])
+language plpgsql stable parallel restricted security definer rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(replay_cited.corpus, 'read');
+  v_trace_id uuid;
+begin
+  select t.id into v_trace_id from ragdb.retrieval_traces t
+    where t.corpus_id = v_corpus.corpus_id and t.slice_id = replay_cited.slice_id
+      and t.policy_params_hash = replay_cited.policy_hash
+      and replay_cited.query_hash in (t.query_hash, t.query_embedding_hash)
+      and t.error_code is null and ragdb_internal.may_open_trace(t, false)
+    order by t.created_at desc, t.id desc limit 1;
+  if not found then
+    raise exception 'no trace is of slice %, that query and that policy',
+        ragdb_internal.quote(replay_cited.slice_id)
+      using errcode = 'RG407', detail = 'none that is visible to role '
+          || ragdb_internal.quote(ragdb_internal.caller()),
+        hint = 'query_hash is the SHA-256 (hex) of the query or of its embedding, policy_hash the '
+               'params_hash of the policy';
+  end if;
+  return query select v_trace_id, r.* from ragdb.replay(v_trace_id) r;
+end $$;
+comment on function ragdb.replay_cited(text, text, text, text) is
+  'Replays the latest retrieval that a citation of slice, query (SHA-256 of its text or of its '
+  'embedding, hex) and policy (params_hash) names, as ragdb.replay does. Raises RG400, RG404, '
+  'RG407.';

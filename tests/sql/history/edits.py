@@ -11,14 +11,14 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from tests.embedding import ENCODER, claim, complete, document, make_embedder
-from tests.sql.conversations import conversation, message, put, uuid
+from tests.sql.conversations import conversation, message, put
 
 Connection = psycopg.Connection[Any]
 WORDS = (
     "refund voucher gift card shipping parcel court licence database planner vector slice "
     "anchor policy summer winter music bridge copper orbit e-mail user_id don't café naïve"
 ).split()
-Question = tuple[str, dict[str, Any]]
+Found = list[dict[str, Any]] | str
 
 
 class Edited:
@@ -184,17 +184,19 @@ class Edited:
             extra = {"filter": Jsonb(extra["filter"])}
         return asked | extra
 
-    def ask(self, asked: dict[str, Any], as_of: int | None = None) -> list[dict[str, Any]]:
-        arguments = {"corpus": self.corpus, **asked}
-        if as_of is not None:
-            arguments["as_of"] = as_of
+    def ask(self, asked: dict[str, Any], as_of: int | None = None) -> Found:
+        """All of the hits, or what was wrong with the question."""
+        try:
+            return self.call("search", **asked, as_of=as_of)
+        except psycopg.Error as error:
+            return f"{error.sqlstate}: {error.diag.message_primary}"
+
+    def call(self, function: str, **arguments: Any) -> list[dict[str, Any]]:
+        arguments = {"corpus": self.corpus, **arguments}
         named = ", ".join(f"{name} => %({name})s" for name in arguments)
         with self.db.cursor(row_factory=dict_row) as cursor:
-            return cursor.execute(f"select * from ragdb.search({named})", arguments).fetchall()
+            return cursor.execute(f"select * from ragdb.{function}({named})", arguments).fetchall()
 
     def version(self) -> int:
         row = self.db.execute("select version from ragdb.corpus_info(%s)", (self.corpus,))
         return int(row.fetchone()[0])  # type: ignore[index]
-
-
-__all__ = ["Edited", "uuid"]
