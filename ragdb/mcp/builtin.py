@@ -44,7 +44,7 @@ def search(served: Served, arguments: Json) -> Json:
             more = {"note": "The query could not be embedded: this was found by words alone."}
     how = {"k": RESULTS, "query_embedding": vector, **how}
     with served.database() as db:
-        if served.record and len(names) == 1:
+        if served.record and len(names) == 1 and "as_of" not in how:
             hits: Sequence[Any] = db.retrieve(names[0], query, client=CLIENT, **how)
         else:
             hits = db.search(names, query, **how)

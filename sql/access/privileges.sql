@@ -54,7 +54,8 @@ begin
         'facets count_matches '
         'did_you_mean search_documents calibrate_gate gate_questions'),
       ('history', 'ragdb_reader',
-        'version_at list_versions diff_corpus keep_history erase_source'),
+        'version_at list_versions diff_corpus keep_history drop_history '
+        'erase_source'),
       ('policies', 'ragdb_reader', 'xxh64 policy_hash list_policies registry_fingerprint'),
       ('policies', 'ragdb_admin', 'register_policy'),
       ('traces', 'ragdb_reader',

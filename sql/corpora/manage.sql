@@ -79,7 +79,7 @@ begin
         hint = 'write it in lower case, with - for every other character';
   end if;
   perform ragdb_internal.check_corpus_settings(text_config, k1, b, record_query_text),
-    ragdb_internal.check_history(history);
+    ragdb_internal.check_history(coalesce(history, interval '1 day'));
   perform ragdb_internal.check_may_create(corpus);
   insert into ragdb.settings as s (key, value) values ('corpora_created', '1')
     on conflict on constraint settings_key_is_unique do update

@@ -5,10 +5,10 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if history <= interval '0' or not isfinite(history) then
-    raise exception 'history is %', history
+  if history is null or history <= interval '0' or not isfinite(history) then
+    raise exception 'history is %', coalesce(history::text, 'null')
       using errcode = 'RG400', detail = 'it is how long a corpus can be searched as it was',
-        hint = 'pass an interval such as ''90 days'', or null to keep no history';
+        hint = 'pass an interval such as ''90 days''; ragdb.drop_history() keeps none';
   end if;
 end $$;
 comment on function ragdb_internal.check_history(interval) is
@@ -24,24 +24,36 @@ declare
   v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(keep_history.corpus, 'admin');
 begin
   perform ragdb_internal.check_history(keep_history.history);
-  if keep_history.history is null then
-    delete from ragdb.past_rows p where p.corpus_id = v_corpus.corpus_id;
-    delete from ragdb.corpus_versions v where v.corpus_id = v_corpus.corpus_id;
-  end if;
   return query
     update ragdb.corpora c
-      set history = keep_history.history,
-        history_from = case when keep_history.history is not null
-          then coalesce(c.history_from, c.version) end,
-        history_since = case when keep_history.history is not null
-          then coalesce(c.history_since, ragdb_internal.now()) end
+      set history = keep_history.history, history_from = coalesce(c.history_from, c.version),
+        history_since = coalesce(c.history_since, ragdb_internal.now())
       where c.corpus_id = v_corpus.corpus_id
       returning c.history, c.history_from, c.history_since;
 end $$;
 comment on function ragdb.keep_history(text, interval) is
   'Has a corpus keep its history from now on, so that it can be searched as it was for as long as '
-  'the interval says; null removes the history that there is and keeps none. Returns how it is '
-  'kept, from which version and since when. Raises RG400, RG401, RG404.';
+  'the interval says. Returns how it is kept, from which version and since when. Raises RG400, '
+  'RG401, RG404.';
+
+create or replace function ragdb.drop_history(corpus text) returns bigint
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(drop_history.corpus, 'admin');
+  v_rows bigint;
+begin
+  delete from ragdb.past_rows p where p.corpus_id = v_corpus.corpus_id;
+  get diagnostics v_rows = row_count;
+  delete from ragdb.corpus_versions v where v.corpus_id = v_corpus.corpus_id;
+  update ragdb.corpora c set history = null, history_from = null, history_since = null
+    where c.corpus_id = v_corpus.corpus_id;
+  return v_rows;
+end $$;
+comment on function ragdb.drop_history(text) is
+  'Removes the history of a corpus and has it keep none, and returns how many rows it had. Raises '
+  'RG400, RG401, RG404.';
 
 -- What was changed before the interval began is not asked for again. A corpus that somebody writes
 -- to is left for the next time, and so is what is over the limit.

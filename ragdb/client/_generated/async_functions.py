@@ -580,6 +580,10 @@ class AsyncFunctions(AsyncCaller):
     async def drop_corpus(self, corpus: str, reason: str | None = None) -> None:
         await self._run(calls.DROP_CORPUS, corpus, reason)
 
+    async def drop_history(self, corpus: str) -> int:
+        value: int = await self._value(calls.DROP_HISTORY, corpus)
+        return value
+
     async def drop_space(self, corpus: str, embedder: str) -> None:
         await self._run(calls.DROP_SPACE, corpus, embedder)
 

@@ -300,6 +300,7 @@ DOCUMENT_VERSIONS = Call(
 )
 DROP_ACCESS_EVENTS_BEFORE = Call("drop_access_events_before", {"before": "date"})
 DROP_CORPUS = Call("drop_corpus", {"corpus": "text", "reason": "text"}, {"reason": None})
+DROP_HISTORY = Call("drop_history", {"corpus": "text"})
 DROP_SPACE = Call("drop_space", {"corpus": "text", "embedder": "text"})
 DROP_TRACES_BEFORE = Call("drop_traces_before", {"before": "date"})
 EMBED = Call("embed", {"text": "text", "embedder": "text"}, {"embedder": None})

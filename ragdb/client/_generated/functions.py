@@ -823,6 +823,13 @@ class Functions(Caller):
         """
         self._run(calls.DROP_CORPUS, corpus, reason)
 
+    def drop_history(self, corpus: str) -> int:
+        """Removes the history of a corpus and has it keep none, and returns how many rows it
+        had. Raises RG400, RG401, RG404.
+        """
+        value: int = self._value(calls.DROP_HISTORY, corpus)
+        return value
+
     def drop_space(self, corpus: str, embedder: str) -> None:
         """Drops the space of a corpus under an embedder with all its embeddings. Raises RG401,
         RG404, RG416.
@@ -1535,8 +1542,8 @@ class Functions(Caller):
 
     def keep_history(self, corpus: str, history: timedelta | str) -> KeepHistoryRow:
         """Has a corpus keep its history from now on, so that it can be searched as it was for as
-        long as the interval says; null removes the history that there is and keeps none.
-        Returns how it is kept, from which version and since when. Raises RG400, RG401, RG404.
+        long as the interval says. Returns how it is kept, from which version and since when.
+        Raises RG400, RG401, RG404.
         """
         return self._row(calls.KEEP_HISTORY, KeepHistoryRow, corpus, history)
 

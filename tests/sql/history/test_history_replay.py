@@ -122,7 +122,7 @@ def test_a_version_equals_a_database_rebuilt_to_it(
 def test_without_its_history_the_same_traces_drift(past: Past) -> None:
     db = past.corpus.db
     with db.transaction(force_rollback=True):
-        db.execute("select * from ragdb.keep_history('docs', null)")
+        db.execute("select ragdb.drop_history('docs')")
         found = verdicts(past)
         assert db.execute("select count(*) from ragdb.past_rows").fetchone() == (0,)
     assert found[("exact", None)] < len(past.traces) / 2
