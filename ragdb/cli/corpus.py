@@ -209,7 +209,7 @@ def history(
     ] = None,
     count: Annotated[int, typer.Option("--count", "-n", help="Versions to list.")] = 20,
 ) -> None:
-    """List the versions that a corpus can be searched as of, after saying how long it keeps them."""
+    """List the versions that a corpus can be searched as of, and say for how long to keep them."""
     from ragdb.cli import output
 
     with session.connect() as db:

@@ -15,31 +15,9 @@ from tests.sql.conversations import conversation, message, put
 
 Connection = psycopg.Connection[Any]
 WORDS = [
-    "refund",
-    "voucher",
-    "gift",
-    "card",
-    "shipping",
-    "parcel",
-    "court",
-    "licence",
-    "database",
-    "planner",
-    "vector",
-    "slice",
-    "anchor",
-    "policy",
-    "summer",
-    "winter",
-    "music",
-    "bridge",
-    "copper",
-    "orbit",
-    "e-mail",
-    "user_id",
-    "don't",
-    "café",
-    "naïve",
+    *("refund", "voucher", "gift", "card", "shipping", "parcel", "court", "licence", "database"),
+    *("planner", "vector", "slice", "anchor", "policy", "summer", "winter", "music", "bridge"),
+    *("copper", "orbit", "e-mail", "user_id", "don't", "café", "naïve"),
 ]
 Found = list[dict[str, Any]] | str
 
@@ -197,12 +175,13 @@ class Edited:
         if asked["mode"] in ("semantic", "hybrid"):
             vector = ENCODER.encode([asked["query"]])[0]
             asked["query_embedding"] = [float(x) for x in vector]
-        extra = self.random.choice(
+        extras: list[dict[str, Any]] = (
             [{}, {}, {"filter": {"year": {"gte": 2004}}}, {"min_score": 0.2}, {"fusion": "rrf"},
              {"syntax": "web", "query": f"+{words[-1]} {words[0]}"}, {"typos": False},
              {"syntax": "web", "query": f'"{words[-1]}" -{words[0]}'},
              {"filter": {"source": {"glob": "d1*"}}}, {"filter": {"uri": {"glob": "*2*"}}}]
         )  # fmt: skip
+        extra = self.random.choice(extras)
         if "filter" in extra:
             extra = {"filter": Jsonb(extra["filter"])}
         return asked | extra

@@ -36,14 +36,17 @@ def version(db: Connection, corpus: str) -> int:
 
 
 def found(db: Connection, corpus: str, query: str, as_of: int | None = None) -> list[str]:
-    return [row[0] for row in db.execute(
-        "select source from ragdb.search(%s, %s, as_of => %s)", (corpus, query, as_of)).fetchall()]  # fmt: skip
+    rows = db.execute(
+        "select source from ragdb.search(%s, %s, as_of => %s)", (corpus, query, as_of)
+    )
+    return [row[0] for row in rows.fetchall()]
 
 
 def refused(db: Connection, query: str, *values: Any) -> str:
     with pytest.raises(psycopg.Error) as caught:
         db.execute(query, values)
-    assert caught.value.diag.message_detail and caught.value.diag.message_hint
+    assert caught.value.diag.message_detail
+    assert caught.value.diag.message_hint
     return f"{caught.value.sqlstate} {caught.value.diag.message_primary}"
 
 
@@ -135,10 +138,10 @@ def test_a_corpus_without_history_keeps_nothing(committed: Connection) -> None:
     for text in ("One.", "Two.", "Three."):
         store(db, "off", "a.md", text)
     kept = (
-        "select (select count(*) from ragdb.past_rows p where p.corpus_id = c.corpus_id) + (select"
+        "select (select count(*) from ragdb.past_rows p where p.corpus_id = c.corpus_id)"
+        " + (select count(*) from ragdb.corpus_versions v where v.corpus_id = c.corpus_id)"
+        " from ragdb.corpora c where name = 'off'"
     )
-    kept += " count(*) from ragdb.corpus_versions v where v.corpus_id = c.corpus_id)"
-    kept += " from ragdb.corpora c where name = 'off'"
     assert one(db, kept) == 0
     # nor where the same transaction writes to one with history
     with db.transaction():
@@ -159,7 +162,9 @@ def test_what_was_erased_is_in_no_version_and_is_named(committed: Connection) ->
     assert found(db, "people", "Zanzibar", first) == ["kim.md"]
     assert one(db, "select verdict from ragdb.replay(%s)", trace) == "exact"
     gone = db.execute("select * from ragdb.erase_source('people', 'kim.md', 'asked to')").fetchone()
-    assert gone is not None and gone[:2] == (1, 1) and gone[2] >= 4
+    assert gone is not None
+    assert gone[:2] == (1, 1)
+    assert gone[2] >= 4
     for query in ("Zanzibar", "Timbuktu", "gone"):
         for number in range(first, version(db, "people") + 1):
             assert "kim.md" not in found(db, "people", query, number)
