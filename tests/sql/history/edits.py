@@ -179,6 +179,7 @@ class Edited:
             [{}, {}, {"filter": {"year": {"gte": 2004}}}, {"min_score": 0.2}, {"fusion": "rrf"},
              {"syntax": "web", "query": f"+{words[-1]} {words[0]}"}, {"typos": False},
              {"syntax": "web", "query": f'"{words[-1]}" -{words[0]}'},
+             {"per_document": 1}, {"collapse": True}, {"diversity": 0.5, "k": 3},
              {"filter": {"source": {"glob": "d1*"}}}, {"filter": {"uri": {"glob": "*2*"}}}]
         )  # fmt: skip
         extra = self.random.choice(extras)

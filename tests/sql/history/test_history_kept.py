@@ -126,8 +126,8 @@ def test_a_version_that_is_not_kept_is_refused_and_why(
     assert found(db, "plain", "bridge", late) == ["a.md"]
     several = "select * from ragdb.search(array['books', 'plain'], 'bridge', as_of => 1)"
     assert refused(db, several).startswith("RG400 as_of takes one corpus")
-    assert "collapse" in refused(
-        db, "select * from ragdb.search('books', 'bridge', as_of => 1, collapse => true)"
+    assert "context" in refused(
+        db, "select * from ragdb.search('books', 'bridge', as_of => 1, context => 2)"
     )
     assert refused(db, "select * from ragdb.keep_history('plain', '0')").startswith("RG400")
 
