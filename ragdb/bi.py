@@ -600,6 +600,7 @@ fact_stage = Table(
     Column("corpus", Text),
     Column("is_internal", Boolean),
     Column("stage", Text),
+    Column("part_of", Text),
     Column("attempt", Integer),
     Column("elapsed_ms", Double),
 )

@@ -610,6 +610,7 @@ retrieval_traces = Table(
     Column("otel_trace_id", Text),
     Column("otel_span_id", Text),
     Column("ranking", JSONB),
+    Column("stages", JSONB),
     Column("trace_hash", LargeBinary, nullable=False),
     Column("trace_mac", LargeBinary),
 )

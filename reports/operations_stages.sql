@@ -4,11 +4,11 @@
 \ir arguments.psql
 \pset title 'Stages: How long each stage of a question took, by what was recorded of it.'
 with r as (
-  select stage, count(*) as times, percentile_cont(0.5) within group (order by elapsed_ms) as p50_ms,
+  select concat(part_of || ': ', stage) as stage, count(*) as times, percentile_cont(0.5) within group (order by elapsed_ms) as p50_ms,
     percentile_cont(0.95) within group (order by elapsed_ms) as p95_ms, max(elapsed_ms) as longest_ms
   from bi.fact_stage
   where created_at >= :'since' and created_at < :'until' and corpus in (:corpora)
-  group by stage order by p50_ms desc)
+  group by 1 order by p50_ms desc)
 select r."stage" as "stage",
   r."times" as "times",
   round(r."p50_ms"::numeric, 1) as "p50 ms",

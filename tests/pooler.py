@@ -83,11 +83,11 @@ def pooler(server: Any, size: int = 3) -> Iterator[Pooler]:
             yield made_here
         finally:
             process.terminate()
-            process.wait(10)
+            process.wait(60)
 
 
 def _wait(dsn: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while True:
         try:
             psycopg.connect(dsn).close()

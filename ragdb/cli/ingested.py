@@ -60,16 +60,17 @@ def show(session: Session, report: Report) -> None:
     elif session.format != "table":
         output.rows(session, report.files)
     else:
+        # files of types that are not read are counted by type in the summary
         shown = [
             file
             for file in report.files
             if session.verbose
-            or len(report.files) <= MANY
             or file.failed
-            or (file.reason and file.type is None)
+            or (file.type is None and (file.reason or len(report.files) <= MANY))
         ]
         if shown:
             output.rows(session, [_line(file) for file in shown])
+        _hints(session, report)
         for failure in report.failures:
             if not any(failure.uri == file.uri for file in shown):
                 session.note(f"{failure.uri}: {failure.reason}{_hint(failure.hint)}")
@@ -80,7 +81,7 @@ def show(session: Session, report: Report) -> None:
 
 
 def _line(file: Any) -> dict[str, Any]:
-    about = [f"{file.reason}{_hint(file.hint)}"] if file.reason else []
+    about = [file.reason] if file.reason else []
     if file.pages:
         about.append(f"{file.pages} pages")
         if file.pages_without_text:
@@ -101,6 +102,17 @@ def _line(file: Any) -> dict[str, Any]:
         "chunks": file.chunks,
         "": ", ".join(about),
     }
+
+
+def _hints(session: Session, report: Report) -> None:
+    """What to do about the files that failed: each hint once, whatever the number of files."""
+    failed: dict[str, list[str]] = {}
+    for file in report.files:
+        if file.failed and file.hint:
+            failed.setdefault(file.hint, []).append(file.uri)
+    for hint, (first, *more) in failed.items():
+        others = f" and {len(more)} other{'s' * (len(more) > 1)}" if more else ""
+        session.note(f"  hint: {first}{others}: {hint}")
 
 
 def _hint(hint: str | None) -> str:

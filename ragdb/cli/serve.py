@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from ragdb.http.config import Config
     from ragdb.studio.sessions import Link
 
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
+PORT = "Port to listen on; 0 takes a free one."
+Port = Annotated[int, typer.Option(min=0, max=65535, help=PORT)]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the token.")]
 
 
@@ -36,7 +37,7 @@ def register(app: typer.Typer) -> None:
 def serve(
     session: Session,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Port = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, envvar="PORT", help=PORT)] = 8000,
     corpus: Annotated[
         str | None, typer.Option("--corpus", "-c", help="Corpus for requests that do not name one.")
     ] = None,

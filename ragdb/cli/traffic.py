@@ -18,7 +18,7 @@ from typing import Any
 from ragdb.database import Database
 from ragdb.errors import RagdbError
 from ragdb.evidence.database import recorded
-from ragdb.models import embedders
+from ragdb.models import asking, embedders
 from ragdb.models.worker import Worker
 
 EMBEDDER, DIMS = "demo-hash", 256
@@ -142,7 +142,7 @@ def _anchor(db: Database, corpus: str) -> str:
 def _embedding(db: Database, corpus: str, query: str, mode: str) -> list[float] | None:
     if mode in ("lexical", "reference"):
         return None
-    return embedders.for_query(db.connection, [corpus], query)
+    return asking.for_query(db.connection, [corpus], query)
 
 
 def _recorded(db: Database, corpus: str, query: str, how: dict[str, Any]) -> str:

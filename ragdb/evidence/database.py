@@ -142,9 +142,9 @@ def recorded(
 
 
 def _embedding(db: Client, corpus: str, text: str) -> list[float] | None:
-    from ragdb.models import embedders
+    from ragdb.models import asking
 
-    return embedders.for_query(db.connection, [corpus], text)
+    return asking.for_query(db.connection, [corpus], text)
 
 
 def _reranker(asked: str | Reranker | None) -> str | Reranker | None:

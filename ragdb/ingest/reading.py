@@ -166,7 +166,9 @@ def _documents(
             found |= {"root": source.origin, "adopt": source.adopts}
             outcome.documents.append(Ready(found["uri"], _json(found), is_conversation=True))
         return []
-    given = {name: options.get(name) for name in ("title", "language", "metadata")}
+    given: dict[str, Any] = {name: options.get(name) for name in ("title", "language", "metadata")}
+    if tell is not _nobody:
+        given["tell"] = lambda part: tell(READ * (0.1 + 0.4 * part))
     command = converting.command_for(source.uri, options.get("convert"))
     if command is None:
         documents = readers.read(data, source.uri, media_type, max_bytes=limit, **given)
@@ -174,9 +176,15 @@ def _documents(
         made, name = converting.convert(command, data, source.uri)
         # what it is, is what there was: bytes and type are those of the original
         kind = mimetypes.guess_type(source.uri)[0] or "application/octet-stream"
+        try:
+            found_in = readers.read(made, name, max_bytes=max(limit, len(made)), **given)
+        except readers.ReadError as error:
+            if error.code == "unknown_type":
+                raise converting.not_read(command, error) from None
+            raise
         documents = [
             replace(one, data=data, media_type=kind) if one.fragment is None else one
-            for one in readers.read(made, name, max_bytes=max(limit, len(made)), **given)
+            for one in found_in
         ]
     tell(READ / 2)
     return documents

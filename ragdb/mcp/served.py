@@ -14,7 +14,8 @@ from psycopg_pool import ConnectionPool
 
 from ragdb.client.client import Client
 from ragdb.client.connecting import options
-from ragdb.models import embedders, encoders, rerank
+from ragdb.errors import EmbedderNotFound
+from ragdb.models import asking, embedders, encoders, rerank
 from ragdb.server import signing
 from ragdb.version import __version__
 
@@ -125,18 +126,22 @@ class Served:
         return made
 
     def embedded(self, corpora: Sequence[str], text: str) -> list[float] | None:
-        """The embedding of a query for corpora of one embedder; None where there is none.
+        """The embedding of a query for corpora of one embedder; None where none is needed.
 
-        No transaction is open while the model works.
+        That is `asking.for_query`, with no transaction open while the model works.
         """
         with self.database() as db:
             embedder = embedders.common(db.connection, corpora)
-        if embedder is None:
+        if embedder is None or embedder.provider is None:
             return None
         try:
             return embedders.numbers(embedder, text)
         except (encoders.ProviderDown, encoders.InputRefused) as error:
             raise ToolError(f"the query cannot be embedded: {error}") from None
+        except (ImportError, EmbedderNotFound) as error:
+            with self.database() as db:
+                asking.demand_kept(db, embedder, corpora, text, error)
+            return None
 
     def trace(self, db: Client, trace_id: str) -> RetrievalTraces:
         """A recorded retrieval of a corpus that is served."""

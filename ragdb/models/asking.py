@@ -47,28 +47,43 @@ def is_made(db: Functions, corpora: Sequence[str], text: str) -> bool:
     return True
 
 
+def for_query(
+    connection: psycopg.Connection[Any], corpora: Sequence[str], text: str
+) -> list[float] | None:
+    """The embedding to search these corpora by, made by the model where it is installed.
+
+    None where the database can do without: they have no one model outside, nobody runs it here
+    (its embedder has no provider), or what is kept or a worker makes takes its place. Raises
+    ModeNotAvailable, which names who could make it, and what `embedders.numbers` raises.
+    """
+    embedder = embedders.common(connection, corpora)
+    if embedder is None or embedder.provider is None:
+        return None
+    try:
+        return embedders.numbers(embedder, text)
+    except (ImportError, EmbedderNotFound) as error:
+        demand_kept(Functions(connection), embedder, corpora, text, error)
+        return None
+
+
+def demand_kept(
+    db: Functions, embedder: Embedders, corpora: Sequence[str], text: str, error: Exception
+) -> None:
+    """Raise ModeNotAvailable unless the database has the embedding of a query, or a worker did."""
+    if not (is_kept(db, corpora, text) or is_made(db, corpora, text)):
+        raise _nobody(embedder, error) from error
+
+
 def with_embedding(
     connection: psycopg.Connection[Any], args: Sequence[Any], how: dict[str, Any]
 ) -> dict[str, Any]:
     """The named arguments of a search, with the embedding of its query where one is needed.
 
-    The model is asked where it is installed; then what is kept counts, then a worker. Raises
-    ModeNotAvailable, which names who could make it, and what `embedders.query` raises.
+    Raises what `for_query` raises.
     """
     asked = _asked(args, how)
-    if asked is None:
-        return how
-    corpora, query = asked
-    embedder = embedders.common(connection, corpora)
-    if embedder is None or embedder.provider is None:
-        return how
-    try:
-        return {**how, "query_embedding": embedders.numbers(embedder, query)}
-    except (ImportError, EmbedderNotFound) as error:
-        db = Functions(connection)
-        if is_kept(db, corpora, query) or is_made(db, corpora, query):
-            return how
-        raise _nobody(embedder, error) from error
+    vector = None if asked is None else for_query(connection, *asked)
+    return how if vector is None else {**how, "query_embedding": vector}
 
 
 async def awith_embedding(

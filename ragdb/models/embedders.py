@@ -143,14 +143,3 @@ def _encoded(embedder: Embedders, text: str) -> Matrix:
     if wrong := check(vectors)[0]:
         raise InvalidEmbedding(wrong)
     return vectors
-
-
-def for_query(
-    connection: psycopg.Connection[Any], corpora: Sequence[str], text: str
-) -> list[float] | None:
-    """The embedding to search these corpora by; None unless one model outside embeds them all.
-
-    Raises EmbedderNotFound, EmbedderMismatch, InvalidEmbedding, ProviderDown, InputRefused.
-    """
-    embedder = common(connection, corpora)
-    return None if embedder is None else numbers(embedder, text)

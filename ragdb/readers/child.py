@@ -18,9 +18,9 @@ import sys
 from collections.abc import Callable
 from dataclasses import fields
 from importlib import import_module
-from typing import Any
+from typing import Any, BinaryIO
 
-from ragdb.readers import frames, page
+from ragdb.readers import frames, page, telling
 from ragdb.readers.document import Content, ReadError
 from ragdb.readers.formats import FORMATS, PLUG
 
@@ -41,11 +41,16 @@ def main(family: str) -> None:
             return
         header, body = frame
         _limit(header["memory"], header["seconds"])
+        telling.begin(_teller(answers) if header.get("tells") else None)
         status, answer = _answer(header, readers, body)
         last = status == "limits" or served == _MAX_SERVED
         frames.send(answers, {"status": status, "last": last}, answer)
         if last:
             return
+
+
+def _teller(answers: BinaryIO) -> Callable[[float], None]:
+    return lambda part: frames.send(answers, {"status": "told", "part": part}, b"")
 
 
 def _load(family: str) -> dict[str, Callable[[Any], Content]]:

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
+from ragdb.readers import formats, plugs
 from ragdb.readers.document import ReadError
 
 _MEMORY = 4 * 2**30
@@ -69,9 +70,9 @@ def command_for(name: str, commands: Mapping[str, str] | None) -> str | None:
 def convert(command: str, data: bytes, name: str) -> tuple[bytes, str]:
     """What a command makes of a file, and its name, whose ending says the type.
 
-    `{in}` is the file, `{out}` the file to be made, of the same type; `{out.txt}` is one of
-    another. Without it, what the command prints is a text. Raises ReadError `not_converted`, or
-    `limits`.
+    `{in}` is the file, `{out}` the file to be made, which ends like it; `{out.txt}` ends otherwise.
+    Without it, what the command prints is a text. A file of a type that nothing reads gets a name
+    without an ending: its bytes say what it is. Raises ReadError `not_converted`, or `limits`.
     """
     base = PurePosixPath(name.lower())
     seconds = _SECONDS + len(data) // _BYTES_PER_SECOND
@@ -95,7 +96,17 @@ def convert(command: str, data: bytes, name: str) -> tuple[bytes, str]:
             content = b""
     if not content:
         raise ReadError("not_converted", f"{words[0]} made nothing of it", "try it by hand")
-    return content, f"converted{ending}"
+    return content, f"converted{ending if _is_read(ending) else ''}"
+
+
+def _is_read(ending: str) -> bool:
+    return ending in formats.BY_ENDING or ending in plugs.endings()
+
+
+def not_read(command: str, error: ReadError) -> ReadError:
+    """Why what a command made is of no use, and what to write instead."""
+    made = f"what {shlex.split(command)[0][:80]} made of it is not read: {error.reason}"
+    return ReadError("not_converted", made, "{out.txt} or {out.pdf} asks for a type that is read")
 
 
 def _run(words: list[str], folder: str, printed: Path, seconds: int) -> None:

@@ -9,6 +9,7 @@ from html import unescape
 from itertools import accumulate, chain
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline, autolink, html_inline, link
 from markdown_it.token import Token
@@ -16,12 +17,15 @@ from markdown_it.token import Token
 from ragdb.readers import frontmatter
 from ragdb.readers.document import Content, one_line
 from ragdb.readers.fields import fields
+from ragdb.readers.telling import tell
 
 # `# Title { #anchor .class }`, as MkDocs, Pandoc and kramdown write it
 _ATTRIBUTES = re.compile(r"\s*\{\s*[#.:][^{}]*\}\s*$")
 _ANCHOR = re.compile(r"""<a\s[^>]*?\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.I)
 # inline parsing of one block is quadratic at worst: a longer one has no links of its own
 _MAX_INLINE = 50_000
+# where each step of parsing begins and ends, as part of the whole
+_BLOCKS, _INLINE, _TAKEN = (0.0, 0.25), (0.25, 0.75), (0.75, 1.0)
 
 
 def read(text: str) -> Content:
@@ -49,6 +53,7 @@ def parse(
     tokens = _parser().parse(text)
     block: Sequence[int] = (0, 1)
     for n, token in enumerate(tokens):
+        tell(n, len(tokens), *_TAKEN)
         block = token.map or block
         if token.type == "inline":
             links += _links(token, block, lines, starts)
@@ -85,6 +90,7 @@ def _parser() -> MarkdownIt:
     for name, rule in (("link", link), ("autolink", autolink), ("html_inline", html_inline)):
         parser.inline.ruler.at(name, _placed(rule))
     parser.core.ruler.at("inline", _inline)
+    parser.block.ruler.before("table", "told", _told)
     return parser
 
 
@@ -104,10 +110,17 @@ def _placed(rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline,
     return placed
 
 
+def _told(state: StateBlock, line: int, _end: int, _silent: bool) -> bool:
+    """A rule that takes no block, and sees where each begins."""
+    tell(line, len(state.bMarks), *_BLOCKS)
+    return False
+
+
 def _inline(state: StateCore) -> None:
     """Parse only what can hold a link or is a title; most blocks are neither."""
     title = False
-    for token in state.tokens:
+    for n, token in enumerate(state.tokens):
+        tell(n, len(state.tokens), *_INLINE)
         if (
             token.type == "inline"
             and (title or "[" in token.content or "<" in token.content)

@@ -12,6 +12,7 @@ from pypdfium2 import (  # type: ignore[import-untyped]
 )
 
 from ragdb.readers.document import Content, ReadError, clean, newlines, one_line
+from ragdb.readers.telling import tell
 
 # PDFium's mark for a hyphen that only broke a line
 _SOFT_HYPHEN = re.compile("\ufffe\n?")
@@ -36,6 +37,7 @@ def read(data: bytes) -> Content:
     pages: list[tuple[int, int]] = []
     offset = replaced = empty = 0
     for number in range(1, len(pdf) + 1):
+        tell(number - 1, len(pdf))
         text, count = _page(pdf, number)
         pages.append((offset, number))
         texts.append(text)

@@ -34,14 +34,15 @@ def read(
     title: str | None = None,
     language: str | None = None,
     metadata: Mapping[str, Any] | None = None,
+    tell: sandbox.Tell | None = None,
 ) -> list[Document]:
     """The documents of a file: one, or one a record for JSONL and mbox.
 
     `name` gives the type by its ending, `media_type` where it has none; contents that contradict
     them win. What is packed with gzip is unpacked first. `title`, `language` and `metadata`
-    (merged) override what the file says. Raises ReadError with the code empty, blank, too_large,
-    unknown_type, binary, encrypted, no_text, corrupt, malformed, front_matter, missing_extra or
-    limits.
+    (merged) override what the file says. `tell` hears which part of it is read. Raises ReadError
+    with the code empty, blank, too_large, unknown_type, binary, encrypted, no_text, corrupt,
+    malformed, front_matter, missing_extra or limits.
     """
     if not data:
         raise ReadError("empty", "it has no bytes", "remove it, or write something into it")
@@ -64,7 +65,7 @@ def read(
             for fragment, message in mail.messages(data)
         ]
     else:
-        documents = [replace(_document(kind, data, media_type, name), data=original)]
+        documents = [replace(_document(kind, data, media_type, name, tell), data=original)]
     return [_override(document, title, language, metadata) for document in documents]
 
 
@@ -78,17 +79,23 @@ def is_jsonl(name: str) -> bool:
     return formats.BY_ENDING.get(formats.ending(name)) == "jsonl"
 
 
-def _document(kind: str, data: bytes, media_type: str | None, name: str = "") -> Document:
+def _document(
+    kind: str,
+    data: bytes,
+    media_type: str | None,
+    name: str = "",
+    tell: sandbox.Tell | None = None,
+) -> Document:
     replaced = 0
     is_plug = kind.startswith(PLUG)
     if is_plug or not FORMATS[kind].is_text:
-        content = sandbox.read(kind, data)
+        content = sandbox.read(kind, data, tell)
     else:
         text, replaced = _decoded(kind, data, media_type, name)
         if kind == "text":
             content = Content(text=text, pages=_pages(text))
         else:
-            content = sandbox.read(kind, text.encode())
+            content = sandbox.read(kind, text.encode(), tell)
     if not content.text.strip():
         raise ReadError("blank", "it has no text", "remove it, or write something into it")
     return Document(

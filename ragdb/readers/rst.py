@@ -12,11 +12,12 @@ from typing import Any
 
 from docutils import nodes
 from docutils.core import publish_doctree
-from docutils.parsers.rst import Directive, directives, roles
+from docutils.parsers.rst import Directive, Parser, directives, roles
 
 from ragdb.readers import tables
 from ragdb.readers.building import Builder
 from ragdb.readers.document import Content, ReadError, one_line
+from ragdb.readers.telling import tell
 
 _SETTINGS = {
     "file_insertion_enabled": False,
@@ -108,10 +109,25 @@ publish_doctree(
 )
 
 
+class _Telling(Parser):
+    """docutils' parser, which tells at which line it is."""
+
+    def parse(self, inputstring: str, document: Any) -> None:
+        note, lines = document.note_source, inputstring.count("\n") + 1
+
+        def noted(source: Any, line: int | None) -> None:
+            tell(line or 0, lines, 0.0, 0.9)
+            note(source, line)
+
+        document.note_source = noted
+        super().parse(inputstring, document)
+        del document.note_source
+
+
 def read(text: str) -> Content:
     """The first section's title is the title."""
     try:
-        tree = publish_doctree(text, settings_overrides=_SETTINGS)
+        tree = publish_doctree(text, parser=_Telling(), settings_overrides=_SETTINGS)
     except (MemoryError, RecursionError):
         raise
     except Exception as error:

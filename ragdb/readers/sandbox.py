@@ -9,13 +9,15 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO, cast
 
 from ragdb.readers import frames
 from ragdb.readers.document import Content, ReadError
 from ragdb.readers.formats import FORMATS, family
 from ragdb.readers.page import Page, parsed
+
+Tell = Callable[[float], None]
 
 # what a document may cost: so much, and more for each byte of it
 _MEMORY = 512 * 1024 * 1024
@@ -49,7 +51,9 @@ class _Child:
         self.input = cast(BinaryIO, self.process.stdin)
         self.output = cast(BinaryIO, self.process.stdout)
 
-    def ask(self, header: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes] | None:
+    def ask(
+        self, header: dict[str, Any], body: bytes, tell: Tell | None = None
+    ) -> tuple[dict[str, Any], bytes] | None:
         """The child's answer, or None when it died or its time was up."""
         # processor time is limited in the child; this is for one that sleeps
         timer = threading.Timer(3 * header["seconds"] + 30, self.process.kill)
@@ -57,7 +61,11 @@ class _Child:
         timer.start()
         try:
             frames.send(self.input, header, body)
-            return frames.receive(self.output, _MAX_ANSWER)
+            while True:
+                answer = frames.receive(self.output, _MAX_ANSWER)
+                if tell is None or answer is None or answer[0].get("status") != "told":
+                    return answer
+                tell(min(max(float(answer[0]["part"]), 0.0), 1.0))
         except (OSError, ValueError):
             return None
         finally:
@@ -115,23 +123,23 @@ def draw(data: bytes, number: int, wanted: Sequence[str], is_drawn: bool = True)
     return parsed(_read("pdf", sought + data, {"page": asked}))
 
 
-def read(reader: str, data: bytes) -> Content:
-    """What a reader makes of the bytes, read by a child process.
+def read(reader: str, data: bytes, tell: Tell | None = None) -> Content:
+    """What a reader makes of the bytes, read by a child process; `tell` hears which part is read.
 
     Raises ReadError: the reader's own, `limits` for a document that needs too much memory or time,
     `corrupt` for one that breaks its parser, `missing_extra` where its library is not installed.
     """
-    return _content(json.loads(_read(reader, data, {})))
+    return _content(json.loads(_read(reader, data, {"tells": tell is not None}, tell)))
 
 
-def _read(reader: str, data: bytes, more: dict[str, Any]) -> bytes:
+def _read(reader: str, data: bytes, more: dict[str, Any], tell: Tell | None = None) -> bytes:
     memory = _MEMORY + _MEMORY_PER_BYTE * len(data)
     seconds = _SECONDS + _SLOW.get(reader, 1) * len(data) // _BYTES_PER_SECOND
     request = {"reader": reader, "memory": memory, "seconds": seconds, **more}
-    status, answer, was_fresh = _ask(request, data)
+    status, answer, was_fresh = _ask(request, data, tell)
     if status == "limits" and not was_fresh:
         # it may have been what earlier documents left behind, or the child was dead already
-        status, answer, _ = _ask(request, data)
+        status, answer, _ = _ask(request, data, tell)
     if status == "read":
         return answer
     if status == "refused":
@@ -154,12 +162,12 @@ def _read(reader: str, data: bytes, more: dict[str, Any]) -> bytes:
     )
 
 
-def _ask(request: dict[str, Any], data: bytes) -> tuple[str, bytes, bool]:
+def _ask(request: dict[str, Any], data: bytes, tell: Tell | None = None) -> tuple[str, bytes, bool]:
     """Status, answer, and whether the child had read nothing before."""
     child = _pool.take(family(request["reader"]))
     was_fresh, child.is_fresh = child.is_fresh, False
     try:
-        answered = child.ask(request, data)
+        answered = child.ask(request, data, tell)
     except BaseException:
         child.close()  # Ctrl-C in the middle of an answer
         raise

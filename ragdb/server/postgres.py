@@ -119,8 +119,8 @@ def launch(folder: Path, version: int) -> None:
     options = f'-p {PORT} -k "{socket}"'
     began, spoken = time.monotonic(), False
     while True:
-        _disown(folder / "postmaster.pid")
-        _disown(socket / f".s.PGSQL.{PORT}.lock")
+        _disown(folder / "postmaster.pid", folder)
+        _disown(socket / f".s.PGSQL.{PORT}.lock", folder)
         log.unlink(missing_ok=True)
         done = run(
             folder, version, "pg_ctl", "start", "-w", "-t", "600", "-s",
@@ -143,19 +143,24 @@ def launch(folder: Path, version: int) -> None:
         time.sleep(0.2)
 
 
-def _disown(pid_file: Path) -> None:
-    """Where the file names a killed process that nobody has reaped, put our own number there.
+def _disown(pid_file: Path, folder: Path) -> None:
+    """Where the number of a killed server now means something else, put our own number there.
 
-    PostgreSQL takes a zombie for a running server, and the number of its starter for a leftover.
-    The rest stays: it names the shared memory by which PostgreSQL sees backends that still live.
+    PostgreSQL takes whatever has that number for a running server: a zombie, or any program of this
+    user after a restart of the machine or in a new container. The number of its starter it takes
+    for a leftover. The rest stays: it names the shared memory by which PostgreSQL sees backends
+    that still live.
     """
     import psutil
 
     try:
         pid, rest = pid_file.read_text().split("\n", 1)
-        if psutil.Process(int(pid)).status() == psutil.STATUS_ZOMBIE:
+        process = psutil.Process(int(pid))
+        # a server works in its data folder
+        gone = process.status() == psutil.STATUS_ZOMBIE or Path(process.cwd()) != folder.resolve()
+        if gone:
             pid_file.write_text(f"{os.getpid()}\n{rest}")
-    except (OSError, ValueError, psutil.NoSuchProcess):
+    except (OSError, ValueError, psutil.Error):
         return
 
 

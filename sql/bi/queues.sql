@@ -50,20 +50,26 @@ comment on view bi.agg_embedding_backlog is
 create or replace view bi.fact_stage with (security_barrier = true) as
 select t.id::text as trace_id, t.created_at, (t.created_at at time zone 'UTC')::date as day,
     t.corpus_id::bigint as corpus_id, c.corpus, c.is_internal, 'retrieve' as stage,
-    1 as attempt, t.elapsed_ms
+    null::text as part_of, 1 as attempt, t.elapsed_ms
 from ragdb.retrieval_traces t join bi.readable_corpora() c on c.corpus_id = t.corpus_id
 where t.error_code is null
 union all
+select t.id::text, t.created_at, (t.created_at at time zone 'UTC')::date,
+    t.corpus_id::bigint, c.corpus, c.is_internal, s.stage, 'retrieve', 1, s.ms::float8
+from ragdb.retrieval_traces t join bi.readable_corpora() c on c.corpus_id = t.corpus_id
+  cross join lateral pg_catalog.jsonb_each_text(t.stages) s (stage, ms)
+union all
 select r.trace_id::text, r.recorded_at, (r.recorded_at at time zone 'UTC')::date,
-    r.corpus_id::bigint, c.corpus, c.is_internal, 'rerank', 1,
+    r.corpus_id::bigint, c.corpus, c.is_internal, 'rerank', null, 1,
     extract(epoch from r.recorded_at - r.created_at)::float8 * 1000
 from ragdb.retrieval_reranks r join bi.readable_corpora() c on c.corpus_id = r.corpus_id
 where r.rank = 1
 union all
 select a.trace_id::text, a.created_at, (a.created_at at time zone 'UTC')::date,
-    a.corpus_id::bigint, c.corpus, c.is_internal, 'answer', a.attempt, a.elapsed_ms
+    a.corpus_id::bigint, c.corpus, c.is_internal, 'answer', null, a.attempt, a.elapsed_ms
 from ragdb.evidence_answers a join bi.readable_corpora() c on c.corpus_id = a.corpus_id
 where a.elapsed_ms is not null;
 comment on view bi.fact_stage is
-  'One row per stage of a question whose time was recorded: retrieve, rerank (from the trace to '
-  'the record of its reranking) and answer, each attempt.';
+  'One row per stage of a question whose time was recorded: retrieve, its parts embed, semantic, '
+  'lexical and fuse (part_of says so: leave them out of a sum), rerank (from the trace to the '
+  'record of its reranking) and answer, each attempt.';

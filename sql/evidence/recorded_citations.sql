@@ -91,9 +91,13 @@ begin atomic
     from ragdb.list_traces(unanswered_events.corpus, unanswered_events.since, 2000) t
     where t.error_code is null and t.limit_returned = 0
   union all
-  select k.name, ragdb_internal.question_of(e.corpus_id, e.trace_id), e.why, e.asked_at, e.trace_id
+  select t.corpus, t.query_text, e.why, e.asked_at, e.trace_id
     from ragdb_internal.unanswered_evidence(unanswered_events.corpus, unanswered_events.since) e
-      join ragdb.corpora k on k.corpus_id = e.corpus_id;
+      cross join lateral (select r.* from ragdb.retrieval_traces r
+        where r.corpus_id = e.corpus_id and r.id = e.trace_id
+          and r.created_at = ragdb_internal.uuid_time(e.trace_id) offset 0) t
+    where exists (select from pg_catalog.unnest(ragdb_internal.traced_askers()) a
+      where a is null or ragdb_internal.is_of_asker(t.caller, t.caller_oid, t.created_at, a));
 end;
 comment on function ragdb_internal.unanswered_events(text, timestamptz) is
   'Returns each time that a question had no hit, not enough evidence, no answer or a wrong one. '

@@ -14,6 +14,10 @@ declare
   v_until constant timestamptz := v_trace.created_at + interval '1 hour';
 begin
   return query
+    select e.stage, v_trace.created_at, (v_trace.stages ->> e.stage)::float8, null
+      from unnest(array['embed', 'semantic', 'lexical', 'fuse']) with ordinality e (stage, n)
+      where v_trace.stages ? e.stage order by e.n;
+  return query
     select s.stage, s.at, case when s.stage = 'search' then v_trace.elapsed_ms
         else 1000 * extract(epoch from s.at - v_trace.created_at)::float8 end, s.detail
       from (
@@ -37,6 +41,7 @@ begin
       order by s.at, array_position(array['search', 'rerank', 'gate', 'answer'], s.stage);
 end $$;
 comment on function ragdb.trace_stages(uuid) is
-  'Returns what came of a recorded retrieval within an hour, in order: search (elapsed_ms is how '
-  'long it took), then rerank, gate and answer (elapsed_ms counts from the end of the search), '
-  'each with what it said in detail. Raises RG400, RG407.';
+  'Returns what came of a recorded retrieval within an hour, in order: the stages of the search '
+  'that ran in the database, embed, semantic, lexical and fuse, then the whole search (elapsed_ms '
+  'is how long each took), then rerank, gate and answer (elapsed_ms counts from the end of the '
+  'search), these with what they said in detail. Raises RG400, RG407.';

@@ -132,7 +132,6 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
-  v_text text;
   v_asked text[];
   v_run record;
   v_marked text := '';
@@ -150,16 +149,21 @@ begin
     perform ragdb_internal.check_query(query);
   end if;
   perform ragdb_internal.check_syntax(syntax);
-  v_text := (ragdb_internal.chunk(v_corpus, chunk_id)).text;
   v_asked := tsvector_to_array(ragdb_internal.lexemes(
     coalesce(ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax)), ''),
     v_corpus.text_config));
+  -- a text says most of its words more than once
   for v_run in
-    select r.part[1] as gap, r.part[2] as word,
-      tsvector_to_array(ragdb_internal.lexemes(r.part[2], v_corpus.text_config)) && v_asked
-        as is_asked
-    from regexp_matches(v_text, replace('([^A-Za-z0-9&]*)([A-Za-z0-9&]*)', '&',
-      ragdb_internal.wordly()), 'g') r (part)
+    with runs as materialized (
+      select r.part[1] as gap, r.part[2] as word, r.n
+      from regexp_matches((ragdb_internal.chunk(v_corpus, chunk_id)).text,
+        replace('([^A-Za-z0-9&]*)([A-Za-z0-9&]*)', '&', ragdb_internal.wordly()), 'g')
+        with ordinality r (part, n)
+    )
+    select r.gap, r.word, w.is_asked from runs r join (
+      select d.word, tsvector_to_array(ragdb_internal.lexemes(d.word, v_corpus.text_config))
+        && v_asked as is_asked
+      from (select distinct word from runs) d) w using (word) order by r.n
   loop
     v_marked := v_marked || v_run.gap
       || case when v_run.is_asked then start_mark || v_run.word || end_mark else v_run.word end;

@@ -71,15 +71,20 @@ declare
   v_near ragdb_internal.ranked[];
   v_near_nos integer[];
   v_worded ragdb_internal.ranked[];
+  v_started timestamptz := clock_timestamp();
 begin
   select e.metric into strict v_metric from ragdb.embedders e
     where e.embedder_id = space.embedder_id;
   v_near := array(
     select s from ragdb_internal.rank_semantic(corpus, space, embedding, v_depth, chunk_nos) s);
+  perform ragdb_internal.note_stage('semantic', v_started);
+  v_started := clock_timestamp();
   v_near_nos := array(select n.chunk_no from unnest(v_near) n);
   v_worded := array(
     select w from ragdb_internal.rank_words(
       corpus, statistics, query, v_depth, among, v_demanded, v_near_nos, typos) w);
+  perform ragdb_internal.note_stage('lexical', v_started);
+  v_started := clock_timestamp();
   return query
     with candidates as materialized (
       select chunk_no, coalesce(w.score, 0) as lexical_score, n.score as semantic_score,
@@ -97,6 +102,7 @@ begin
       c.lexical_score, c.semantic, c.lexical_rank, c.semantic_rank, c.bm25, c.coverage,
       coalesce((select bool_and(n.is_exact) from unnest(v_near) n), true)
     from scored c;
+  perform ragdb_internal.note_stage('fuse', v_started);
 end $$;
 comment on function ragdb_internal.rank_hybrid(
   ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer, integer[], integer[],

@@ -29,6 +29,7 @@ declare
   v_embedding ragdb.chunk_embeddings.embedding%type;
   v_among integer[];
   v_chunk_nos integer[];
+  v_started timestamptz;
 begin
   v_embedding := ragdb_internal.pgvector(ragdb_internal.query_vector(
     corpus, v_space, request.query, request.query_embedding));
@@ -42,8 +43,10 @@ begin
     corpus, regexp_replace(ragdb_internal.asked_words(request), '(^|[^+-])"[^"]*"', '\1 ', 'g'),
     v_among);
   if request.mode = 'semantic' then
+    v_started := clock_timestamp();
     return query select r.* from ragdb_internal.rank_semantic(
       corpus, v_space, v_embedding, request.k, v_chunk_nos) r;
+    perform ragdb_internal.note_stage('semantic', v_started);
   else
     return query select r.* from ragdb_internal.rank_hybrid(
       corpus, statistics, ragdb_internal.asked_words(request), v_space, v_embedding, request.k,
@@ -63,6 +66,8 @@ returns setof ragdb_internal.ranked
 language plpgsql stable parallel restricted rows 20
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_started constant timestamptz := clock_timestamp();
 begin
   if request.mode = 'lexical' then
     return query
@@ -71,6 +76,7 @@ begin
       from ragdb_internal.rank_lexical(
         corpus, statistics, ragdb_internal.asked_words(request), request.k, request.filter,
         request.chunk_ids, typos => (request.options).typos) l;
+    perform ragdb_internal.note_stage('lexical', v_started);
   elsif request.mode = 'reference' then
     return query
       select corpus.corpus_id, r.chunk_no, r.score, null::float8, null::float8, null::integer,

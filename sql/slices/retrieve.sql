@@ -138,14 +138,16 @@ declare
     lexical_weight, min_lexical, min_semantic,
     row(syntax, per_document, collapse, diversity, context, section, typos)
       ::ragdb_internal.search_options);
-  v_found constant ragdb_internal.slice_finding :=
-    ragdb_internal.find_in_slice(corpus, slice_id, anchor, policy, v_asked);
+  v_found ragdb_internal.slice_finding;
   v_trace ragdb.retrieval_traces;
 begin
+  perform ragdb_internal.ask_for_stages();
+  v_found := ragdb_internal.find_in_slice(corpus, slice_id, anchor, policy, v_asked);
   if slice_id is null then
     perform ragdb_internal.store_slice(v_found.slice, v_found.policy);
   end if;
   v_trace := ragdb_internal.trace_of_slice(v_found, v_asked);
+  v_trace.stages := ragdb_internal.noted_stages();
   v_trace.elapsed_ms := 1000 * extract(epoch from clock_timestamp() - v_started)::float8;
   v_trace.id := ragdb_internal.record_trace(v_found.corpus, query, v_trace, v_found.hits,
     ragdb_internal.call_context(client, otel_trace_id, otel_span_id));

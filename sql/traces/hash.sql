@@ -48,7 +48,8 @@ return array[
   ragdb_internal.utf8((trace).error_code), ragdb_internal.utf8((trace).client),
   ragdb_internal.utf8((trace).caller), pg_catalog.oidsend((trace).caller_oid),
   ragdb_internal.utf8((trace).otel_trace_id),
-  ragdb_internal.utf8((trace).otel_span_id), ragdb_internal.utf8((trace).ranking::text)];
+  ragdb_internal.utf8((trace).otel_span_id), ragdb_internal.utf8((trace).ranking::text),
+  ragdb_internal.utf8((trace).stages::text)];
 comment on function ragdb_internal.trace_fields(ragdb.retrieval_traces) is
   'Returns the columns of a trace as they are hashed: all but trace_hash and trace_mac.';
 

@@ -1,15 +1,12 @@
 -- Lists of traces, by what was asked and what came of it, in pages.
 
--- The names under which the caller's own traces were recorded; null stands for every name.
-create or replace function ragdb_internal.traced_names() returns text[]
+-- One null stands for everybody: it is joined with, as the others are.
+create or replace function ragdb_internal.traced_askers() returns ragdb_internal.asker[]
 language sql stable parallel safe
-return case when ragdb_internal.is_auditor() then array[null::text]
-  else array(select ragdb_internal.caller()::text
-    union select ragdb_internal.login_of_admin() where ragdb_internal.login_of_admin() is not null
-    union select b.role from ragdb.role_bindings b
-      where ragdb_internal.is_caller(b.bound_to, b.bound_oid)) end;
-comment on function ragdb_internal.traced_names() is
-  'Returns the names of the roles whose traces the caller may read, or one null for all.';
+return case when ragdb_internal.is_auditor() then array[null::ragdb_internal.asker]
+  else ragdb_internal.own_askers() end;
+comment on function ragdb_internal.traced_askers() is
+  'Returns as whom the traces were recorded that the caller may read, or one null for everybody.';
 
 create or replace function ragdb_internal.traced_corpora(corpus text) returns integer[]
 language plpgsql stable
@@ -56,48 +53,98 @@ end $$;
 comment on function ragdb_internal.check_trace_list(integer, text, text, float8) is
   'Refuses the arguments of a list of traces that are out of range or unknown words. Raises RG400.';
 
+create type ragdb_internal.traces_asked as (
+  since timestamptz, until timestamptz, mode text, outcome text, min_elapsed_ms float8,
+  before uuid, count integer);
+comment on type ragdb_internal.traces_asked is 'Which traces a list shall have, and how many.';
+
+-- Without a query in it, it becomes part of the one that calls it, which then finds indexes.
+create or replace function ragdb_internal.is_asked_trace(
+  trace ragdb.retrieval_traces, asker ragdb_internal.asker, asked ragdb_internal.traces_asked)
+returns boolean
+language sql stable parallel safe
+return ((asker).name is null or ragdb_internal.is_of_asker(
+    (trace).caller, (trace).caller_oid, (trace).created_at, asker))
+  and ((asked).since is null or (trace).created_at >= (asked).since
+    and (trace).id >= ragdb_internal.first_uuid7((asked).since))
+  and ((asked).until is null or (trace).created_at < (asked).until
+    and (trace).id < ragdb_internal.first_uuid7((asked).until))
+  and ((asked).before is null or (trace).id < (asked).before
+    and (trace).created_at <= ragdb_internal.uuid_time((asked).before))
+  and ((asked).mode is null or (trace).rank_mode = (asked).mode)
+  and ((asked).outcome is distinct from 'failed' or (trace).error_code is not null)
+  and ((asked).outcome is distinct from 'short' or (trace).admissibility_shortfall)
+  and ((asked).outcome is distinct from 'empty'
+    or (trace).limit_returned = 0 and (trace).error_code is null)
+  and ((asked).outcome is distinct from 'found' or (trace).limit_returned > 0);
+comment on function ragdb_internal.is_asked_trace(
+  ragdb.retrieval_traces, ragdb_internal.asker, ragdb_internal.traces_asked) is
+  'Whether a trace is as asked, but for how long it took.';
+
+create or replace function ragdb_internal.slow_traces() returns integer
+language sql immutable parallel safe
+return 10000;
+comment on function ragdb_internal.slow_traces() is
+  'Returns how many traces of a corpus are read by how long they took before they are read in the '
+  'order of time.';
+
+create or replace function ragdb_internal.has_few_slow_traces(
+  corpora integer[], min_elapsed_ms float8)
+returns boolean
+language sql stable parallel safe
+return (
+  select coalesce(pg_catalog.bool_and(s.found <= ragdb_internal.slow_traces()), true)
+  from pg_catalog.unnest(corpora) c cross join lateral (
+    select pg_catalog.count(*) as found from (
+      select from ragdb.retrieval_traces r
+      where r.corpus_id = c and r.elapsed_ms >= has_few_slow_traces.min_elapsed_ms
+      order by r.elapsed_ms desc limit ragdb_internal.slow_traces() + 1) t) s);
+comment on function ragdb_internal.has_few_slow_traces(integer[], float8) is
+  'Whether so few traces of each of some corpora took so many milliseconds that all of them can be '
+  'read.';
+
 -- Planned each time, for what was asked: ids are in the order of time, so a corpus is one range of
 -- each partition's key, and a role in it one of another index, read backwards; what is rare has an
 -- index of its own.
 create or replace function ragdb_internal.traces_listed(
-  corpora integer[], names text[], since timestamptz, until timestamptz, mode text, outcome text,
-  min_elapsed_ms float8, before uuid, count integer)
+  corpora integer[], asker ragdb_internal.asker, asked ragdb_internal.traces_asked)
 returns setof ragdb.retrieval_traces
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
-declare
-  v_is_all constant boolean := names[1] is null;
 begin
-  return query
-    select t.* from unnest(corpora) c
-      cross join unnest(names) n
-      cross join lateral (
-        select r.* from ragdb.retrieval_traces r
-          where r.corpus_id = c
-            and (v_is_all or r.caller = n
-              and ragdb_internal.is_own_trace(r.caller, r.caller_oid, r.created_at))
-            and (since is null
-              or r.created_at >= since and r.id >= ragdb_internal.first_uuid7(since))
-            and (until is null
-              or r.created_at < until and r.id < ragdb_internal.first_uuid7(until))
-            and (before is null
-              or r.id < before and r.created_at <= ragdb_internal.uuid_time(before))
-            and (traces_listed.mode is null or r.rank_mode = traces_listed.mode)
-            and (outcome is distinct from 'failed' or r.error_code is not null)
-            and (outcome is distinct from 'short' or r.admissibility_shortfall)
-            and (outcome is distinct from 'empty'
-              or r.limit_returned = 0 and r.error_code is null)
-            and (outcome is distinct from 'found' or r.limit_returned > 0)
-            and (min_elapsed_ms is null or r.elapsed_ms >= min_elapsed_ms)
-          order by r.id desc limit traces_listed.count) t
-      order by t.id desc limit traces_listed.count;
+  -- the planner knows no better than to a hundredth how many were slow: it is counted, and where
+  -- they are few, the index by duration is read first, whatever else was asked
+  if asked.min_elapsed_ms is not null
+    and ragdb_internal.has_few_slow_traces(corpora, asked.min_elapsed_ms)
+  then
+    return query
+      select t.* from unnest(corpora) c
+        cross join lateral (
+          select r.* from (
+            select s.* from ragdb.retrieval_traces s
+            where s.corpus_id = c and s.elapsed_ms >= asked.min_elapsed_ms
+            order by s.elapsed_ms desc limit ragdb_internal.slow_traces()) r
+          where ragdb_internal.is_asked_trace(r, asker, asked)
+          order by r.id desc limit asked.count) t
+        order by t.id desc limit asked.count;
+  else
+    return query
+      select t.* from unnest(corpora) c
+        cross join lateral (
+          select r.* from ragdb.retrieval_traces r
+          where r.corpus_id = c and ragdb_internal.is_asked_trace(r, asker, asked)
+            -- many are: the sum keeps the planner from the index by duration
+            and (asked.min_elapsed_ms is null or r.elapsed_ms + 0 >= asked.min_elapsed_ms)
+          order by r.id desc limit asked.count) t
+        order by t.id desc limit asked.count;
+  end if;
 end $$;
 comment on function ragdb_internal.traces_listed(
-  integer[], text[], timestamptz, timestamptz, text, text, float8, uuid, integer) is
-  'Returns the latest traces of some corpora that some roles (one null: all) recorded, and that '
-  'are as asked.';
+  integer[], ragdb_internal.asker, ragdb_internal.traces_asked) is
+  'Returns the latest traces of some corpora that an asker (null: anybody) recorded, and that are '
+  'as asked.';
 
 create or replace function ragdb.list_traces(
   corpus text default null, since timestamptz default null, count integer default 50,
@@ -107,11 +154,15 @@ returns setof ragdb.retrieval_traces
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_asked constant ragdb_internal.traces_asked :=
+    row(since, until, mode, outcome, min_elapsed_ms, before, count);
 begin
   perform ragdb_internal.check_trace_list(count, mode, outcome, min_elapsed_ms);
-  return query select t.* from ragdb_internal.traces_listed(
-    ragdb_internal.traced_corpora(corpus), ragdb_internal.traced_names(), since, until, mode,
-    outcome, min_elapsed_ms, before, count) t;
+  return query select t.* from unnest(ragdb_internal.traced_askers()) a
+    cross join lateral ragdb_internal.traces_listed(ragdb_internal.traced_corpora(corpus), a,
+      v_asked) t
+    order by t.id desc limit count;
 end $$;
 comment on function ragdb.list_traces(
   text, timestamptz, integer, timestamptz, text, text, float8, uuid) is

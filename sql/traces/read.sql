@@ -31,19 +31,46 @@ return coalesce(pg_catalog.pg_has_role(ragdb_internal.caller_oid(), 'ragdb_audit
 comment on function ragdb_internal.is_auditor() is
   'Whether the caller sees what others asked and did: a member of ragdb_auditor, or the owner.';
 
+create type ragdb_internal.asker as (
+  name text collate "C", role_oid oid, is_of_now boolean, until timestamptz);
+comment on type ragdb_internal.asker is
+  'Under which name, and until when, traces were recorded that are somebody''s: by the role that '
+  'has role_oid, or (not is_of_now) by an earlier one of that name.';
+
 -- Where a role that is gone was bound to the caller, its traces are theirs.
+create or replace function ragdb_internal.own_askers() returns ragdb_internal.asker[]
+language sql stable parallel safe
+return array(
+  select row(ragdb_internal.caller(), ragdb_internal.caller_oid(), true, 'infinity'::timestamptz)
+    ::ragdb_internal.asker
+  union all
+  select row(l.login, ragdb_internal.role_oid(l.login), true, 'infinity'::timestamptz)
+    ::ragdb_internal.asker
+  from (select ragdb_internal.login_of_admin() as login offset 0) l where l.login is not null
+  union all
+  select row(b.role, ragdb_internal.role_oid(b.role), false, b.bound_at)::ragdb_internal.asker
+  from ragdb.role_bindings b where ragdb_internal.is_caller(b.bound_to, b.bound_oid));
+comment on function ragdb_internal.own_askers() is
+  'Returns as whom the caller recorded traces, also as the login behind ragdb_admin.';
+
+-- Nothing is looked up in it, so that it costs little for each of many rows.
+create or replace function ragdb_internal.is_of_asker(
+  caller text, caller_oid oid, created_at timestamptz, asker ragdb_internal.asker)
+returns boolean
+language sql immutable parallel safe
+return is_of_asker.caller = (asker).name and is_of_asker.created_at <= (asker).until
+  and (is_of_asker.caller_oid is not distinct from (asker).role_oid) = (asker).is_of_now;
+comment on function ragdb_internal.is_of_asker(text, oid, timestamptz, ragdb_internal.asker) is
+  'Whether a trace of a role was recorded by an asker.';
+
 create or replace function ragdb_internal.is_own_trace(
   caller text, caller_oid oid, created_at timestamptz)
 returns boolean
 language sql stable parallel safe
-return ragdb_internal.is_caller(is_own_trace.caller, is_own_trace.caller_oid)
-  or is_own_trace.caller = ragdb_internal.login_of_admin()
-    and ragdb_internal.is_role(is_own_trace.caller, is_own_trace.caller_oid)
-  or exists (
-    select from ragdb.role_bindings b
-    where b.role = is_own_trace.caller and b.bound_at >= is_own_trace.created_at
-      and ragdb_internal.is_caller(b.bound_to, b.bound_oid)
-      and not ragdb_internal.is_role(is_own_trace.caller, is_own_trace.caller_oid));
+return exists (
+  select from pg_catalog.unnest(ragdb_internal.own_askers()) o
+  where ragdb_internal.is_of_asker(
+    is_own_trace.caller, is_own_trace.caller_oid, is_own_trace.created_at, o));
 comment on function ragdb_internal.is_own_trace(text, oid, timestamptz) is
   'Whether the caller recorded the trace of a role, also as the login behind ragdb_admin.';
 

@@ -78,7 +78,9 @@ declare
 begin
   perform ragdb_internal.check_recordable('retrieve records a trace',
     'ragdb.search() returns the same hits and records nothing');
+  perform ragdb_internal.ask_for_stages();
   v_found := ragdb_internal.find_in_corpus(corpus, v_asked);
+  v_trace.stages := ragdb_internal.noted_stages();
   v_trace.retrieval_mode := 'global';
   v_trace.rank_mode := v_found.mode;
   if v_found.query_embedding is not null then

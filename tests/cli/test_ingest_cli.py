@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from collections.abc import Callable
@@ -78,7 +79,7 @@ def test_what_was_named_and_is_not_read_fails(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.ico").write_bytes(b"\0\0\1\0")
     done = run("ingest", tmp_path / "a.ico", "-c", "docs")
     assert done.exit_code == 4
-    assert "--convert" in done.stdout
+    assert "--convert" in done.stderr
 
 
 def test_a_converter_reads_what_nothing_else_does(run: Run, tmp_path: Path, clone: str) -> None:
@@ -95,6 +96,88 @@ def test_a_converter_reads_what_nothing_else_does(run: Run, tmp_path: Path, clon
             assert document.chunking["converter"] == command
             assert f"What the {what} says." in str(db.document_text("docs", document.doc_cid))
     assert run("ingest", tmp_path, "-c", "docs", "--convert", "pdf").exit_code == 2
+
+
+def test_what_is_skipped_or_fails_takes_a_line_and_each_hint_is_said_once(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("a.ico", "b.ico", "c.bin"):
+        (tmp_path / name).write_bytes(b"\0\0\1\0")
+    (tmp_path / "empty.md").touch()
+    (tmp_path / "id_rsa").write_text("a key")
+    (tmp_path / "note.md").write_text("It is short.")
+    folder = run("ingest", tmp_path, "-c", "docs", "--prefix", "d")
+    assert [line.split()[:2] for line in folder.stdout.splitlines()[1:]] == [
+        ["skipped", "d/empty.md"],
+        ["ingested", "d/note.md"],
+        ["skipped", "d/id_rsa"],
+    ]
+    assert "5 skipped: 2 .ico, 1 .bin" in folder.stderr
+    assert "--convert" not in folder.output
+    named = run("ingest", *sorted(tmp_path.glob("*.ico")), "-c", "docs")
+    assert named.exit_code == 4
+    assert len(named.stdout.splitlines()) == 3
+    assert named.stderr.count("--convert") == 1
+    assert "hint: a.ico and 1 other: text, source code" in named.stderr
+    # asked for more, it says all
+    again = run("ingest", tmp_path, "-c", "docs", "--prefix", "d", "-v")
+    assert again.stdout.count("are not read") == 3
+
+
+@pytest.mark.parametrize(
+    ("rule", "code", "says"),
+    [
+        # a file of a type that nothing reads: what was made of it is known by its bytes
+        (".foo=seen {in} {out}", "b'the otter swims'", "the otter swims"),
+        (".foo=seen {in} {out}", "open(SAMPLE, 'rb').read()", "free of charge"),
+        (".foo=seen {in} {out.bar}", "b'the otter swims'", "the otter swims"),
+        (".pdf=ocrmypdf {in} {out}", "open(SAMPLE, 'rb').read()", "free of charge"),
+    ],
+)
+def test_what_a_converter_makes_is_known_by_its_bytes(
+    run: Run,
+    tmp_path: Path,
+    clone: str,
+    monkeypatch: pytest.MonkeyPatch,
+    rule: str,
+    code: str,
+    says: str,
+) -> None:
+    ending, _, program = rule.partition("=")
+    _program(tmp_path, monkeypatch, program.split()[0], code)
+    (tmp_path / "all").mkdir()
+    (tmp_path / "all" / f"scan{ending}").write_bytes((DATA / "scanned.pdf").read_bytes())
+    done = run("ingest", tmp_path / "all", "-c", "docs", "--convert", rule)
+    assert done.exit_code == 0, done.output
+    with ragdb.connect(clone) as db:
+        (document,) = db.list_documents("docs")
+        assert says in str(db.document_text("docs", document.doc_cid))
+
+
+def test_what_a_converter_makes_and_nobody_reads_fails_also_in_a_folder(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _program(tmp_path, monkeypatch, "seen", "bytes(99)")
+    (tmp_path / "all").mkdir()
+    (tmp_path / "all" / "a.foo").write_bytes(b"x")
+    done = run("ingest", tmp_path / "all", "-c", "docs", "--convert", ".foo=seen {in} {out}")
+    assert done.exit_code == 4
+    assert "what seen made of it is not read" in done.stdout
+    assert "{out.txt}" in done.stderr
+
+
+def _program(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, made: str) -> None:
+    """A program on the path that writes `made` into its second argument."""
+    sample = str(DATA / "sample.pdf")
+    path = folder / "bin" / name
+    path.parent.mkdir()
+    path.write_text(
+        f"#!{sys.executable}\nimport sys\nSAMPLE = {sample!r}\n"
+        f"open(sys.argv[2], 'wb').write({made})\n"
+    )
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", str(path.parent), prepend=os.pathsep)
 
 
 def test_the_page_of_a_citation_is_the_page_of_its_quote(run: Run, clone: str) -> None:

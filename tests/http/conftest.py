@@ -81,7 +81,7 @@ class Api:
 
     def log(self, until: Callable[[str], bool] = lambda _: True) -> str:
         """What the server has written, once some line of it is what is waited for."""
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 120
         while not any(map(until, self.lines)) and time.monotonic() < deadline:
             time.sleep(0.02)
         return "\n".join(self.lines)
@@ -98,7 +98,7 @@ def serve(dsn: str, tokens: dict[str, str], *flags: str) -> Api:
     assert process.stderr is not None
     first = process.stderr.readline()
     if "listening on" not in first:
-        rest = process.communicate(timeout=10)[1]
+        rest = process.communicate(timeout=60)[1]
         raise AssertionError(first + rest)
     api = Api(dsn, first.split()[2].rstrip(","), process, tokens)
     lines = process.stderr
@@ -109,7 +109,7 @@ def serve(dsn: str, tokens: dict[str, str], *flags: str) -> Api:
                 api.lines.append(line.rstrip("\n"))
 
     threading.Thread(target=follow, daemon=True).start()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while True:
         try:
             if api("GET", "/health", role=None).status == 200:

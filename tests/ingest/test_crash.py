@@ -64,7 +64,7 @@ def kill(folder: Path) -> None:
     for process in processes:
         with suppress(psutil.NoSuchProcess):
             os.kill(process.pid, signal.SIGKILL)
-    psutil.wait_procs(processes, timeout=10)
+    psutil.wait_procs(processes, timeout=60)
 
 
 class Crashes:

@@ -272,17 +272,17 @@ def test_a_client_with_the_token_calls_every_tool_over_http(http: str, trace: st
     check(asyncio.run(asyncio.wait_for(run(), 120)), trace)
     for headers in ({}, {"Authorization": "Bearer other"}):
         with pytest.raises(urllib.error.HTTPError, match="401"):
-            urllib.request.urlopen(urllib.request.Request(http, b"{}", headers), timeout=10)
+            urllib.request.urlopen(urllib.request.Request(http, b"{}", headers), timeout=60)
     body = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}'
     headers = {
         "Authorization": "Bearer sesame",
         "Accept": "application/json, text/event-stream",
         "Content-Type": "application/json",
     }
-    assert urllib.request.urlopen(urllib.request.Request(http, body, headers), timeout=10)
+    assert urllib.request.urlopen(urllib.request.Request(http, body, headers), timeout=60)
     forged = urllib.request.Request(http, body, {**headers, "Host": "evil.example"})
     with pytest.raises(urllib.error.HTTPError, match="421"):  # DNS rebinding
-        urllib.request.urlopen(forged, timeout=10)
+        urllib.request.urlopen(forged, timeout=60)
 
 
 def test_a_database_that_was_restarted_between_two_calls_is_asked_again(clone: str) -> None:
@@ -319,7 +319,7 @@ def piped(dsn: str) -> Iterator[subprocess.Popen[bytes]]:
         yield process
     finally:
         process.kill()
-        process.wait(10)
+        process.wait(60)
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe:
                 pipe.close()

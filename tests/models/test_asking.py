@@ -13,9 +13,10 @@ import pytest
 import ragdb
 from ragdb.database import Database
 from ragdb.errors import ModeNotAvailable
+from ragdb.mcp.served import Served
 from ragdb.models import asking, embedders
 from ragdb.models.worker import Worker
-from tests.embedding import ENCODER, make_corpus
+from tests.embedding import ENCODER, make_corpus, put
 
 QUESTION = "what sleeps all day?"
 
@@ -103,3 +104,43 @@ def test_a_worker_that_does_not_answer_is_waited_for_so_long_only(
         pytest.raises(ModeNotAvailable),
     ):
         db.search("docs", QUESTION)
+
+
+@pytest.fixture
+def unbound(clone: str) -> str:
+    """A corpus whose embedder, as a contract may name it, has no provider."""
+    with psycopg.connect(clone, autocommit=True) as db:
+        db.execute("select ragdb.create_corpus('docs')")
+        db.execute("select ragdb.create_embedder('theirs', 3)")
+        db.execute("select ragdb.embed_corpus('docs', 'theirs')")
+        put(db, {"a": "A cat sleeps all day.", "b": "A bank pays."})
+    return clone
+
+
+def test_an_embedder_that_nobody_runs_leaves_a_question_to_its_words(unbound: str) -> None:
+    with ragdb.connect(unbound) as db:
+        assert [hit.text for hit in db.search("docs", "cat sleeps", 1)] == ["A cat sleeps all day."]
+        answer = db.ask("docs", "Who sleeps all day?", min_score=0)
+        assert answer.output["answer"] == "A cat sleeps all day."
+        assert for_a_tool(unbound, "cat sleeps") is None
+        with pytest.raises(ModeNotAvailable):
+            db.ask("docs", "Who sleeps all day?", mode="semantic")
+
+
+@pytest.mark.usefixtures("not_installed")
+def test_a_question_is_answered_by_what_is_kept_or_says_who_could_embed_it(outside: str) -> None:
+    with ragdb.connect(outside) as db:
+        with pytest.raises(ModeNotAvailable, match=r"\[embed\].*ragdb worker.*lexical"):
+            db.ask("docs", QUESTION)
+        with pytest.raises(ModeNotAvailable, match=r"\[embed\].*ragdb worker.*lexical"):
+            for_a_tool(outside, QUESTION)
+        db.put_query_embedding("docs", QUESTION, ENCODER.encode([QUESTION])[0].tolist())
+        assert db.ask("docs", QUESTION, mode="semantic", min_score=0).pack
+        assert for_a_tool(outside, QUESTION) is None
+
+
+def for_a_tool(dsn: str, query: str) -> list[float] | None:
+    """The embedding that an MCP server makes for a tool's query."""
+    server = Served(dsn)
+    with server.pool:
+        return server.embedded(["docs"], query)

@@ -90,7 +90,7 @@ def test_a_waiting_worker_is_woken_by_new_chunks_and_answers_queries(clone: str)
         try:
             Database(db).embed_query("what is new", timeout_s=20.0)
             put(db, {"new": "something new"})
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 120
             while status(db, "coverage") < 1 and time.monotonic() < deadline:
                 time.sleep(0.05)
             assert status(db, "coverage") == 1

@@ -35,6 +35,14 @@ def test_without_an_output_what_it_prints_is_the_text() -> None:
     assert made == (b"hello\n", "converted.txt")
 
 
+@pytest.mark.parametrize(
+    ("out", "name"),
+    [("{out}", "converted"), ("{out.bar}", "converted"), ("{out.rst}", "converted.rst")],
+)
+def test_only_an_ending_that_is_read_names_the_type_of_what_was_made(out: str, name: str) -> None:
+    assert converting.convert(command(COPY, f"{{in}} {out}"), b"hello", "a.dwg")[1] == name
+
+
 def test_a_command_sees_no_secret_and_its_own_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGDB_DATABASE_URL", "postgresql://u:secret@h/d")
     code = "import os; print(sorted(os.environ), os.getcwd() == os.environ['HOME'])"

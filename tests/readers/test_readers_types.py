@@ -6,15 +6,20 @@ import gzip
 import io
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import xlsxwriter  # type: ignore[import-untyped]
 
+from ragdb.ingest import reading
 from ragdb.ingest.payload import to_payload
+from ragdb.ingest.source import Source
 from ragdb.readers import formats, sandbox
 from ragdb.readers.document import ReadError
 from ragdb.readers.read import read
 from tests.readers.made_files import EML, FILES, MBOX, RST, epub, odt, pptx, xlsx, zipped
+
+PDF = Path(__file__).parent.parent / "data" / "sample.pdf"
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -252,3 +257,36 @@ def test_a_hostile_file_is_read_or_refused_in_time(
     assert time.monotonic() - began < 60
     assert all("root:" not in document.text for document in documents)
     assert read(b"# still here", "a.md")[0].title == "still here"
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.md", b"# One\n\nIt has a [link](b.md).\n\n" * 500),
+        ("a.html", b"<h1>One</h1><p>It has a <a href=b>link</a>.</p>" * 500),
+        ("a.rst", b"It has a `link <b>`_.\n\n" * 500),
+        ("a.pdf", PDF.read_bytes()),
+    ],
+)
+def test_a_reader_tells_how_far_it_is(name: str, data: bytes) -> None:
+    heard: list[float] = []
+    [document] = read(data, name, tell=heard.append)
+    assert len(heard) >= 2
+    assert heard == sorted(set(heard))
+    assert 0 < heard[0] <= heard[-1] <= 1
+    # who does not ask is told nothing, and reads the same
+    assert read(data, name) == [document]
+
+
+def test_an_ingest_hears_how_far_a_large_file_is_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "TOLD", 1000)
+    data = b"# One\n\nIt has a [link](b.md).\n\n" * 500
+    (tmp_path / "a.md").write_bytes(data)
+    heard: list[float] = []
+    task = reading.Task(Source("a.md", tmp_path, "a.md", len(data)), {})
+    assert reading.read(task, heard.append).documents
+    parsing = [part for part in heard if reading.READ / 10 < part < reading.READ / 2]
+    assert len(parsing) >= 20
+    assert heard == sorted(heard)

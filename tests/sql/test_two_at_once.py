@@ -60,7 +60,7 @@ def second(dsn: str, first: str, then: str, *arguments: object) -> str | None:
         thread.join(0.3)
         assert thread.is_alive(), "it waits"
         a.commit()
-        thread.join(20)
+        thread.join(120)
     assert len(failures) == 1
     return failures[0]
 
@@ -119,7 +119,7 @@ def test_a_run_whose_documents_change_meanwhile_fails(made: str) -> None:
         assert thread.is_alive()
         put(db, {"b.md": "another document"})
         db.commit()
-        thread.join(20)
+        thread.join(120)
         assert found == [("failed", ["the documents changed while it ran"])]
         again = other.execute("select status from ragdb.run_eval('A')").fetchone()
         assert again == ("passed",)

@@ -48,6 +48,7 @@ create table ragdb.retrieval_traces (
   otel_trace_id text,
   otel_span_id text,
   ranking jsonb,
+  stages jsonb,
   trace_hash bytea not null,
   trace_mac bytea,
   -- a call may have failed because one of them was missing
@@ -142,6 +143,9 @@ comment on column ragdb.retrieval_traces.otel_span_id is
 comment on column ragdb.retrieval_traces.ranking is
   'How the ranking was made: fusion, lexical_weight, min_lexical and min_semantic of a hybrid or '
   'semantic one, and of any the options that were not the default, such as syntax; null for none.';
+comment on column ragdb.retrieval_traces.stages is
+  'Milliseconds of each stage of the search that ran in the database: embed (the query), semantic '
+  'and lexical (the legs), fuse; null where it has none of them, and for a failed call.';
 comment on column ragdb.retrieval_traces.trace_hash is
   'SHA-256 of every other column except trace_mac, and of the hits. ragdb.verify_trace recomputes '
   'it.';

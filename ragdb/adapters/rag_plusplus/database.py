@@ -26,8 +26,8 @@ def vector_of(
     database: Database, corpus: str, query: str, given: Sequence[float] | None
 ) -> Sequence[float] | None:
     """The embedding of a query: the caller's, or that of the model of the corpus, if it has one."""
-    from ragdb.models import embedders
+    from ragdb.models import asking
 
     if given is not None:
         return given
-    return embedders.for_query(database.connection, [corpus], query)
+    return asking.for_query(database.connection, [corpus], query)

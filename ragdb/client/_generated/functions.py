@@ -3336,9 +3336,11 @@ class Functions(Caller):
         return self._rows(calls.TRACE_RERANKS, RetrievalReranks, trace_id)
 
     def trace_stages(self, trace_id: UUID | str) -> Rows[TraceStagesRow]:
-        """Returns what came of a recorded retrieval within an hour, in order: search (elapsed_ms
-        is how long it took), then rerank, gate and answer (elapsed_ms counts from the end of
-        the search), each with what it said in detail. Raises RG400, RG407.
+        """Returns what came of a recorded retrieval within an hour, in order: the stages of the
+        search that ran in the database, embed, semantic, lexical and fuse, then the whole
+        search (elapsed_ms is how long each took), then rerank, gate and answer (elapsed_ms
+        counts from the end of the search), these with what they said in detail. Raises RG400,
+        RG407.
         """
         return self._rows(calls.TRACE_STAGES, TraceStagesRow, trace_id)
 

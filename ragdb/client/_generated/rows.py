@@ -1603,6 +1603,7 @@ class RetrievalTraces(Row):
     otel_trace_id: str | None
     otel_span_id: str | None
     ranking: Any
+    stages: Any
     trace_hash: bytes
     trace_mac: bytes | None
 

@@ -176,7 +176,7 @@ def test_of_two_rerankings_at_once_one_is_refused(clone: str, login: Login) -> N
         other.join(0.3)
         assert other.is_alive()  # it waits for the first to end
         first.commit()
-        other.join(20)
+        other.join(120)
         assert failed == ["RG409"]
         assert one(first, "select score from ragdb.trace_reranks(%s) limit 1", trace_id) == 5
 
