@@ -32,7 +32,7 @@ create or replace function ragdb.diff_corpus(
 returns table (
   source text, change text, doc_cid_before text, doc_cid_after text, title_before text,
   title_after text, chunks_before integer, chunks_after integer)
-language plpgsql stable parallel safe security definer -- the history is granted to nobody
+language plpgsql stable security definer -- the history is granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

@@ -72,7 +72,7 @@ comment on function ragdb_internal.corpus_at(ragdb.corpora, bigint) is
   'RG437.';
 
 create or replace function ragdb.version_at(corpus text, at timestamptz) returns bigint
-language plpgsql stable parallel safe security definer -- versions are granted to nobody
+language plpgsql stable security definer -- versions are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -110,7 +110,7 @@ create or replace function ragdb.list_versions(
   corpus text, before bigint default null, count integer default 100)
 returns table (
   version bigint, began_at timestamptz, documents integer, chunks integer, is_kept_from boolean)
-language plpgsql stable parallel safe security definer -- versions are granted to nobody
+language plpgsql stable security definer -- versions are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column

@@ -117,7 +117,7 @@ comment on function ragdb_internal.contenders_then(
 create or replace function ragdb_internal.rank_picked_then(
   past ragdb_internal.past, statistics ragdb.corpora, request ragdb_internal.search_request)
 returns ragdb_internal.ranked[]
-language plpgsql stable parallel restricted
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare

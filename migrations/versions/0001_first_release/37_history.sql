@@ -1,5 +1,5 @@
--- What corpora were before: a version for each transaction that wrote, and the rows that it changed.
--- The tables of today know nothing of it, so a corpus that keeps no history has no row here.
+-- What corpora were before: a version for each transaction that wrote, and the rows that it
+-- changed. The tables of today know nothing of it: a corpus that keeps no history has no row here.
 
 create table ragdb.corpus_versions (
   corpus_id integer not null
