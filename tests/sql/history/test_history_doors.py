@@ -38,7 +38,7 @@ def run(tools: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> Run:
 
     def run(*arguments: Any) -> Any:
         made = CliRunner().invoke(app, [*map(str, arguments), "--json"])
-        return json.loads(made.stdout) if made.exit_code == 0 else made.stderr
+        return json.loads(made.stdout) if made.exit_code == 0 and made.stdout else made.stderr
 
     return run
 
