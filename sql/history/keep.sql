@@ -5,14 +5,15 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if history is null or history <= interval '0' or not isfinite(history) then
+  if (history > interval '0' and history <= interval '100 years') is not true then
     raise exception 'history is %', coalesce(history::text, 'null')
       using errcode = 'RG400', detail = 'it is how long a corpus can be searched as it was',
-        hint = 'pass an interval such as ''90 days''; ragdb.drop_history() keeps none';
+        hint = 'pass an interval up to 100 years, such as ''90 days''; ragdb.drop_history() '
+               'keeps none';
   end if;
 end $$;
 comment on function ragdb_internal.check_history(interval) is
-  'Refuses a time to keep history for that is not over 0. Raises RG400.';
+  'Refuses a time to keep history for that is not over 0 and up to 100 years. Raises RG400.';
 
 create or replace function ragdb.keep_history(corpus text, history interval)
 returns table (kept_for interval, from_version bigint, since timestamptz)
@@ -71,7 +72,10 @@ declare
 begin
   for v_corpus in
     select c.corpus_id, c.history, c.history_from from ragdb.corpora c
-      where c.history is not null order by c.corpus_id for no key update skip locked
+      where c.history is not null and ragdb_internal.now() - c.history > (
+          select v.began_at from ragdb.corpus_versions v
+          where v.corpus_id = c.corpus_id order by v.version limit 1)
+      order by c.corpus_id for no key update of c skip locked
   loop
     select v.version, v.began_at into v_first from ragdb.corpus_versions v
       where v.corpus_id = v_corpus.corpus_id

@@ -129,7 +129,10 @@ def test_a_version_that_is_not_kept_is_refused_and_why(
     assert "context" in refused(
         db, "select * from ragdb.search('books', 'bridge', as_of => 1, context => 2)"
     )
-    assert refused(db, "select * from ragdb.keep_history('plain', '0')").startswith("RG400")
+    for history in ("0", "-1 day", "101 years", None):
+        assert refused(db, "select * from ragdb.keep_history('plain', %s)", history).startswith(
+            "RG400 history is"
+        )
 
 
 def test_a_corpus_without_history_keeps_nothing(committed: Connection) -> None:
