@@ -183,6 +183,22 @@ def test_what_was_erased_is_in_no_version_and_is_named(committed: Connection) ->
     )
 
 
+def test_a_text_of_before_that_was_edited_is_found(committed: Connection) -> None:
+    db = committed
+    db.execute("select ragdb.create_corpus('proved', history => '1 day')")
+    store(db, "proved", "a.md", "A bridge.")
+    store(db, "proved", "a.md", "Another bridge.")
+    check = "select to_jsonb(v) from ragdb.verify(checks => array['history']) v"
+    assert db.execute(check).fetchall() == []
+    with db.transaction(force_rollback=True):
+        db.execute("update ragdb.past_rows set was = was || '{\"text\": \"A tunnel.\"}'"
+                   " where kind = 'chunk' and was ->> 'text' = 'A bridge.'"
+                   " and corpus_id = (select corpus_id from ragdb.corpora where name = 'proved')"
+        )  # fmt: skip
+        ((finding,),) = db.execute(check).fetchall()
+        assert "of corpus proved until version 2" in str(finding)
+
+
 def test_what_is_gone_already_can_be_erased(committed: Connection) -> None:
     db = committed
     db.execute("select ragdb.create_corpus('gone', history => '1 day')")
