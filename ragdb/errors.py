@@ -146,6 +146,10 @@ class NotAdmissible(RagdbError, code="RG436"):
     """Something claimed to be admissible that is not."""
 
 
+class VersionNotKept(RagdbError, code="RG437"):
+    """A corpus does not keep its history, or not the version asked for."""
+
+
 class InvalidContract(RagdbError, code="RG440"):
     """A contract breaks a rule of ragdb.validate_contract."""
 

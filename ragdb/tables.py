@@ -24,7 +24,7 @@ from sqlalchemy import (
     UniqueConstraint,
     Uuid,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB, OID, TSVECTOR
+from sqlalchemy.dialects.postgresql import ARRAY, INTERVAL, JSONB, OID, TSVECTOR
 from sqlalchemy.types import UserDefinedType
 
 
@@ -157,6 +157,9 @@ corpora = Table(
     Column("next_chunk_no", Integer, nullable=False),
     Column("next_term_id", Integer, nullable=False),
     Column("has_synonyms", Boolean, nullable=False),
+    Column("history", INTERVAL),
+    Column("history_from", BigInteger),
+    Column("history_since", DateTime(timezone=True)),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
     UniqueConstraint(
@@ -770,6 +773,21 @@ corpus_grants = Table(
     ),
 )
 
+corpus_versions = Table(
+    "corpus_versions",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("version", BigInteger, primary_key=True),
+    Column("began_at", DateTime(timezone=True), nullable=False),
+    Column("before", JSONB, nullable=False),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.corpora.corpus_id"],
+        name="corpus_versions_corpus_exists",
+        ondelete="CASCADE",
+    ),
+)
+
 documents = Table(
     "documents",
     metadata,
@@ -1001,6 +1019,23 @@ ingest_jobs = Table(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],
         name="ingest_jobs_corpus_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+past_rows = Table(
+    "past_rows",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("until", BigInteger, primary_key=True),
+    Column("was", JSONB),
+    Column("is_erased", Boolean, nullable=False),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.corpora.corpus_id"],
+        name="past_rows_corpus_exists",
         ondelete="CASCADE",
     ),
 )

@@ -40,7 +40,7 @@ def search(served: Served, arguments: Json) -> Json:
         vector, more = served.embedded_or_words(names, query)
     how = {"k": RESULTS, "query_embedding": vector, **how}
     with served.database() as db:
-        if served.record and len(names) == 1:
+        if served.record and len(names) == 1 and "as_of" not in how:
             hits: Sequence[Any] = db.retrieve(names[0], query, client=CLIENT, **how)
         else:
             hits = db.search(names, query, **how)

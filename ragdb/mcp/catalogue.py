@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ragdb.mcp import builtin, explaining, reading
 from ragdb.mcp.shapes import (
+    AS_OF,
     CORPORA,
     CORPUS,
     COUNT,
@@ -25,7 +26,15 @@ BUILTIN: dict[str, Builtin] = {
     "search": Builtin(
         "Search",
         "Finds passages of the corpora for a query, best first: id, title, url, how each begins.",
-        {"query": QUERY, "corpora": CORPORA, "k": K, "mode": MODE, **MATCHING, **PICKING},
+        {
+            "query": QUERY,
+            "corpora": CORPORA,
+            "k": K,
+            "mode": MODE,
+            "as_of": AS_OF,
+            **MATCHING,
+            **PICKING,
+        },
         ("query",),
         builtin.search,
         result(

@@ -53,6 +53,9 @@ begin
         'search explain_search explain_score explain_missing highlight similar match_documents '
         'facets count_matches '
         'did_you_mean search_documents calibrate_gate gate_questions'),
+      ('history', 'ragdb_reader',
+        'version_at list_versions diff_corpus keep_history drop_history '
+        'erase_source'),
       ('policies', 'ragdb_reader', 'xxh64 policy_hash list_policies registry_fingerprint'),
       ('policies', 'ragdb_admin', 'register_policy'),
       ('traces', 'ragdb_reader',
@@ -68,7 +71,7 @@ begin
       ('slices', 'ragdb_reader',
         'build_slice build_slices export_slice list_slices get_slice find_slice verify_token '
         'slice_members filter_admissible is_admissible search_slice search_global retrieve_slice '
-        'resolve_from_query resolve_anchor replay replay_hits why_not slice_graph'),
+        'resolve_from_query resolve_anchor replay replay_cited replay_hits why_not slice_graph'),
       ('promotion', 'ragdb_reader',
         'list_incidents promote_to_atom propose decide_proposal list_proposals '
         'search_dual verify_atom list_atoms'),

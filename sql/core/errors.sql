@@ -56,6 +56,8 @@ begin atomic
       'the chunk to build a slice around is not in the corpus'),
     ('RG435', 'SliceNotFound', 'not_found', 404, 'no slice of that id is stored'),
     ('RG436', 'NotAdmissible', 'conflict', 409, 'something claimed to be admissible that is not'),
+    ('RG437', 'VersionNotKept', 'not_found', 404,
+      'a corpus does not keep its history, or not the version asked for'),
     ('RG440', 'InvalidContract', 'bad_request', 400,
       'a contract breaks a rule of ragdb.validate_contract'),
     ('RG441', 'ContractNotFound', 'not_found', 404,

@@ -79,8 +79,10 @@ declare
 begin
   -- lexemes of one position are forms of one word: any of them will do
   for v_place in
-    select p.position, '(' || string_agg(ragdb_internal.token(l.corpus_id, l.term_id), '|'
-      order by l.term_id) || ')' as tokens
+    select p.position, '(' || string_agg(case when clause_condition.corpus_id is null
+        then '''' || replace(replace(w.lexeme, '\', '\\'), '''', '''''') || ''''
+        else ragdb_internal.token(l.corpus_id, l.term_id) end, '|' order by l.term_id)
+      || ')' as tokens
     from unnest(clause_condition.words) w cross join unnest(w.positions) p (position)
       left join ragdb.lexemes l
         on l.corpus_id = clause_condition.corpus_id and l.lexeme = w.lexeme and l.df > 0
@@ -101,7 +103,8 @@ begin
 end $$;
 comment on function ragdb_internal.clause_condition(integer, tsvector, boolean) is
   'Returns a tsquery over tokens, as text, that is true of chunks with all words of a clause (in '
-  'order for a phrase); null when the corpus lacks one of the words.';
+  'order for a phrase); null when the corpus lacks one of the words. Without a corpus it is over '
+  'the lexemes themselves.';
 
 create or replace function ragdb_internal.query_condition(corpus ragdb.corpora, query text)
 returns text

@@ -21,11 +21,15 @@ LAST = [
     "GET /api/proposals",
     "POST /api/proposals/{id}/decision",
     "DELETE /api/corpora/{corpus}",
+    "PUT /api/corpora/{corpus}/history",
+    "GET /api/corpora/{corpus}/diff",
     "DELETE /api/corpora/{corpus}/edges",
     "DELETE /api/corpora/{corpus}/synonyms",
     "POST /capabilities/rag.ingest@1.0",
     "GET /api/jobs/{id}",
     "DELETE /api/corpora/{corpus}/documents/{document}",
+    "POST /api/corpora/{corpus}/erase",
+    "DELETE /api/corpora/{corpus}/history",
 ]
 
 
@@ -114,6 +118,8 @@ def test_every_example_is_accepted_and_answered_as_the_document_says(
                 assert answer.body["results"][0]["turn_id"] == ANCHOR
             case "POST /api/slice":
                 made["slice"] = answer.body["slice"]
+            case "PUT /api/corpora/{corpus}/history":
+                made["version"] = answer.body["from_version"]
             case "POST /api/verify_token":
                 assert answer.body["valid"]
             case "POST /api/atoms":

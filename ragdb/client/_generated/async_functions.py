@@ -40,6 +40,7 @@ from ragdb.client._generated.rows import (
     DeleteDocumentRow,
     DeleteSourceRow,
     DeleteSourcesRow,
+    DiffCorpusRow,
     Document,
     DocumentHit,
     DocumentVersionsRow,
@@ -47,6 +48,7 @@ from ragdb.client._generated.rows import (
     Edge,
     Embedders,
     EmbeddingStatusRow,
+    EraseSourceRow,
     ErrorCodesRow,
     EvalAssertResults,
     EvalCandidatesRow,
@@ -72,6 +74,7 @@ from ragdb.client._generated.rows import (
     ImportEvalRow,
     JobStateRow,
     JobStatusRow,
+    KeepHistoryRow,
     KeyEvents,
     KnownSourcesRow,
     LedgerActs,
@@ -98,6 +101,7 @@ from ragdb.client._generated.rows import (
     ListStaticModelsRow,
     ListSynonymsRow,
     ListToolsRow,
+    ListVersionsRow,
     LocateQuoteRow,
     MapPoint,
     MatchDocumentsRow,
@@ -114,6 +118,7 @@ from ragdb.client._generated.rows import (
     RecordedAnswer,
     RecordedGate,
     RegisterPolicyRow,
+    ReplayCitedRow,
     ReplayHitsRow,
     ReplayRow,
     Rerankers,
@@ -350,9 +355,14 @@ class AsyncFunctions(AsyncCaller):
         )
 
     async def build_slice(
-        self, corpus: str, anchor: str, policy: Any = None, sign: bool = True
+        self,
+        corpus: str,
+        anchor: str,
+        policy: Any = None,
+        sign: bool = True,
+        as_of: int | None = None,
     ) -> BuiltSlice:
-        return await self._row(calls.BUILD_SLICE, BuiltSlice, corpus, anchor, policy, sign)
+        return await self._row(calls.BUILD_SLICE, BuiltSlice, corpus, anchor, policy, sign, as_of)
 
     async def build_slices(
         self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
@@ -555,9 +565,18 @@ class AsyncFunctions(AsyncCaller):
         b: float = 0.75,
         record_query_text: str = "full",
         is_restricted: bool = False,
+        history: timedelta | str | None = None,
     ) -> None:
         await self._run(
-            calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text, is_restricted
+            calls.CREATE_CORPUS,
+            corpus,
+            title,
+            text_config,
+            k1,
+            b,
+            record_query_text,
+            is_restricted,
+            history,
         )
 
     async def create_embedder(
@@ -640,6 +659,11 @@ class AsyncFunctions(AsyncCaller):
         value: str | None = await self._value(call, *values)
         return value
 
+    async def diff_corpus(
+        self, corpus: str, since: int, until: int | None = None
+    ) -> Rows[DiffCorpusRow]:
+        return await self._rows(calls.DIFF_CORPUS, DiffCorpusRow, corpus, since, until)
+
     async def document_chunks(
         self, corpus: str, document: str, first: int = 0, count: int | None = None
     ) -> Rows[Chunk]:
@@ -662,6 +686,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def drop_corpus(self, corpus: str, reason: str | None = None) -> None:
         await self._run(calls.DROP_CORPUS, corpus, reason)
+
+    async def drop_history(self, corpus: str) -> int:
+        value: int = await self._value(calls.DROP_HISTORY, corpus)
+        return value
 
     async def drop_space(self, corpus: str, embedder: str) -> None:
         await self._run(calls.DROP_SPACE, corpus, embedder)
@@ -689,6 +717,11 @@ class AsyncFunctions(AsyncCaller):
 
     async def embedding_status(self, only_corpus: str | None = None) -> Rows[EmbeddingStatusRow]:
         return await self._rows(calls.EMBEDDING_STATUS, EmbeddingStatusRow, only_corpus)
+
+    async def erase_source(
+        self, corpus: str, uri: str, reason: str | None = None
+    ) -> EraseSourceRow:
+        return await self._row(calls.ERASE_SOURCE, EraseSourceRow, corpus, uri, reason)
 
     async def error_codes(self) -> Rows[ErrorCodesRow]:
         return await self._rows(calls.ERROR_CODES, ErrorCodesRow)
@@ -1085,6 +1118,9 @@ class AsyncFunctions(AsyncCaller):
     async def job_status(self) -> Rows[JobStatusRow]:
         return await self._rows(calls.JOB_STATUS, JobStatusRow)
 
+    async def keep_history(self, corpus: str, history: timedelta | str) -> KeepHistoryRow:
+        return await self._row(calls.KEEP_HISTORY, KeepHistoryRow, corpus, history)
+
     async def kern_chunk_hash(self, text: str) -> str:
         value: str = await self._value(calls.KERN_CHUNK_HASH, text)
         return value
@@ -1278,6 +1314,11 @@ class AsyncFunctions(AsyncCaller):
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
     ) -> Rows[UnansweredQuestion]:
         return await self._rows(calls.LIST_UNANSWERED, UnansweredQuestion, corpus, since, count)
+
+    async def list_versions(
+        self, corpus: str, before: int | None = None, count: int = 100
+    ) -> Rows[ListVersionsRow]:
+        return await self._rows(calls.LIST_VERSIONS, ListVersionsRow, corpus, before, count)
 
     async def locate_quote(self, corpus: str, chunk_id: str, quote: str) -> Rows[LocateQuoteRow]:
         return await self._rows(calls.LOCATE_QUOTE, LocateQuoteRow, corpus, chunk_id, quote)
@@ -1689,6 +1730,13 @@ class AsyncFunctions(AsyncCaller):
     async def replay(self, trace_id: UUID | str) -> ReplayRow:
         return await self._row(calls.REPLAY, ReplayRow, trace_id)
 
+    async def replay_cited(
+        self, corpus: str, slice_id: str, query_hash: str, policy_hash: str
+    ) -> ReplayCitedRow:
+        return await self._row(
+            calls.REPLAY_CITED, ReplayCitedRow, corpus, slice_id, query_hash, policy_hash
+        )
+
     async def replay_hits(self, trace_id: UUID | str) -> Rows[ReplayHitsRow]:
         return await self._rows(calls.REPLAY_HITS, ReplayHitsRow, trace_id)
 
@@ -1999,6 +2047,7 @@ class AsyncFunctions(AsyncCaller):
         context: int = 0,
         section: bool = False,
         typos: bool = True,
+        as_of: int | None = None,
     ) -> Rows[Hit]: ...
     @overload
     async def search(
@@ -2023,6 +2072,7 @@ class AsyncFunctions(AsyncCaller):
         context: int = 0,
         section: bool = False,
         typos: bool = True,
+        as_of: int | None = None,
     ) -> Rows[Hit]: ...
     async def search(self, *args: Any, **kwargs: Any) -> Rows[Hit]:
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
@@ -2373,6 +2423,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def verify_trace(self, trace_id: UUID | str) -> Rows[VerifyTraceRow]:
         return await self._rows(calls.VERIFY_TRACE, VerifyTraceRow, trace_id)
+
+    async def version_at(self, corpus: str, at: datetime) -> int:
+        value: int = await self._value(calls.VERSION_AT, corpus, at)
+        return value
 
     async def why_not(self, trace_id: UUID | str, chunk_id: str) -> WhyNotRow:
         return await self._row(calls.WHY_NOT, WhyNotRow, trace_id, chunk_id)

@@ -168,8 +168,8 @@ BUILD_EVIDENCE_PACK = Call(
 )
 BUILD_SLICE = Call(
     "build_slice",
-    {"corpus": "text", "anchor": "text", "policy": "jsonb", "sign": "boolean"},
-    {"policy": None, "sign": True},
+    {"corpus": "text", "anchor": "text", "policy": "jsonb", "sign": "boolean", "as_of": "bigint"},
+    {"policy": None, "sign": True, "as_of": None},
 )
 BUILD_SLICES = Call(
     "build_slices",
@@ -303,6 +303,7 @@ CREATE_CORPUS = Call(
         "b": "double precision",
         "record_query_text": "text",
         "is_restricted": "boolean",
+        "history": "interval",
     },
     {
         "title": None,
@@ -311,6 +312,7 @@ CREATE_CORPUS = Call(
         "b": 0.75,
         "record_query_text": "full",
         "is_restricted": False,
+        "history": None,
     },
 )
 CREATE_EMBEDDER = Call(
@@ -374,6 +376,9 @@ DID_YOU_MEAN_1 = Call(
 DID_YOU_MEAN_2 = Call(
     "did_you_mean", {"corpus": "text", "query": "text", "syntax": "text"}, {"syntax": "plain"}
 )
+DIFF_CORPUS = Call(
+    "diff_corpus", {"corpus": "text", "since": "bigint", "until": "bigint"}, {"until": None}
+)
 DOCUMENT_CHUNKS = Call(
     "document_chunks",
     {"corpus": "text", "document": "text", "first": "integer", "count": "integer"},
@@ -385,6 +390,7 @@ DOCUMENT_VERSIONS = Call(
 )
 DROP_ACCESS_EVENTS_BEFORE = Call("drop_access_events_before", {"before": "date"})
 DROP_CORPUS = Call("drop_corpus", {"corpus": "text", "reason": "text"}, {"reason": None})
+DROP_HISTORY = Call("drop_history", {"corpus": "text"})
 DROP_SPACE = Call("drop_space", {"corpus": "text", "embedder": "text"})
 DROP_TRACES_BEFORE = Call("drop_traces_before", {"before": "date"})
 EMBED = Call("embed", {"text": "text", "embedder": "text"}, {"embedder": None})
@@ -401,6 +407,9 @@ EMBED_QUERY = Call(
 )
 EMBED_TEXT = Call("embed_text", {"request": "jsonb"})
 EMBEDDING_STATUS = Call("embedding_status", {"only_corpus": "text"}, {"only_corpus": None})
+ERASE_SOURCE = Call(
+    "erase_source", {"corpus": "text", "uri": "text", "reason": "text"}, {"reason": None}
+)
 ERROR_CODES = Call("error_codes", {})
 EVAL_ASSERT_RESULTS = Call("eval_assert_results", {"run_id": "uuid"})
 EVAL_CANDIDATES = Call(
@@ -669,6 +678,7 @@ IS_SAME_LEDGER = Call(
 )
 JOB_STATE = Call("job_state", {"job_id": "uuid"})
 JOB_STATUS = Call("job_status", {})
+KEEP_HISTORY = Call("keep_history", {"corpus": "text", "history": "interval"})
 KERN_CHUNK_HASH = Call("kern_chunk_hash", {"text": "text"})
 KNOWN_SOURCES = Call("known_sources", {"corpus": "text", "uris": "text[]"})
 LAST_TRACE_ID = Call("last_trace_id", {})
@@ -790,6 +800,11 @@ LIST_UNANSWERED = Call(
     "list_unanswered",
     {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
     {"corpus": None, "since": None, "count": 50},
+)
+LIST_VERSIONS = Call(
+    "list_versions",
+    {"corpus": "text", "before": "bigint", "count": "integer"},
+    {"before": None, "count": 100},
 )
 LOCATE_QUOTE = Call("locate_quote", {"corpus": "text", "chunk_id": "text", "quote": "text"})
 LOG_POSITION = Call("log_position", {})
@@ -1076,6 +1091,10 @@ RENEW_EMBEDDINGS = Call(
 )
 REPAIR_CORPUS = Call("repair_corpus", {"corpus": "text"})
 REPLAY = Call("replay", {"trace_id": "uuid"})
+REPLAY_CITED = Call(
+    "replay_cited",
+    {"corpus": "text", "slice_id": "text", "query_hash": "text", "policy_hash": "text"},
+)
 REPLAY_HITS = Call("replay_hits", {"trace_id": "uuid"})
 REPORT_KEY_COMPROMISE = Call(
     "report_key_compromise",
@@ -1322,6 +1341,7 @@ SEARCH_1 = Call(
         "context": "integer",
         "section": "boolean",
         "typos": "boolean",
+        "as_of": "bigint",
     },
     {
         "corpora": None,
@@ -1344,6 +1364,7 @@ SEARCH_1 = Call(
         "context": 0,
         "section": False,
         "typos": True,
+        "as_of": None,
     },
 )
 SEARCH_2 = Call(
@@ -1369,6 +1390,7 @@ SEARCH_2 = Call(
         "context": "integer",
         "section": "boolean",
         "typos": "boolean",
+        "as_of": "bigint",
     },
     {
         "k": 10,
@@ -1389,6 +1411,7 @@ SEARCH_2 = Call(
         "context": 0,
         "section": False,
         "typos": True,
+        "as_of": None,
     },
 )
 SEARCH_DOCUMENTS = Call(
@@ -1654,5 +1677,6 @@ VERIFY_TOKEN = Call(
     {"chunk_ids": None, "edge_count": None},
 )
 VERIFY_TRACE = Call("verify_trace", {"trace_id": "uuid"})
+VERSION_AT = Call("version_at", {"corpus": "text", "at": "timestamp with time zone"})
 WHY_NOT = Call("why_not", {"trace_id": "uuid", "chunk_id": "text"})
 XXH64 = Call("xxh64", {"data": "bytea"})

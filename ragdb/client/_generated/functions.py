@@ -39,6 +39,7 @@ from ragdb.client._generated.rows import (
     DeleteDocumentRow,
     DeleteSourceRow,
     DeleteSourcesRow,
+    DiffCorpusRow,
     Document,
     DocumentHit,
     DocumentVersionsRow,
@@ -46,6 +47,7 @@ from ragdb.client._generated.rows import (
     Edge,
     Embedders,
     EmbeddingStatusRow,
+    EraseSourceRow,
     ErrorCodesRow,
     EvalAssertResults,
     EvalCandidatesRow,
@@ -71,6 +73,7 @@ from ragdb.client._generated.rows import (
     ImportEvalRow,
     JobStateRow,
     JobStatusRow,
+    KeepHistoryRow,
     KeyEvents,
     KnownSourcesRow,
     LedgerActs,
@@ -97,6 +100,7 @@ from ragdb.client._generated.rows import (
     ListStaticModelsRow,
     ListSynonymsRow,
     ListToolsRow,
+    ListVersionsRow,
     LocateQuoteRow,
     MapPoint,
     MatchDocumentsRow,
@@ -113,6 +117,7 @@ from ragdb.client._generated.rows import (
     RecordedAnswer,
     RecordedGate,
     RegisterPolicyRow,
+    ReplayCitedRow,
     ReplayHitsRow,
     ReplayRow,
     Rerankers,
@@ -457,13 +462,20 @@ class Functions(Caller):
         )
 
     def build_slice(
-        self, corpus: str, anchor: str, policy: Any = None, sign: bool = True
+        self,
+        corpus: str,
+        anchor: str,
+        policy: Any = None,
+        sign: bool = True,
+        as_of: int | None = None,
     ) -> BuiltSlice:
         """Builds the slice that a policy (in full, by reference, or null for the default) admits
         around an anchor chunk, without writing: members, fingerprints and, with sign, the
-        admissibility token. Raises RG400, RG404, RG430, RG431, RG433, RG434.
+        admissibility token. as_of is a version of a corpus that keeps its history: the slice
+        is the one of then, and has no token, which vouches for evidence that is there. Raises
+        RG400, RG404, RG430, RG431, RG433, RG434, RG437.
         """
-        return self._row(calls.BUILD_SLICE, BuiltSlice, corpus, anchor, policy, sign)
+        return self._row(calls.BUILD_SLICE, BuiltSlice, corpus, anchor, policy, sign, as_of)
 
     def build_slices(
         self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
@@ -765,14 +777,24 @@ class Functions(Caller):
         b: float = 0.75,
         record_query_text: str = "full",
         is_restricted: bool = False,
+        history: timedelta | str | None = None,
     ) -> None:
         """Creates an empty corpus, embedded by the default embedder if there is one: name 1 to
         64 of a-z, 0-9 and -, text configuration of pg_catalog, k1 0 to 10, b 0 to 1,
         record_query_text full, hash or none; is_restricted makes it the caller's and the
-        admins' alone until ragdb.grant_corpus. Raises RG400, RG401, RG409, RG411.
+        admins' alone until ragdb.grant_corpus; history is for how long it can be searched as
+        it was (null: not at all). Raises RG400, RG401, RG409, RG411.
         """
         self._run(
-            calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text, is_restricted
+            calls.CREATE_CORPUS,
+            corpus,
+            title,
+            text_config,
+            k1,
+            b,
+            record_query_text,
+            is_restricted,
+            history,
         )
 
     def create_embedder(
@@ -900,6 +922,15 @@ class Functions(Caller):
         value: str | None = self._value(call, *values)
         return value
 
+    def diff_corpus(self, corpus: str, since: int, until: int | None = None) -> Rows[DiffCorpusRow]:
+        """Returns the sources whose documents differ between two versions of a corpus (until
+        null: today), in the order of their bytes: change is added, deleted, replaced (other
+        bytes), changed (the same bytes with another title or metadata, or a conversation that
+        grew), or erased: what was there was erased on purpose, so that nothing can be said of
+        it. Raises RG400, RG404, RG437.
+        """
+        return self._rows(calls.DIFF_CORPUS, DiffCorpusRow, corpus, since, until)
+
     def document_chunks(
         self, corpus: str, document: str, first: int = 0, count: int | None = None
     ) -> Rows[Chunk]:
@@ -939,6 +970,13 @@ class Functions(Caller):
         and evaluation runs stay. Raises RG400, RG401, RG404.
         """
         self._run(calls.DROP_CORPUS, corpus, reason)
+
+    def drop_history(self, corpus: str) -> int:
+        """Removes the history of a corpus and has it keep none, and returns how many rows it
+        had. Raises RG400, RG401, RG404.
+        """
+        value: int = self._value(calls.DROP_HISTORY, corpus)
+        return value
 
     def drop_space(self, corpus: str, embedder: str) -> None:
         """Drops the space of a corpus under an embedder with all its embeddings. Raises RG401,
@@ -993,6 +1031,15 @@ class Functions(Caller):
         last error. Raises RG401, RG404.
         """
         return self._rows(calls.EMBEDDING_STATUS, EmbeddingStatusRow, only_corpus)
+
+    def erase_source(self, corpus: str, uri: str, reason: str | None = None) -> EraseSourceRow:
+        """Deletes a source as ragdb.delete_source with derived => 'erase' does, and takes what
+        was ever found there out of the history of the corpus, so that no version has it;
+        ragdb.diff_corpus names the source as erased. A document that has another source today
+        stays. Returns how many documents, chunks and rows of the history went. Raises RG400,
+        RG401, RG404, RG405.
+        """
+        return self._row(calls.ERASE_SOURCE, EraseSourceRow, corpus, uri, reason)
 
     def error_codes(self) -> Rows[ErrorCodesRow]:
         """Lists every SQLSTATE of class RG with its class name in Python, its wire word, its
@@ -1641,6 +1688,13 @@ class Functions(Caller):
         """
         return self._rows(calls.JOB_STATUS, JobStatusRow)
 
+    def keep_history(self, corpus: str, history: timedelta | str) -> KeepHistoryRow:
+        """Has a corpus keep its history from now on, so that it can be searched as it was for as
+        long as the interval says. Returns how it is kept, from which version and since when.
+        Raises RG400, RG401, RG404.
+        """
+        return self._row(calls.KEEP_HISTORY, KeepHistoryRow, corpus, history)
+
     def kern_chunk_hash(self, text: str) -> str:
         """Returns KERN's hash of a chunk's text: 32 hexadecimal digits, two FNV-1a lanes over
         its UTF-8 bytes. Raises RG400.
@@ -1981,6 +2035,16 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_UNANSWERED, UnansweredQuestion, corpus, since, count)
 
+    def list_versions(
+        self, corpus: str, before: int | None = None, count: int = 100
+    ) -> Rows[ListVersionsRow]:
+        """Lists the versions that a corpus can be searched as of, latest first, at most count (1
+        to 10000) below one (null: all): when each began and how many documents and chunks
+        there were; is_kept_from marks the earliest. Without history there is none. Raises
+        RG400, RG404.
+        """
+        return self._rows(calls.LIST_VERSIONS, ListVersionsRow, corpus, before, count)
+
     def locate_quote(self, corpus: str, chunk_id: str, quote: str) -> Rows[LocateQuoteRow]:
         """Finds a quote of 1 to 10000 characters in the text of a chunk as ragdb.check_citations
         does: method exact, normalised or approximate, similarity (0 to 1), and its place in
@@ -1999,8 +2063,9 @@ class Functions(Caller):
     def maintain(self) -> list[str]:
         """Makes the partitions that traces need: this month, three ahead, those of rows in the
         default partition, and an empty default partition; returns the names of the tables
-        made, none when nothing was due. It also refreshes the rollups of schema bi. Call it
-        outside any insert, at least monthly, and every few minutes for dashboards.
+        made, none when nothing was due. It also refreshes the rollups of schema bi, and drops
+        history that is older than its corpus keeps it. Call it outside any insert, at least
+        monthly, and every few minutes for dashboards.
         """
         return self._values(calls.MAINTAIN)
 
@@ -2625,13 +2690,25 @@ class Functions(Caller):
         self._run(calls.REPAIR_CORPUS, corpus)
 
     def replay(self, trace_id: UUID | str) -> ReplayRow:
-        """Runs a recorded retrieval again and says how it compares: exact (ids, contents, order,
-        scores), same_order, same_set or drifted, with the cause (trace_tampered,
-        embedder_changed, config_changed, corpus_changed, ann_nondeterminism) and the chunks
-        that differ; or not_replayable with its cause (failed_retrieval, query_text_not_kept,
+        """Runs a recorded retrieval again, in its corpus as it was then where the history of
+        that was kept, and says how it compares: exact (ids, contents, order, scores),
+        same_order, same_set or drifted, with the cause (trace_tampered, embedder_changed,
+        erased, config_changed, corpus_changed, ann_nondeterminism) and the chunks that
+        differ; or not_replayable with its cause (failed_retrieval, query_text_not_kept,
         query_embedding_not_kept). Raises RG400, RG404, RG407.
         """
         return self._row(calls.REPLAY, ReplayRow, trace_id)
+
+    def replay_cited(
+        self, corpus: str, slice_id: str, query_hash: str, policy_hash: str
+    ) -> ReplayCitedRow:
+        """Replays the latest retrieval that a citation of slice, query (SHA-256 of its text or
+        of its embedding, hex) and policy (params_hash) names, as ragdb.replay does. Raises
+        RG400, RG404, RG407.
+        """
+        return self._row(
+            calls.REPLAY_CITED, ReplayCitedRow, corpus, slice_id, query_hash, policy_hash
+        )
 
     def replay_hits(self, trace_id: UUID | str) -> Rows[ReplayHitsRow]:
         """Runs a recorded retrieval again and returns what was recorded beside what is found
@@ -3027,10 +3104,12 @@ class Functions(Caller):
         context: int = 0,
         section: bool = False,
         typos: bool = True,
+        as_of: int | None = None,
     ) -> Rows[Hit]:
         """Returns the k (1 to 1000) best chunks of several corpora (null: all that the caller
         may read) for a query, in one order of scores in [0, 1], with the arguments of the
-        search of one. Raises RG400, RG401, RG404, RG410, RG415, RG418.
+        search of one; as_of takes one corpus. Raises RG400, RG401, RG404, RG410, RG415,
+        RG418, RG437.
         """
 
     @overload
@@ -3056,6 +3135,7 @@ class Functions(Caller):
         context: int = 0,
         section: bool = False,
         typos: bool = True,
+        as_of: int | None = None,
     ) -> Rows[Hit]:
         """Returns the k (1 to 1000) best chunks of a corpus (null: all that the caller may read)
         for a query, by score (0 to 1, none below min_score), then chunk_id. mode is lexical,
@@ -3065,13 +3145,17 @@ class Functions(Caller):
         and a -word is excluded, and a notice says so where that leaves nothing. A hybrid
         search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1, null:
         what suits the embedder); min_lexical and min_semantic are floors for the legs, one
-        that did not run counting 0. Raises RG400, RG401, RG404, RG410, RG415, RG418.
+        that did not run counting 0. as_of is a version of a corpus that keeps its history
+        (ragdb.version_at gives that of a time): the hits, their order and their scores are
+        those of the corpus as it was then, and every chunk of it is looked at. Raises RG400,
+        RG401, RG404, RG410, RG415, RG418, RG437.
         """
 
     def search(self, *args: Any, **kwargs: Any) -> Rows[Hit]:
         """Returns the k (1 to 1000) best chunks of several corpora (null: all that the caller
         may read) for a query, in one order of scores in [0, 1], with the arguments of the
-        search of one. Raises RG400, RG401, RG404, RG410, RG415, RG418.
+        search of one; as_of takes one corpus. Raises RG400, RG401, RG404, RG410, RG415,
+        RG418, RG437.
         """
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
         return self._rows(call, Hit, *values)
@@ -3579,6 +3663,13 @@ class Functions(Caller):
         else, whoever changed it. Raises RG400, RG407.
         """
         return self._rows(calls.VERIFY_TRACE, VerifyTraceRow, trace_id)
+
+    def version_at(self, corpus: str, at: datetime) -> int:
+        """Returns the version of a corpus that was the present one at a time; a version begins
+        when its transaction takes the corpus. Raises RG400, RG404, RG437.
+        """
+        value: int = self._value(calls.VERSION_AT, corpus, at)
+        return value
 
     def why_not(self, trace_id: UUID | str, chunk_id: str) -> WhyNotRow:
         """Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter,

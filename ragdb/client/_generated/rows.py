@@ -346,6 +346,8 @@ class CorpusInfoRow(Row):
     record_query_text: str
     privilege: str
     gate_floors: Any
+    history: timedelta | None
+    history_from: int | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -396,6 +398,20 @@ class DeleteSourcesRow(Row):
 
     documents_deleted: int
     chunks_deleted: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DiffCorpusRow(Row):
+    """A row of `diff_corpus`."""
+
+    source: str
+    change: str
+    doc_cid_before: str
+    doc_cid_after: str
+    title_before: str
+    title_after: str
+    chunks_before: int
+    chunks_after: int
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -510,6 +526,15 @@ class EmbeddingStatusRow(Row):
     oldest: timedelta
     last_error: str | None
     is_indexed: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EraseSourceRow(Row):
+    """A row of `erase_source`."""
+
+    documents_deleted: int
+    chunks_deleted: int
+    past_rows_erased: int
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -873,6 +898,15 @@ class JobStatusRow(Row):
     failed: int
     oldest_at: datetime | None
     last_error: str | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class KeepHistoryRow(Row):
+    """A row of `keep_history`."""
+
+    kept_for: timedelta
+    from_version: int
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1252,6 +1286,17 @@ class ListToolsRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ListVersionsRow(Row):
+    """A row of `list_versions`."""
+
+    version: int
+    began_at: datetime
+    documents: int
+    chunks: int
+    is_kept_from: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class LocateQuoteRow(Row):
     """A row of `locate_quote`."""
 
@@ -1434,6 +1479,19 @@ class RegisterPolicyRow(Row):
 
     policy_id: str
     params_hash: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ReplayCitedRow(Row):
+    """A row of `replay_cited`."""
+
+    trace_id: UUID
+    verdict: str
+    cause: str
+    detail: str
+    changed_chunk_ids: list[str]
+    recorded_chunk_ids: list[str]
+    replayed_chunk_ids: list[str]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
