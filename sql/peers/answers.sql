@@ -62,15 +62,15 @@ comment on function ragdb_internal.listed_chunks(integer, jsonb, jsonb) is
   'there.';
 
 -- Scores of different corpora do not compare, ranks do. What several found counts for each.
-create or replace function ragdb_internal.fused_chunks(corpus_id integer, answer jsonb,
+create or replace function ragdb_internal.merged_chunks(corpus_id integer, answer jsonb,
   answers jsonb, k integer) returns jsonb
 language sql stable parallel safe
 return (
   with found as (
     select pg_catalog.sum(1.0 / (60 + l.nth)) as weight, pg_catalog.min(l.place) as place,
       (pg_catalog.array_agg(l.chunk order by l.place, l.nth))[1] as chunk
-    from ragdb_internal.listed_chunks(fused_chunks.corpus_id, fused_chunks.answer,
-      fused_chunks.answers) l
+    from ragdb_internal.listed_chunks(merged_chunks.corpus_id, merged_chunks.answer,
+      merged_chunks.answers) l
     group by l.chunk #>> '{metadata,doc_cid}',
       coalesce(l.chunk ->> 'text', l.chunk #>> '{metadata,chunk_id}')
   ), ranked as (
@@ -80,8 +80,8 @@ return (
   )
   select coalesce(pg_catalog.jsonb_agg(r.chunk || pg_catalog.jsonb_build_object('rank', r.rank)
       order by r.rank), '[]')
-    from ranked r where r.rank <= fused_chunks.k);
-comment on function ragdb_internal.fused_chunks(integer, jsonb, jsonb, integer) is
+    from ranked r where r.rank <= merged_chunks.k);
+comment on function ragdb_internal.merged_chunks(integer, jsonb, jsonb, integer) is
   'Returns the best k chunks of the local answer and those of peers, by their ranks.';
 
 create or replace function ragdb.merge_peer_answers(corpus text, answer jsonb, answers jsonb,
@@ -101,7 +101,7 @@ begin
   end if;
   return jsonb_build_object(
     'output', jsonb_build_object('chunks',
-      ragdb_internal.fused_chunks(v_corpus.corpus_id, answer, answers, k)),
+      ragdb_internal.merged_chunks(v_corpus.corpus_id, answer, answers, k)),
     'meta', answer -> 'meta' || jsonb_build_object('peers', (
       select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('name', p.name,
           'trust', p.trust, 'error', case

@@ -13,6 +13,7 @@ from ragdb.client._generated.rows import (
     AccessEvents,
     AppendTurnsRow,
     ApplyContractRow,
+    ApplyEventsRow,
     AskedAnswer,
     AskedRetriever,
     AssertionKindsRow,
@@ -83,6 +84,7 @@ from ragdb.client._generated.rows import (
     ListAtomsRow,
     ListCheckpointsRow,
     ListCitationsRow,
+    ListConflictsRow,
     ListContractsRow,
     ListCorporaRow,
     ListErasuresRow,
@@ -92,9 +94,13 @@ from ragdb.client._generated.rows import (
     ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
+    ListPeerCorporaRow,
+    ListPeersRow,
     ListPoliciesRow,
     ListProposalsRow,
     ListQuotasRow,
+    ListSharedDocumentsRow,
+    ListSharedEventsRow,
     ListSigningKeysRow,
     ListSlicesRow,
     ListSourcesRow,
@@ -130,6 +136,7 @@ from ragdb.client._generated.rows import (
     RetrieverSettings,
     SealLedgerRow,
     SearchDualRow,
+    SharedFeedRow,
     SliceGraphRow,
     SliceMembersRow,
     SpaceQuestionsRow,
@@ -176,6 +183,11 @@ class AsyncFunctions(AsyncCaller):
         value: str | None = await self._value(calls.ADD_EVAL_CASE, rag, eval, query, source, tags)
         return value
 
+    async def add_peer(
+        self, name: str, public_key: bytes, url: str | None = None, trust: str = "member"
+    ) -> None:
+        await self._run(calls.ADD_PEER, name, public_key, url, trust)
+
     async def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
         value: int = await self._value(calls.ADD_SYNONYMS, corpus, words)
         return value
@@ -203,6 +215,9 @@ class AsyncFunctions(AsyncCaller):
     async def apply_contract(self, *args: Any, **kwargs: Any) -> ApplyContractRow:
         call, values = choose((calls.APPLY_CONTRACT_1, calls.APPLY_CONTRACT_2), args, kwargs)
         return await self._row(call, ApplyContractRow, *values)
+
+    async def apply_events(self, peer: str, corpus: str, page: Any) -> ApplyEventsRow:
+        return await self._row(calls.APPLY_EVENTS, ApplyEventsRow, peer, corpus, page)
 
     async def ask(
         self,
@@ -680,6 +695,9 @@ class AsyncFunctions(AsyncCaller):
             calls.DOCUMENT_VERSIONS, DocumentVersionsRow, corpus, document, count
         )
 
+    async def draft_events(self, corpus: str, count: int = 1000) -> list[str]:
+        return await self._values(calls.DRAFT_EVENTS, corpus, count)
+
     async def drop_access_events_before(self, before: date) -> int:
         value: int = await self._value(calls.DROP_ACCESS_EVENTS_BEFORE, before)
         return value
@@ -968,6 +986,9 @@ class AsyncFunctions(AsyncCaller):
     async def finish_import(self, corpus: str, header: Any) -> None:
         await self._run(calls.FINISH_IMPORT, corpus, header)
 
+    async def follow_peer(self, corpus: str, peer: str, remote: str | None = None) -> None:
+        await self._run(calls.FOLLOW_PEER, corpus, peer, remote)
+
     async def gate_questions(self, corpus: str) -> Rows[GateQuestionsRow]:
         return await self._rows(calls.GATE_QUESTIONS, GateQuestionsRow, corpus)
 
@@ -1199,6 +1220,9 @@ class AsyncFunctions(AsyncCaller):
     async def list_citations(self, answer_id: UUID | str) -> Rows[ListCitationsRow]:
         return await self._rows(calls.LIST_CITATIONS, ListCitationsRow, answer_id)
 
+    async def list_conflicts(self, corpus: str, only_open: bool = True) -> Rows[ListConflictsRow]:
+        return await self._rows(calls.LIST_CONFLICTS, ListConflictsRow, corpus, only_open)
+
     async def list_contracts(self) -> Rows[ListContractsRow]:
         return await self._rows(calls.LIST_CONTRACTS, ListContractsRow)
 
@@ -1252,6 +1276,12 @@ class AsyncFunctions(AsyncCaller):
     async def list_ledger_acts(self, count: int = 100) -> Rows[LedgerActs]:
         return await self._rows(calls.LIST_LEDGER_ACTS, LedgerActs, count)
 
+    async def list_peer_corpora(self, corpus: str | None = None) -> Rows[ListPeerCorporaRow]:
+        return await self._rows(calls.LIST_PEER_CORPORA, ListPeerCorporaRow, corpus)
+
+    async def list_peers(self) -> Rows[ListPeersRow]:
+        return await self._rows(calls.LIST_PEERS, ListPeersRow)
+
     async def list_policies(self) -> Rows[ListPoliciesRow]:
         return await self._rows(calls.LIST_POLICIES, ListPoliciesRow)
 
@@ -1265,6 +1295,18 @@ class AsyncFunctions(AsyncCaller):
 
     async def list_rerankers(self) -> Rows[Rerankers]:
         return await self._rows(calls.LIST_RERANKERS, Rerankers)
+
+    async def list_shared_documents(
+        self, corpus: str, sources: Sequence[str] | None = None
+    ) -> Rows[ListSharedDocumentsRow]:
+        return await self._rows(
+            calls.LIST_SHARED_DOCUMENTS, ListSharedDocumentsRow, corpus, sources
+        )
+
+    async def list_shared_events(
+        self, corpus: str, after: int = 0, count: int = 1000
+    ) -> Rows[ListSharedEventsRow]:
+        return await self._rows(calls.LIST_SHARED_EVENTS, ListSharedEventsRow, corpus, after, count)
 
     async def list_signing_keys(self) -> Rows[ListSigningKeysRow]:
         return await self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
@@ -1351,6 +1393,9 @@ class AsyncFunctions(AsyncCaller):
             corpus,
         )
 
+    async def merge_peer_answers(self, corpus: str, answer: Any, answers: Any, k: int = 5) -> Any:
+        return await self._value(calls.MERGE_PEER_ANSWERS, corpus, answer, answers, k)
+
     async def metrics(self) -> Rows[MetricSample]:
         return await self._rows(calls.METRICS, MetricSample)
 
@@ -1408,6 +1453,12 @@ class AsyncFunctions(AsyncCaller):
         return await self._row(
             calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep, root, derived, reason
         )
+
+    async def publish_events(
+        self, corpus: str, events: Sequence[str], signatures: Sequence[bytes]
+    ) -> int:
+        value: int = await self._value(calls.PUBLISH_EVENTS, corpus, events, signatures)
+        return value
 
     async def put_blob(self, bytes: bytes, media_type: str, corpus: str | None = None) -> str:
         value: str = await self._value(calls.PUT_BLOB, bytes, media_type, corpus)
@@ -1716,6 +1767,9 @@ class AsyncFunctions(AsyncCaller):
         value: int = await self._value(calls.REMOVE_EDGES, corpus, edges)
         return value
 
+    async def remove_peer(self, name: str) -> None:
+        await self._run(calls.REMOVE_PEER, name)
+
     async def remove_synonyms(self, corpus: str, word: str) -> int:
         value: int = await self._value(calls.REMOVE_SYNONYMS, corpus, word)
         return value
@@ -2004,6 +2058,9 @@ class AsyncFunctions(AsyncCaller):
     async def revoke_http_token(self, name: str) -> None:
         await self._run(calls.REVOKE_HTTP_TOKEN, name)
 
+    async def revoke_peer(self, name: str, reason: str) -> None:
+        await self._run(calls.REVOKE_PEER, name, reason)
+
     async def revoke_signing_key(self, key_id: str) -> None:
         await self._run(calls.REVOKE_SIGNING_KEY, key_id)
 
@@ -2281,6 +2338,15 @@ class AsyncFunctions(AsyncCaller):
     ) -> None:
         await self._run(calls.SET_QUOTA, role, blob_bytes, hourly_failures, concurrent_calls)
 
+    async def share_corpus(
+        self, corpus: str, author: bytes | None = None, feed: UUID | str | None = None
+    ) -> UUID | None:
+        value: UUID | None = await self._value(calls.SHARE_CORPUS, corpus, author, feed)
+        return value
+
+    async def shared_feed(self, corpus: str) -> SharedFeedRow:
+        return await self._row(calls.SHARED_FEED, SharedFeedRow, corpus)
+
     async def similar(
         self,
         corpus: str,
@@ -2345,6 +2411,9 @@ class AsyncFunctions(AsyncCaller):
     async def unrestrict_corpus(self, corpus: str) -> int:
         value: int = await self._value(calls.UNRESTRICT_CORPUS, corpus)
         return value
+
+    async def unshare_corpus(self, corpus: str) -> None:
+        await self._run(calls.UNSHARE_CORPUS, corpus)
 
     async def validate_citations(
         self, output: Any, evidence: Any, require_citations: bool = False

@@ -12,6 +12,11 @@ ADD_EVAL_CASE = Call(
     {"rag": "text", "eval": "text", "query": "text", "source": "text", "tags": "text[]"},
     {"source": None, "tags": None},
 )
+ADD_PEER = Call(
+    "add_peer",
+    {"name": "text", "public_key": "bytea", "url": "text", "trust": "text"},
+    {"url": None, "trust": "member"},
+)
 ADD_SYNONYMS = Call("add_synonyms", {"corpus": "text", "words": "text[]"})
 ANSWER_FROM_EVIDENCE = Call(
     "answer_from_evidence",
@@ -28,7 +33,11 @@ APPEND_TURNS = Call(
     {"corpus": "text", "session": "text", "turns": "jsonb", "document": "jsonb"},
     {"document": None},
 )
-APPLY_CONTRACT = Call("apply_contract", {"contract": "jsonb"})
+APPLY_CONTRACT_1 = Call("apply_contract", {"contract": "jsonb"})
+APPLY_CONTRACT_2 = Call(
+    "apply_contract", {"contract": "text", "contract_name": "text"}, {"contract_name": "contract"}
+)
+APPLY_EVENTS = Call("apply_events", {"peer": "text", "corpus": "text", "page": "jsonb"})
 ASK = Call(
     "ask",
     {
@@ -388,6 +397,7 @@ DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "document": "text"})
 DOCUMENT_VERSIONS = Call(
     "document_versions", {"corpus": "text", "document": "text", "count": "integer"}, {"count": 20}
 )
+DRAFT_EVENTS = Call("draft_events", {"corpus": "text", "count": "integer"}, {"count": 1000})
 DROP_ACCESS_EVENTS_BEFORE = Call("drop_access_events_before", {"before": "date"})
 DROP_CORPUS = Call("drop_corpus", {"corpus": "text", "reason": "text"}, {"reason": None})
 DROP_HISTORY = Call("drop_history", {"corpus": "text"})
@@ -598,6 +608,9 @@ FIND_RUN = Call("find_run", {"prefix": "text"})
 FIND_SLICE = Call("find_slice", {"corpus": "text", "prefix": "text"})
 FIND_TRACE = Call("find_trace", {"prefix": "text"})
 FINISH_IMPORT = Call("finish_import", {"corpus": "text", "header": "jsonb"})
+FOLLOW_PEER = Call(
+    "follow_peer", {"corpus": "text", "peer": "text", "remote": "text"}, {"remote": None}
+)
 GATE_QUESTIONS = Call("gate_questions", {"corpus": "text"})
 GET_ANSWER = Call("get_answer", {"answer_id": "uuid"})
 GET_BLOB = Call("get_blob", {"cid": "text"})
@@ -724,6 +737,9 @@ LIST_CHUNKS = Call(
     {"filter": None, "chunk_ids": None, "after": "", "count": 100},
 )
 LIST_CITATIONS = Call("list_citations", {"answer_id": "uuid"})
+LIST_CONFLICTS = Call(
+    "list_conflicts", {"corpus": "text", "only_open": "boolean"}, {"only_open": True}
+)
 LIST_CONTRACTS = Call("list_contracts", {})
 LIST_CORPORA = Call("list_corpora", {})
 LIST_DOCUMENTS = Call(
@@ -755,6 +771,8 @@ LIST_HTTP_TOKENS = Call("list_http_tokens", {})
 LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"}, {"count": 100})
 LIST_KEY_EVENTS = Call("list_key_events", {})
 LIST_LEDGER_ACTS = Call("list_ledger_acts", {"count": "integer"}, {"count": 100})
+LIST_PEER_CORPORA = Call("list_peer_corpora", {"corpus": "text"}, {"corpus": None})
+LIST_PEERS = Call("list_peers", {})
 LIST_POLICIES = Call("list_policies", {})
 LIST_PROPOSALS = Call(
     "list_proposals",
@@ -763,6 +781,14 @@ LIST_PROPOSALS = Call(
 )
 LIST_QUOTAS = Call("list_quotas", {})
 LIST_RERANKERS = Call("list_rerankers", {})
+LIST_SHARED_DOCUMENTS = Call(
+    "list_shared_documents", {"corpus": "text", "sources": "text[]"}, {"sources": None}
+)
+LIST_SHARED_EVENTS = Call(
+    "list_shared_events",
+    {"corpus": "text", "after": "bigint", "count": "integer"},
+    {"after": 0, "count": 1000},
+)
 LIST_SIGNING_KEYS = Call("list_signing_keys", {})
 LIST_SLICES = Call(
     "list_slices",
@@ -821,11 +847,19 @@ MATCH_DOCUMENTS = Call(
     },
     {"match_threshold": 0.0, "match_count": 10, "filter": {}, "corpus": None},
 )
+MERGE_PEER_ANSWERS = Call(
+    "merge_peer_answers",
+    {"corpus": "text", "answer": "jsonb", "answers": "jsonb", "k": "integer"},
+    {"k": 5},
+)
 METRICS = Call("metrics", {})
 NAME_LEDGER = Call("name_ledger", {"origin": "text"}, {"origin": None})
 OPEN_HTTP_SESSION = Call("open_http_session", {"token_hash": "bytea"}, {"token_hash": None})
 OPTIMIZE_CORPUS = Call("optimize_corpus", {"corpus": "text"})
 ORIGIN = Call("origin", {})
+PARSE_CONTRACT = Call(
+    "parse_contract", {"contract": "text", "contract_name": "text"}, {"contract_name": "contract"}
+)
 POLICY_HASH = Call("policy_hash", {"policy": "jsonb"})
 PREPARE_QUERY = Call("prepare_query", {"corpus": "text", "query": "text"})
 PROMOTE_TO_ATOM = Call(
@@ -846,6 +880,9 @@ PRUNE_SOURCES = Call(
         "reason": "text",
     },
     {"root": None, "derived": "redact", "reason": None},
+)
+PUBLISH_EVENTS = Call(
+    "publish_events", {"corpus": "text", "events": "text[]", "signatures": "bytea[]"}
 )
 PUT_BLOB = Call(
     "put_blob", {"bytes": "bytea", "media_type": "text", "corpus": "text"}, {"corpus": None}
@@ -1085,6 +1122,7 @@ REGISTER_POLICY = Call("register_policy", {"policy": "jsonb"})
 REGISTER_SIGNING_KEY = Call("register_signing_key", {"key_id": "text"})
 REGISTRY_FINGERPRINT = Call("registry_fingerprint", {})
 REMOVE_EDGES = Call("remove_edges", {"corpus": "text", "edges": "jsonb"})
+REMOVE_PEER = Call("remove_peer", {"name": "text"})
 REMOVE_SYNONYMS = Call("remove_synonyms", {"corpus": "text", "word": "text"})
 RENEW_EMBEDDINGS = Call(
     "renew_embeddings", {"worker": "text", "lease": "interval"}, {"lease": "00:01:00"}
@@ -1310,6 +1348,7 @@ RETRIEVE_WITH = Call(
 RETRY_FAILED = Call("retry_failed", {"corpus": "text"}, {"corpus": None})
 REVOKE_CORPUS = Call("revoke_corpus", {"corpus": "text", "role": "text"})
 REVOKE_HTTP_TOKEN = Call("revoke_http_token", {"name": "text"})
+REVOKE_PEER = Call("revoke_peer", {"name": "text", "reason": "text"})
 REVOKE_SIGNING_KEY = Call("revoke_signing_key", {"key_id": "text"})
 ROLLBACK_CORPUS = Call("rollback_corpus", {"corpus": "text"})
 RUN_EVAL = Call(
@@ -1599,6 +1638,12 @@ SET_QUOTA = Call(
     },
     {"blob_bytes": None, "hourly_failures": None, "concurrent_calls": None},
 )
+SHARE_CORPUS = Call(
+    "share_corpus",
+    {"corpus": "text", "author": "bytea", "feed": "uuid"},
+    {"author": None, "feed": None},
+)
+SHARED_FEED = Call("shared_feed", {"corpus": "text"})
 SIMILAR = Call(
     "similar",
     {
@@ -1640,12 +1685,18 @@ TRAFFIC = Call(
 )
 TURN_ID = Call("turn_id", {"corpus": "text", "session": "text", "id": "text"})
 UNRESTRICT_CORPUS = Call("unrestrict_corpus", {"corpus": "text"})
+UNSHARE_CORPUS = Call("unshare_corpus", {"corpus": "text"})
 VALIDATE_CITATIONS = Call(
     "validate_citations",
     {"output": "jsonb", "evidence": "jsonb", "require_citations": "boolean"},
     {"require_citations": False},
 )
-VALIDATE_CONTRACT = Call("validate_contract", {"contract": "jsonb"})
+VALIDATE_CONTRACT_1 = Call("validate_contract", {"contract": "jsonb"})
+VALIDATE_CONTRACT_2 = Call(
+    "validate_contract",
+    {"contract": "text", "contract_name": "text"},
+    {"contract_name": "contract"},
+)
 VALIDATE_QUERY_PLAN = Call("validate_query_plan", {"plan": "jsonb"})
 VERIFICATION_CHECKS = Call("verification_checks", {})
 VERIFY = Call("verify", {"quick": "boolean", "checks": "text[]"}, {"quick": False, "checks": None})
@@ -1679,4 +1730,5 @@ VERIFY_TOKEN = Call(
 VERIFY_TRACE = Call("verify_trace", {"trace_id": "uuid"})
 VERSION_AT = Call("version_at", {"corpus": "text", "at": "timestamp with time zone"})
 WHY_NOT = Call("why_not", {"trace_id": "uuid", "chunk_id": "text"})
+WRITE_CONTRACT = Call("write_contract", {"contract": "jsonb"})
 XXH64 = Call("xxh64", {"data": "bytea"})

@@ -12,6 +12,7 @@ from ragdb.client._generated.rows import (
     AccessEvents,
     AppendTurnsRow,
     ApplyContractRow,
+    ApplyEventsRow,
     AskedAnswer,
     AskedRetriever,
     AssertionKindsRow,
@@ -82,6 +83,7 @@ from ragdb.client._generated.rows import (
     ListAtomsRow,
     ListCheckpointsRow,
     ListCitationsRow,
+    ListConflictsRow,
     ListContractsRow,
     ListCorporaRow,
     ListErasuresRow,
@@ -91,9 +93,13 @@ from ragdb.client._generated.rows import (
     ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
+    ListPeerCorporaRow,
+    ListPeersRow,
     ListPoliciesRow,
     ListProposalsRow,
     ListQuotasRow,
+    ListSharedDocumentsRow,
+    ListSharedEventsRow,
     ListSigningKeysRow,
     ListSlicesRow,
     ListSourcesRow,
@@ -129,6 +135,7 @@ from ragdb.client._generated.rows import (
     RetrieverSettings,
     SealLedgerRow,
     SearchDualRow,
+    SharedFeedRow,
     SliceGraphRow,
     SliceMembersRow,
     SpaceQuestionsRow,
@@ -184,6 +191,15 @@ class Functions(Caller):
         """
         value: str | None = self._value(calls.ADD_EVAL_CASE, rag, eval, query, source, tags)
         return value
+
+    def add_peer(
+        self, name: str, public_key: bytes, url: str | None = None, trust: str = "member"
+    ) -> None:
+        """Adds a peer: its name here (1 to 64 of a-z, 0-9 and -), its public key of Ed25519 (32
+        bytes), where its HTTP server is (null: nowhere), and its trust: member may be asked
+        questions, trusted may also change shared corpora. Raises RG400, RG409.
+        """
+        self._run(calls.ADD_PEER, name, public_key, url, trust)
 
     def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
         """Makes 2 to 50 words, or expressions of several, synonyms in a corpus: a query that has
@@ -241,6 +257,17 @@ class Functions(Caller):
         """
         call, values = choose((calls.APPLY_CONTRACT_1, calls.APPLY_CONTRACT_2), args, kwargs)
         return self._row(call, ApplyContractRow, *values)
+
+    def apply_events(self, peer: str, corpus: str, page: Any) -> ApplyEventsRow:
+        """Takes a page of events of a peer into a shared corpus: {"feed", "head" (the last
+        position of the peer), "events": [{"position", "event", "signature", "body"}]} as
+        ragdb.list_shared_events returns them. It checks order, hashes, Lamport times and
+        authors; the caller has checked the signatures. Returns how many events are new and
+        known, what was put and erased, how many conflicts are open and sources wait for their
+        text, the position to go on after, and whether that is the last. Raises RG400, RG401,
+        RG404, RG409, RG412, RG490, RG491, RG492, RG493.
+        """
+        return self._row(calls.APPLY_EVENTS, ApplyEventsRow, peer, corpus, page)
 
     def ask(
         self,
@@ -957,6 +984,14 @@ class Functions(Caller):
         """
         return self._rows(calls.DOCUMENT_VERSIONS, DocumentVersionsRow, corpus, document, count)
 
+    def draft_events(self, corpus: str, count: int = 1000) -> list[str]:
+        """Returns the events to sign of what was changed in a shared corpus, at most count (1 to
+        1000), and keeps others from changing it to the end of the transaction. What is signed
+        of each are the bytes "ragdb-event/1", a line feed, and its text in UTF-8. Raises
+        RG400, RG401, RG404, RG413, RG433, RG491.
+        """
+        return self._values(calls.DRAFT_EVENTS, corpus, count)
+
     def drop_access_events_before(self, before: date) -> int:
         """Drops the events of access before a day (UTC), records that as an event, and returns
         their number. Raises RG400.
@@ -1427,6 +1462,12 @@ class Functions(Caller):
         """
         self._run(calls.FINISH_IMPORT, corpus, header)
 
+    def follow_peer(self, corpus: str, peer: str, remote: str | None = None) -> None:
+        """Notes that a peer has a shared corpus too, and under which name (null: the same).
+        Raises RG400, RG401, RG404, RG490, RG491.
+        """
+        self._run(calls.FOLLOW_PEER, corpus, peer, remote)
+
     def gate_questions(self, corpus: str) -> Rows[GateQuestionsRow]:
         """Returns what the gate of a corpus is calibrated by: pieces of its own texts, and
         questions about something else. Where a model outside embeds the corpus,
@@ -1830,6 +1871,15 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_CITATIONS, ListCitationsRow, answer_id)
 
+    def list_conflicts(self, corpus: str, only_open: bool = True) -> Rows[ListConflictsRow]:
+        """Lists the changes of a shared corpus that were not taken, because somebody else
+        changed the same source without knowing of them: both events and authors, whether it
+        is open (no later change knew of it), and the document that was not taken; was_erased
+        says that its text is not kept, because it was erased or never came. Only the open
+        ones, or all. Raises RG400, RG404.
+        """
+        return self._rows(calls.LIST_CONFLICTS, ListConflictsRow, corpus, only_open)
+
     def list_contracts(self) -> Rows[ListContractsRow]:
         """Lists every version of the contracts that the caller may read, the newest of each
         first.
@@ -1928,6 +1978,18 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_LEDGER_ACTS, LedgerActs, count)
 
+    def list_peer_corpora(self, corpus: str | None = None) -> Rows[ListPeerCorporaRow]:
+        """Lists the shared corpora that the caller may read (null: all), each with the peers
+        that have it: its name there, the trust and URL of the peer, and how far it was read.
+        """
+        return self._rows(calls.LIST_PEER_CORPORA, ListPeerCorporaRow, corpus)
+
+    def list_peers(self) -> Rows[ListPeersRow]:
+        """Lists the peers by name, each with its public key in hex, its trust, and since when
+        and why its key is revoked.
+        """
+        return self._rows(calls.LIST_PEERS, ListPeersRow)
+
     def list_policies(self) -> Rows[ListPoliciesRow]:
         """Lists the slice policies that may be named, by reference: the registered ones, and the
         default, which has no created_at and no created_by until a slice is stored under it.
@@ -1951,6 +2013,26 @@ class Functions(Caller):
     def list_rerankers(self) -> Rows[Rerankers]:
         """Lists the rerankers by name."""
         return self._rows(calls.LIST_RERANKERS, Rerankers)
+
+    def list_shared_documents(
+        self, corpus: str, sources: Sequence[str] | None = None
+    ) -> Rows[ListSharedDocumentsRow]:
+        """Lists the sources of a shared corpus (null: all) with the event that decides each: its
+        state (present, erased, waiting for its text, changed here since), the key of its
+        author in hex, the peer with that key and its trust, whether that key is revoked, and
+        whether this database signs by it. Raises RG400, RG404.
+        """
+        return self._rows(calls.LIST_SHARED_DOCUMENTS, ListSharedDocumentsRow, corpus, sources)
+
+    def list_shared_events(
+        self, corpus: str, after: int = 0, count: int = 1000
+    ) -> Rows[ListSharedEventsRow]:
+        """Returns the events of a shared corpus after a position, at most count (1 to 1000) and
+        about four million bytes: each as it was signed, its signature in hex, and its
+        document (a text of JSON whose SHA-256 the event has) as long as that is what the
+        corpus has. The read is recorded. Raises RG400, RG404, RG491.
+        """
+        return self._rows(calls.LIST_SHARED_EVENTS, ListSharedEventsRow, corpus, after, count)
 
     def list_signing_keys(self) -> Rows[ListSigningKeysRow]:
         """Lists the signing keys without their secrets: whether the secret is kept in this
@@ -2100,6 +2182,16 @@ class Functions(Caller):
             corpus,
         )
 
+    def merge_peer_answers(self, corpus: str, answer: Any, answers: Any, k: int = 5) -> Any:
+        """Merges the answer of ragdb.rag_query with those of peers, an array of {"peer",
+        "answer"} or {"peer", "error"}, into one of at most k chunks (1 to 20), by their
+        ranks. Each chunk of a peer has in its metadata "peer", "author" (the key of the peer
+        in hex) and "trust", and a local one of a document that a peer signed has "author" and
+        "trust"; "meta" names the "peers" that were asked, each with the "error" of one that
+        gave no answer. Raises RG400, RG404.
+        """
+        return self._value(calls.MERGE_PEER_ANSWERS, corpus, answer, answers, k)
+
     def metrics(self) -> Rows[MetricSample]:
         """Returns samples for Prometheus, at a cost that grows with neither documents nor
         retrievals: sizes of corpora (the 200 oldest by name, the others together), the
@@ -2210,6 +2302,17 @@ class Functions(Caller):
         return self._row(
             calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep, root, derived, reason
         )
+
+    def publish_events(
+        self, corpus: str, events: Sequence[str], signatures: Sequence[bytes]
+    ) -> int:
+        """Stores the events of ragdb.draft_events, in their order, with the 64 bytes of the
+        Ed25519 signature of each, and returns their number; from then on peers can read them.
+        The caller answers for the signatures: peers check them. Raises RG400, RG401, RG404,
+        RG491, RG492.
+        """
+        value: int = self._value(calls.PUBLISH_EVENTS, corpus, events, signatures)
+        return value
 
     def put_blob(self, bytes: bytes, media_type: str, corpus: str | None = None) -> str:
         """Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex
@@ -2669,6 +2772,10 @@ class Functions(Caller):
         value: int = self._value(calls.REMOVE_EDGES, corpus, edges)
         return value
 
+    def remove_peer(self, name: str) -> None:
+        """Forgets a peer and how far its corpora were read. What it brought stays. Raises RG490."""
+        self._run(calls.REMOVE_PEER, name)
+
     def remove_synonyms(self, corpus: str, word: str) -> int:
         """Takes a word out of the synonyms of a corpus, and returns how many pairs had it.
         Raises RG400, RG401, RG404.
@@ -3045,6 +3152,13 @@ class Functions(Caller):
         """Revokes a bearer token: the next request with it is refused. Raises RG454."""
         self._run(calls.REVOKE_HTTP_TOKEN, name)
 
+    def revoke_peer(self, name: str, reason: str) -> None:
+        """Revokes the key of a peer for a reason (1 to 1000 characters): no event of it that is
+        not here already is taken, whoever brings it, and it is asked nothing. Raises RG400,
+        RG490.
+        """
+        self._run(calls.REVOKE_PEER, name, reason)
+
     def revoke_signing_key(self, key_id: str) -> None:
         """Revokes a key: every token it signed fails from now on. Raises RG432."""
         self._run(calls.REVOKE_SIGNING_KEY, key_id)
@@ -3407,6 +3521,24 @@ class Functions(Caller):
         """
         self._run(calls.SET_QUOTA, role, blob_bytes, hourly_failures, concurrent_calls)
 
+    def share_corpus(
+        self, corpus: str, author: bytes | None = None, feed: UUID | str | None = None
+    ) -> UUID | None:
+        """Shares a corpus with the peers that may read it, and returns its feed: what it is at
+        every peer. With a feed it joins that one. The author is the public key (32 bytes)
+        that signs the changes that are made here; null leaves it. Raises RG400, RG401, RG404,
+        RG409.
+        """
+        value: UUID | None = self._value(calls.SHARE_CORPUS, corpus, author, feed)
+        return value
+
+    def shared_feed(self, corpus: str) -> SharedFeedRow:
+        """Returns as what feed a corpus is shared, by which key (hex), how many events it has,
+        its Lamport time, and the settings that a copy of it needs. Raises RG400, RG404,
+        RG491.
+        """
+        return self._row(calls.SHARED_FEED, SharedFeedRow, corpus)
+
     def similar(
         self,
         corpus: str,
@@ -3525,6 +3657,12 @@ class Functions(Caller):
         """
         value: int = self._value(calls.UNRESTRICT_CORPUS, corpus)
         return value
+
+    def unshare_corpus(self, corpus: str) -> None:
+        """Ends the sharing of a corpus and forgets its signed events and conflicts. Its
+        documents stay. Raises RG400, RG401, RG404.
+        """
+        self._run(calls.UNSHARE_CORPUS, corpus)
 
     def validate_citations(
         self, output: Any, evidence: Any, require_citations: bool = False

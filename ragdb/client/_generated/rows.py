@@ -50,6 +50,20 @@ class ApplyContractRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ApplyEventsRow(Row):
+    """A row of `apply_events`."""
+
+    events: int
+    known: int
+    documents_put: int
+    documents_erased: int
+    conflicts: int
+    waiting: int
+    position: int
+    is_done: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class AskedAnswer(Row):
     """A row of type `ragdb.asked_answer`."""
 
@@ -1026,6 +1040,22 @@ class ListCitationsRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ListConflictsRow(Row):
+    """A row of `list_conflicts`."""
+
+    source: str
+    winner: str
+    winner_author: str
+    loser: str
+    loser_author: str
+    loser_lamport: int
+    is_open: bool
+    was_erased: bool
+    document: Any
+    found_at: datetime
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ListContractsRow(Row):
     """A row of `list_contracts`."""
 
@@ -1155,6 +1185,35 @@ class ListIncidentsRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ListPeerCorporaRow(Row):
+    """A row of `list_peer_corpora`."""
+
+    corpus: str
+    feed: UUID
+    peer: str
+    remote: str
+    trust: str
+    url: str | None
+    is_revoked: bool
+    position: int
+    pulled_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ListPeersRow(Row):
+    """A row of `list_peers`."""
+
+    name: str
+    url: str | None
+    public_key: str
+    trust: str
+    added_by: str
+    added_at: datetime
+    revoked_at: datetime | None
+    revoked_because: str | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ListPoliciesRow(Row):
     """A row of `list_policies`."""
 
@@ -1194,6 +1253,32 @@ class ListQuotasRow(Row):
     is_dead: bool
     set_at: datetime
     set_by: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ListSharedDocumentsRow(Row):
+    """A row of `list_shared_documents`."""
+
+    source: str
+    state: str
+    author: str
+    peer: str
+    trust: str
+    is_revoked: bool
+    is_local: bool
+    lamport: int
+    event: str
+    signed_at: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ListSharedEventsRow(Row):
+    """A row of `list_shared_events`."""
+
+    position: int
+    event: str
+    signature: str
+    body: str | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1672,6 +1757,17 @@ class SearchDualRow(Row):
     source_ids: list[str]
     source_slice_id: str
     state: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SharedFeedRow(Row):
+    """A row of `shared_feed`."""
+
+    feed: UUID
+    author: str
+    position: int
+    lamport: int
+    settings: Any
 
 
 @dataclass(frozen=True, slots=True, repr=False)
