@@ -33,6 +33,7 @@ from ragdb.cli import (
     serve,
     server,
     slice,
+    token,
     trace,
     verify,
     worker,
@@ -95,7 +96,7 @@ def _flags(
 for part in (
     server, doctor, ingest, corpus, portable, embed, worker, reembed, embedder, reranker,
     search, related, trace, ask, feedback, slice, keys, access, quota, ledger, peer, verify,
-    contract, eval, report, serve, mcp, dashboards, demo,
+    contract, eval, report, serve, token, mcp, dashboards, demo,
 ):  # fmt: skip
     part.register(app)
 

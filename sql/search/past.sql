@@ -3,7 +3,7 @@
 create or replace function ragdb_internal.with_mode_then(
   past ragdb_internal.past_corpus, request ragdb_internal.search_request)
 returns ragdb_internal.search_request
-language plpgsql stable parallel restricted
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -79,7 +79,7 @@ create or replace function ragdb_internal.search_then(
   corpora ragdb.corpora[], as_of bigint, statistics ragdb.corpora,
   request ragdb_internal.search_request)
 returns ragdb.hit[]
-language plpgsql stable parallel restricted
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -2,7 +2,7 @@
 create or replace function ragdb_internal.with_mode(
   corpora ragdb.corpora[], request ragdb_internal.search_request)
 returns ragdb_internal.search_request
-language plpgsql stable parallel restricted
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin

@@ -51,7 +51,7 @@ comment on function ragdb_internal.demanded_chunks(ragdb.corpora, text, integer[
 create or replace function ragdb_internal.query_vector(
   corpus ragdb.corpora, space ragdb.embedding_spaces, query text, query_embedding real[])
 returns real[]
-language plpgsql stable parallel restricted
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -109,7 +109,7 @@ comment on function ragdb_internal.note_no_embedding(
 create or replace function ragdb_internal.search_mode(
   corpora ragdb.corpora[], mode text, query text, query_embedding real[])
 returns text
-language plpgsql stable parallel restricted
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare

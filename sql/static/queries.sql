@@ -6,7 +6,7 @@
 create or replace function ragdb_internal.query_embedding(
   corpus_id integer, embedder_id integer, query text)
 returns real[]
-language plpgsql stable parallel restricted
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -32,7 +32,7 @@ comment on function ragdb_internal.lexical_weight(integer) is
 create or replace function ragdb_internal.embedding_in_sql(
   corpora ragdb.corpora[], mode text, query text)
 returns real[]
-language plpgsql stable parallel restricted
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare

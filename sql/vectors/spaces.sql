@@ -18,22 +18,6 @@ return pg_catalog.format('%1$I.l2_normalize(%2$s)::%1$I.halfvec(%3$s)',
 comment on function ragdb_internal.indexed_expression(text, text, integer) is
   'Returns the text of what the HNSW index of a space is over, for a value; schema is pgvector''s.';
 
-create or replace function ragdb_internal.attach_space(space_id integer) returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_table constant text := ragdb_internal.space_table(space_id);
-begin
-  execute format('alter table ragdb.chunk_embeddings attach partition ragdb.%I for values in (%s)',
-    v_table, space_id);
-  execute format('create trigger past_is_kept after insert or update or delete on ragdb.%I'
-    ' for each row when (current_setting(''ragdb.history'', true) = ''on'')'
-    ' execute function ragdb_internal.keep_past_row(''embedding'')', v_table);
-end $$;
-comment on function ragdb_internal.attach_space(integer) is
-  'Makes the table of a space a partition, whose past is kept as that of other tables is.';
-
 -- `drop table if exists` would tell whoever makes a corpus that there is no such table.
 create or replace function ragdb_internal.make_space(
   corpus_id integer, embedder ragdb.embedders, state text, m integer, ef_construction integer)
@@ -76,7 +60,8 @@ begin
   execute format('comment on table ragdb.%I is %L', v_table,
     format('Embeddings of space %s: corpus %s under embedder %s.',
       v_space.space_id, corpus_id, embedder.embedder_id));
-  perform ragdb_internal.attach_space(v_space.space_id);
+  execute format('alter table ragdb.chunk_embeddings attach partition ragdb.%I for values in (%s)',
+    v_table, v_space.space_id);
   return v_space;
 end $$;
 comment on function ragdb_internal.make_space(integer, ragdb.embedders, text, integer, integer) is
