@@ -92,9 +92,6 @@ create or replace trigger past_is_kept after insert or update or delete on ragdb
 create or replace trigger past_is_kept after update or delete on ragdb.chunks
   for each row when (current_setting('ragdb.history', true) = 'on')
   execute function ragdb_internal.keep_past_row('chunk');
-create or replace trigger past_is_kept after insert or update or delete on ragdb.chunk_embeddings
-  for each row when (current_setting('ragdb.history', true) = 'on')
-  execute function ragdb_internal.keep_past_row('embedding');
 create or replace trigger past_is_kept after insert or update or delete on ragdb.turns
   for each row when (current_setting('ragdb.history', true) = 'on')
   execute function ragdb_internal.keep_past_row('turn');

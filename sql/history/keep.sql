@@ -75,8 +75,11 @@ begin
       where c.history is not null and ragdb_internal.now() - c.history > (
           select v.began_at from ragdb.corpus_versions v
           where v.corpus_id = c.corpus_id order by v.version limit 1)
-      order by c.corpus_id for no key update of c skip locked
+      order by c.corpus_id
   loop
+    perform from ragdb.corpora c where c.corpus_id = v_corpus.corpus_id
+      for no key update skip locked;
+    continue when not found;
     select v.version, v.began_at into v_first from ragdb.corpus_versions v
       where v.corpus_id = v_corpus.corpus_id
         and v.began_at < ragdb_internal.now() - v_corpus.history

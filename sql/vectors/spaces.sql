@@ -18,6 +18,26 @@ return pg_catalog.format('%1$I.l2_normalize(%2$s)::%1$I.halfvec(%3$s)',
 comment on function ragdb_internal.indexed_expression(text, text, integer) is
   'Returns the text of what the HNSW index of a space is over, for a value; schema is pgvector''s.';
 
+-- On the partition, as the triggers of traces are: a partitioned parent carries none.
+create or replace function ragdb_internal.keep_past_of_space(partition text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  execute format('create or replace trigger past_is_kept after insert or update or delete'
+    ' on ragdb.%I for each row when (current_setting(''ragdb.history'', true) = ''on'')'
+    ' execute function ragdb_internal.keep_past_row(''embedding'')', partition);
+end $$;
+comment on function ragdb_internal.keep_past_of_space(text) is
+  'Puts the trigger on the table of a space by which its past is kept as that of other tables is.';
+
+-- An upgrade drops every function, and with keep_past_row these triggers.
+do $$ begin
+  perform ragdb_internal.keep_past_of_space(c.relname)
+  from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid
+  where i.inhparent = 'ragdb.chunk_embeddings'::regclass;
+end $$;
+
 -- `drop table if exists` would tell whoever makes a corpus that there is no such table.
 create or replace function ragdb_internal.make_space(
   corpus_id integer, embedder ragdb.embedders, state text, m integer, ef_construction integer)
@@ -62,6 +82,7 @@ begin
       v_space.space_id, corpus_id, embedder.embedder_id));
   execute format('alter table ragdb.chunk_embeddings attach partition ragdb.%I for values in (%s)',
     v_table, v_space.space_id);
+  perform ragdb_internal.keep_past_of_space(v_table);
   return v_space;
 end $$;
 comment on function ragdb_internal.make_space(integer, ragdb.embedders, text, integer, integer) is
