@@ -156,7 +156,7 @@ def search(
         terms = [_terms(db, query, hit, syntax) if explain else [] for hit in hits]
         if session.format == "table":
             for hit, of_hit in zip(hits, terms, strict=True):
-                print_hit(session, db, query, hit, len(names) > 1, syntax)
+                print_hit(session, db, query, hit, len(names) > 1, syntax, as_of is not None)
                 if of_hit:
                     output.rows(session, of_hit, _columns(of_hit))
                     session.out.print()

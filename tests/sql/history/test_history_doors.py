@@ -67,6 +67,9 @@ def test_the_command_line_searches_a_version_or_a_time(run: Run, tools: tuple[st
     assert [hit["text"] for hit in of_then] == ["A saw is lent for two weeks."]
     changes = run("corpus", "diff", "tools", first)
     assert [(row["source"], row["change"]) for row in changes] == [("saw.md", "replaced")]
+    # as text, though the chunk of then is gone
+    shown = CliRunner().invoke(app, [*ask, "--as-of", str(first)])
+    assert (shown.exit_code, "A saw is lent for two weeks." in shown.stdout) == (0, True)
     assert "before the kept history" in run(*ask, "--as-of", "2020-01-01")
     assert "is not a time" in run(*ask, "--as-of", "yesterday")
     assert "future" in run(*ask, "--as-of", 1000)
