@@ -18,7 +18,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_filter constant jsonb := turn_filter_then.filter;
-  v_fields constant text[] := array['role', 'phase', 'session', 'min_salience'];
+  v_fields constant text[] := ragdb_internal.turn_fields();
 begin
   members := turn_filter_then.chunk_ids;
   rest := v_filter;

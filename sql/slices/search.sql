@@ -75,6 +75,12 @@ comment on function ragdb_internal.meets_turn_filter(ragdb.turns, jsonb) is
   'Tells whether a turn has the role, phase and session, and at least the min_salience, that a '
   'checked filter asks for.';
 
+create or replace function ragdb_internal.turn_fields() returns text[]
+language sql immutable parallel safe
+return '{role,phase,session,min_salience}'::text[];
+comment on function ragdb_internal.turn_fields() is
+  'Returns the fields of a filter that are about turns and not about metadata.';
+
 -- The fields of a turn are asked for in the same filter as metadata; they choose the chunks, the
 -- rest goes on to search.
 create or replace function ragdb_internal.turn_filter(
@@ -84,7 +90,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_filter constant jsonb := turn_filter.filter;
-  v_fields constant text[] := array['role', 'phase', 'session', 'min_salience'];
+  v_fields constant text[] := ragdb_internal.turn_fields();
 begin
   members := turn_filter.chunk_ids;
   rest := v_filter;
