@@ -55,12 +55,15 @@ class Database(EmbeddingClient):
     def __dir__(self) -> Iterable[str]:
         return VERBS
 
-    def ask(self, corpus: str, question: str, **asking: Unpack[Asking]) -> Answer:
+    def ask(  # type: ignore[override]  # beside the function's arguments it takes models
+        self, corpus: str | None, question: str, **asking: Unpack[Asking]
+    ) -> Answer:
         """Answer a question from a corpus, with citations that were checked.
 
-        The answer consists of sentences of the corpus unless `model` names what writes it. Where
-        the corpus does not say, `is_answered` is false. Retrieval, gate and answer are recorded.
-        Raises what `retrieve` raises; ValueError for an empty question.
+        It is `ragdb.ask` with models: the answer consists of sentences of the corpus unless `model`
+        names what writes it. Where the corpus does not say, `is_answered` is false, and `reason`
+        says why. Retrieval, gate and answer are recorded. Raises what `retrieve` raises, and
+        InvalidArgument for an empty question.
         """
         from ragdb.evidence.asking import ask
 
@@ -170,7 +173,9 @@ class AsyncDatabase(AsyncEmbeddingClient):
     def __dir__(self) -> Iterable[str]:
         return VERBS
 
-    async def ask(self, corpus: str, question: str, **asking: Unpack[Asking]) -> Answer:
+    async def ask(  # type: ignore[override]  # beside the function's arguments it takes models
+        self, corpus: str | None, question: str, **asking: Unpack[Asking]
+    ) -> Answer:
         """Answer a question from a corpus; see `Database.ask`."""
         return cast("Answer", await self._aside("ask", corpus, question, **asking))
 

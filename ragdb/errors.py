@@ -146,6 +146,10 @@ class NotAdmissible(RagdbError, code="RG436"):
     """Something claimed to be admissible that is not."""
 
 
+class VersionNotKept(RagdbError, code="RG437"):
+    """A corpus does not keep its history, or not the version asked for."""
+
+
 class InvalidContract(RagdbError, code="RG440"):
     """A contract breaks a rule of ragdb.validate_contract."""
 
@@ -218,3 +222,19 @@ class CheckpointMismatch(RagdbError, code="RG481"):
 
 class LedgerDamaged(RagdbError, code="RG482"):
     """Hashes of the ledger are missing."""
+
+
+class PeerNotFound(RagdbError, code="RG490"):
+    """No peer has that name."""
+
+
+class NotShared(RagdbError, code="RG491"):
+    """The corpus is not shared with peers."""
+
+
+class EventRefused(RagdbError, code="RG492"):
+    """An event of a peer is not what its author signed next, or its author is not trusted."""
+
+
+class NotPublished(RagdbError, code="RG493"):
+    """A source that a peer changed was changed here too, and that is not published."""

@@ -24,7 +24,7 @@ from sqlalchemy import (
     UniqueConstraint,
     Uuid,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB, OID, TSVECTOR
+from sqlalchemy.dialects.postgresql import ARRAY, INTERVAL, JSONB, OID, TSVECTOR
 from sqlalchemy.types import UserDefinedType
 
 
@@ -157,6 +157,9 @@ corpora = Table(
     Column("next_chunk_no", Integer, nullable=False),
     Column("next_term_id", Integer, nullable=False),
     Column("has_synonyms", Boolean, nullable=False),
+    Column("history", INTERVAL),
+    Column("history_from", BigInteger),
+    Column("history_since", DateTime(timezone=True)),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
     UniqueConstraint(
@@ -475,6 +478,20 @@ locks = Table(
     Column("name", Text, primary_key=True),
 )
 
+peers = Table(
+    "peers",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("public_key", LargeBinary, nullable=False),
+    Column("url", Text),
+    Column("trust", Text, nullable=False),
+    Column("added_by", Text, nullable=False),
+    Column("added_at", DateTime(timezone=True), nullable=False),
+    Column("revoked_at", DateTime(timezone=True)),
+    Column("revoked_because", Text),
+    UniqueConstraint("public_key", name="peers_key_is_unique"),
+)
+
 rerankers = Table(
     "rerankers",
     metadata,
@@ -759,6 +776,21 @@ corpus_grants = Table(
     ),
 )
 
+corpus_versions = Table(
+    "corpus_versions",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("version", BigInteger, primary_key=True),
+    Column("began_at", DateTime(timezone=True), nullable=False),
+    Column("before", JSONB, nullable=False),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.corpora.corpus_id"],
+        name="corpus_versions_corpus_exists",
+        ondelete="CASCADE",
+    ),
+)
+
 documents = Table(
     "documents",
     metadata,
@@ -824,6 +856,7 @@ embedding_spaces = Table(
     Column("ef_construction", Integer, nullable=False),
     Column("ef_search", Integer, nullable=False),
     Column("is_indexed", Boolean, nullable=False),
+    Column("is_filled", Boolean, nullable=False),
     Column("queued_to", Integer, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("current_since", DateTime(timezone=True)),
@@ -993,6 +1026,23 @@ ingest_jobs = Table(
     ),
 )
 
+past_rows = Table(
+    "past_rows",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("until", BigInteger, primary_key=True),
+    Column("was", JSONB),
+    Column("is_erased", Boolean, nullable=False),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.corpora.corpus_id"],
+        name="past_rows_corpus_exists",
+        ondelete="CASCADE",
+    ),
+)
+
 query_embeddings = Table(
     "query_embeddings",
     metadata,
@@ -1055,6 +1105,25 @@ semantic_proposals = Table(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],
         name="semantic_proposals_corpus_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+shared_corpora = Table(
+    "shared_corpora",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("feed", Uuid, nullable=False),
+    Column("author", LargeBinary),
+    Column("lamport", BigInteger, nullable=False),
+    Column("last_position", BigInteger, nullable=False),
+    Column("shared_by", Text, nullable=False),
+    Column("shared_at", DateTime(timezone=True), nullable=False),
+    UniqueConstraint("feed", name="shared_corpora_feed_is_unique"),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.corpora.corpus_id"],
+        name="shared_corpora_corpus_exists",
         ondelete="CASCADE",
     ),
 )
@@ -1351,6 +1420,25 @@ eval_labels = Table(
     ),
 )
 
+peer_corpora = Table(
+    "peer_corpora",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("peer", Text, primary_key=True),
+    Column("remote", Text, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("pulled_at", DateTime(timezone=True)),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.shared_corpora.corpus_id"],
+        name="peer_corpora_corpus_is_shared",
+        ondelete="CASCADE",
+    ),
+    ForeignKeyConstraint(
+        ["peer"], ["ragdb.peers.name"], name="peer_corpora_peer_exists", ondelete="CASCADE"
+    ),
+)
+
 proposal_decisions = Table(
     "proposal_decisions",
     metadata,
@@ -1367,6 +1455,68 @@ proposal_decisions = Table(
         ["corpus_id", "proposal_id"],
         ["ragdb.semantic_proposals.corpus_id", "ragdb.semantic_proposals.proposal_id"],
         name="proposal_decisions_proposal_exists",
+    ),
+)
+
+shared_conflicts = Table(
+    "shared_conflicts",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("loser", LargeBinary, primary_key=True),
+    Column("winner", LargeBinary, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("body", Text),
+    Column("found_at", DateTime(timezone=True), nullable=False),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.shared_corpora.corpus_id"],
+        name="shared_conflicts_corpus_is_shared",
+        ondelete="CASCADE",
+    ),
+)
+
+shared_documents = Table(
+    "shared_documents",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("source", Text, primary_key=True),
+    Column("hash", LargeBinary, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("event_id", Uuid),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.shared_corpora.corpus_id"],
+        name="shared_documents_corpus_is_shared",
+        ondelete="CASCADE",
+    ),
+)
+
+shared_events = Table(
+    "shared_events",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("position", BigInteger, primary_key=True),
+    Column("hash", LargeBinary, nullable=False),
+    Column("author", LargeBinary, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("lamport", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("replaces", ARRAY(LargeBinary), nullable=False),
+    Column("body_hash", LargeBinary),
+    Column("event", Text, nullable=False),
+    Column("signature", LargeBinary, nullable=False),
+    Column("is_head", Boolean, nullable=False),
+    Column("peer", Text),
+    Column("peer_position", BigInteger),
+    Column("arrived_at", DateTime(timezone=True), nullable=False),
+    UniqueConstraint("corpus_id", "author", "seq", name="shared_events_author_signs_each_once"),
+    UniqueConstraint("corpus_id", "hash", name="shared_events_hash_is_unique"),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.shared_corpora.corpus_id"],
+        name="shared_events_corpus_is_shared",
+        ondelete="CASCADE",
     ),
 )
 

@@ -12,7 +12,7 @@ import subprocess
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 import pytest
@@ -41,6 +41,20 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGES = [DOCS / f"{name}.md" for name in ("guide", "design", "http")]
 K = 5
 Answers = dict[str, list[str]]
+HOWS: dict[str, dict[str, str]] = {
+    "auto": {"mode": "auto"},
+    "required": {"mode": "required"},
+    "by a rag": {"rag": "Desk"},
+}
+CONTRACT = {
+    "nodes": [
+        {"node": "corpus", "keys": {"name": "Docs"}},
+        {"node": "retriever", "keys": {"name": "Shelf", "corpus": "Docs", "mode": "lexical"}},
+        {"node": "rag", "keys": {"name": "Desk", "retriever": "Shelf"}},
+        {"node": "grounding", "keys": {"rag": "Desk", "maxContext": 900}},
+    ]
+}
+SAID = ("answer", "citations", "status", "reason", "problems", "evidence_hash", "gate")
 
 
 def questions() -> list[str]:
@@ -61,6 +75,7 @@ def dsn(server18: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         with Database(psycopg.connect(found, autocommit=True)) as db:
             static.load(db, "small", str(folder))
             db.ingest(PAGES, corpus="docs")
+            db.apply_contract(CONTRACT)
         yield found
 
 
@@ -102,6 +117,51 @@ def test_python_finds_what_psql_finds(dsn: str, expected: Answers) -> None:
     assert asyncio.run(asynchronously()) == expected
 
 
+def said(answer: Any) -> dict[str, Any]:
+    """What every door says of an answer, whatever else it says."""
+    if not isinstance(answer, dict):
+        answer = {name: getattr(answer, name) for name in (*SAID, "trace_summary")}
+    gate = answer.get("gate") or {}
+    made = {**{name: answer[name] for name in SAID}, "gate": {**gate, "gate_id": None}}
+    return {**made, "attempts": answer["trace_summary"].get("attempts")}
+
+
+@pytest.fixture(scope="module")
+def answers(dsn: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """What psql answers where nothing is looked up, enough is found, or not."""
+    asked = [questions()[0], "Who painted the ceiling of the planetarium in Trondheim?", "Hello!"]
+    pairs = [(question, mode) for question in asked for mode in HOWS]
+    script = "".join(
+        f"select to_jsonb(a) from ragdb.ask('docs', $q${question}$q$, {name} => '{value}') a;\n"
+        for question, mode in pairs
+        for name, value in HOWS[mode].items()
+    )
+    done = subprocess.run(
+        [str(postgres.binary("psql")), "-d", dsn, "-XAtq"],
+        input=script, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    rows = map(json.loads, done.stdout.splitlines())
+    found = {pair: said(row) for pair, row in zip(pairs, rows, strict=True)}
+    assert {answer["status"] for answer in found.values()} == {"answered", "insufficient", "failed"}
+    return found
+
+
+def test_python_and_the_command_line_answer_as_psql_does(
+    dsn: str, answers: dict[tuple[str, str], dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ragdb.connect(dsn) as db:
+        found = {
+            asked: db.ask("docs", asked[0], **cast("Any", HOWS[asked[1]])) for asked in answers
+        }
+    assert {asked: said(answer.as_json()) for asked, answer in found.items()} == answers
+    monkeypatch.setenv("RAGDB_DATABASE_URL", dsn)
+    for (question, mode), answer in answers.items():
+        flags = [part for name, value in HOWS[mode].items() for part in (f"--{name}", value)]
+        done = CliRunner().invoke(app, ["ask", "docs", question, *flags, "--json"])
+        assert said(json.loads(done.stdout)) == answer
+        assert done.exit_code == (0 if answer["status"] == "answered" else 1)
+
+
 def test_the_command_line_finds_what_psql_finds(
     dsn: str, expected: Answers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,7 +174,9 @@ def test_the_command_line_finds_what_psql_finds(
     assert {q: ids(q) for q in expected} == expected
 
 
-def test_the_wire_and_http_find_what_psql_finds(dsn: str, expected: Answers) -> None:
+def test_the_wire_and_http_find_and_answer_what_psql_does(
+    dsn: str, expected: Answers, answers: dict[tuple[str, str], dict[str, Any]]
+) -> None:
     def request(question: str) -> dict[str, Any]:
         return {"params": {"corpus": "docs"}, "input": {"query": question, "k": K}}
 
@@ -134,21 +196,30 @@ def test_the_wire_and_http_find_what_psql_finds(dsn: str, expected: Answers) -> 
             answer = api("POST", "/api/search", {"corpora": ["docs"], "query": question, "k": K})
             assert answer.status == 200, answer.body
             assert [hit["chunk_id"] for hit in answer.body["hits"]] == chunks
+        for (question, mode), whole in answers.items():
+            body = {"corpus": "docs", "question": question, **HOWS[mode]}
+            assert said(api("POST", "/api/ask", body).body) == whole
     finally:
         api.process.terminate()
         api.process.wait(30)
 
 
-def test_mcp_finds_what_psql_finds(dsn: str, expected: Answers) -> None:
-    async def ask(client: Any) -> Answers:
-        found = {}
+def test_mcp_finds_and_answers_what_psql_does(
+    dsn: str, expected: Answers, answers: dict[tuple[str, str], dict[str, Any]]
+) -> None:
+    async def ask(client: Any) -> tuple[Answers, dict[tuple[str, str], dict[str, Any]]]:
+        found, told = {}, {}
         for question in expected:
             made = await client.call_tool("search", {"query": question, "k": K})
             found[question] = [row["id"] for row in made.structured_content["results"]]
-        return found
+        for question, mode in answers:
+            how = {"corpus": "docs", "question": question, **HOWS[mode]}
+            told[question, mode] = said((await client.call_tool("ask", how)).structured_content)
+        return found, told
 
-    found = talk(dsn, ask, corpora=["docs"])
+    found, told = talk(dsn, ask, corpora=["docs"], record=True)
     assert found == {q: [f"docs/{chunk}" for chunk in ids] for q, ids in expected.items()}
+    assert told == answers
 
 
 def test_langchain_finds_what_psql_finds(dsn: str, expected: Answers) -> None:

@@ -37,7 +37,7 @@ from sqlalchemy import (
     UniqueConstraint,
     Uuid,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB, OID, TSVECTOR
+from sqlalchemy.dialects.postgresql import ARRAY, INTERVAL, JSONB, OID, TSVECTOR
 from sqlalchemy.types import UserDefinedType
 
 

@@ -33,7 +33,6 @@ import psycopg
 import ragdb
 from bench.common import Connection, Server, parser, publish, records, server
 from bench.hybrid.static_speed import made, put
-from ragdb.contracts import contract_file, syntax
 from ragdb.server import static
 
 GOAL = 300
@@ -153,7 +152,7 @@ def fill(db: Connection, dsn: str, chunks: int, traces: int, queries: list[str])
         CASE.format(n=n, query=json.dumps(query)) for n, query in enumerate(queries[:40])
     )
     with ragdb.connect(dsn) as door:
-        door.apply_contract(contract_file.contract(syntax.parse(CONTRACT + cases), "bench"))
+        door.apply_contract(CONTRACT + cases, "bench")
         for n in range(3):
             door.run_eval("Bench", label=f"run {n}")
         for query in queries[:200]:
@@ -203,7 +202,7 @@ class Pages:
         one = self.rng.choice
         asked = {"corpus": "large", "q": one(self.queries)}
         yield "search", "/studio/search?" + urlencode(asked)
-        yield "search, 50 hits", "/studio/search?" + urlencode({**asked, "k": 50})
+        yield "search, 20 hits", "/studio/search?" + urlencode({**asked, "k": 20})
         words = {"corpus": "large", "q": self.commonest, "k": self.rng.randint(3, 9)}
         yield "search, the five commonest words", "/studio/search?" + urlencode(words)
         yield "why not a chunk", one(self.why)

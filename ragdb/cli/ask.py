@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ragdb.database import Database
     from ragdb.evidence.answers import Answer, Task
     from ragdb.evidence.database import Embed
-    from ragdb.evidence.tasks import TaskContract
+    from ragdb.evidence.tasks import Mode, TaskContract
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in words.")]
 Count = Annotated[int, typer.Option("--k", "-k", min=1, max=1000, help="Largest number of chunks.")]
@@ -51,6 +51,18 @@ def ask(
     sentences: Annotated[
         int, typer.Option(min=1, max=20, help="Most sentences of the answer.")
     ] = 2,
+    mode: Annotated[
+        str | None,
+        typer.Option(
+            metavar="off|auto|on|required", help="Whether chunks are retrieved. Default: on."
+        ),
+    ] = None,
+    retriever: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A retriever of a contract to search by.")
+    ] = None,
+    rag: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A rag of a contract to search by.")
+    ] = None,
     contract: Annotated[
         str | None, typer.Option(metavar="FILE", help="A task's contract.json (version 2).")
     ] = None,
@@ -70,7 +82,7 @@ def ask(
     Citations are checked before they are printed. Retrieval, gate and answer are recorded.
     """
     from ragdb.cli import output
-    from ragdb.evidence.answers import PROVES, RagError
+    from ragdb.evidence.answers import PROVES
 
     if endpoint is not None and model is None:
         raise Failure("--endpoint without --model", hint="name the model that answers with --model")
@@ -84,33 +96,30 @@ def ask(
                 min_score=min_score,
                 rerank=rerank,
                 sentences=sentences,
+                mode=cast("Mode | None", mode),
+                retriever=retriever,
+                rag=rag,
                 contract=_contract(contract),
                 model=model_of(model, endpoint),
                 embed=_embed(session, db, corpus),
                 client="ragdb ask",
             )
-        except RagError as error:
-            session.note(str(error))
-            if session.format != "table":
-                output.one(session, {"error": str(error), "trace_summary": error.trace_summary})
-            return NEGATIVE
         except ValueError as error:
             raise Failure(str(error)) from None
     summary = answer.trace_summary
-    insufficient = answer.output.get("insufficient_evidence") is True
     if session.format != "table":
         output.one(session, answer.as_json())
     elif answer.problems:
         session.note(f"no answer: nothing that {model or 'the corpus'} returned could be verified")
-    elif insufficient:
-        session.note(f"{_why_not(answer)}{_recorded(summary)}")
+    elif not answer.is_answered:
+        session.note(f"{answer.reason}{_recorded(summary)}")
     else:
         _print(session, answer)
         session.note(f"citations checked{_recorded(summary)}")
         session.note(f"what that proves: {PROVES}")
     for problem in answer.problems:
         session.note(problem)
-    return NEGATIVE if answer.problems or insufficient else OK
+    return OK if answer.is_answered else NEGATIVE
 
 
 def pack(
@@ -186,23 +195,6 @@ def model_of(name: str | None, endpoint: str | None) -> Task | None:
         return OpenAIModel(name, endpoint)
     except ValueError as error:
         raise Failure(str(error), hint="--endpoint URL") from None
-
-
-def _why_not(answer: Answer) -> str:
-    """Why nothing was answered, in the words of the gate where it said no."""
-    from ragdb.evidence.answers import NOT_ENOUGH
-
-    gate = answer.gate
-    if gate is None or gate["enough"]:
-        return str(answer.trace_summary.get("retrieval_skipped", "the corpus does not say"))
-    why = []
-    if (gate["best_score"] or 0) < gate["min_score"]:
-        why.append(
-            f"best score {gate['best_score'] or 0:.2f}, not {gate['min_score']:.2f} (--min-score)"
-        )
-    if gate["missing_terms"]:
-        why.append("it lacks " + ", ".join(gate["missing_terms"]))
-    return f"{NOT_ENOUGH}: the corpus does not say" + "".join(f"; {reason}" for reason in why)
 
 
 def _recorded(summary: dict[str, Any]) -> str:

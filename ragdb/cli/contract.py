@@ -27,40 +27,28 @@ def register(app: typer.Typer) -> None:
     verb(group, "export")(export)
 
 
-def check(
-    session: Session,
-    files: Files,
-    syntax: Annotated[
-        bool, typer.Option("--syntax", help="Check only the syntax; needs no database.")
-    ] = False,
-) -> int:
-    """Check syntax here and meaning in the database. Exit code 2 for errors."""
-    read, failed = _read(session, files)
-    if syntax:
-        return USAGE if failed else OK
+def check(session: Session, files: Files) -> int:
+    """Check the syntax and the meaning of contracts. Exit code 2 for errors."""
     with session.connect() as db:
-        problems = [p for file, found in read for p in _problems(session, db, file, found)]
+        _, problems, unread = _read(session, db, files)
     _show(session, problems)
-    errors = sum(p["severity"] == "error" for p in problems)
-    session.note(f"{len(files)} files, {errors + failed} errors, {len(problems) - errors} warnings")
-    return USAGE if errors or failed else OK
+    errors = sum(p["severity"] == "error" for p in problems) + unread
+    session.note(f"{len(files)} files, {errors} errors, {len(problems) + unread - errors} warnings")
+    return USAGE if errors else OK
 
 
 def apply(session: Session, files: Files) -> int:
     """Check contracts and put them in force, in one transaction."""
     from ragdb.cli import output
 
-    read, failed = _read(session, files)
-    if failed:
-        return USAGE
     with session.connect() as db:
-        problems = [p for file, found in read for p in _problems(session, db, file, found)]
+        read, problems, unread = _read(session, db, files)
         _show(session, problems)
-        if any(p["severity"] == "error" for p in problems):
+        if unread or any(p["severity"] == "error" for p in problems):
             session.note("nothing was applied")
             return USAGE
         with db.connection.transaction():
-            rows = [db.apply_contract(found) for _, (found, _) in read]
+            rows = [db.apply_contract(found) for found in read]
     output.rows(session, rows, ["name", "version", "is_new", "corpora", "nodes"])
     return OK
 
@@ -91,50 +79,55 @@ def export(
 ) -> int:
     """Print a contract in the contract syntax, or as JSON with --json."""
     from ragdb.cli import output
-    from ragdb.contracts import syntax
 
     with session.connect() as db:
         found = db.export_contract(contract, version)
-    if session.format == "json":
-        output.one(session, found)
-    elif session.format == "table":
-        print(syntax.write(found["nodes"]), end="")
-    else:
-        raise Failure("a contract is printed in the contract syntax or as JSON")
+        if session.format == "json":
+            output.one(session, found)
+        elif session.format == "table":
+            print(db.write_contract(found), end="")
+        else:
+            raise Failure("a contract is printed in the contract syntax or as JSON")
     return OK
 
 
-def _read(session: Session, files: list[Path]) -> tuple[list[tuple[Path, tuple[Json, str]]], int]:
+def _read(session: Session, db: Database, files: list[Path]) -> tuple[list[Json], list[Json], int]:
+    """The contracts that can be read, what is wrong with each, and how many files are no text."""
     from ragdb.cli.text import clean
-    from ragdb.contracts import contract_file, syntax
+    from ragdb.contracts import contract_file
 
-    read = []
-    failed = 0
+    read: list[Json] = []
+    problems: list[Json] = []
+    unread = 0
     for file in files:
         try:
-            found, text = contract_file.read(file)
-        except syntax.ContractSyntaxError as error:
+            text = contract_file.text_of(file)
+        except contract_file.ContractFileError as error:
             print(clean(str(error)))
-            failed += len(error.problems)
+            unread += 1
             continue
-        for node in contract_file.missing_prompts(found):
+        found = _problems(db, file, text)
+        problems += found
+        if any(problem["rule"] == "contract-syntax" for problem in found):
+            continue
+        name = contract_file.name_of(file)
+        contract = contract_file.with_prompts(db.parse_contract(text, name), file)
+        for node in contract_file.missing_prompts(contract):
             raise Failure(
                 f"{file}:{node.get('line', 1)}: the prompt {node['keys']['prompt']} is not a file",
                 hint="the path is relative to the contract",
             )
-        read.append((file, (found, text)))
-    return read, failed
+        read.append(contract)
+    return read, problems, unread
 
 
-def _problems(
-    session: Session, db: Database, file: Path, read: tuple[Json, str]
-) -> list[dict[str, Any]]:
+def _problems(db: Database, file: Path, text: str) -> list[Json]:
     from ragdb.client.rows import record
+    from ragdb.contracts import contract_file
 
-    found, text = read
     lines = text.split("\n")
     problems = []
-    for row in db.validate_contract(found):
+    for row in db.validate_contract(text, contract_file.name_of(file)):
         problem = {"file": str(file), **record(row)}
         line = problem["line"]
         problem["text"] = lines[line - 1] if line and line <= len(lines) else ""
@@ -142,9 +135,9 @@ def _problems(
     return problems
 
 
-def _show(session: Session, problems: list[dict[str, Any]]) -> None:
+def _show(session: Session, problems: list[Json]) -> None:
     from ragdb.cli import output, text
-    from ragdb.contracts import syntax
+    from ragdb.contracts import contract_file
 
     if session.format != "table":
         rows = [{k: v for k, v in p.items() if k != "text"} for p in problems]
@@ -153,4 +146,5 @@ def _show(session: Session, problems: list[dict[str, Any]]) -> None:
     for p in problems:
         message = f"{p['severity']}: {p['message']} [{p['rule']}]"
         line, column = p["line"] or 1, p["column"] or 1
-        print(text.clean(syntax.show(p["file"], line, column, message, p["hint"], p["text"])))
+        shown = contract_file.show(p["file"], line, column, message, p["hint"], p["text"])
+        print(text.clean(shown))

@@ -8,6 +8,7 @@ import typer
 
 from ragdb.cli.app import verb
 from ragdb.cli.session import Corpus, Session
+from ragdb.cli.times import days, version
 
 
 def register(app: typer.Typer) -> None:
@@ -27,6 +28,9 @@ def register(app: typer.Typer) -> None:
         ("reads", reads),
         ("synonyms", synonyms),
         ("calibrate", calibrate),
+        ("history", history),
+        ("diff", diff),
+        ("erase", erase),
     ):
         verb(group, name)(function)
 
@@ -69,10 +73,15 @@ def create(
     restricted: Annotated[
         bool, typer.Option("--restricted", help="Only you and admins, until a grant.")
     ] = False,
+    keep: Annotated[
+        str | None,
+        typer.Option("--history", metavar="DAYS", help="Keep it searchable as it was, so long."),
+    ] = None,
 ) -> None:
     """Create a corpus."""
     with session.connect() as db:
-        db.create_corpus(corpus, title, text_config, k1, b, record_query_text, restricted)
+        kept = days("--history", keep) if keep is not None else None
+        db.create_corpus(corpus, title, text_config, k1, b, record_query_text, restricted, kept)
     session.note(f"created {corpus}")
 
 
@@ -189,3 +198,65 @@ def calibrate(session: Session, corpus: Corpus) -> None:
             ["mode", "floor", "own_score", "other_score", "chunks"],
             empty=f"{corpus} has no text to measure by",
         )
+
+
+def history(
+    session: Session,
+    corpus: Corpus,
+    keep: Annotated[
+        str | None,
+        typer.Option(metavar="DAYS|off", help="How long to keep its history from now on, or off."),
+    ] = None,
+    count: Annotated[int, typer.Option("--count", "-n", help="Versions to list.")] = 20,
+) -> None:
+    """List the versions that a corpus can be searched as of, and say for how long to keep them."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        if keep == "off":
+            session.confirm(f"drop the history of corpus {corpus}, and keep none?")
+            db.drop_history(corpus)
+        elif keep is not None:
+            db.keep_history(corpus, days("--keep", keep))
+        output.rows(
+            session,
+            db.list_versions(corpus, count=count),
+            empty=f"{corpus} keeps no history: `ragdb corpus history {corpus} --keep 90` does",
+        )
+
+
+def diff(
+    session: Session,
+    corpus: Corpus,
+    since: Annotated[str, typer.Argument(metavar="VERSION|TIME", help="The earlier one.")],
+    until: Annotated[
+        str | None, typer.Argument(metavar="VERSION|TIME", help="The later one; else today.")
+    ] = None,
+) -> None:
+    """List which sources were added, replaced, deleted or erased between two versions."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        first = version(db, corpus, "SINCE", since)
+        assert first is not None
+        found = db.diff_corpus(corpus, first, version(db, corpus, "UNTIL", until))
+        output.rows(
+            session,
+            found,
+            ["source", "change", "title_before", "title_after", "chunks_before", "chunks_after"],
+            empty="no source differs",
+        )
+
+
+def erase(
+    session: Session,
+    corpus: Corpus,
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A source, also one of before.")],
+    reason: Annotated[str | None, typer.Option(help="Why, for the record.")] = None,
+) -> None:
+    """Delete a source, and take what was ever found there out of every version of the corpus."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        session.confirm(f"erase {source} from every version of corpus {corpus}?")
+        output.one(session, db.erase_source(corpus, source, reason))

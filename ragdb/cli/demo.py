@@ -126,11 +126,17 @@ def demo(
     if traffic:
         _traffic(session, queries)
     elif keep:
-        session.note(f"the corpus {CORPUS} is kept: ragdb search 'trailer' --corpus {CORPUS}")
+        session.note(
+            f"the corpus {CORPUS} is kept: `ragdb search 'trailer' --corpus {CORPUS}`, or"
+            " `ragdb studio`"
+        )
     else:
         with session.connect() as db:
             db.drop_corpus(CORPUS)
-        session.note(f"the corpus {CORPUS} was dropped; --keep leaves it")
+        session.note(
+            f"the corpus {CORPUS} was dropped; `ragdb demo --traffic` keeps it with traces, slices"
+            " and evals, and `ragdb studio` shows them in a browser"
+        )
 
 
 def _missing() -> str | None:
@@ -159,8 +165,8 @@ def _traffic(session: Session, queries: int) -> None:
     for what, count in came.items():
         session.out.print(f"{count:6} {what}", markup=False)
     session.note(
-        f"the corpus {CORPUS} is kept: `ragdb dashboards export DIR` writes what shows its traces,"
-        f" `ragdb corpus drop {CORPUS}` removes it"
+        f"the corpus {CORPUS} is kept: `ragdb studio` shows it in a browser, `ragdb dashboards"
+        f" export DIR` writes what shows its traces, `ragdb corpus drop {CORPUS}` removes it"
     )
 
 

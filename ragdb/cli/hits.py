@@ -25,7 +25,13 @@ START, STOP = "\x01", "\x02"
 
 
 def print_hit(
-    session: Session, db: Database, query: str, hit: Any, name_corpus: bool, syntax: str
+    session: Session,
+    db: Database,
+    query: str,
+    hit: Any,
+    name_corpus: bool,
+    syntax: str,
+    is_past: bool = False,
 ) -> None:
     import re
 
@@ -53,7 +59,13 @@ def print_hit(
     session.out.print(head, soft_wrap=True)
     section = re.sub(r"\s+", " ", clean(" › ".join(path))) or "(no heading)"
     session.out.print(Text.assemble(INDENT, (section, "dim")), soft_wrap=True)
-    parts = [_marked(db, query, hit, syntax)]
+    # a chunk of a version before may be gone, and nothing is marked in it
+    marked = (
+        re.sub(f"[{START}{STOP}]", "", hit.text)
+        if is_past
+        else db.highlight(hit.corpus, hit.chunk_id, query, START, STOP, syntax)
+    )
+    parts = [_shown(marked)]
     if getattr(hit, "context", None):
         parts.append(Text(clean(hit.context), style="dim"))
     room = max(20, session.out.width - len(INDENT))
@@ -69,15 +81,14 @@ def wraps(session: Session) -> bool:
     return session.out.file.isatty() or "COLUMNS" in os.environ
 
 
-def _marked(db: Database, query: str, hit: Any, syntax: str) -> Text:
-    """The chunk's text as one paragraph, from a little before the first match, matches in bold."""
+def _shown(marked: str) -> Text:
+    """A chunk's text as one paragraph, from a little before the first match, matches in bold."""
     import re
 
     from rich.text import Text
 
     from ragdb.cli.text import clean
 
-    marked = db.highlight(hit.corpus, hit.chunk_id, query, START, STOP, syntax)
     plain, bold = "", []
     for part in re.split(f"([{START}{STOP}])", marked):
         if part == START:

@@ -185,16 +185,17 @@ def _ingest_contract(
     session: Session, path: Path, options: dict[str, Any], embed: bool, due: bool
 ) -> int:
     """One run for each source of a contract in force, with its chunking."""
-    from ragdb.contracts import contract_file, declarations, syntax
+    from ragdb.contracts import contract_file, declarations
 
     try:
-        declared, _ = contract_file.read(path)
-    except syntax.ContractSyntaxError as error:
+        text = contract_file.text_of(path)
+    except contract_file.ContractFileError as error:
         raise Failure(str(error)) from None
     reports = []
     with session.doing("connecting to the database"):
         db = session.connect()
     with db:
+        declared = db.parse_contract(text, contract_file.name_of(path))
         wrong = [row for row in db.validate_contract(declared) if row.severity == "error"]
         if wrong:
             raise Failure(wrong[0].message, hint=f"`ragdb check {path}` lists all errors")

@@ -22,6 +22,7 @@ from ragdb.cli import (
     keys,
     ledger,
     mcp,
+    peer,
     portable,
     quota,
     reembed,
@@ -32,6 +33,7 @@ from ragdb.cli import (
     serve,
     server,
     slice,
+    token,
     trace,
     verify,
     worker,
@@ -93,8 +95,8 @@ def _flags(
 
 for part in (
     server, doctor, ingest, corpus, portable, embed, worker, reembed, embedder, reranker,
-    search, related, trace, ask, feedback, slice, keys, access, quota, ledger, verify, contract,
-    eval, report, serve, mcp, dashboards, demo,
+    search, related, trace, ask, feedback, slice, keys, access, quota, ledger, peer, verify,
+    contract, eval, report, serve, token, mcp, dashboards, demo,
 ):  # fmt: skip
     part.register(app)
 

@@ -10,6 +10,7 @@ from ragdb.cli.app import verb
 from ragdb.cli.hits import print_hit
 from ragdb.cli.query import Hits, MinScore, Mode, embedded, parsed, printable
 from ragdb.cli.session import Failure, Session
+from ragdb.cli.times import version
 
 if TYPE_CHECKING:
     from ragdb.database import Database
@@ -84,6 +85,13 @@ def search(
             help="In place of hits, count what matches by these fields: source,language,year.",
         ),
     ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VERSION|TIME",
+            help="Search a corpus that keeps its history as it was: a version or a time.",
+        ),
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show how each score is made up.")] = (
         False
     ),
@@ -105,6 +113,8 @@ def search(
     if facets is not None:
         _count(session, corpus, query, facets.split(","), conditions, syntax)
         return
+    if as_of is not None and (explain or trace or group is not None):
+        raise Failure("--as-of shows hits as they were, without --explain, --trace and --group")
     if group is not None and (explain or trace or rerank or per_document or collapse or diversity):
         raise Failure("--group goes with --corpus, -k, --mode, --min-score, --filter and --syntax")
     how: dict[str, Any] = {
@@ -127,6 +137,8 @@ def search(
             return
         if trace and len(names) != 1:
             raise Failure("--trace works with one corpus", hint=f"name one of {', '.join(names)}")
+        if as_of is not None and len(names) != 1:
+            raise Failure("--as-of works with one corpus", hint=f"name one of {', '.join(names)}")
         if rerank is not None:
             how["k"] = db.rerank_depth(k)
         if not explain:
@@ -137,13 +149,14 @@ def search(
             found = recorded(db, db.retrieve, names[0], query, **how, client="ragdb cli")
             hits, trace_id = found, found.trace_id
         else:
-            hits = list(db.search(names, query, **how))
+            at = version(db, names[0], "--as-of", as_of)
+            hits = list(db.search(names, query, **how, as_of=at))
         if rerank is not None:
             hits = list(db.rerank(query, hits, rerank, k))
         terms = [_terms(db, query, hit, syntax) if explain else [] for hit in hits]
         if session.format == "table":
             for hit, of_hit in zip(hits, terms, strict=True):
-                print_hit(session, db, query, hit, len(names) > 1, syntax)
+                print_hit(session, db, query, hit, len(names) > 1, syntax, as_of is not None)
                 if of_hit:
                     output.rows(session, of_hit, _columns(of_hit))
                     session.out.print()

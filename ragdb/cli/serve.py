@@ -1,4 +1,4 @@
-"""`ragdb serve`, `ragdb studio` and `ragdb token`: the HTTP server, its pages and its tokens."""
+"""`ragdb serve` and `ragdb studio`: the HTTP server and its pages."""
 
 from __future__ import annotations
 
@@ -21,17 +21,11 @@ if TYPE_CHECKING:
 
 PORT = "Port to listen on; 0 takes a free one."
 Port = Annotated[int, typer.Option(min=0, max=65535, help=PORT)]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the token.")]
 
 
 def register(app: typer.Typer) -> None:
     verb(app, "serve")(serve)
     verb(app, "studio")(studio)
-    group = typer.Typer(help="Create, list and revoke the bearer tokens of `ragdb serve`.")
-    app.add_typer(group, name="token", no_args_is_help=True)
-    verb(group, "create")(token_create)
-    verb(group, "ls")(token_ls)
-    verb(group, "revoke")(token_revoke)
 
 
 def serve(
@@ -84,6 +78,14 @@ def serve(
     metrics: Annotated[
         bool, typer.Option("--metrics", help="Serve /metrics to whoever has a token.")
     ] = False,
+    ask_peers: Annotated[
+        bool,
+        typer.Option("--ask-peers", help="Have rag.query also ask the peers that have the corpus."),
+    ] = False,
+    allow_private: Annotated[
+        bool,
+        typer.Option("--allow-private", help="Let peers be at http URLs and in your own network."),
+    ] = False,
     otlp: Annotated[
         str | None,
         typer.Option(metavar="URL", help="Send spans of retrievals to this OTLP endpoint (HTTP)."),
@@ -135,6 +137,8 @@ def serve(
         hosts=(host, *(allow_host or ())),
         metrics=metrics,
         model=model_of(model, endpoint),
+        ask_peers=ask_peers,
+        allow_private_peers=allow_private,
         otlp=otlp,
         otlp_query_text=otlp_query_text,
         read_dsns=tuple(read_dsn or ()),
@@ -259,41 +263,3 @@ def _log_to_stderr(quiet: bool) -> None:
         logger = logging.getLogger(name)
         logger.setLevel(logging.WARNING)
         logger.addHandler(others)
-
-
-def token_create(
-    session: Session,
-    name: Name,
-    role: Annotated[str, typer.Option("--role", "-r", help="Role of requests with this token.")],
-    days: Annotated[
-        float | None,
-        typer.Option(min=0, max=36500, help="Days until the token expires. Default: never."),
-    ] = None,
-) -> None:
-    """Create a token and print it. It is shown only once; the database keeps only its hash."""
-    from datetime import timedelta
-
-    expires = timedelta(days=days) if days is not None else None
-    with session.connect() as db:
-        print(db.create_http_token(role, name, expires))
-    session.note(f"keep the token {name}: it is not shown again")
-
-
-def token_ls(session: Session) -> None:
-    """List the tokens by name."""
-    from ragdb.cli import output
-
-    with session.connect() as db:
-        output.rows(
-            session,
-            db.list_http_tokens(),
-            ["name", "role", "created_by", "created_at", "expires_at"],
-            empty="no tokens yet; create one with `ragdb token create NAME --role ROLE`",
-        )
-
-
-def token_revoke(session: Session, name: Name) -> None:
-    """Revoke a token: the next request with it is refused."""
-    with session.connect() as db:
-        db.revoke_http_token(name)
-    session.note(f"revoked {name}")

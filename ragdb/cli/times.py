@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from ragdb.cli.session import Failure
+
+if TYPE_CHECKING:
+    from ragdb.database import Database
 
 
 def moment(option: str, text: str | None) -> datetime | None:
@@ -15,3 +19,20 @@ def moment(option: str, text: str | None) -> datetime | None:
         raise Failure(
             f"{option} {text!r} is not a time", hint="write it like 2026-03-01T12:00"
         ) from None
+
+
+def version(db: Database, corpus: str, option: str, text: str | None) -> int | None:
+    """A version of a corpus, by its number or by a time. Raises Failure."""
+    if text is None or text.isdecimal():
+        return int(text) if text is not None else None
+    at = moment(option, text)
+    assert at is not None
+    return db.version_at(corpus, at)
+
+
+def days(option: str, text: str) -> timedelta:
+    """A number of days, such as 90 or 90d. Raises Failure."""
+    try:
+        return timedelta(days=float(text.removesuffix("d")))
+    except (ValueError, OverflowError):
+        raise Failure(f"{option} {text!r} is not a number of days", hint="write 90") from None

@@ -236,7 +236,7 @@ def _evaluate(db: Database, corpus: str) -> dict[str, int]:
     from ragdb.contracts import contract_file
 
     with as_file(files("ragdb.examples") / "tool-library" / "desk.kern") as path:
-        found, _ = contract_file.read(path)
+        found = contract_file.read(db, path)
     for label in ("before the season", "after the season"):
         db.apply_contract(found)
         db.run_eval("Desk", label=label)

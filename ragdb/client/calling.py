@@ -101,19 +101,26 @@ class Call:
             return None
         for name, kind in self.types.items():
             value = given[name]
-            if value is not None and isinstance(value, list | tuple) != kind.endswith("[]"):
-                if kind == "jsonb":
-                    continue
+            if kind == "jsonb" or value is None:
+                continue
+            if isinstance(value, list | tuple) != kind.endswith("[]") or isinstance(value, dict):
                 return None
         return [given[name] for name in self.types]
 
+    def texts_as_json(self, values: Sequence[Any]) -> int:
+        """How many texts are given for arguments that are JSON."""
+        kinds = zip(self.types.values(), values, strict=True)
+        return sum(kind == "jsonb" and isinstance(value, str) for kind, value in kinds)
+
 
 def choose(calls: Sequence[Call], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The overload that takes these arguments, and its values. Raises TypeError."""
-    for call in calls:
-        values = call.bind(args, kwargs)
-        if values is not None:
-            return call, values
+    """The overload that takes these arguments, and its values. Raises TypeError.
+
+    A text is for the overload that takes a text, rather than for one that takes JSON.
+    """
+    bound = [(call, values) for call in calls if (values := call.bind(args, kwargs)) is not None]
+    if bound:
+        return min(bound, key=lambda pair: pair[0].texts_as_json(pair[1]))
     raise TypeError(_problem(calls, args, kwargs))
 
 

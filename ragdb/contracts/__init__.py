@@ -1,1 +1,1 @@
-"""Contracts: their language, and what a contract's sources name."""
+"""Contracts in files: what is given to the database, and what their sources name."""

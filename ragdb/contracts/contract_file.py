@@ -1,21 +1,36 @@
-"""The contract in a file, in either form, with the hashes of its prompt files."""
+"""The contract in a file: its text, its name, and the hashes of its prompt files.
+
+What the text says is read in the database, by `ragdb.parse_contract`.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ragdb.client.rows import loads
-from ragdb.contracts.syntax import MAX_DEPTH, ContractSyntaxError, Json, Problem, parse
+from ragdb.client.client import Client
+
+Json = dict[str, Any]
+MAX_DEPTH = 16
 
 
-def contract(nodes: list[Json], name: str) -> Json:
-    """The contract of some nodes, as `ragdb.validate_contract` and `apply_contract` take it."""
-    return {"contract": name, "nodes": nodes}
+class ContractFileError(ValueError):
+    """The bytes of a file are not a text that the database can be given."""
+
+
+def show(
+    name: str, line: int, column: int, message: str, hint: str | None = None, text: str = ""
+) -> str:
+    """A problem with its line and a caret below the column."""
+    shown = text.removesuffix("\r").replace("\t", " ")
+    # a line of any length: what stands around the column
+    start = max(0, column - 81)
+    caret = " " * (column - 1 - start) + "^"
+    body = f"{name}:{line}:{column}: {message}\n  {shown[start : start + 160]}\n  {caret}"
+    return f"{body}\n  hint: {hint}" if hint else body
 
 
 def name_of(path: Path) -> str:
@@ -24,45 +39,54 @@ def name_of(path: Path) -> str:
     return name[:128]
 
 
-def read(path: Path) -> tuple[Json, str]:
-    """The contract in a file, in either form, and its text.
-
-    The hash of each prompt file, found beside the contract, is put into its rag node.
-    Raises ContractSyntaxError, OSError.
-    """
+def text_of(path: Path) -> str:
+    """The text in a file, without a byte order mark. Raises ContractFileError, OSError."""
+    written = path.read_bytes()
     try:
-        text = path.read_bytes().decode()
+        text = written.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        before = error.object[: error.start].decode()
-        line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
-        text = error.object.decode(errors="replace")
-        problem = Problem(line, column, "not UTF-8", "save the file as UTF-8")
-        raise ContractSyntaxError([problem], text, str(path)) from None
-    if path.suffix == ".json":
-        found = _from_json(text, path)
+        before, text = written[: error.start].decode(), written.decode(errors="replace")
+        wrong, hint = "not UTF-8", "save the file as UTF-8"
     else:
-        found = contract(parse(text, str(path)), name_of(path))
+        before, nul, _ = text.partition("\0")
+        if not nul:
+            return text
+        wrong, hint = "a control character", r"write it as an escape, such as \n"
+    line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+    raise ContractFileError(
+        show(str(path), line, column, wrong, hint, text.split("\n")[line - 1].replace("\0", "�"))
+    )
+
+
+def read(db: Client, path: Path) -> Json:
+    """The contract in a file, with the hash of each prompt file that is found beside it.
+
+    Raises ContractFileError, OSError, InvalidContract.
+    """
+    return with_prompts(db.parse_contract(text_of(path), name_of(path)), path)
+
+
+def with_prompts(found: Json, path: Path) -> Json:
+    """A contract, with the hash of each prompt file beside its file put into the rag node."""
+    for node in _rags(found):
+        file = path.parent / node["keys"]["prompt"]
+        if file.is_file():
+            node["prompt_sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
+    return found
+
+
+def missing_prompts(found: Json) -> list[Json]:
+    """The rag nodes whose prompt is not a file beside the contract."""
+    return [node for node in _rags(found) if "prompt_sha256" not in node]
+
+
+def _rags(found: Json) -> Iterator[Json]:
+    """The rag nodes that name a prompt; those of JSON may have any form."""
     for node in _all(found.get("nodes"), MAX_DEPTH):
-        _hash_prompt(node, path)
-    return found, text
-
-
-def _from_json(text: str, path: Path) -> Json:
-    try:
-        found = loads(text)
-    except RecursionError:
-        raise ContractSyntaxError([Problem(1, 1, "nested too deeply")], text, str(path)) from None
-    except json.JSONDecodeError as error:
-        problem = Problem(error.lineno, error.colno, f"not JSON: {error.msg}")
-        raise ContractSyntaxError([problem], text, str(path)) from None
-    except ValueError as error:
-        raise ContractSyntaxError([Problem(1, 1, str(error))], text, str(path)) from None
-    if isinstance(found, list):
-        found = {"nodes": found}
-    if not isinstance(found, dict):
-        problem = Problem(1, 1, "not an object", '{"contract": "name", "nodes": […]}')
-        raise ContractSyntaxError([problem], text, str(path))
-    return {"contract": name_of(path), **found}
+        keys = node.get("keys")
+        prompt = keys.get("prompt") if isinstance(keys, dict) else None
+        if node.get("node") == "rag" and isinstance(prompt, str):
+            yield node
 
 
 def _all(nodes: Any, depth: int) -> Iterator[Json]:
@@ -70,25 +94,3 @@ def _all(nodes: Any, depth: int) -> Iterator[Json]:
         if isinstance(node, dict):
             yield node
             yield from _all(node.get("children"), depth - 1)
-
-
-def _hash_prompt(node: Json, path: Path) -> None:
-    keys = node.get("keys")
-    prompt = keys.get("prompt") if isinstance(keys, dict) else None
-    if node.get("node") != "rag" or not isinstance(prompt, str):
-        return
-    file = path.parent / prompt
-    if file.is_file():
-        node["prompt_sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
-
-
-def missing_prompts(found: Json) -> list[Json]:
-    """The rag nodes whose prompt is not a file beside the contract."""
-    return [
-        node
-        for node in _all(found.get("nodes"), MAX_DEPTH)
-        if node.get("node") == "rag"
-        and isinstance(node.get("keys"), dict)
-        and isinstance(node["keys"].get("prompt"), str)
-        and "prompt_sha256" not in node
-    ]

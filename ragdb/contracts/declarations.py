@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragdb.contracts.syntax import Json
+from ragdb.contracts.contract_file import Json
 
 if TYPE_CHECKING:
     from ragdb.ingest.source import Found, Source

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypedDict
 
 from ragdb.evidence.packs import EvidencePack
-from ragdb.evidence.tasks import Gate, Mode
+from ragdb.evidence.tasks import Gate, Mode, Unit
 
-NO_RETRIEVER = "rag required but no retriever configured"
-NO_EVIDENCE = "rag required but no evidence found"
-NOT_ENOUGH = "insufficient evidence"
-NOT_ACCEPTED = "rag required but task contract does not accept evidence"
 Task = Callable[[dict[str, Any]], "dict[str, Any] | str"]
 Planner = Callable[[str], "dict[str, Any] | str"]
 Told = Callable[[str, dict[str, Any]], None]
+NOTHING = {"answer": "", "citations": []}
 PROVES = "reference, location and lexical support of each citation, not entailment"
 
 
@@ -35,14 +32,7 @@ class PolicyOverrides(TypedDict, total=False):
     require_citations: bool
     max_context: int | None
     enough_context_gate: bool | Gate
-
-
-class RagError(Exception):
-    """A task that could not be run as its policy demands; `trace_summary` says how far it came."""
-
-    def __init__(self, message: str, trace_summary: dict[str, Any]) -> None:
-        super().__init__(message)
-        self.trace_summary = trace_summary
+    unit: Unit
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -59,6 +49,10 @@ class Answer:
     trace_summary: dict[str, Any]
     gate: dict[str, Any] | None = None
     """The verdict of the gate with the terms that are missing; None where none was asked."""
+    status: str = "answered"
+    """answered, insufficient, unverified, or failed where the mode `required` could not be met."""
+    reason: str | None = None
+    """Why there is no answer; None where there is one."""
 
     @property
     def text(self) -> str:
@@ -73,7 +67,7 @@ class Answer:
     @property
     def is_answered(self) -> bool:
         """Whether there is an answer whose citations hold."""
-        return not self.problems and self.output.get("insufficient_evidence") is not True
+        return self.status == "answered"
 
     @property
     def trace_id(self) -> str | None:
@@ -84,16 +78,16 @@ class Answer:
         return self.text
 
     def __repr__(self) -> str:
-        if self.problems:
-            return f"Answer(problems={list(self.problems)!r})"
         if not self.is_answered:
-            return "Answer(the corpus does not say)"
+            return f"Answer({self.status}: {self.reason})"
         return f"Answer({self.text[:200]!r}, {len(self.citations)} citations)"
 
     def as_json(self) -> dict[str, Any]:
         """The answer as every door gives it: the output and what is known of it."""
         return {
-            **self.output,
+            **(self.output or NOTHING),
+            "status": self.status,
+            "reason": self.reason,
             "problems": list(self.problems),
             "proves": PROVES,
             "gate": self.gate,
@@ -101,3 +95,11 @@ class Answer:
             "trace_id": self.trace_id,
             "trace_summary": self.trace_summary,
         }
+
+
+class RagError(Exception):
+    """A task that could not be run as its policy demands; `trace_summary` says how far it came."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.reason)
+        self.answer, self.trace_summary = answer, answer.trace_summary

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from ragdb.evidence.answers import Answer, PolicyOverrides, Task, Told
-from ragdb.evidence.database import CorpusRetriever, Embed
+from ragdb.evidence.answers import Answer, PolicyOverrides, RagError, Task, Told
+from ragdb.evidence.database import CorpusRetriever, Embed, PostgresRetriever
 from ragdb.evidence.engine import Engine
-from ragdb.evidence.tasks import Gate, RagPolicy, TaskContract
+from ragdb.evidence.retrieval import RetrievedChunk, Retriever
+from ragdb.evidence.tasks import Gate, Mode, RagPolicy, TaskContract, Unit
 
 if TYPE_CHECKING:
+    from ragdb.client._generated.rows import AskedRetriever
     from ragdb.client.client import Client
     from ragdb.models.rerank import Reranker
+
+
+THRESHOLDS = ("min_chunks", "min_score", "min_coverage")
+SPAN = ("otel_trace_id", "otel_span_id")
 
 
 class Asking(TypedDict, total=False):
@@ -22,6 +29,18 @@ class Asking(TypedDict, total=False):
     """Chunks of evidence at most, 1 to 1000 (default 8, or what the contract says)."""
     max_context: int | None
     """Tokens of evidence at most (default: no limit)."""
+    min_chunks: int
+    """Least number of chunks to answer, 0 to 1000 (default 1)."""
+    min_coverage: float
+    """Least share of the question's words in the evidence, 0 to 1 (default 0.5)."""
+    require_citations: bool
+    """Whether an answer without citations is refused (default true)."""
+    plan: Any
+    """What to look up, in place of `ragdb.rag_query_plan`."""
+    otel_trace_id: str | None
+    """The OpenTelemetry span that asks, which the traces name."""
+    otel_span_id: str | None
+    """See `otel_trace_id`."""
     min_score: float | None
     """Least best score to answer, 0 to 1 (default: the floor of the corpus)."""
     sentences: int
@@ -38,48 +57,91 @@ class Asking(TypedDict, total=False):
     """Makes the embedding of the question (default: the corpus's embedder)."""
     client: str
     """What the trace says asked."""
-    mode: str | None
+    mode: Mode | None
+    """Whether chunks are retrieved: off, auto, on or required (default on)."""
+    rank_mode: str | None
     """How chunks are ranked (default: hybrid where the corpus has embeddings)."""
+    retriever: str | None
+    """A retriever of a contract, in place of the corpus's own search."""
+    rag: str | None
+    """A rag of a contract, whose retriever and grounding count."""
+    gate: bool
+    """Whether the evidence is weighed (default true)."""
+    evidence: Sequence[RetrievedChunk]
+    """Chunks that the caller brings, which come first."""
     record: bool
     """Whether retrieval, gate and answer are recorded (default: true)."""
     told: Told
     """Hears of each stage when it is over; see `Engine`."""
 
 
-def ask(db: Client, corpus: str, question: str, asking: Asking) -> Answer:
-    """The answer from the evidence of a corpus; see `Database.ask`."""
+def ask(db: Client, corpus: str | None, question: str, asking: Asking) -> Answer:
+    """The answer from the evidence of a corpus; see `Database.ask`.
+
+    One that the mode `required` refuses is an answer too, as in SQL: its status is failed.
+    """
     if unknown := asking.keys() - Asking.__annotations__.keys():
         raise TypeError(f"ask() has no argument {min(unknown)!r}")
-    client = asking.get("client", "ragdb.ask")
-    contract = asking.get("contract")
-    retriever = CorpusRetriever(
-        db,
-        corpus,
-        mode=asking.get("mode"),
-        embed=asking.get("embed"),
-        client=client,
-        rerank=asking.get("rerank"),
-        record=asking.get("record", True),
+    contract, rag = asking.get("contract"), asking.get("rag")
+    source = db.ask_retriever(
+        corpus, asking.get("retriever"), rag, asking.get("k"), asking.get("rank_mode")
     )
+    unit: Unit = "token" if source.max_context is None else "char"
+    policy = RagPolicy("on", source.k, True, source.max_context, True, unit)
     engine = Engine(
         db,
-        retriever=retriever,
+        retriever=_retriever(db, source, asking),
         task=_task(asking.get("model"), asking.get("endpoint")),
         contract=contract,
-        policy=None if contract else RagPolicy("on", 8, True, None, True),
+        policy=None if contract else policy,
+        planner=None if (plan := asking.get("plan")) is None else lambda _: plan,
+        name=rag,
         sentences=asking.get("sentences", 2),
-        client=client,
+        client=asking.get("client", "ragdb.ask"),
         told=asking.get("told"),
     )
+    overrides = _overrides(asking, engine.policy)
+    try:
+        return engine.run(question, asking.get("evidence", ()), **overrides)
+    except RagError as error:
+        return error.answer
+
+
+def _overrides(asking: Asking, policy: RagPolicy) -> PolicyOverrides:
     overrides: PolicyOverrides = {}
+    if (mode := asking.get("mode")) is not None:
+        overrides["mode"] = mode
     if (k := asking.get("k")) is not None:
         overrides["top_k"] = k
     if (max_context := asking.get("max_context")) is not None:
-        overrides["max_context"] = max_context
-    if (min_score := asking.get("min_score")) is not None:
-        gate = engine.policy.gate or Gate()
-        overrides["enough_context_gate"] = replace(gate, min_score=min_score)
-    return engine.run(question, **overrides)
+        overrides |= {"max_context": max_context, "unit": "token"}
+    if (required := asking.get("require_citations")) is not None:
+        overrides["require_citations"] = required
+    thresholds = _given(asking, THRESHOLDS)
+    if asking.get("gate") is False:
+        overrides["enough_context_gate"] = False
+    elif thresholds:
+        overrides["enough_context_gate"] = replace(policy.gate or Gate(), **thresholds)
+    return overrides
+
+
+def _given(asking: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: asking[name] for name in names if asking.get(name) is not None}
+
+
+def _retriever(db: Client, source: AskedRetriever, asking: Asking) -> Retriever | None:
+    how: Any = {
+        "embed": asking.get("embed"),
+        "rerank": asking.get("rerank"),
+        "client": asking.get("client", "ragdb.ask"),
+        "span": _given(asking, SPAN),
+        "record": asking.get("record", True),
+    }
+    if source.retriever is not None:
+        return PostgresRetriever(db, source.retriever, rag=source.rag, corpus=source.corpus, **how)
+    if source.corpus is None:
+        return None
+    return CorpusRetriever(db, source.corpus, mode=source.mode, **how)
 
 
 def _task(model: str | Task | None, endpoint: str | None) -> Task | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragdb.evidence.retrieval import RetrievalQuery, RetrievedChunk
@@ -27,7 +27,9 @@ class PostgresRetriever:
 
     `embed` makes the embedding of a query, which a semantic or hybrid retriever needs; without it
     the corpus's embedder does. `rerank` takes the place of the reranker that the contract declares:
-    a name, a model, or "none". `trace_id` is the trace of the last retrieval.
+    a name, a model, or "none". `rag` is the rag of a contract that names the retriever. `corpus` is
+    what names a pack to which no retrieval gave a chunk. `trace_id` is the trace of the last
+    retrieval; without `record` there is none.
     """
 
     def __init__(
@@ -37,8 +39,15 @@ class PostgresRetriever:
         *,
         embed: Embed | None = None,
         rerank: str | Reranker | None = None,
+        rag: str | None = None,
+        corpus: str | None = None,
+        client: str | None = None,
+        span: Mapping[str, str] | None = None,
+        record: bool = True,
     ) -> None:
+        self.asker: dict[str, Any] = {"client": client, **(span or {})}
         self.db, self.retriever_name, self.embed, self.rerank = db, retriever_name, embed, rerank
+        self.rag, self.corpus, self.record = rag, corpus, record
         self.trace_id: UUID | None = None
 
     def retrieve(self, query: RetrievalQuery) -> tuple[RetrievedChunk, ...]:
@@ -53,13 +62,17 @@ class PostgresRetriever:
             vector = self.embed(query.query)
         elif declared.mode in ("semantic", "hybrid"):
             vector = _embedding(self.db, declared.corpus, query.query)
-        hits = self.db.retrieve_with(
-            self.retriever_name,
-            query.query,
-            _depth(self.db, query, reranker),
-            query_embedding=vector,
-            rerank="none",
-        )
+        how: dict[str, Any] = {
+            "k": _depth(self.db, query, reranker),
+            "query_embedding": vector,
+            "rag": self.rag,
+            "rerank": "none",
+        }
+        named: Any = self.retriever_name if self.rag is None else None
+        if not self.record:
+            found: Any = self.db.search_with(named, query.query, **how)
+            return _best(self.db, query, found, reranker)
+        hits = self.db.retrieve_with(named, query.query, **self.asker, **how)
         self.trace_id = hits.trace_id
         return _best(self.db, query, hits, reranker)
 
@@ -80,11 +93,12 @@ class CorpusRetriever:
         mode: str | None = None,
         embed: Embed | None = None,
         client: str | None = None,
+        span: Mapping[str, str] | None = None,
         rerank: str | Reranker | None = None,
         record: bool = True,
     ) -> None:
-        self.db, self.corpus, self.mode, self.client = db, corpus, mode, client
-        self.record = record
+        self.asker: dict[str, Any] = {"client": client, **(span or {})}
+        self.db, self.corpus, self.mode, self.record = db, corpus, mode, record
         self.embed, self.rerank = embed, _reranker(rerank)
         self.trace_id: UUID | None = None
 
@@ -100,12 +114,12 @@ class CorpusRetriever:
             vector = _embedding(self.db, self.corpus, query.query)
         k = _depth(self.db, query, self.rerank)
         if not self.record:
-            hits: Any = self.db.search(
+            found: Any = self.db.search(
                 self.corpus, query.query, k, self.mode, query_embedding=vector
             )
-            return _best(self.db, query, hits, self.rerank)
+            return _best(self.db, query, found, self.rerank)
         hits = self.db.retrieve(
-            self.corpus, query.query, k, self.mode, query_embedding=vector, client=self.client
+            self.corpus, query.query, k, self.mode, query_embedding=vector, **self.asker
         )
         self.trace_id = hits.trace_id
         return _best(self.db, query, hits, self.rerank)

@@ -10,21 +10,8 @@ from ragdb.client.rows import loads
 from ragdb.evidence.answers import Task
 from ragdb.models.chat import ModelError, ModelRefused
 
-ANSWERS = ("answer", "content", "message", "text")
-"""Where an output has its text: ours, and those of Anthropic and Cohere."""
 MOST = 1_000_000
 """Characters of an output at most."""
-
-
-def sentence_of(row: Any) -> str:
-    place = "" if row.citation is None else f"citation[{row.citation}]: "
-    return f"{place}{row.code}: {row.message}"
-
-
-def verdict_of(verifier: str, *codes: str) -> dict[str, Any]:
-    if not codes:
-        return {"verifier_id": verifier, "status": "pass"}
-    return {"verifier_id": verifier, "status": "fail", "codes": list(codes)}
 
 
 def name_of(task: Task | None) -> str | None:

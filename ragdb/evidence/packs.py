@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from ragdb.evidence.retrieval import RetrievedChunk
+from ragdb.evidence.tasks import Unit
 
-Unit = Literal["token", "char"]
 TRUNCATED = "\n[truncated]"
 
 INVISIBLE = (
@@ -89,15 +89,7 @@ class EvidencePack:
             "hash": self.hash,
             "sha256": self.sha256,
             "chunks": [
-                {
-                    **packed.chunk.metadata,
-                    "n": packed.n,
-                    "is_cut": packed.is_cut,
-                    "source_id": packed.chunk.source_id,
-                    "chunk_id": packed.chunk.chunk_id,
-                    "text": packed.chunk.text,
-                    "score": packed.chunk.score,
-                }
+                {**packed.chunk.as_json(), "n": packed.n, "is_cut": packed.is_cut}
                 for packed in self.chunks
             ],
             "omitted": [
@@ -158,6 +150,24 @@ def build_evidence_pack(
         else:
             omitted.append(chunk)
     return EvidencePack(corpus_id, canonical, tuple(packed), tuple(omitted))
+
+
+def given_pack(made: Mapping[str, Any], chunks: Iterable[RetrievedChunk]) -> EvidencePack:
+    """A pack that the database made of these chunks."""
+    known = {(chunk.source_id, chunk.chunk_id): chunk for chunk in reversed([*chunks])}
+
+    def chunk(item: Mapping[str, Any]) -> RetrievedChunk:
+        return known[item["source_id"], item["chunk_id"]]
+
+    return EvidencePack(
+        made["corpus"],
+        made["canonical_text"],
+        tuple(
+            PackedChunk(item["n"], _with_text(chunk(item), item["text"]), item["is_cut"])
+            for item in made["chunks"]
+        ),
+        tuple(map(chunk, made["omitted"])),
+    )
 
 
 def _with_text(chunk: RetrievedChunk, text: str) -> RetrievedChunk:

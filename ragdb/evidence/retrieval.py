@@ -31,6 +31,16 @@ class RetrievedChunk:
     score: float = 0.0
     metadata: dict[str, Any] = field(default_factory=dict)
 
+    def as_json(self) -> dict[str, Any]:
+        """The chunk as packs hold it."""
+        return {
+            **self.metadata,
+            "source_id": self.source_id,
+            "chunk_id": self.chunk_id,
+            "text": self.text,
+            "score": self.score,
+        }
+
 
 @runtime_checkable
 class Retriever(Protocol):

@@ -52,6 +52,8 @@ class Told(BaseModel):
     """
 
     model_config = ConfigDict(extra="allow")
+    status: Literal["answered", "insufficient", "unverified", "failed"]
+    reason: str | None
     problems: list[str]
     proves: str
     gate: dict[str, Any] | None

@@ -30,13 +30,27 @@ QUIET = 15.0  # seconds after which a stream says that it is alive
 PLACE = ("n", "source_id", "chunk_id", "title", "heading", "page", "score", "is_cut")
 
 
+Named = Annotated[
+    str | None,
+    Field(min_length=1, max_length=200, description="One of a contract, with its corpus."),
+]
+
+
 class Question(m.Body):
     """A question that a corpus answers."""
 
     question: m.Query
     corpus: m.Corpus = None
-    k: Annotated[int, Field(ge=1, le=1000, description="Chunks of evidence at most.")] = 8
-    mode: m.Mode = None
+    k: Annotated[
+        int | None, Field(ge=1, le=1000, description="Chunks of evidence at most; 8 if absent.")
+    ] = None
+    mode: Annotated[
+        Literal["off", "auto", "on", "required"],
+        Field(description="Whether chunks are retrieved: off, auto, on or required."),
+    ] = "on"
+    rank_mode: m.Mode = None
+    retriever: Named = None
+    rag: Named = None
     max_context: Annotated[
         int | None, Field(ge=1, le=10_000_000, description="Tokens of evidence at most.")
     ] = None
@@ -59,7 +73,7 @@ class Bridge:
         self.loop = asyncio.get_running_loop()
 
     def __getattr__(self, name: str) -> Any:
-        more = ids(self.request) if name == "retrieve" else {}
+        more = ids(self.request) if name in ("retrieve", "retrieve_with") else {}
 
         async def call(*args: Any, **how: Any) -> Any:
             async with self.server.transaction(self.request) as db:
@@ -88,8 +102,12 @@ class Asked:
         """The answer. Raises what the database and Refused raise."""
         body, began = self.body, time.perf_counter()
         async with self.server.transaction(self.request) as db:
-            corpus = await self.server.corpus(db, body.corpus)
-            await db.corpus_info(corpus)
+            if body.retriever or body.rag:
+                source = await db.ask_retriever(body.corpus, body.retriever, body.rag)
+                corpus = self.server.served(str(source.corpus))
+            else:
+                corpus = await self.server.corpus(db, body.corpus)
+                await db.corpus_info(corpus)
         bridge: Any = Bridge(self.server, self.request)
 
         def embed(text: str) -> None:
@@ -98,6 +116,9 @@ class Asked:
         asking: Asking = {
             "k": body.k,
             "mode": body.mode,
+            "rank_mode": body.rank_mode,
+            "retriever": body.retriever,
+            "rag": body.rag,
             "max_context": body.max_context,
             "min_score": body.min_score,
             "sentences": body.sentences,
@@ -118,7 +139,13 @@ class Asked:
                 span.failed(error.sqlstate)
                 elapsed = 1000 * (time.perf_counter() - began)
                 await self.server.record_failure(
-                    self.request, corpus, body.question, error, elapsed, k=body.k, mode=body.mode
+                    self.request,
+                    corpus,
+                    body.question,
+                    error,
+                    elapsed,
+                    k=body.k,
+                    mode=body.rank_mode,
                 )
                 raise
             except ValueError as error:
@@ -135,7 +162,7 @@ class Asked:
         async def nothing(*_: Any) -> None:
             return None
 
-        await self.server.when_ready(self.request, named, text, self.body.mode, nothing)
+        await self.server.when_ready(self.request, named, text, self.body.rank_mode, nothing)
 
     def _hear(self, stage: str, what: dict[str, Any]) -> None:
         """In the engine's thread."""

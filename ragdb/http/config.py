@@ -29,6 +29,9 @@ class Config:
     """Whether /metrics is served."""
     model: Any = None
     """The task that answers questions; None has the sentences of the evidence do it."""
+    ask_peers: bool = False
+    """Whether rag.query also asks the peers that have the corpus."""
+    allow_private_peers: bool = False
     otlp: str | None = None
     """Where spans are sent, such as http://127.0.0.1:4318; None sends nothing."""
     otlp_query_text: bool = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 ANCHOR = "1a3c5a02-0134-531a-8a74-1fe7cbae529e"
-MADE = {
+MADE: dict[str, Any] = {
     "trace": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c11",
     "run": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c12",
     "answer": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c16",
@@ -17,6 +17,7 @@ MADE = {
     "atom": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c14",
     "proposal": "019a9f3c-5d10-7c2e-8f21-3b6a0f6d2c15",
     "other": "8d2f0c0de4a84b7a9a3a4a3a5f0c8e12",
+    "version": 41,
     "chunk": "6b1f0c0de4a84b7a9a3a4a3a5f0c8e11",
     "document": "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 }
@@ -83,6 +84,28 @@ REQUESTS: dict[str, dict[str, Any]] = {
         "path": {"corpus": "handbook", "document": MADE["document"]},
         "query": {"derived": "redact", "reason": "it is out of date"},
     },
+    "GET /api/corpora/{corpus}/feed": {"path": {"corpus": "handbook"}},
+    "GET /api/corpora/{corpus}/feed/events": {
+        "path": {"corpus": "handbook"},
+        "query": {"after": 0, "count": 10},
+    },
+    "PUT /api/corpora/{corpus}/history": {
+        "path": {"corpus": "handbook"},
+        "body": {"days": 90},
+    },
+    "GET /api/corpora/{corpus}/history": {
+        "path": {"corpus": "handbook"},
+        "query": {"count": 10},
+    },
+    "GET /api/corpora/{corpus}/diff": {
+        "path": {"corpus": "handbook"},
+        "query": {"since": MADE["version"]},
+    },
+    "POST /api/corpora/{corpus}/erase": {
+        "path": {"corpus": "handbook"},
+        "body": {"source": "handbook/returns.md", "reason": "somebody asked us to"},
+    },
+    "DELETE /api/corpora/{corpus}/history": {"path": {"corpus": "handbook"}},
     "GET /api/corpora/{corpus}/synonyms": {"path": {"corpus": "handbook"}},
     "POST /api/corpora/{corpus}/synonyms": {
         "path": {"corpus": "handbook"},

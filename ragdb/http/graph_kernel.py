@@ -272,10 +272,11 @@ def _stored_slices(app: FastAPI, server: Server) -> None:
         corpus: Annotated[str, Query(min_length=1, max_length=64)],
         since: Annotated[AwareDatetime | None, Query(description="Stored then or later.")] = None,
         count: Annotated[int, Query(ge=1, le=10000)] = 50,
+        before: Annotated[str | None, Query(description="Last id of the page before.")] = None,
     ) -> Answer:
         """List the stored slices of a corpus, newest first."""
         async with server.transaction(request) as db:
-            listed = await db.list_slices(server.served(corpus), since, count)
+            listed = await db.list_slices(server.served(corpus), since, count, before)
         return Answer({"slices": listed})
 
     @app.post(

@@ -88,6 +88,10 @@ class Search(m.Body):
     typos: Annotated[
         bool, Field(description="For a word that a corpus lacks, take one that is near.")
     ] = True
+    as_of: Annotated[
+        int | None,
+        Field(ge=0, le=9223372036854775807, description="Version of one corpus with history."),
+    ] = None
     record: Annotated[
         bool, Field(description="Record the retrieval (one corpus), and answer its trace.")
     ] = False
@@ -153,6 +157,8 @@ def register(app: FastAPI, server: Server) -> None:
             span.note(corpus=", ".join(names[:10]), rank_mode=mode, hits=len(hits), k=body.k)
             return {"hits": hits, "did_you_mean": await meant(db, names, hits), "trace_id": None}
 
+        if body.record and how.pop("as_of") is not None:
+            raise Refused(400, "BAD_REQUEST", "as_of goes without record", {"as_of": body.as_of})
         if body.record:
             if body.corpora is not None and len(set(body.corpora)) > 1:
                 message = "record works with one corpus"

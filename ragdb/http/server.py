@@ -21,6 +21,7 @@ from ragdb.http.config import Config
 from ragdb.http.counts import Requests
 from ragdb.http.spans import Spans, current, ids
 from ragdb.http.transactions import Refused, Transactions
+from ragdb.peers import asking
 
 Found = TypeVar("Found")
 Search = Callable[[AsyncClient, list[str]], Awaitable[Found]]
@@ -206,6 +207,29 @@ class Server(Transactions):
                         **ids(request),
                     )
 
+    async def _with_peers(
+        self, request: Request, given: dict[str, Any], answer: dict[str, Any]
+    ) -> dict[str, Any]:
+        """An answer of rag.query with those of the peers, where the server may ask them."""
+        if not self.config.ask_peers or asking.ASKED_BY_PEER in request.headers:
+            return answer
+        corpus, asked = given["params"]["corpus"], given["input"]
+        async with self.transaction(request) as db:
+            followed = await db.list_peer_corpora(corpus)
+        # no transaction is open while peers work
+        answers = await anyio.to_thread.run_sync(
+            asking.collect,
+            followed,
+            asked,
+            self.config.allow_private_peers,
+            limiter=self.threads,
+        )
+        async with self.transaction(request) as db:
+            merged: dict[str, Any] = await db.merge_peer_answers(
+                corpus, answer, answers, int(asked.get("k", 5))
+            )
+        return merged
+
     async def invoke(
         self, request: Request, name: str, timeout: float, body: bytes
     ) -> tuple[dict[str, Any], str | None]:
@@ -224,5 +248,7 @@ class Server(Transactions):
                     trace = str(await db.last_trace_id())
             pause = answer.get("retry_after_ms", 0) / 1000
             if answer.get("error") != "partition" or time.monotonic() + pause > until:
+                if trace is not None:
+                    answer = await self._with_peers(request, given, answer)
                 return answer, trace
             await asyncio.sleep(pause)

@@ -14,6 +14,7 @@ import ssl
 import threading
 import time
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
@@ -48,10 +49,12 @@ def fetch(
     max_bytes: int = MAX_BYTES,
     seconds: float = _SECONDS,
     allow_private: bool = False,
+    headers: Mapping[str, str] | None = None,
 ) -> Fetched:
     """GET an http(s) URL, or read a store by fsspec (the extra `ragdb-postgres[remote]`).
 
-    The whole fetch, redirects included, may take so many seconds. Raises ReadError:
+    The whole fetch, redirects included, may take so many seconds. With headers, which may be meant
+    for that host alone, no redirect is followed. Raises ReadError:
     `forbidden_address` for a host that is not on the public internet (unless allowed), `bad_url`,
     `http_status`, `unreachable`, `timeout`, `too_large`, `missing_extra`.
     """
@@ -62,15 +65,41 @@ def fetch(
     for _ in range(_MAX_REDIRECTS + 1):
         parts = _split(url)
         address = _resolve(parts, allow_private)
-        target = _get(parts, address, etag, max_bytes, deadline)
+        sent = dict(headers or {}) | ({"If-None-Match": etag} if etag else {})
+        target = _ask(parts, address, sent, None, max_bytes, deadline)
         if isinstance(target, Fetched):
             return target
+        if headers is not None:
+            raise _redirected()
         if parts.scheme == "https" and urlsplit(target).scheme != "https":
             raise ReadError("bad_url", "it redirects from https to http", "check the URL")
         url = target
     raise ReadError(
         "bad_url", f"it redirects more than {_MAX_REDIRECTS} times", "give the final URL"
     )
+
+
+def post(
+    url: str,
+    data: bytes,
+    *,
+    headers: Mapping[str, str],
+    max_bytes: int = MAX_BYTES,
+    seconds: float = _SECONDS,
+    allow_private: bool = False,
+) -> Fetched:
+    """POST JSON to an http(s) URL, where `fetch` would go. Raises ReadError as `fetch` does."""
+    parts = _split(url)
+    sent = {**headers, "Content-Type": "application/json"}
+    deadline = time.monotonic() + seconds
+    answer = _ask(parts, _resolve(parts, allow_private), sent, data, max_bytes, deadline)
+    if not isinstance(answer, Fetched):
+        raise _redirected()
+    return answer
+
+
+def _redirected() -> ReadError:
+    return ReadError("bad_url", "it redirects elsewhere", "give the final URL")
 
 
 def _split(url: str) -> SplitResult:
@@ -113,10 +142,11 @@ def _resolve(parts: SplitResult, allow_private: bool) -> tuple[Any, ...]:
     return found[0][0], found[0][4]
 
 
-def _get(
+def _ask(
     parts: SplitResult,
     address: tuple[Any, ...],
-    etag: str | None,
+    sent: Mapping[str, str],
+    body: bytes | None,
     max_bytes: int,
     deadline: float,
 ) -> Fetched | str:
@@ -152,10 +182,9 @@ def _get(
             "User-Agent": f"ragdb/{__version__}",
             "Accept-Encoding": "gzip, identity",
             "Connection": "close",
+            **sent,
         }
-        if etag:
-            headers["If-None-Match"] = etag
-        connection.request("GET", path, headers=headers)
+        connection.request("GET" if body is None else "POST", path, body, headers)
         with contextlib.closing(connection.getresponse()) as response:
             return _answer(response, urlunsplit(parts), max_bytes)
     except (ReadError, OSError, http.client.HTTPException, ValueError, zlib.error) as error:

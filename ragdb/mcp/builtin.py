@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -11,7 +10,7 @@ from urllib.parse import quote
 from ragdb.client._generated.rows import Chunk, Document
 from ragdb.client.client import Client
 from ragdb.client.rows import record
-from ragdb.errors import DocumentNotFound, NoSigningKey, RagdbError
+from ragdb.errors import DocumentNotFound, NoSigningKey
 from ragdb.mcp.served import Json, Served, ToolError
 
 CLIENT = "ragdb mcp"
@@ -34,17 +33,14 @@ def search(served: Served, arguments: Json) -> Json:
     names = served.named(arguments)
     if not names:
         return {"results": []}
-    query, more = arguments["query"], {}
+    query = arguments["query"]
+    more: Json = {}
     vector = None
     if how.get("mode") not in ("lexical", "reference"):
-        try:
-            vector = served.embedded(names, query)
-        except (ToolError, RagdbError) as error:
-            print(f"ragdb mcp: searching by words alone: {error}", file=sys.stderr)
-            more = {"note": "The query could not be embedded: this was found by words alone."}
+        vector, more = served.embedded_or_words(names, query)
     how = {"k": RESULTS, "query_embedding": vector, **how}
     with served.database() as db:
-        if served.record and len(names) == 1:
+        if served.record and len(names) == 1 and "as_of" not in how:
             hits: Sequence[Any] = db.retrieve(names[0], query, client=CLIENT, **how)
         else:
             hits = db.search(names, query, **how)

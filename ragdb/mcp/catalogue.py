@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ragdb.mcp import builtin, reading
+from ragdb.mcp import builtin, explaining, reading
 from ragdb.mcp.shapes import (
+    AS_OF,
     CORPORA,
     CORPUS,
     COUNT,
@@ -25,7 +26,15 @@ BUILTIN: dict[str, Builtin] = {
     "search": Builtin(
         "Search",
         "Finds passages of the corpora for a query, best first: id, title, url, how each begins.",
-        {"query": QUERY, "corpora": CORPORA, "k": K, "mode": MODE, **MATCHING, **PICKING},
+        {
+            "query": QUERY,
+            "corpora": CORPORA,
+            "k": K,
+            "mode": MODE,
+            "as_of": AS_OF,
+            **MATCHING,
+            **PICKING,
+        },
         ("query",),
         builtin.search,
         result(
@@ -170,14 +179,20 @@ BUILTIN: dict[str, Builtin] = {
             "corpus": CORPUS,
             "question": string("The question, in words.", minLength=1),
             "k": K,
-            "mode": MODE,
+            "mode": string(
+                "Whether to retrieve: auto where the question needs it, required or no answer.",
+                enum=["auto", "on", "required"],
+            ),
+            "rank_mode": MODE,
+            "retriever": string("A retriever of a contract over the corpus."),
+            "rag": string("A rag of a contract over the corpus."),
             "max_context": {"type": "integer", "minimum": 1, "description": "Tokens of evidence."},
             "min_score": {**SHARE, "description": "Least best score to answer."},
             "sentences": {"type": "integer", "minimum": 1, "maximum": 20},
         },
         ("corpus", "question"),
         reading.ask,
-        result(problems={"type": "array"}, proves={"type": "string"}),
+        result(status={"type": "string"}, problems={"type": "array"}, proves={"type": "string"}),
         records=True,
     ),
     "build_pack": Builtin(
@@ -271,4 +286,5 @@ BUILTIN: dict[str, Builtin] = {
         reading.list_synonyms,
         result(synonyms=LIST),
     ),
+    **explaining.TOOLS,
 }

@@ -52,22 +52,26 @@ class Calls:
 
 
 def ask(served: Served, arguments: Json) -> Json:
-    corpus, mode = arguments["corpus"], arguments.get("mode")
+    corpus, rank_mode = arguments["corpus"], arguments.get("rank_mode")
     served.check(corpus)
     db: Any = Calls(served)
+    more: Json = {}
 
     def embed(text: str) -> list[float] | None:
-        if mode in ("lexical", "reference"):
+        if rank_mode in ("lexical", "reference"):
             return None
-        return served.embedded([corpus], text)
+        vector, note = served.embedded_or_words([corpus], text)
+        more.update(note)
+        return vector
 
     named = {"corpus", "question"}
     asking: Any = {key: value for key, value in arguments.items() if key not in named}
     asking |= {"embed": embed, "client": CLIENT, "record": served.record}
     try:
-        return evidence_asking.ask(db, corpus, arguments["question"], asking).as_json()
+        made = evidence_asking.ask(db, corpus, arguments["question"], asking).as_json()
     except ValueError as error:
         raise ToolError(str(error)) from None
+    return {**made, **more}
 
 
 def build_pack(served: Served, arguments: Json) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from psycopg_pool import ConnectionPool
 
 from ragdb.client.client import Client
 from ragdb.client.connecting import options
-from ragdb.errors import EmbedderNotFound
+from ragdb.errors import EmbedderNotFound, RagdbError
 from ragdb.models import asking, embedders, encoders, rerank
 from ragdb.server import signing
 from ragdb.version import __version__
@@ -142,6 +143,16 @@ class Served:
             with self.database() as db:
                 asking.demand_kept(db, embedder, corpora, text, error)
             return None
+
+    def embedded_or_words(
+        self, corpora: Sequence[str], text: str
+    ) -> tuple[list[float] | None, Json]:
+        """The same, or none with a note where the model cannot be asked."""
+        try:
+            return self.embedded(corpora, text), {}
+        except (ToolError, RagdbError) as error:
+            print(f"ragdb mcp: searching by words alone: {error}", file=sys.stderr)
+            return None, {"note": "The query could not be embedded: this was found by words alone."}
 
     def trace(self, db: Client, trace_id: str) -> RetrievalTraces:
         """A recorded retrieval of a corpus that is served."""

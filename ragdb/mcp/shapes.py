@@ -69,6 +69,11 @@ K = {
     "description": f"Chunks to return; {RESULTS} unless given.",
 }
 
+AS_OF = {
+    "type": "integer",
+    "minimum": 0,
+    "description": "Version of one corpus that keeps its history: searches it as it was then.",
+}
 COUNT = {"type": "integer", "minimum": 1, "maximum": 10000, "description": "Rows at most."}
 SHARE: Json = {"type": "number", "minimum": 0, "maximum": 1}
 QUERY = string("Question, or words.", minLength=1)

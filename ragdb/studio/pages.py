@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -23,6 +24,9 @@ from ragdb.http.server import Server
 from ragdb.studio import charts, sessions
 
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+UUID_FORM = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+MARKUP = re.compile(r"<[^>]*>")
+FULL_LINE = 50  # characters, from which on a line was broken for want of room
 # name in the address, title, key after g
 VIEWS = (
     ("search", "Search", "s"),
@@ -103,6 +107,7 @@ def environment() -> Environment:
         "score": score,
         "when": when,
         "brief": brief,
+        "flowing": flowing,
         "part": lambda text: quote(str(text), safe=""),
         "ms": milliseconds,
         "told": told,
@@ -152,8 +157,22 @@ def when(time: datetime | None) -> Markup:
 
 
 def brief(id: UUID | str) -> str:
-    """The beginning of an id, as lists of the command line show it."""
-    return str(id).removeprefix("sha256:")[:8]
+    """The beginning of an id that tells it from others: a UUID's is its time, a millisecond."""
+    text = str(id).removeprefix("sha256:")
+    return text[:13] if UUID_FORM.fullmatch(text) else text[:8]
+
+
+def flowing(text: str) -> str:
+    """A text without the breaks at the ends of its lines, for a page as wide as it is.
+
+    A break stays after a short line, and before what begins as a list, a table or a heading does.
+    """
+    kept: list[str] = []
+    for line in str(text).split("\n"):
+        is_long = bool(kept) and len(MARKUP.sub("", kept[-1].rpartition("\n")[2])) >= FULL_LINE
+        kept.append((" " if is_long and re.match(r"[^\W\d]|&|<", line) else "\n") + line)
+    joined = "".join(kept)[1:]
+    return Markup(joined) if isinstance(text, Markup) else joined
 
 
 class Marks:

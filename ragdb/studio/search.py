@@ -52,7 +52,7 @@ def register(router: APIRouter, studio: Studio) -> None:
         request: Request,
         corpus: str | None = None,
         q: str = "",
-        k: Annotated[int, Query(ge=1, le=50)] = 5,
+        k: Annotated[int, Query(ge=1, le=20)] = 5,
         weight: Share = None,
         syntax: str = "plain",
         per_document: Count = None,

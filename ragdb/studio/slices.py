@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -59,14 +58,23 @@ def changed_policy(
 def register(router: APIRouter, studio: Studio) -> None:
     @router.get("/slices")
     async def slices(
-        request: Request, corpus: str | None = None, since: Annotated[str | None, Blank] = None
+        request: Request,
+        corpus: str | None = None,
+        before: Annotated[str | None, Query(max_length=512), Blank] = None,
     ) -> HTMLResponse:
         async with studio.transaction(request) as db:
             corpora, chosen = await studio.corpora(db, corpus)
-            moment = datetime.fromisoformat(since) if since else None
-            listed = await db.list_slices(chosen, moment, PAGE) if chosen is not None else []
+            listed: list[Any] = []
+            if chosen is not None:
+                listed = list(await db.list_slices(chosen, None, PAGE + 1, before))
         return studio.page(
-            request, "slices.html", corpora=corpora, corpus=chosen, slices=listed, most=PAGE
+            request,
+            "slices.html",
+            corpora=corpora,
+            corpus=chosen,
+            slices=listed[:PAGE],
+            is_first=before is None,
+            older=listed[PAGE - 1].slice_id if len(listed) > PAGE else None,
         )
 
     @router.get("/slices/graph")

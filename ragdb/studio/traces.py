@@ -22,7 +22,9 @@ Moment = Annotated[datetime | None, Blank]
 Mode = Annotated[Literal["lexical", "semantic", "hybrid", "reference"] | None, Blank]
 Outcome = Annotated[Literal["found", "empty", "short", "failed"] | None, Blank]
 Milliseconds = Annotated[Annotated[float, Field(ge=0)] | None, Blank]
+Seconds = Annotated[Annotated[int, Field(ge=5, le=3600)] | None, Blank]
 PAGE = 50
+WATCHED = 10  # seconds between two looks
 
 
 def register(router: APIRouter, studio: Studio) -> None:
@@ -36,6 +38,7 @@ def register(router: APIRouter, studio: Studio) -> None:
         outcome: Outcome = None,
         slower: Milliseconds = None,
         before: Annotated[UUID | None, Blank] = None,
+        every: Seconds = None,
     ) -> HTMLResponse:
         async with studio.transaction(request) as db:
             corpora, _ = await studio.corpora(db, corpus)
@@ -51,7 +54,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             "outcome": outcome,
             "slower": slower,
         }
-        return studio.page(
+        page = studio.page(
             request,
             "traces.html",
             corpora=corpora,
@@ -60,7 +63,12 @@ def register(router: APIRouter, studio: Studio) -> None:
             is_first=before is None,
             older=listed[PAGE - 1].id if len(listed) > PAGE else None,
             slowest=max((trace.elapsed_ms for trace in shown), default=0.0),
+            every=every,
+            watched=WATCHED,
         )
+        if every is not None:
+            page.headers["Refresh"] = str(every)  # by the browser itself, also without script
+        return page
 
     @router.get("/traces/{id}")
     async def trace(

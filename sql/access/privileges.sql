@@ -53,6 +53,9 @@ begin
         'search explain_search explain_score explain_missing highlight similar match_documents '
         'facets count_matches '
         'did_you_mean search_documents calibrate_gate gate_questions'),
+      ('history', 'ragdb_reader',
+        'version_at list_versions diff_corpus keep_history drop_history '
+        'erase_source'),
       ('policies', 'ragdb_reader', 'xxh64 policy_hash list_policies registry_fingerprint'),
       ('policies', 'ragdb_admin', 'register_policy'),
       ('traces', 'ragdb_reader',
@@ -68,14 +71,15 @@ begin
       ('slices', 'ragdb_reader',
         'build_slice build_slices export_slice list_slices get_slice find_slice verify_token '
         'slice_members filter_admissible is_admissible search_slice search_global retrieve_slice '
-        'resolve_from_query resolve_anchor replay replay_hits why_not slice_graph'),
+        'resolve_from_query resolve_anchor replay replay_cited replay_hits why_not slice_graph'),
       ('promotion', 'ragdb_reader',
         'list_incidents promote_to_atom propose decide_proposal list_proposals '
         'search_dual verify_atom list_atoms'),
       ('erasure', 'ragdb_reader', 'list_erasures'),
       -- who may write the corpora of a contract may apply it: the right is looked up inside
       ('contracts', 'ragdb_reader',
-        'assertion_kinds validate_contract export_contract list_contracts '
+        'assertion_kinds parse_contract validate_contract '
+        'write_contract export_contract list_contracts '
         'apply_contract get_retriever search_with retrieve_with inline_spans '
         'evaluate_answer list_tools search_tool retrieve_tool tool_candidates '
         'record_reading list_sources'),
@@ -88,7 +92,8 @@ begin
       ('evidence', 'ragdb_reader',
         'evidence_pack_to_input build_evidence_pack validate_citations '
         'check_citations rag_enough_context_gate rag_query_plan validate_query_plan '
-        'answer_from_evidence record_gate record_answer record_feedback list_feedback '
+        'answer_from_evidence record_gate record_answer ask ask_retriever '
+        'ask_plan ask_weigh ask_verify record_feedback list_feedback '
         'feedback_cases trace_stages locate_quote '
         'list_answers get_answer list_citations citation_codes list_gates list_unanswered'),
       ('ledger', 'ragdb_reader', 'is_in_ledger is_same_ledger'),
@@ -105,6 +110,12 @@ begin
         'claim_embed_jobs complete_embed_job fail_embed_job http_token_role '
         'open_http_session http_session_role close_http_session job_status'),
       ('wire', 'ragdb_admin', 'create_http_token revoke_http_token list_http_tokens'),
+      ('peers', 'ragdb_reader',
+        'shared_feed list_peer_corpora list_shared_events list_conflicts list_shared_documents '
+        'merge_peer_answers'),
+      ('peers', 'ragdb_admin',
+        'add_peer revoke_peer remove_peer list_peers share_corpus unshare_corpus follow_peer '
+        'draft_events publish_events apply_events'),
       ('bi', 'ragdb_reader bi_reader', 'metrics traffic'),
       ('verify', 'ragdb_admin ragdb_auditor', 'verification_checks verify verify_step'),
       ('portable', 'ragdb_reader',

@@ -35,12 +35,8 @@ begin
   select p.*, count(*) over () as errors into v_problem
     from ragdb.validate_contract(contract) p where p.severity = 'error' limit 1;
   if found then
-    raise exception 'contract %: %', ragdb_internal.quote(name), v_problem.message
-      using errcode = 'RG440',
-        detail = format('rule %s%s; %s error(s) in all', v_problem.rule,
-          coalesce(' in line ' || v_problem.line, ''), v_problem.errors),
-        hint = coalesce(v_problem.hint || '; ', '')
-          || 'ragdb.validate_contract() lists them all';
+    perform ragdb_internal.refuse_contract(name, v_problem.rule, v_problem.line,
+      v_problem."column", v_problem.message, v_problem.hint, v_problem.errors);
   end if;
 end $$;
 comment on function ragdb_internal.check_is_sound(jsonb, text) is
@@ -172,3 +168,19 @@ comment on function ragdb.apply_contract(jsonb) is
   'Puts a contract in force, in one transaction: makes its corpora, their grants (tenant: admin, '
   'acl: read) and embedders, and stores it as a new version unless nothing changed. Raises RG400, '
   'RG401, RG409, RG417, RG440.';
+
+-- Definer: it is for the other to look up the rights of the caller.
+create or replace function ragdb.apply_contract(contract text,
+  contract_name text default 'contract')
+returns table (name text, version integer, is_new boolean, corpora text[], nodes integer)
+language plpgsql security definer rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query
+    select a.* from ragdb.apply_contract(ragdb.parse_contract(contract, contract_name)) a;
+end $$;
+comment on function ragdb.apply_contract(text, text) is
+  'Puts the text of a contract (up to 10000000 characters, in the line syntax or as JSON) in '
+  'force, as ragdb.apply_contract does for a contract in JSON. Raises RG400, RG401, RG409, RG413, '
+  'RG417, RG440.';

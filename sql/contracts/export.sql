@@ -28,32 +28,19 @@ comment on function ragdb_internal.may_read_contract(text, integer) is
   'Whether the caller may read a corpus of a contract, or is an admin; of a contract over the '
   'corpus personal, whether the caller applied it.';
 
-create or replace function ragdb_internal.node_json(node ragdb.contract_nodes, children jsonb)
-  returns jsonb
+create or replace function ragdb_internal.node_json(node ragdb.contract_nodes) returns jsonb
 language sql immutable parallel safe
 return pg_catalog.jsonb_build_object('node', (node).node, 'line', (node).line,
-    'column', (node)."column", 'keys', (node).keys, 'columns', (node).columns,
-    'children', coalesce(children, '[]'))
+    'column', (node)."column", 'keys', (node).keys, 'columns', (node).columns)
   || case when (node).prompt_sha256 is null then '{}'
     else pg_catalog.jsonb_build_object('prompt_sha256', (node).prompt_sha256) end;
-comment on function ragdb_internal.node_json(ragdb.contract_nodes, jsonb) is
-  'Returns a stored node with those below it as ragdb.apply_contract takes it.';
+comment on function ragdb_internal.node_json(ragdb.contract_nodes) is
+  'Returns a stored node as ragdb.apply_contract takes it, without those below it.';
 
-create type ragdb_internal.children as (parent_no integer, nodes jsonb);
-comment on type ragdb_internal.children is
-  'The nodes below a node of a contract (0: the top), as JSON.';
-
--- Level by level from the deepest: to look at all nodes for each of them would take the square of
--- their number.
 create or replace function ragdb_internal.contract_tree(contract text, version integer)
   returns jsonb
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_depths jsonb;
-  v_below ragdb_internal.children[] := '{}';
-begin
+language sql stable parallel safe
+begin atomic
   with recursive walk as (
     select n.node_no, 1 as depth from ragdb.contract_nodes n
     where n.contract = contract_tree.contract and n.version = contract_tree.version
@@ -63,20 +50,12 @@ begin
       join ragdb.contract_nodes n on n.contract = contract_tree.contract
         and n.version = contract_tree.version and n.parent_no = w.node_no
   )
-  select jsonb_agg(l.nodes order by l.depth desc) into v_depths
-    from (select w.depth, jsonb_agg(w.node_no) as nodes from walk w group by w.depth) l;
-  for v_depth in 0 .. jsonb_array_length(v_depths) - 1 loop
-    v_below := array(
-      select row(coalesce(n.parent_no, 0),
-        jsonb_agg(ragdb_internal.node_json(n, b.nodes) order by n.node_no))::ragdb_internal.children
-      from jsonb_array_elements_text(v_depths -> v_depth) l (node_no)
-        join ragdb.contract_nodes n on n.contract = contract_tree.contract
-          and n.version = contract_tree.version and n.node_no = l.node_no::integer
-        left join unnest(v_below) b on b.parent_no = n.node_no
-      group by n.parent_no);
-  end loop;
-  return v_below[1].nodes;
-end $$;
+  select ragdb_internal.nested_nodes(pg_catalog.array_agg(row(n.node_no, w.depth,
+    ragdb_internal.node_json(n)::text)::ragdb_internal.flat_node))
+  from walk w
+    join ragdb.contract_nodes n on n.contract = contract_tree.contract
+      and n.version = contract_tree.version and n.node_no = w.node_no;
+end;
 comment on function ragdb_internal.contract_tree(text, integer) is
   'Returns the top nodes of a contract with all below them, as JSON.';
 

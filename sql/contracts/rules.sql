@@ -33,6 +33,23 @@ create or replace function ragdb_internal.rule_words()
 language sql immutable parallel safe
 begin atomic
   select * from (values
+    -- syntax
+    ('control-character', 'error', 'a control character', 'write it as an escape, such as \n'),
+    ('tab-in-indentation', 'error', 'a tab in the indentation', 'indent by spaces'),
+    ('misaligned', 'error', 'the indentation is of no line above', 'align it with one'),
+    ('nested-too-deep', 'error', 'deeper than 16 levels', null),
+    ('first-indented', 'error', 'the first node is indented', 'begin it at column 1'),
+    ('no-node-name', 'error', 'a line begins with the name of a node', 'such as corpus or rag'),
+    ('space-missing', 'error', 'a space is missing after a quoted value', null),
+    ('not-a-pair', 'error', '%2$s is not key=value', 'write key=value or key="value"'),
+    ('key-twice', 'error', 'key %2$s is given twice', 'the first is at column %3$s'),
+    ('value-missing', 'error', 'a value is missing after =', 'an empty text is ""'),
+    ('quote-inside', 'error', 'a quote inside a bare value', 'quote the whole value'),
+    ('quote-open', 'error', 'a quoted value does not end on its line', 'end it with "'),
+    ('unknown-escape', 'error', 'an unknown escape', 'escapes are those of JSON: \" \\ \n \t'),
+    ('escaped-nul', 'error', 'a text cannot contain NUL', null),
+    ('half-of-a-pair', 'error', 'half of a surrogate pair', 'write both halves, \ud83d\ude00'),
+    ('not-json', 'error', 'not JSON: %2$s', '{"contract": "name", "nodes": […]}'),
     -- form
     ('unreadable', 'error', 'the contract is not {"contract": name, "nodes": […]}',
       'a name has 1 to 128 of A-Z, a-z, 0-9, . _ -'),

@@ -144,3 +144,82 @@ comment on function ragdb.validate_contract(jsonb) is
   '"children", "line", "column"}]}, in the order of its lines: the rule, error or warning, where, '
   'what is wrong and what to do. A contract without a row of severity error can be applied. Raises '
   'RG400.';
+
+create or replace function ragdb_internal.refuse_contract(name text, rule text, line integer,
+  "column" integer, message text, hint text, errors bigint) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  raise exception 'contract %: %', ragdb_internal.quote(name), message
+    using errcode = 'RG440',
+      detail = format('rule %s%s; %s error(s) in all', rule, coalesce(' in line ' || line
+        || coalesce(', column ' || "column", ''), ''), errors),
+      hint = coalesce(hint || '; ', '') || 'ragdb.validate_contract() lists them all';
+end $$;
+comment on function ragdb_internal.refuse_contract(text, text, integer, integer, text, text,
+  bigint) is
+  'Raises RG440 with the first problem of a contract and the number of all.';
+
+create or replace function ragdb_internal.problem_rows(problems ragdb_internal.syntax_problem[])
+returns table (rule text, severity text, node text, line integer, "column" integer, message text,
+  hint text)
+language sql immutable parallel safe
+begin atomic
+  select 'contract-syntax', w.severity, null::text, p.line, p."column",
+    pg_catalog.format(w.message, variadic ''::text || p.details),
+    pg_catalog.format(w.hint, variadic ''::text || p.details)
+  from pg_catalog.unnest(problems) with ordinality p (line, "column", words, details, n)
+    join ragdb_internal.rule_words() w on w.words = p.words
+  order by p.n;
+end;
+comment on function ragdb_internal.problem_rows(ragdb_internal.syntax_problem[]) is
+  'Returns problems of a text in words, as ragdb.validate_contract does.';
+
+-- Definer: it calls private functions, and reads and writes nothing.
+create or replace function ragdb.parse_contract(contract text,
+  contract_name text default 'contract')
+returns jsonb
+language plpgsql immutable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_read constant ragdb_internal.contract_text :=
+    ragdb_internal.read_contract(contract, contract_name);
+begin
+  if v_read.contract is null then
+    perform ragdb_internal.refuse_contract(contract_name, p.rule, p.line, p."column", p.message,
+        p.hint, cardinality(v_read.problems))
+      from ragdb_internal.problem_rows(v_read.problems[:1]) p;
+  end if;
+  return v_read.contract;
+end $$;
+comment on function ragdb.parse_contract(text, text) is
+  'Returns the text of a contract (up to 10000000 characters, in the line syntax or as JSON) as '
+  '{"contract": name, "nodes": [{"node", "line", "column", "keys", "columns", "children"}]}, which '
+  'ragdb.apply_contract takes; lines and columns count from 1, and a column is a character. What '
+  'the nodes mean is not checked. Raises RG400, RG413, RG440.';
+
+-- Definer: as the other.
+create or replace function ragdb.validate_contract(contract text,
+  contract_name text default 'contract')
+returns table (rule text, severity text, node text, line integer, "column" integer, message text,
+  hint text)
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_read constant ragdb_internal.contract_text :=
+    ragdb_internal.read_contract(contract, contract_name);
+begin
+  if v_read.contract is null then
+    return query select p.* from ragdb_internal.problem_rows(v_read.problems) p;
+  else
+    return query select p.* from ragdb.validate_contract(v_read.contract) p;
+  end if;
+end $$;
+comment on function ragdb.validate_contract(text, text) is
+  'Returns everything that is wrong with the text of a contract, in the order of its lines, as '
+  'ragdb.validate_contract does for a contract in JSON. Rows of rule contract-syntax (the first '
+  '1000) say what cannot be read; as long as there are any, there are no others. Raises RG400, '
+  'RG413.';

@@ -56,6 +56,8 @@ begin atomic
       'the chunk to build a slice around is not in the corpus'),
     ('RG435', 'SliceNotFound', 'not_found', 404, 'no slice of that id is stored'),
     ('RG436', 'NotAdmissible', 'conflict', 409, 'something claimed to be admissible that is not'),
+    ('RG437', 'VersionNotKept', 'not_found', 404,
+      'a corpus does not keep its history, or not the version asked for'),
     ('RG440', 'InvalidContract', 'bad_request', 400,
       'a contract breaks a rule of ragdb.validate_contract'),
     ('RG441', 'ContractNotFound', 'not_found', 404,
@@ -87,7 +89,13 @@ begin atomic
     ('RG480', 'LedgerEntryNotFound', 'not_found', 404, 'the ledger has no such entry or tile'),
     ('RG481', 'CheckpointMismatch', 'conflict', 409,
       'a checkpoint is not of this ledger, or its ledger is named already'),
-    ('RG482', 'LedgerDamaged', 'conflict', 409, 'hashes of the ledger are missing')
+    ('RG482', 'LedgerDamaged', 'conflict', 409, 'hashes of the ledger are missing'),
+    ('RG490', 'PeerNotFound', 'not_found', 404, 'no peer has that name'),
+    ('RG491', 'NotShared', 'not_found', 404, 'the corpus is not shared with peers'),
+    ('RG492', 'EventRefused', 'conflict', 409,
+      'an event of a peer is not what its author signed next, or its author is not trusted'),
+    ('RG493', 'NotPublished', 'conflict', 409,
+      'a source that a peer changed was changed here too, and that is not published')
   ) as c (sqlstate, name, wire_word, http_status, meaning);
 end;
 comment on function ragdb.error_codes() is

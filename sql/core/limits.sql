@@ -14,7 +14,10 @@ create type ragdb_internal.limits as (
   filter_bytes integer,
   chunk_characters integer,
   corpus_numbers integer,
-  synonyms integer);
+  synonyms integer,
+  contract_characters integer,
+  peer_page_bytes integer,
+  peer_document_bytes integer);
 comment on type ragdb_internal.limits is 'How much ragdb takes of each thing.';
 
 create or replace function ragdb_internal.limits() returns ragdb_internal.limits
@@ -33,7 +36,10 @@ return row(
   4000000,  -- filter_bytes: every condition is held with all of the filter
   10000000,  -- chunk_characters: of the text of one chunk
   2000000000,  -- corpus_numbers: that a corpus gives out to documents, and as many to chunks
-  100000  -- synonyms: pairs of them in a corpus
+  100000,  -- synonyms: pairs of them in a corpus
+  10000000,  -- contract_characters: of the text of one contract
+  4000000,  -- peer_page_bytes: of documents in a page of events, if it is more than one
+  32000000  -- peer_document_bytes: of a document as it is sent to peers
 )::ragdb_internal.limits;
 comment on function ragdb_internal.limits() is
   'Returns how much ragdb takes of each thing.';

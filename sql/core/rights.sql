@@ -139,6 +139,9 @@ begin
       using errcode = 'RG404', detail = 'it was dropped a moment ago',
         hint = 'ragdb.list_corpora() lists the names';
   end if;
+  if v_corpus.history is not null then
+    perform ragdb_internal.begin_version(v_corpus);
+  end if;
   return v_corpus;
 end $$;
 comment on function ragdb_internal.lock_corpus(text, text) is

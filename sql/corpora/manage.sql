@@ -63,7 +63,7 @@ comment on function ragdb_internal.check_may_create(text) is
 create or replace function ragdb.create_corpus(
   corpus text, title text default null, text_config text default 'english',
   k1 float8 default 1.2, b float8 default 0.75, record_query_text text default 'full',
-  is_restricted boolean default false)
+  is_restricted boolean default false, history interval default null)
 returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -78,18 +78,21 @@ begin
       using errcode = 'RG411', detail = 'a name is 1 to 64 of a-z, 0-9 and -',
         hint = 'write it in lower case, with - for every other character';
   end if;
-  perform ragdb_internal.check_corpus_settings(text_config, k1, b, record_query_text);
+  perform ragdb_internal.check_corpus_settings(text_config, k1, b, record_query_text),
+    ragdb_internal.check_history(coalesce(history, interval '1 day'));
   perform ragdb_internal.check_may_create(corpus);
   insert into ragdb.settings as s (key, value) values ('corpora_created', '1')
     on conflict on constraint settings_key_is_unique do update
       set value = to_jsonb(s.value::integer + 1)
     returning s.value::integer into v_id;
   insert into ragdb.corpora (corpus_id, name, personal_of, personal_oid, title, text_config, k1,
-      b, pivot, record_query_text, created_at, updated_at)
+      b, pivot, record_query_text, history, history_from, history_since, created_at, updated_at)
     values (v_id, corpus, case when v_is_personal then ragdb_internal.caller() end,
       case when v_is_personal then ragdb_internal.caller_oid() end, title, text_config, k1, b,
       -- until chunks tell: about a chunk of 240 tokens, with stop words and without
-      case text_config when 'simple' then 160 else 100 end, record_query_text, v_now, v_now)
+      case text_config when 'simple' then 160 else 100 end, record_query_text, history,
+      case when history is not null then 0 end, case when history is not null then v_now end,
+      v_now, v_now)
     on conflict on constraint corpora_name_is_unique do nothing;
   if not found then
     raise exception 'corpus % exists already', ragdb_internal.quote(corpus)
@@ -102,11 +105,13 @@ begin
   perform ragdb_internal.bind_default(v_id);
   perform ragdb.maintain();
 end $$;
-comment on function ragdb.create_corpus(text, text, text, float8, float8, text, boolean) is
+comment on function ragdb.create_corpus(
+  text, text, text, float8, float8, text, boolean, interval) is
   'Creates an empty corpus, embedded by the default embedder if there is one: name 1 to 64 of a-z, '
   '0-9 and -, text configuration of pg_catalog, k1 0 to 10, b 0 to 1, record_query_text full, hash '
-  'or none; is_restricted makes it the caller''s and the admins'' alone until ragdb.grant_corpus. '
-  'Raises RG400, RG401, RG409, RG411.';
+  'or none; is_restricted makes it the caller''s and the admins'' alone until ragdb.grant_corpus; '
+  'history is for how long it can be searched as it was (null: not at all). Raises RG400, RG401, '
+  'RG409, RG411.';
 
 create or replace function ragdb.drop_corpus(corpus text, reason text default null) returns void
 language plpgsql security definer
@@ -119,6 +124,9 @@ begin
   perform ragdb_internal.check_erasure('erase', reason);
   perform ragdb_internal.erase_derived(
     v_corpus, null, 'erase', 'corpus ' || v_corpus.name, reason);
+  -- what goes now is not to be kept
+  update ragdb.corpora c set history = null, history_from = null, history_since = null
+    where c.corpus_id = v_id and c.history is not null;
   perform ragdb_internal.drop_unused_blobs(v_id, array(
     select b.cid from ragdb.corpus_blobs b where b.corpus_id = v_id));
   perform ragdb_internal.drop_spaces(v_id);
@@ -163,7 +171,8 @@ returns table (
   name text, title text, documents integer, chunks integer, tokens bigint, size_bytes bigint,
   language_majority text, drift float8, version bigint, created_at timestamptz,
   updated_at timestamptz, text_config text, k1 float8, b float8, pivot float8, lexemes bigint,
-  record_query_text text, privilege text, gate_floors jsonb)
+  record_query_text text, privilege text, gate_floors jsonb, history interval,
+  history_from bigint)
 language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
@@ -175,7 +184,7 @@ begin
       v_corpus.lexeme_count, v_corpus.record_query_text,
       ragdb_internal.privilege_name(ragdb_internal.privilege(v_corpus)),
       (select jsonb_object_agg(g.mode, g.floor) from ragdb.gate_calibrations g
-        where g.corpus_id = v_corpus.corpus_id)
+        where g.corpus_id = v_corpus.corpus_id), v_corpus.history, v_corpus.history_from
     from ragdb.list_corpora() l where l.name = v_corpus.name;
 end $$;
 comment on function ragdb.corpus_info(text) is

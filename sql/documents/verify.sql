@@ -26,19 +26,6 @@ end;
 comment on function ragdb_internal.counter_checks(ragdb.corpora) is
   'Counts what a corpus says that it has.';
 
-create or replace function ragdb_internal.stored_postings(corpus_id integer)
-returns table (chunk_no integer, term_id integer, impact real)
-language sql stable parallel safe
-begin atomic
-  select x.chunk_no, e.entries[i]::integer, e.entries[i + 1]::real
-  from ragdb.chunk_lexemes x
-    cross join lateral (select ragdb_internal.entries(x.impacts) as entries offset 0) e
-    cross join generate_series(1, cardinality(e.entries), 2) i
-  where x.corpus_id = stored_postings.corpus_id;
-end;
-comment on function ragdb_internal.stored_postings(integer) is
-  'Returns a row for each lexeme of each chunk of the lexical index of a corpus.';
-
 -- Where a search would overlook a chunk: a posting that neither a list nor a block has, nor chunks
 -- that are looked at in any case.
 create or replace function ragdb_internal.block_checks(corpus ragdb.corpora)

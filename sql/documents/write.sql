@@ -114,7 +114,8 @@ comment on function ragdb_internal.write_chunks(ragdb.corpora, jsonb,
   'Makes the chunks of the touched documents, their edges and their links what they shall be, '
   'removes the documents that are gone, and returns the chunks to be indexed. Raises RG409, RG413.';
 
-create or replace function ragdb_internal.index_in_turns(corpus_id integer, chunk_nos integer[])
+create or replace function ragdb_internal.index_in_turns(
+  corpus_id integer, chunk_nos integer[], is_first_load boolean default false)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -125,13 +126,15 @@ declare
   v_done integer := 0;
 begin
   while v_done < v_count loop
-    perform ragdb_internal.index_chunks(corpus_id, chunk_nos[v_done + 1 : v_done + v_turn]);
+    perform ragdb_internal.index_chunks(
+      corpus_id, chunk_nos[v_done + 1 : v_done + v_turn], is_first_load and v_done = 0);
     v_done := v_done + v_turn;
     perform ragdb_internal.tell_progress('indexed', v_done, v_count);
   end loop;
 end $$;
-comment on function ragdb_internal.index_in_turns(integer, integer[]) is
-  'Indexes chunks, 8192 at a time, and says after each turn how far it is where they are many.';
+comment on function ragdb_internal.index_in_turns(integer, integer[], boolean) is
+  'Indexes chunks, 8192 at a time, and says after each turn how far it is where they are many. '
+  'Those that a corpus begins with tell its pivot.';
 
 create or replace function ragdb_internal.write_documents(
   corpus ragdb.corpora, documents jsonb, force boolean, gone_uris text[])
@@ -161,7 +164,8 @@ begin
   perform ragdb_internal.copy_embeddings(corpus, v_touched);
   perform ragdb_internal.recount_corpus(
     corpus, v_before, ragdb_internal.count_documents(v_id, v_doc_nos), v_touched, v_to_index);
-  perform ragdb_internal.index_in_turns(v_id, v_to_index);
+  perform ragdb_internal.index_in_turns(v_id, v_to_index, corpus.next_chunk_no = 1
+    and corpus.import_xid is distinct from pg_current_xact_id());
   perform ragdb_internal.embed_written(corpus, v_to_index);
   perform ragdb_internal.drop_unused_blobs(v_id, array(
     select t.doc_cid from unnest(v_touched) t where t.state = 'gone' and not exists (

@@ -121,6 +121,7 @@ begin
   perform ragdb_internal.lock_corpus(v_name, 'write');
   v_stored := ragdb_internal.store_embeddings(
     v_space, v_embedder, input_hashes, attempts, embeddings);
+  perform ragdb_internal.note_filled(v_space.space_id);
   perform ragdb_internal.derive_embedded_turns(v_space, v_stored);
   return cardinality(v_stored);
 end $$;
@@ -163,6 +164,7 @@ begin
     returning j.is_dead
   )
   select count(*) filter (where f.is_dead) into v_dead from failed f;
+  perform ragdb_internal.note_filled(v_space.space_id) where v_dead > 0;
   return v_dead;
 end $$;
 comment on function ragdb.fail_embeddings(integer, bytea[], integer[], text, interval) is

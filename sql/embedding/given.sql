@@ -56,6 +56,7 @@ begin
     order by c.chunk_no
     on conflict do nothing;
   perform ragdb_internal.drop_jobs(v_space, v_given);
+  perform ragdb_internal.note_filled(v_space.space_id);
   perform ragdb_internal.derive_embedded_turns(v_space, v_given);
   return cardinality(v_given);
 end $$;

@@ -125,6 +125,7 @@ begin
   update ragdb.embedding_spaces s set state = 'retired'
     where s.corpus_id = v_corpus.corpus_id and s.state = 'current';
   update ragdb.embedding_spaces s set state = 'current', current_since = ragdb_internal.now(),
+      is_filled = true,
       queued_to = case when v_missing > 0 then 0 else s.queued_to end
     where s.space_id = v_space.space_id;
   -- what follows from the embeddings of turns follows from the current ones

@@ -80,19 +80,18 @@ comment on function ragdb_internal.insert_answer(ragdb.evidence_answers,
   ragdb_internal.citation_check[], text) is
   'Records an answer and what each of its citations came to.';
 
--- Definer: it writes tables that are granted to nobody; the caller's right to the corpus is checked
--- by ragdb_internal.evidence_corpus.
-create or replace function ragdb.record_answer(
-  output jsonb, evidence jsonb, trace_id uuid default null, require_citations boolean default false,
-  require_admissible boolean default false, min_coverage float8 default 0,
-  min_quote integer default 8, offsets text default 'codepoint', task text default null,
-  model text default null, attempt integer default 1, client text default null,
-  elapsed_ms float8 default null, input_tokens integer default null,
-  output_tokens integer default null)
-returns table (answer_id uuid, citation integer, code text, is_advisory boolean, message text,
-  source_id text, chunk_id text, method text, start_offset integer, end_offset integer,
-  similarity float8)
-language plpgsql security definer
+create type ragdb_internal.answer_on_record as (
+  answer_id uuid, checks ragdb_internal.citation_check[]);
+comment on type ragdb_internal.answer_on_record is
+  'The id of an answer on record, and what each of its citations came to.';
+
+create or replace function ragdb_internal.write_answer(
+  output jsonb, evidence jsonb, trace_id uuid, require_citations boolean,
+  require_admissible boolean, min_coverage float8, min_quote integer, offsets text, task text,
+  model text, attempt integer, client text, elapsed_ms float8, input_tokens integer,
+  output_tokens integer)
+returns ragdb_internal.answer_on_record
+language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -120,10 +119,36 @@ begin
   v_answer.input_tokens := input_tokens;
   v_answer.output_tokens := output_tokens;
   perform ragdb_internal.insert_answer(v_answer, v_checks, offsets);
+  return row(v_answer.id, v_checks)::ragdb_internal.answer_on_record;
+end $$;
+comment on function ragdb_internal.write_answer(jsonb, jsonb, uuid, boolean, boolean, float8,
+  integer, text, text, text, integer, text, float8, integer, integer) is
+  'Does what ragdb.record_answer does. Raises what it raises.';
+
+-- Definer: it writes tables that are granted to nobody; the caller's right to the corpus is checked
+-- by ragdb_internal.evidence_corpus.
+create or replace function ragdb.record_answer(
+  output jsonb, evidence jsonb, trace_id uuid default null, require_citations boolean default false,
+  require_admissible boolean default false, min_coverage float8 default 0,
+  min_quote integer default 8, offsets text default 'codepoint', task text default null,
+  model text default null, attempt integer default 1, client text default null,
+  elapsed_ms float8 default null, input_tokens integer default null,
+  output_tokens integer default null)
+returns table (answer_id uuid, citation integer, code text, is_advisory boolean, message text,
+  source_id text, chunk_id text, method text, start_offset integer, end_offset integer,
+  similarity float8)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_record constant ragdb_internal.answer_on_record := ragdb_internal.write_answer(
+    output, evidence, trace_id, require_citations, require_admissible, min_coverage, min_quote,
+    offsets, task, model, attempt, client, elapsed_ms, input_tokens, output_tokens);
+begin
   return query
-    select v_answer.id, c.citation, c.code, c.is_advisory, c.message, c.source_id, c.chunk_id,
-      c.method, c.start_offset, c.end_offset, c.similarity
-    from unnest(v_checks) c;
+    select v_record.answer_id, c.citation, c.code, c.is_advisory, c.message, c.source_id,
+      c.chunk_id, c.method, c.start_offset, c.end_offset, c.similarity
+    from unnest(v_record.checks) c;
 end $$;
 comment on function ragdb.record_answer(jsonb, jsonb, uuid, boolean, boolean, float8, integer, text,
   text, text, integer, text, float8, integer, integer) is

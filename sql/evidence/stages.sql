@@ -14,8 +14,10 @@ declare
   v_until constant timestamptz := v_trace.created_at + interval '1 hour';
 begin
   return query
-    select e.stage, v_trace.created_at, (v_trace.stages ->> e.stage)::float8, null
-      from unnest(array['embed', 'semantic', 'lexical', 'fuse']) with ordinality e (stage, n)
+    select e.stage, v_trace.created_at, (v_trace.stages ->> e.stage)::float8, e.detail
+      from unnest(array['embed', 'semantic', 'lexical', 'fuse'], array['the question',
+        'the leg by meaning', 'the leg by words', 'both legs into one order'])
+        with ordinality e (stage, detail, n)
       where v_trace.stages ? e.stage order by e.n;
   return query
     select s.stage, s.at, case when s.stage = 'search' then v_trace.elapsed_ms

@@ -76,21 +76,27 @@ comment on type ragdb_internal.demand is
   'all patterns.';
 
 -- Lexemes of one position are forms of one word: any of them will do.
-create or replace function ragdb_internal.phrase(words tsvector) returns tsquery
+create or replace function ragdb_internal.lexeme_query(words tsvector, is_phrase boolean)
+returns tsquery
 language sql immutable parallel safe
 return (
   select pg_catalog.string_agg(
-    case when p.before is null then '' else '<' || p.position - p.before || '>' end
+    case
+      when p.before is null then ''
+      when lexeme_query.is_phrase then '<' || p.position - p.before || '>'
+      else '&' end
       || '(' || p.forms || ')', '' order by p.position)
   from (
     select u.position, lag(u.position) over (order by u.position) as before, u.forms
     from (
       select o.position,
         pg_catalog.string_agg(pg_catalog.array_to_tsvector(array[w.lexeme])::text, '|') as forms
-      from pg_catalog.unnest(phrase.words) w cross join pg_catalog.unnest(w.positions) o (position)
+      from pg_catalog.unnest(lexeme_query.words) w
+        cross join pg_catalog.unnest(w.positions) o (position)
       group by o.position) u) p)::tsquery;
-comment on function ragdb_internal.phrase(tsvector) is
-  'Returns the words of a phrase, with their distances, as a tsquery over lexemes.';
+comment on function ragdb_internal.lexeme_query(tsvector, boolean) is
+  'Returns the words of a clause as a tsquery over lexemes: all of them, for a phrase in their '
+  'order and with their distances.';
 
 create or replace function ragdb_internal.demanded(
   corpus_id integer, kind text, is_phrase boolean, words tsvector)
@@ -118,7 +124,7 @@ return (
       array(select f.position from forms f where f.term_id is not null order by f.term_id),
       array(select p.unit from places p order by p.position),
       case when demanded.is_phrase and (select count(*) from places) > 1
-        then ragdb_internal.phrase(demanded.words) end,
+        then ragdb_internal.lexeme_query(demanded.words, true) end,
       case when demanded.is_phrase
         then array['%' || (select pg_catalog.string_agg(
             case when p.distance > 1 then '%' else '' end::bytea || p.byte, ''::bytea
@@ -127,6 +133,37 @@ return (
   where (select bool_and(p.is_known) from places p));
 comment on function ragdb_internal.demanded(integer, text, boolean, tsvector) is
   'Returns what a clause demands of chunks; null when the corpus lacks one of its words.';
+
+create or replace function ragdb_internal.demand_clauses(query text, config text)
+returns table (kind text, is_phrase boolean, words tsvector)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_words bigint := 0;
+begin
+  if not ragdb_internal.has_clauses(query) then
+    return;
+  end if;
+  for kind, is_phrase, words in
+    select c.kind, c.is_phrase, ragdb_internal.words(c.text, config)
+    from ragdb_internal.query_clauses(query) c where c.kind <> 'rank'
+  loop
+    continue when words = '';
+    v_words := v_words
+      + (select count(distinct p) from unnest(words) w cross join unnest(w.positions) p);
+    if v_words > 1000 then
+      raise exception 'query demands % words', v_words
+        using errcode = 'RG400',
+              detail = 'what has + or - before it or quotes around it is demanded',
+              hint = 'demand at most 1000 words; what is not demanded ranks';
+    end if;
+    return next;
+  end loop;
+end $$;
+comment on function ragdb_internal.demand_clauses(text, text) is
+  'Returns the phrases, +words and -words of a query that have words. Raises RG400 for more than '
+  '1,000 words.';
 
 create or replace function ragdb_internal.demands(corpus ragdb.corpora, query text)
 returns ragdb_internal.demand[]
@@ -137,24 +174,10 @@ declare
   v_clause record;
   v_demand ragdb_internal.demand;
   v_demands ragdb_internal.demand[] := '{}';
-  v_words bigint := 0;
 begin
-  if not ragdb_internal.has_clauses(query) then
-    return v_demands;
-  end if;
   for v_clause in
-    select c.kind, c.is_phrase, ragdb_internal.words(c.text, corpus.text_config) as words
-    from ragdb_internal.query_clauses(query) c where c.kind <> 'rank'
+    select c.* from ragdb_internal.demand_clauses(query, corpus.text_config) c
   loop
-    continue when v_clause.words = '';
-    v_words := v_words
-      + (select count(distinct p) from unnest(v_clause.words) w cross join unnest(w.positions) p);
-    if v_words > 1000 then
-      raise exception 'query demands % words', v_words
-        using errcode = 'RG400',
-              detail = 'what has + or - before it or quotes around it is demanded',
-              hint = 'demand at most 1000 words; what is not demanded ranks';
-    end if;
     v_demand := ragdb_internal.demanded(
       corpus.corpus_id, v_clause.kind, v_clause.is_phrase, v_clause.words);
     if v_demand.is_not is not null then
@@ -168,3 +191,13 @@ end $$;
 comment on function ragdb_internal.demands(ragdb.corpora, text) is
   'Returns what the phrases, +words and -words of a query demand; empty for nothing, and null when '
   'no chunk of the corpus meets it. Raises RG400 for more than 1,000 words.';
+
+create or replace function ragdb_internal.demand_query(query text, config text) returns tsquery
+language sql stable parallel safe
+return (
+  select pg_catalog.string_agg(case when c.kind = 'not' then '!' else '' end
+    || '(' || ragdb_internal.lexeme_query(c.words, c.is_phrase) || ')', '&')
+  from ragdb_internal.demand_clauses(demand_query.query, demand_query.config) c)::tsquery;
+comment on function ragdb_internal.demand_query(text, text) is
+  'Returns what the phrases, +words and -words of a query demand as a tsquery over lexemes; null '
+  'for nothing. Raises RG400 for more than 1,000 words.';

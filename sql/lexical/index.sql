@@ -79,7 +79,8 @@ comment on function ragdb_internal.next_term_id(ragdb.corpora, bigint) is
 -- The pivot is the mean length of what a corpus begins with, if that is enough to tell; after that
 -- ragdb.optimize_corpus alone moves it. A lexeme that becomes frequent keeps those chunks of its
 -- list that blocks lack.
-create or replace function ragdb_internal.index_chunks(corpus_id integer, chunk_nos integer[])
+create or replace function ragdb_internal.index_chunks(
+  corpus_id integer, chunk_nos integer[], is_first_load boolean)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -96,7 +97,7 @@ begin
   with chunks as materialized (
     select a.* from ragdb_internal.analysed(v_corpus, index_chunks.chunk_nos) a
   ), pivot as materialized (
-    select case when v_corpus.chunks = 0 and count(*) >= 1000 and sum(c.length) > 0
+    select case when index_chunks.is_first_load and count(*) >= 1000 and sum(c.length) > 0
       then sum(c.length)::float8 / count(*) else v_corpus.pivot end as pivot
     from chunks c
   ), terms as materialized (
@@ -148,7 +149,7 @@ begin
     where c.corpus_id = v_corpus.corpus_id;
   perform ragdb_internal.extend_blocks(v_corpus.corpus_id, index_chunks.chunk_nos);
 end $$;
-comment on function ragdb_internal.index_chunks(integer, integer[]) is
+comment on function ragdb_internal.index_chunks(integer, integer[], boolean) is
   'Adds chunks to the lexical index and the counters of their corpus; the caller holds the corpus '
   'lock. Raises RG413.';
 
@@ -191,3 +192,18 @@ end $$;
 comment on function ragdb_internal.unindex_chunks(integer, integer[]) is
   'Takes chunks out of the lexical index and the counters of their corpus; the caller holds the '
   'corpus lock.';
+
+create or replace function ragdb_internal.stored_postings(
+  corpus_id integer, chunk_nos integer[] default null)
+returns table (chunk_no integer, term_id integer, impact real)
+language sql stable parallel safe
+begin atomic
+  select x.chunk_no, e.entries[i]::integer, e.entries[i + 1]::real
+  from ragdb.chunk_lexemes x
+    cross join lateral (select ragdb_internal.entries(x.impacts) as entries offset 0) e
+    cross join generate_series(1, cardinality(e.entries), 2) i
+  where x.corpus_id = stored_postings.corpus_id
+    and (stored_postings.chunk_nos is null or x.chunk_no = any (stored_postings.chunk_nos));
+end;
+comment on function ragdb_internal.stored_postings(integer, integer[]) is
+  'Returns a row for each lexeme of some chunks (null: of each) of the lexical index of a corpus.';

@@ -50,26 +50,56 @@ comment on function ragdb_internal.edits(text) is
   'three letters one dropped (2), put in (3) or replaced (4).';
 
 -- Numbers, versions and the pairs of a script without spaces are not words that are misspelt.
-create or replace function ragdb_internal.lacking_words(corpus ragdb.corpora, text text)
+create or replace function ragdb_internal.spelt_words(text text, config text)
 returns table (word text, lexeme text, frequency integer)
 language sql stable parallel safe
 begin atomic
   select w.word, l.lexeme collate "C", pg_catalog.count(*)::integer
   from pg_catalog.unnest(ragdb_internal.all_words(
-      pg_catalog.lower(ragdb_internal.plain(lacking_words.text) collate "C"))) w (word)
+      pg_catalog.lower(ragdb_internal.plain(spelt_words.text) collate "C"))) w (word)
     cross join lateral pg_catalog.unnest(
-      ragdb_internal.text_vector(w.word, (corpus).text_config)) l
+      ragdb_internal.text_vector(w.word, spelt_words.config)) l
   where pg_catalog.length(w.word) between 3 and 32
     and w.word !~ ('[0-9' || ragdb_internal.spaceless() || ']')
-    and not exists (
+  group by w.word, l.lexeme;
+end;
+comment on function ragdb_internal.spelt_words(text, text) is
+  'Returns the words of a text that may be misspelt, with their lexemes and how often each stands '
+  'there.';
+
+create or replace function ragdb_internal.lacking_words(corpus ragdb.corpora, text text)
+returns table (word text, lexeme text, frequency integer)
+language sql stable parallel safe
+begin atomic
+  select w.word, w.lexeme, w.frequency
+  from ragdb_internal.spelt_words(lacking_words.text, (corpus).text_config) w
+  where not exists (
       select from ragdb.lexemes d
-      where d.corpus_id = (corpus).corpus_id and d.lexeme = l.lexeme and d.df > 0)
-  group by w.word, l.lexeme
+      where d.corpus_id = (corpus).corpus_id and d.lexeme = w.lexeme and d.df > 0)
   order by 1
   limit 16;
 end;
 comment on function ragdb_internal.lacking_words(ragdb.corpora, text) is
   'Returns the words of a text that no chunk of a corpus has, at most 16, with their lexemes.';
+
+create or replace function ragdb_internal.edited_words(word text, config text)
+returns table (edited text, lexeme text, kind integer)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_kinds integer[];
+  v_words text[];
+begin
+  select array_agg(e.kind order by e.kind, e.edited collate "C"),
+      array_agg(e.edited order by e.kind, e.edited collate "C")
+    into v_kinds, v_words from ragdb_internal.edits(edited_words.word) e;
+  return query
+    select v_words[l.positions[1]], l.lexeme collate "C", v_kinds[l.positions[1]]
+    from unnest(ragdb_internal.text_vector(array_to_string(v_words, ' '), config)) l;
+end $$;
+comment on function ragdb_internal.edited_words(text, text) is
+  'Returns the words one edit from a word, a row for each lexeme of them.';
 
 create or replace function ragdb_internal.nearest_words(corpus ragdb.corpora, word text)
 returns table (edited text, lexeme text, df integer, kind integer)
@@ -78,18 +108,12 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
-declare
-  v_kinds integer[];
-  v_words text[];
 begin
-  select array_agg(e.kind order by e.kind, e.edited collate "C"),
-      array_agg(e.edited order by e.kind, e.edited collate "C")
-    into v_kinds, v_words from ragdb_internal.edits(nearest_words.word) e;
   return query
-    select v_words[l.positions[1]], d.lexeme, d.df, v_kinds[l.positions[1]]
-    from unnest(ragdb_internal.text_vector(array_to_string(v_words, ' '), corpus.text_config)) l
+    select e.edited, d.lexeme, d.df, e.kind
+    from ragdb_internal.edited_words(nearest_words.word, corpus.text_config) e
       cross join lateral (select x.lexeme, x.df from ragdb.lexemes x
-        where x.corpus_id = corpus.corpus_id and x.lexeme = l.lexeme and x.df > 0 offset 0) d;
+        where x.corpus_id = corpus.corpus_id and x.lexeme = e.lexeme and x.df > 0 offset 0) d;
 end $$;
 comment on function ragdb_internal.nearest_words(ragdb.corpora, text) is
   'Returns the words one edit from a word whose lexemes a corpus has, a row for each lexeme.';

@@ -58,12 +58,13 @@ end $$;
 comment on function ragdb_internal.check_imported(jsonb) is
   'Refuses what is not an array of documents with sources. Raises RG455.';
 
-create or replace function ragdb.import_documents(corpus text, documents jsonb) returns integer
-language plpgsql security definer
+-- The first source decides; at the others, the same record is found too.
+create or replace function ragdb_internal.put_exported(corpus text, documents jsonb)
+returns integer
+language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.importing(import_documents.corpus);
   v_documents jsonb;
   v_conversations jsonb;
   v_copies jsonb;
@@ -71,7 +72,6 @@ declare
   v_chunks integer;
 begin
   perform ragdb_internal.check_imported(documents);
-  -- the first source decides; at the others, the same record is found too
   with source as materialized (
     select d.n, d.v - array['sources', 'edges'] as document,
       jsonb_build_object(
@@ -91,12 +91,26 @@ begin
     into v_documents, v_conversations, v_copies, v_copied_conversations
     from source s;
   select coalesce(sum(p.chunks_indexed), 0) into v_chunks from (
-    select d.chunks_indexed from ragdb.put_documents(v_corpus.name, coalesce(v_documents, '[]')) d
+    select d.chunks_indexed from ragdb.put_documents(corpus, coalesce(v_documents, '[]')) d
     union all
     select c.chunks_indexed
-    from ragdb.put_conversations(v_corpus.name, coalesce(v_conversations, '[]')) c) p;
-  perform ragdb.put_documents(v_corpus.name, coalesce(v_copies, '[]'));
-  perform ragdb.put_conversations(v_corpus.name, coalesce(v_copied_conversations, '[]'));
+    from ragdb.put_conversations(corpus, coalesce(v_conversations, '[]')) c) p;
+  perform ragdb.put_documents(corpus, coalesce(v_copies, '[]'));
+  perform ragdb.put_conversations(corpus, coalesce(v_copied_conversations, '[]'));
+  return v_chunks;
+end $$;
+comment on function ragdb_internal.put_exported(text, jsonb) is
+  'Puts documents as exports have them into a corpus, without added edges, and returns the number '
+  'of their chunks. Raises RG400, RG401, RG404, RG409, RG412, RG413, RG455.';
+
+create or replace function ragdb.import_documents(corpus text, documents jsonb) returns integer
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.importing(import_documents.corpus);
+  v_chunks constant integer := ragdb_internal.put_exported(v_corpus.name, documents);
+begin
   perform ragdb_internal.import_edges(v_corpus.corpus_id, documents);
   return v_chunks;
 end $$;
@@ -209,6 +223,8 @@ begin
     perform ragdb_internal.bind_default(v_corpus.corpus_id);
     perform ragdb_internal.fill_static(ragdb_internal.space(v_corpus.corpus_id, 'current'));
   end if;
+  perform ragdb_internal.note_filled(s.space_id)
+    from ragdb.embedding_spaces s where s.corpus_id = v_corpus.corpus_id;
   perform ragdb_internal.write_events(v_corpus, array(
     select d.doc_no from ragdb.documents d
     where d.corpus_id = v_corpus.corpus_id order by d.doc_no));

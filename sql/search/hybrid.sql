@@ -47,6 +47,12 @@ comment on function ragdb_internal.fused(text, float8, float8, float8, integer, 
   'Returns the score of a hybrid search, in [0, 1], rounded to 1e-6: convex (weight times lexical '
   'plus the rest times semantic) or rrf over its maximum; a leg without a score or rank counts 0.';
 
+create or replace function ragdb_internal.hybrid_depth(k integer) returns integer
+language sql immutable parallel safe
+return greatest(hybrid_depth.k, least(1000, greatest(25, 5 * hybrid_depth.k / 2)));
+comment on function ragdb_internal.hybrid_depth(integer) is
+  'Returns to which depth each leg of a hybrid search for k hits ranks.';
+
 -- Planned once: what needs to see its arguments plans for itself, inside.
 create or replace function ragdb_internal.rank_hybrid(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, space ragdb.embedding_spaces,
@@ -59,7 +65,7 @@ set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 declare
-  v_depth constant integer := greatest(k, least(1000, greatest(25, 5 * k / 2)));
+  v_depth constant integer := ragdb_internal.hybrid_depth(k);
   v_demanded constant integer[] := ragdb_internal.demanded_chunks(corpus, query, null);
   v_metric text;
   v_near ragdb_internal.ranked[];

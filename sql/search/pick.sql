@@ -4,9 +4,11 @@
 -- What a chunk says is compared by its impacts, which the lexical index keeps: the cosine of two of
 -- them is 1 for the same words as often, and does not need a model.
 create type ragdb_internal.contender as (
-  ranked ragdb_internal.ranked, document text, content_hash bytea);
+  ranked ragdb_internal.ranked, document text, content_hash bytea, impacts sparsevec,
+  embedding vector, metric text);
 comment on type ragdb_internal.contender is
-  'A ranked chunk, the document that it is of, and the hash of its text.';
+  'A ranked chunk, the document that it is of, and the hash of its text; of a corpus as it was '
+  'also its impacts and its embedding, which the index of today may not have.';
 
 -- Past the k-th not all that rank are known.
 create or replace function ragdb_internal.contenders(
@@ -15,7 +17,8 @@ returns setof ragdb_internal.contender
 language sql stable parallel safe
 begin atomic
   with ranked as materialized (select r as ranked, r.* from pg_catalog.unnest(contenders.ranked) r)
-  select r.ranked, r.corpus_id || '.' || h.doc_no, h.content_hash
+  select r.ranked, r.corpus_id || '.' || h.doc_no, h.content_hash, null::sparsevec, null::vector,
+    null::text
   from ranked r
     join pg_catalog.unnest(contenders.corpora) c on c.corpus_id = r.corpus_id
     cross join lateral (
@@ -77,7 +80,9 @@ begin
       continue when v_contender.content_hash = any (v_hashes) or ragdb_internal.is_near(
         v_ranked.corpus_id, v_ranked.chunk_no, array(
           select n.chunk_no from unnest(v_ids, v_nos) n (corpus_id, chunk_no)
-          where n.corpus_id = v_ranked.corpus_id));
+          where n.corpus_id = v_ranked.corpus_id and v_contender.impacts is null))
+        or exists (select from unnest(v_picked) p
+          where ragdb_internal.cosine(p.impacts, v_contender.impacts) between 0.95 and 1.1);
       v_hashes := v_hashes || v_contender.content_hash;
       v_ids := v_ids || v_ranked.corpus_id;
       v_nos := v_nos || v_ranked.chunk_no;
@@ -123,6 +128,22 @@ comment on function ragdb_internal.likeness(ragdb.corpora, integer, integer[]) i
   'Returns how like (0 to 1) some chunks of a corpus are to one of it: by their embeddings where '
   'it has one, else by their words.';
 
+create or replace function ragdb_internal.likeness_among(
+  own ragdb_internal.contender, pool ragdb_internal.contender[])
+returns table (chunk_no integer, likeness float8)
+language sql immutable parallel safe
+begin atomic
+  select ((p).ranked).chunk_no, case when (own).embedding is not null
+    then ragdb_internal.similarity((p).embedding, (own).embedding, (own).metric)
+    else ragdb_internal.cosine((p).impacts, (own).impacts) end
+  from pg_catalog.unnest(likeness_among.pool) p
+  where (own).embedding is null or (p).embedding is not null;
+end;
+comment on function ragdb_internal.likeness_among(
+  ragdb_internal.contender, ragdb_internal.contender[]) is
+  'Returns how like (0 to 1) some chunks of a corpus as it was are to one of them, as '
+  'ragdb_internal.likeness does for today.';
+
 -- Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998).
 create or replace function ragdb_internal.diverse(
   corpora ragdb.corpora[], pool ragdb_internal.contender[], diversity float8, k integer)
@@ -144,13 +165,18 @@ begin
     v_left := array_remove(v_left, v_at);
     v_closest := array(
       select greatest(v_closest[p.n], nullif(s.likeness, 'NaN'))
-      from unnest(pool) with ordinality p (ranked, document, content_hash, n)
+      from unnest(pool) with ordinality
+          p (ranked, document, content_hash, impacts, embedding, metric, n)
         left join (
           select c.corpus_id, s.* from unnest(corpora) c
             cross join lateral ragdb_internal.likeness(c, (pool[v_at].ranked).chunk_no, array(
               select (o.ranked).chunk_no from unnest(pool) o
               where (o.ranked).corpus_id = c.corpus_id)) s
-          where c.corpus_id = (pool[v_at].ranked).corpus_id) s
+          where c.corpus_id = (pool[v_at].ranked).corpus_id and pool[v_at].impacts is null
+          union all
+          select (pool[v_at].ranked).corpus_id, s.*
+          from ragdb_internal.likeness_among(pool[v_at], pool) s
+          where pool[v_at].impacts is not null) s
           on s.corpus_id = (p.ranked).corpus_id and s.chunk_no = (p.ranked).chunk_no
       order by p.n);
   end loop;
@@ -160,6 +186,23 @@ comment on function ragdb_internal.diverse(
   ragdb.corpora[], ragdb_internal.contender[], float8, integer) is
   'Picks k chunks of a pool one after the other, each with the best of (1 - diversity) times its '
   'score less diversity times its likeness (0 to 1) to the nearest that was picked.';
+
+create or replace function ragdb_internal.ranked_of(picked ragdb_internal.contender[])
+returns ragdb_internal.ranked[]
+language sql immutable parallel safe
+return array(
+  select p.ranked from unnest(ranked_of.picked) with ordinality
+    p (ranked, document, content_hash, impacts, embedding, metric, n) order by p.n);
+comment on function ragdb_internal.ranked_of(ragdb_internal.contender[]) is
+  'Returns picked chunks as a ranking, in their order.';
+
+create or replace function ragdb_internal.deeper(k integer, wanted integer, picked integer)
+returns integer
+language sql immutable parallel safe
+return least(8, greatest(2, ceil(1.5 * deeper.wanted / deeper.picked)))::integer * deeper.k;
+comment on function ragdb_internal.deeper(integer, integer, integer) is
+  'Returns how deep to rank next where ranking k deep left too few to pick: as deep as it must be '
+  'if it goes on like this, and half of that more.';
 
 -- A pool of four for each hit is enough to choose from; what ranks below it is not about the query.
 create or replace function ragdb_internal.rank_picked(
@@ -182,15 +225,14 @@ begin
       array(select c from ragdb_internal.contenders(corpora, v_ranked, request.k) c),
       request.options, v_wanted);
     exit when cardinality(v_picked) >= v_wanted or cardinality(v_ranked) < request.k;
-    -- as deep as it must be if it goes on like this, and half of that more: to rank again costs
-    -- more than to rank deeper, but eight times as deep costs four times as much
-    request.k := least(8, greatest(2, ceil(1.5 * v_wanted / cardinality(v_picked)))) * request.k;
+    -- to rank again costs more than to rank deeper, but eight times as deep costs four times as
+    -- much
+    request.k := ragdb_internal.deeper(request.k, v_wanted, cardinality(v_picked));
   end loop;
   if (request.options).diversity > 0 then
     v_picked := ragdb_internal.diverse(corpora, v_picked, (request.options).diversity, v_k);
   end if;
-  return array(select p.ranked from unnest(v_picked) with ordinality
-    p (ranked, document, content_hash, n) order by p.n);
+  return ragdb_internal.ranked_of(v_picked);
 end $$;
 comment on function ragdb_internal.rank_picked(
   ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request) is

@@ -1,4 +1,7 @@
--- ragdb.search, over several corpora and over one.
+-- ragdb.search, over several corpora, over one, and over one as it was.
+--
+-- as_of is a version and not a time, because a version is exact: two writes of one moment are two
+-- versions, and of two corpora each has its own.
 --
 -- ragdb.search is a definer: the tables of a corpus are granted to nobody. The caller's right is
 -- checked there, once for each corpus.
@@ -33,7 +36,7 @@ create or replace function ragdb.search(
   min_semantic float8 default 0,
   syntax text default 'plain', per_document integer default null, collapse boolean default false,
   diversity float8 default 0, context integer default 0, section boolean default false,
-  typos boolean default true)
+  typos boolean default true, as_of bigint default null)
 returns setof ragdb.hit
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
@@ -55,6 +58,11 @@ begin
   if statistics is not null then
     v_statistics := ragdb_internal.open_corpus(statistics, 'read');
   end if;
+  if as_of is not null then
+    return query select h.* from unnest(
+      ragdb_internal.search_then(v_corpora, as_of, v_statistics, v_request)) h;
+    return;
+  end if;
   if filter is not null then
     -- here, so that an error in it does not quote the statements that it would have gone through
     perform ragdb_internal.filter_conditions(filter);
@@ -73,11 +81,11 @@ begin
 end $$;
 comment on function ragdb.search(
   text[], text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8,
-  text, integer, boolean, float8, integer, boolean, boolean)
+  text, integer, boolean, float8, integer, boolean, boolean, bigint)
   is
   'Returns the k (1 to 1000) best chunks of several corpora (null: all that the caller may read) '
-  'for a query, in one order of scores in [0, 1], with the arguments of the search of one. Raises '
-  'RG400, RG401, RG404, RG410, RG415, RG418.';
+  'for a query, in one order of scores in [0, 1], with the arguments of the search of one; as_of '
+  'takes one corpus. Raises RG400, RG401, RG404, RG410, RG415, RG418, RG437.';
 
 create or replace function ragdb.search(
   corpus text, query text, k integer default 10, mode text default null,
@@ -87,7 +95,7 @@ create or replace function ragdb.search(
   min_semantic float8 default 0,
   syntax text default 'plain', per_document integer default null, collapse boolean default false,
   diversity float8 default 0, context integer default 0, section boolean default false,
-  typos boolean default true)
+  typos boolean default true, as_of bigint default null)
 returns setof ragdb.hit
 language sql stable parallel restricted
 begin atomic
@@ -96,11 +104,11 @@ begin atomic
     search.mode, search.min_score, search.filter, search.chunk_ids,
     search.statistics, search.query_embedding, search.fusion, search.lexical_weight,
     search.min_lexical, search.min_semantic, search.syntax, search.per_document, search.collapse,
-    search.diversity, search.context, search.section, search.typos);
+    search.diversity, search.context, search.section, search.typos, search.as_of);
 end;
 comment on function ragdb.search(
   text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8,
-  text, integer, boolean, float8, integer, boolean, boolean) is
+  text, integer, boolean, float8, integer, boolean, boolean, bigint) is
   'Returns the k (1 to 1000) best chunks of a corpus (null: all that the caller may read) for a '
   'query, by score (0 to 1, none below '
   'min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and when left out '
@@ -109,4 +117,6 @@ comment on function ragdb.search(
   'demanded and a -word is excluded, and a notice says so where that leaves nothing. A hybrid '
   'search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1, null: what suits '
   'the embedder); min_lexical and min_semantic are floors for the legs, one that did not run '
-  'counting 0. Raises RG400, RG401, RG404, RG410, RG415, RG418.';
+  'counting 0. as_of is a version of a corpus that keeps its history (ragdb.version_at gives that '
+  'of a time): the hits, their order and their scores are those of the corpus as it was then, and '
+  'every chunk of it is looked at. Raises RG400, RG401, RG404, RG410, RG415, RG418, RG437.';

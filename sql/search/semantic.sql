@@ -126,11 +126,10 @@ begin
   end if;
   foreach v_corpus in array corpora loop
     v_space := ragdb_internal.space(v_corpus.corpus_id, 'current');
-    if v_space.space_id is null then
-      if mode is null then
-        return 'lexical';
-      end if;
-      v_space := ragdb_internal.current_space(v_corpus);
+    if mode is null and not coalesce(v_space.is_filled, false) then
+      return 'lexical';
+    elsif v_space.space_id is null then
+      v_space := ragdb_internal.current_space(v_corpus);  -- it says that there is none
     elsif query_embedding is null
       and ragdb_internal.query_embedding(v_corpus.corpus_id, v_space.embedder_id, query) is null
     then
@@ -141,5 +140,5 @@ begin
   return coalesce(mode, 'hybrid');
 end $$;
 comment on function ragdb_internal.search_mode(ragdb.corpora[], text, text, real[]) is
-  'Returns the mode of a search: the one asked for, or hybrid where every corpus has embeddings '
-  'and the query has one, else lexical. Raises RG400, RG415.';
+  'Returns the mode of a search: the one asked for, or hybrid where the query has an embedding and '
+  'every chunk of every corpus has had one, else lexical. Raises RG400, RG415.';

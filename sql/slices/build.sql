@@ -81,7 +81,8 @@ comment on function ragdb_internal.built_slice(ragdb.slices, integer[], text) is
 
 -- Definer, like the two below: chunks, edges, slices and keys are granted to nobody.
 create or replace function ragdb.build_slice(
-  corpus text, anchor text, policy jsonb default null, sign boolean default true)
+  corpus text, anchor text, policy jsonb default null, sign boolean default true,
+  as_of bigint default null)
 returns setof ragdb.built_slice
 language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
@@ -91,14 +92,22 @@ declare
   v_policy ragdb.slice_policies := ragdb_internal.resolve_policy(build_slice.policy);
   v_made record;
 begin
+  if as_of is not null then
+    v_made := ragdb_internal.assemble_slice_then(
+      (ragdb_internal.corpus_at(v_corpus, as_of)).corpus, anchor, v_policy);
+    return next ragdb_internal.built_slice(v_made.slice, v_made.distances, null);
+    return;
+  end if;
   v_made := ragdb_internal.assemble_slice(v_corpus, anchor, v_policy);
   return next ragdb_internal.built_slice(v_made.slice, v_made.distances,
     case when sign then ragdb_internal.issue_token(v_corpus, v_made.slice, v_policy) end);
 end $$;
-comment on function ragdb.build_slice(text, text, jsonb, boolean) is
+comment on function ragdb.build_slice(text, text, jsonb, boolean, bigint) is
   'Builds the slice that a policy (in full, by reference, or null for the default) admits around '
   'an anchor chunk, without writing: members, fingerprints and, with sign, the admissibility '
-  'token. Raises RG400, RG404, RG430, RG431, RG433, RG434.';
+  'token. as_of is a version of a corpus that keeps its history: the slice is the one of then, and '
+  'has no token, which vouches for evidence that is there. Raises RG400, RG404, RG430, RG431, '
+  'RG433, RG434, RG437.';
 
 create or replace function ragdb.build_slices(
   corpus text, anchors text[], policy jsonb default null, sign boolean default true)

@@ -1,13 +1,17 @@
 -- The fingerprints of a slice, recomputed from the rows each time, for building and for verifying.
 
+create type ragdb_internal.slice_content as (
+  contents bytea, content_hashes bytea[], edges bytea, edge_count integer);
+comment on type ragdb_internal.slice_content is
+  'What the fingerprints of a slice cover: its members with their contents, and its edges.';
+
 -- The texts are hashed here: a hash that is stored beside a text proves nothing of it.
 --
 -- One plan whatever the statistics say: members are found by their ids, edges by their parent, and
 -- the plan expects as many as there are. Of a hub, a member with more than 256 edges, the edges are
 -- not read: those to other members are looked up one by one.
 create or replace function ragdb_internal.slice_rows(
-  corpus integer, ids text[],
-  out contents bytea, out content_hashes bytea[], out edges bytea, out edge_count integer)
+  corpus integer, ids text[], out content ragdb_internal.slice_content)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -38,7 +42,7 @@ begin
         where e.corpus_id = corpus and e.parent_no = h.parent_no and e.child_no = k.chunk_no
         order by e.edge_type limit 4) e
   )
-  select c.bytes, c.hashes, e.bytes, e.count into strict contents, content_hashes, edges, edge_count
+  select c.bytes, c.hashes, e.bytes, e.count into strict content
     from (
       -- a member that is gone counts too, as one without content
       select string_agg(m.packed || coalesce(ragdb_internal.packed(m.content_hash), '\xffffffff'),
@@ -58,24 +62,24 @@ comment on function ragdb_internal.slice_rows(integer, text[]) is
   'Reads what the fingerprints of a slice cover: its members (sorted ids) with the hashes of their '
   'texts, and the edges between them.';
 
-create or replace function ragdb_internal.fingerprinted(corpus ragdb.corpora, slice ragdb.slices)
+create or replace function ragdb_internal.with_fingerprint(
+  corpus ragdb.corpora, slice ragdb.slices, content ragdb_internal.slice_content)
 returns ragdb.slices
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_rows record := ragdb_internal.slice_rows(corpus.corpus_id, slice.chunk_ids);
-  v_contents constant bytea := ragdb_internal.packed(coalesce(v_rows.contents, ''));
+  v_contents constant bytea := ragdb_internal.packed(coalesce(content.contents, ''));
 begin
   slice.corpus_id := corpus.corpus_id;
   slice.schema_version := '1.0.0';
-  slice.content_hashes := coalesce(v_rows.content_hashes, '{}');
-  slice.edge_count := v_rows.edge_count;
+  slice.content_hashes := coalesce(content.content_hashes, '{}');
+  slice.edge_count := content.edge_count;
   slice.slice_id := encode(sha256(
     ragdb_internal.packed('ragdb-slice-1') || ragdb_internal.packed(corpus.name)
     || ragdb_internal.packed(slice.anchor_chunk_id) || ragdb_internal.packed(slice.policy_id)
     || ragdb_internal.packed(slice.params_hash) || v_contents
-    || ragdb_internal.packed(coalesce(v_rows.edges, ''))
+    || ragdb_internal.packed(coalesce(content.edges, ''))
     || ragdb_internal.packed(slice.schema_version)), 'hex');
   slice.graph_snapshot_hash := encode(sha256(
     ragdb_internal.packed('ragdb-snapshot-1') || v_contents
@@ -83,6 +87,15 @@ begin
     || ragdb_internal.packed(slice.schema_version)), 'hex');
   return slice;
 end $$;
-comment on function ragdb_internal.fingerprinted(ragdb.corpora, ragdb.slices) is
+comment on function ragdb_internal.with_fingerprint(
+  ragdb.corpora, ragdb.slices, ragdb_internal.slice_content) is
   'Returns a slice (corpus, anchor, policy reference, members) with slice_id, snapshot hash (64 '
-  'hex digits each), edge count and content hashes recomputed from the rows.';
+  'hex digits each), edge count and content hashes of what it contains.';
+
+create or replace function ragdb_internal.fingerprinted(corpus ragdb.corpora, slice ragdb.slices)
+returns ragdb.slices
+language sql stable parallel safe
+return ragdb_internal.with_fingerprint(corpus, slice,
+  ragdb_internal.slice_rows((corpus).corpus_id, (slice).chunk_ids));
+comment on function ragdb_internal.fingerprinted(ragdb.corpora, ragdb.slices) is
+  'Returns a slice with its fingerprints recomputed from the rows of today.';

@@ -23,7 +23,7 @@ comment on function ragdb_internal.stored_slice(integer, text) is
   'Returns a stored slice. Raises RG435.';
 
 create or replace function ragdb.list_slices(
-  corpus text, since timestamptz default null, count integer default 50)
+  corpus text, since timestamptz default null, count integer default 50, before text default null)
 returns table (
   slice_id text, created_at timestamptz, anchor_chunk_id text, anchor_source text, chunks integer,
   edge_count integer, policy_id text, params_hash text, graph_snapshot_hash text)
@@ -33,8 +33,12 @@ as $$
 #variable_conflict use_column
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(list_slices.corpus, 'read');
+  v_before timestamptz;
 begin
   perform ragdb_internal.check_listed(list_slices.count, 'slices');
+  if before is not null then
+    v_before := (ragdb_internal.stored_slice(v_corpus.corpus_id, before)).created_at;
+  end if;
   return query
     select s.slice_id, s.created_at, s.anchor_chunk_id, c.source, cardinality(s.chunk_ids),
         s.edge_count, s.policy_id, s.params_hash, s.graph_snapshot_hash
@@ -42,11 +46,13 @@ begin
         on c.corpus_id = v_corpus.corpus_id and c.chunk_id = s.anchor_chunk_id
       where s.corpus_id = v_corpus.corpus_id
         and s.created_at >= coalesce(list_slices.since, '-infinity')
-      order by s.created_at desc, s.slice_id limit list_slices.count;
+        and (v_before is null or (s.created_at, s.slice_id) < (v_before, list_slices.before))
+      order by s.created_at desc, s.slice_id desc limit list_slices.count;
 end $$;
-comment on function ragdb.list_slices(text, timestamptz, integer) is
-  'Returns the slices of a corpus that are stored, newest first, stored at or after since; the '
-  'source is null where the anchor is gone. count is 1 to 10000. Raises RG400, RG404.';
+comment on function ragdb.list_slices(text, timestamptz, integer, text) is
+  'Returns the slices of a corpus that are stored, newest first, stored at or after since; before '
+  'the last id of the page before. The source is null where the anchor is gone. count is 1 to '
+  '10000. Raises RG400, RG404, RG435.';
 
 create or replace function ragdb.find_slice(corpus text, prefix text) returns text
 language plpgsql stable security definer -- slices are granted to nobody

@@ -15,7 +15,7 @@ comment on function ragdb_internal.recorded_embedding(ragdb.retrieval_traces) is
 
 -- What stands in the way of running a recorded retrieval again, as (verdict, cause, detail).
 create or replace function ragdb_internal.replay_obstacle(
-  trace ragdb.retrieval_traces, corpus ragdb.corpora,
+  trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint,
   out verdict text, out cause text, out detail text)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -31,8 +31,10 @@ begin
     cause := 'query_text_not_kept';
     detail := 'the corpus kept none or only the hash of it';
   elsif ragdb_internal.uses_embeddings(trace.rank_mode) then
-    select e.name into v_embedder from ragdb_internal.space(corpus.corpus_id, 'current') s
-      join ragdb.embedders e on e.embedder_id = s.embedder_id;
+    select e.name into v_embedder from ragdb.embedding_spaces s
+      join ragdb.embedders e on e.embedder_id = s.embedder_id
+      where s.corpus_id = corpus.corpus_id and case when as_of is null then s.state = 'current'
+        else s.space_id = (ragdb_internal.corpus_at(corpus, as_of)).space_id end;
     if v_embedder is distinct from trace.embedding_model then
       verdict := 'drifted';
       cause := 'embedder_changed';
@@ -47,8 +49,10 @@ begin
     verdict := null;
   end if;
 end $$;
-comment on function ragdb_internal.replay_obstacle(ragdb.retrieval_traces, ragdb.corpora) is
-  'Says why a recorded retrieval cannot be run again: failed_retrieval, query_text_not_kept, '
+comment on function ragdb_internal.replay_obstacle(
+  ragdb.retrieval_traces, ragdb.corpora, bigint) is
+  'Says why a recorded retrieval cannot be run again in a corpus as it was (null: today): '
+  'failed_retrieval, query_text_not_kept, '
   'embedder_changed or query_embedding_not_kept; nulls when it can.';
 
 create or replace function ragdb_internal.recorded_arguments(trace ragdb.retrieval_traces)
@@ -84,7 +88,7 @@ comment on function ragdb_internal.search_again(
   'Searches as a trace was recorded, under a slice or not.';
 
 create or replace function ragdb_internal.replayed_hits(
-  trace ragdb.retrieval_traces, corpus ragdb.corpora)
+  trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint)
 returns ragdb.hit[]
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
@@ -96,114 +100,54 @@ begin
     v_asked.chunk_ids :=
       (ragdb_internal.stored_slice(corpus.corpus_id, trace.slice_id)).chunk_ids;
   end if;
+  if as_of is not null then
+    return ragdb_internal.hits_of_trace_then(corpus, as_of, v_asked, trace.slice_id is not null);
+  end if;
   return ragdb_internal.search_again(trace, corpus, v_asked);
 end $$;
-comment on function ragdb_internal.replayed_hits(ragdb.retrieval_traces, ragdb.corpora) is
-  'Returns the hits of a recorded retrieval when it is run again. Raises RG435.';
-
-create type ragdb_internal.replayed as (
-  verdict text, cause text, detail text, changed_chunk_ids text[], recorded_chunk_ids text[],
-  replayed_chunk_ids text[]);
-comment on type ragdb_internal.replayed is 'What a replay found, as ragdb.replay returns it.';
-
-create or replace function ragdb_internal.replay_verdict(
-  trace ragdb.retrieval_traces, corpus ragdb.corpora, slice ragdb.slices,
-  recorded ragdb.retrieval_hits[], replayed ragdb.hit[])
-returns text
-language sql stable parallel safe
-begin atomic
-  with before as (
-    select coalesce(pg_catalog.array_agg(
-          h.chunk_id || ' ' || pg_catalog.encode(h.content_hash, 'hex') order by h.rank), '{}')
-          as contents,
-        pg_catalog.array_agg(h.score order by h.rank) as scores
-      from pg_catalog.unnest(replay_verdict.recorded) h
-  ), after as (
-    select coalesce(pg_catalog.array_agg(
-          h.chunk_id || ' ' || h.content_hash order by h.rank), '{}') as contents,
-        pg_catalog.array_agg(h.score order by h.rank) as scores
-      from pg_catalog.unnest(replay_verdict.replayed) h
-  )
-  select case
-      when (trace).slice_id is not null
-        and (ragdb_internal.fingerprinted(corpus, slice)).slice_id <> (trace).slice_id
-        then 'drifted'
-      when a.contents = b.contents and a.scores is not distinct from b.scores then 'exact'
-      when a.contents = b.contents then 'same_order'
-      when a.contents @> b.contents and a.contents <@ b.contents then 'same_set'
-      else 'drifted' end
-    from before b, after a;
-end;
-comment on function ragdb_internal.replay_verdict(
-  ragdb.retrieval_traces, ragdb.corpora, ragdb.slices, ragdb.retrieval_hits[], ragdb.hit[]) is
-  'Says how hits compare with those recorded: exact, same_order, same_set or drifted, and drifted '
-  'where the slice is not the one recorded.';
-
-create or replace function ragdb_internal.explain_drift(
-  trace ragdb.retrieval_traces, corpus ragdb.corpora, changed_chunk_ids text[],
-  out cause text, out detail text)
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if ragdb_internal.ranking_hash(corpus) is distinct from trace.ranking_hash then
-    cause := 'config_changed';
-    detail := 'how the corpus ranks (text configuration, k1, b, pivot, synonyms) is not as it was';
-  elsif not trace.is_exact and corpus.version = trace.corpus_version
-    and changed_chunk_ids = '{}'
-  then
-    cause := 'ann_nondeterminism';
-    detail := 'the recorded search was approximate';
-  else
-    cause := 'corpus_changed';
-    detail := format('the corpus was at version %s and is at %s; %s',
-      trace.corpus_version, corpus.version, coalesce(
-        'chunks changed, gone or new: '
-          || nullif(left(array_to_string(changed_chunk_ids, ', '), 500), ''),
-        'statistics, edges or embeddings changed, no hit did'));
-  end if;
-end $$;
-comment on function ragdb_internal.explain_drift(
-  ragdb.retrieval_traces, ragdb.corpora, text[]) is
-  'Says why a replay is not exact: config_changed, ann_nondeterminism or corpus_changed.';
+comment on function ragdb_internal.replayed_hits(
+  ragdb.retrieval_traces, ragdb.corpora, bigint) is
+  'Returns the hits of a recorded retrieval when it is run again in its corpus as it was (null: '
+  'today). Raises RG435.';
 
 create or replace function ragdb_internal.compare_replay(
-  trace ragdb.retrieval_traces, corpus ragdb.corpora, recorded ragdb.retrieval_hits[],
-  known ragdb_internal.replayed)
+  trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint,
+  recorded ragdb.retrieval_hits[], known ragdb_internal.replayed)
 returns ragdb_internal.replayed
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_slice ragdb.slices;
-  v_replayed constant ragdb.hit[] := ragdb_internal.replayed_hits(trace, corpus);
+  v_replayed constant ragdb.hit[] := ragdb_internal.replayed_hits(trace, corpus, as_of);
 begin
+  known.verdict := ragdb_internal.replay_verdict(recorded, v_replayed);
+  known.changed_chunk_ids := ragdb_internal.changed_hits(recorded, v_replayed);
   if trace.slice_id is not null then
     v_slice := ragdb_internal.stored_slice(corpus.corpus_id, trace.slice_id);
-    known.changed_chunk_ids := ragdb_internal.changed_members(v_slice);
+    if as_of is null then
+      known.changed_chunk_ids := coalesce(
+        nullif(ragdb_internal.changed_members(v_slice), '{}'), known.changed_chunk_ids);
+    end if;
+    if not ragdb_internal.is_slice_of_trace(trace, corpus, v_slice, as_of) then
+      known.verdict := 'drifted';
+    end if;
   end if;
   known.replayed_chunk_ids := array(
     select h.chunk_id from unnest(v_replayed) h order by h.rank);
-  if coalesce(known.changed_chunk_ids, '{}') = '{}' then
-    -- hits that are gone or say something else, and hits that were not recorded
-    known.changed_chunk_ids := array(
-      select h.chunk_id from unnest(recorded) h
-        left join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_id = h.chunk_id
-        where ragdb_internal.content_hash(c.text) is distinct from h.content_hash
-      union
-      select r from unnest(known.replayed_chunk_ids) r where r <> all (known.recorded_chunk_ids)
-      order by 1);
-  end if;
-  known.verdict := ragdb_internal.replay_verdict(trace, corpus, v_slice, recorded, v_replayed);
   if known.verdict <> 'exact' then
     select d.cause, d.detail into known.cause, known.detail
-      from ragdb_internal.explain_drift(trace, corpus, known.changed_chunk_ids) d;
+      from ragdb_internal.explain_drift(trace, corpus, as_of, known.changed_chunk_ids) d;
+  elsif as_of is not null then
+    known.detail := format('as of version %s; the corpus is at %s', as_of, corpus.version);
   end if;
   return known;
 end $$;
 comment on function ragdb_internal.compare_replay(
-  ragdb.retrieval_traces, ragdb.corpora, ragdb.retrieval_hits[], ragdb_internal.replayed) is
-  'Runs a recorded retrieval again and adds to what is known how it compares. Raises RG435.';
+  ragdb.retrieval_traces, ragdb.corpora, bigint, ragdb.retrieval_hits[],
+  ragdb_internal.replayed) is
+  'Runs a recorded retrieval again in its corpus as it was (null: today) and adds to what is known '
+  'how it compares. Raises RG435.';
 
 -- Definer: traces are granted to nobody.
 create or replace function ragdb.replay(trace_id uuid)
@@ -219,6 +163,7 @@ declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'read');
   v_recorded constant ragdb.retrieval_hits[] := array(
     select h from ragdb.trace_hits(v_trace.id) h order by h.rank);
+  v_as_of constant bigint := ragdb_internal.replay_version(v_trace, v_corpus);
   v_found ragdb_internal.replayed;
 begin
   v_found.recorded_chunk_ids := array(
@@ -231,16 +176,53 @@ begin
     v_found.detail := 'the rows of the trace are not what was recorded: ' || v_found.detail;
   else
     select o.verdict, o.cause, o.detail into v_found.verdict, v_found.cause, v_found.detail
-      from ragdb_internal.replay_obstacle(v_trace, v_corpus) o;
+      from ragdb_internal.replay_obstacle(v_trace, v_corpus, v_as_of) o;
     if v_found.verdict is null then
-      v_found := ragdb_internal.compare_replay(v_trace, v_corpus, v_recorded, v_found);
+      v_found := ragdb_internal.compare_replay(
+        v_trace, v_corpus, v_as_of, v_recorded, v_found);
     end if;
   end if;
   return query select v_found.*;
 end $$;
 comment on function ragdb.replay(uuid) is
-  'Runs a recorded retrieval again and says how it compares: exact (ids, contents, order, scores), '
-  'same_order, same_set or drifted, with the cause (trace_tampered, embedder_changed, '
-  'config_changed, corpus_changed, ann_nondeterminism) and the chunks that differ; or '
+  'Runs a recorded retrieval again, in its corpus as it was then where the history of that was '
+  'kept, and says how it compares: exact (ids, contents, order, scores), same_order, same_set or '
+  'drifted, with the cause (trace_tampered, embedder_changed, erased, config_changed, '
+  'corpus_changed, ann_nondeterminism) and the chunks that differ; or '
   'not_replayable with its cause (failed_retrieval, query_text_not_kept, '
   'query_embedding_not_kept). Raises RG400, RG404, RG407.';
+
+-- Definer: traces are granted to nobody.
+create or replace function ragdb.replay_cited(
+  corpus text, slice_id text, query_hash text, policy_hash text)
+returns table (
+  trace_id uuid, verdict text, cause text, detail text, changed_chunk_ids text[],
+  recorded_chunk_ids text[], replayed_chunk_ids text[])
+language plpgsql stable parallel restricted security definer rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(replay_cited.corpus, 'read');
+  v_trace_id uuid;
+begin
+  select t.id into v_trace_id from ragdb.retrieval_traces t
+    where t.corpus_id = v_corpus.corpus_id and t.slice_id = replay_cited.slice_id
+      and t.policy_params_hash = replay_cited.policy_hash
+      and replay_cited.query_hash in (t.query_hash, t.query_embedding_hash)
+      and t.error_code is null and ragdb_internal.may_open_trace(t, false)
+    order by t.created_at desc, t.id desc limit 1;
+  if not found then
+    raise exception 'no trace is of slice %, that query and that policy',
+        ragdb_internal.quote(replay_cited.slice_id)
+      using errcode = 'RG407', detail = 'none that is visible to role '
+          || ragdb_internal.quote(ragdb_internal.caller()),
+        hint = 'query_hash is the SHA-256 (hex) of the query or of its embedding, policy_hash the '
+               'params_hash of the policy';
+  end if;
+  return query select v_trace_id, r.* from ragdb.replay(v_trace_id) r;
+end $$;
+comment on function ragdb.replay_cited(text, text, text, text) is
+  'Replays the latest retrieval that a citation of slice, query (SHA-256 of its text or of its '
+  'embedding, hex) and policy (params_hash) names, as ragdb.replay does. Raises RG400, RG404, '
+  'RG407.';

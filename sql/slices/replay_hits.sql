@@ -33,9 +33,9 @@ declare
   v_trace constant ragdb.retrieval_traces := ragdb_internal.open_trace(replay_hits.trace_id);
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'read');
   v_obstacle constant text := (
-    select o.verdict from ragdb_internal.replay_obstacle(v_trace, v_corpus) o);
+    select o.verdict from ragdb_internal.replay_obstacle(v_trace, v_corpus, null) o);
   v_replayed constant ragdb.hit[] := case when v_obstacle is null
-    then ragdb_internal.replayed_hits(v_trace, v_corpus) end;
+    then ragdb_internal.replayed_hits(v_trace, v_corpus, null) end;
 begin
   return query
     select h.chunk_id, h.change, h.recorded_rank, h.replayed_rank, h.recorded_score,

@@ -41,11 +41,14 @@ declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(find_in_slice.corpus, 'read');
   v_named constant record :=
     ragdb_internal.named_slice(v_corpus, find_in_slice.slice_id, anchor, policy);
+  v_started constant timestamptz := clock_timestamp();
   v_embedding constant real[] := coalesce(ragdb_internal.single(asked.query_embedding),
     ragdb_internal.embedding_in_sql(array[v_corpus], asked.mode, asked.query));
   v_space ragdb.embedding_spaces;
   v_found ragdb_internal.slice_finding;
 begin
+  perform ragdb_internal.note_stage('embed', v_started)
+    where asked.query_embedding is null and v_embedding is not null;
   v_found.corpus := v_corpus;
   v_found.slice := v_named.slice;
   v_found.policy := v_named.resolved;

@@ -59,6 +59,28 @@ comment on function ragdb_internal.check_turn_filter(jsonb) is
   'Refuses a filter whose role, phase or session is not a text, or whose min_salience is not a '
   'number of 0 to 1. Raises RG410.';
 
+create or replace function ragdb_internal.meets_turn_filter(turn ragdb.turns, filter jsonb)
+returns boolean
+language sql immutable parallel safe
+return (meets_turn_filter.filter ->> 'role' is null
+    or (turn).role = meets_turn_filter.filter ->> 'role')
+  and (meets_turn_filter.filter ->> 'phase' is null
+    or (turn).phase = meets_turn_filter.filter ->> 'phase')
+  and (meets_turn_filter.filter ->> 'session' is null
+    or (turn).session_id = meets_turn_filter.filter ->> 'session')
+  -- no single is as small as what is rounded away
+  and (meets_turn_filter.filter ->> 'min_salience' is null or (turn).salience
+    >= pg_catalog.round((meets_turn_filter.filter ->> 'min_salience')::numeric, 37)::real);
+comment on function ragdb_internal.meets_turn_filter(ragdb.turns, jsonb) is
+  'Tells whether a turn has the role, phase and session, and at least the min_salience, that a '
+  'checked filter asks for.';
+
+create or replace function ragdb_internal.turn_fields() returns text[]
+language sql immutable parallel safe
+return '{role,phase,session,min_salience}'::text[];
+comment on function ragdb_internal.turn_fields() is
+  'Returns the fields of a filter that are about turns and not about metadata.';
+
 -- The fields of a turn are asked for in the same filter as metadata; they choose the chunks, the
 -- rest goes on to search.
 create or replace function ragdb_internal.turn_filter(
@@ -68,8 +90,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_filter constant jsonb := turn_filter.filter;
-  v_fields constant text[] := array['role', 'phase', 'session', 'min_salience'];
-  v_salience real;
+  v_fields constant text[] := ragdb_internal.turn_fields();
 begin
   members := turn_filter.chunk_ids;
   rest := v_filter;
@@ -77,15 +98,10 @@ begin
     return;
   end if;
   perform ragdb_internal.check_turn_filter(v_filter);
-  -- no single is as small as what is rounded away
-  v_salience := round((v_filter ->> 'min_salience')::numeric, 37)::real;
   members := array(
     select c.chunk_id from ragdb.turns t join ragdb.chunks c using (corpus_id, chunk_no)
       where t.corpus_id = turn_filter.corpus_id
-        and (v_filter ->> 'role' is null or t.role = v_filter ->> 'role')
-        and (v_filter ->> 'phase' is null or t.phase = v_filter ->> 'phase')
-        and (v_filter ->> 'session' is null or t.session_id = v_filter ->> 'session')
-        and (v_salience is null or t.salience >= v_salience)
+        and ragdb_internal.meets_turn_filter(t, v_filter)
         and (turn_filter.chunk_ids is null
           or c.chunk_id in (select unnest(turn_filter.chunk_ids))));
   rest := nullif(v_filter - v_fields, '{}');

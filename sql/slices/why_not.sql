@@ -62,7 +62,7 @@ begin
     step := 'filter';
     reason := 'it was not among the chunk ids that the call allowed';
   else
-    select o.detail into v_obstacle from ragdb_internal.replay_obstacle(trace, corpus) o;
+    select o.detail into v_obstacle from ragdb_internal.replay_obstacle(trace, corpus, null) o;
     if v_obstacle is not null then
       step := 'unknown';
       reason := 'the ranking cannot be repeated: ' || v_obstacle;

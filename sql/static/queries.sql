@@ -10,16 +10,12 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_started constant timestamptz := clock_timestamp();
   v_model constant ragdb.static_models := ragdb_internal.static_model(embedder_id);
-  v_embedding real[];
 begin
   if v_model.embedder_id is null then
     return ragdb_internal.kept_embedding(corpus_id, embedder_id, query);
   end if;
-  v_embedding := ragdb_internal.known_embedding(v_model, query, 0.2);
-  perform ragdb_internal.note_stage('embed', v_started);
-  return v_embedding;
+  return ragdb_internal.known_embedding(v_model, query, 0.2);
 end $$;
 comment on function ragdb_internal.query_embedding(integer, integer, text) is
   'Returns the embedding of a query: made here by a static embedder, null where it knows under a '

@@ -46,7 +46,7 @@ comment on function ragdb_internal.check_context(ragdb_internal.call_context) is
   'RG400, RG413.';
 
 create or replace function ragdb_internal.search_as(
-  corpus text, asked ragdb_internal.search_arguments)
+  corpus text, asked ragdb_internal.search_arguments, as_of bigint default null)
 returns setof ragdb.hit
 language sql stable parallel restricted
 begin atomic
@@ -56,9 +56,10 @@ begin atomic
     (asked).lexical_weight, (asked).min_lexical, (asked).min_semantic,
     ((asked).options).syntax,
       ((asked).options).per_document, ((asked).options).collapse, ((asked).options).diversity,
-      ((asked).options).context, ((asked).options).section, ((asked).options).typos) h;
+      ((asked).options).context, ((asked).options).section, ((asked).options).typos,
+      search_as.as_of) h;
 end;
-comment on function ragdb_internal.search_as(text, ragdb_internal.search_arguments) is
+comment on function ragdb_internal.search_as(text, ragdb_internal.search_arguments, bigint) is
   'Returns the hits of ragdb.search with the arguments asked. Raises what ragdb.search raises.';
 
 create or replace function ragdb_internal.note_arguments(

@@ -147,6 +147,7 @@ declare
   v_made text[] := '{}';
 begin
   perform ragdb_internal.recount_rollups(false);
+  perform ragdb_internal.sweep_history();
   if not ragdb_internal.is_maintenance_due() then
     return;
   end if;
@@ -171,8 +172,9 @@ end $$;
 comment on function ragdb.maintain() is
   'Makes the partitions that traces need: this month, three ahead, those of rows in the default '
   'partition, and an empty default partition; returns the names of the tables made, none when '
-  'nothing was due. It also refreshes the rollups of schema bi. Call it outside any insert, at '
-  'least monthly, and every few minutes for dashboards.';
+  'nothing was due. It also refreshes the rollups of schema bi, and drops history that is older '
+  'than its corpus keeps it. Call it outside any insert, at least monthly, and every few minutes '
+  'for dashboards.';
 
 create or replace function ragdb_internal.traced_months() returns setof date
 language sql stable parallel safe

@@ -31,11 +31,14 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(find_in_corpus.corpus, 'read');
+  v_started constant timestamptz := clock_timestamp();
   v_embedding constant real[] := coalesce(ragdb_internal.single(asked.query_embedding),
     ragdb_internal.embedding_in_sql(array[v_corpus], asked.mode, asked.query));
   v_space ragdb.embedding_spaces;
   v_found ragdb_internal.corpus_finding;
 begin
+  perform ragdb_internal.note_stage('embed', v_started)
+    where asked.query_embedding is null and v_embedding is not null;
   v_found.corpus := v_corpus;
   v_found.mode := ragdb_internal.search_mode(
     array[v_corpus], asked.mode, asked.query, v_embedding);

@@ -18,6 +18,26 @@ return pg_catalog.format('%1$I.l2_normalize(%2$s)::%1$I.halfvec(%3$s)',
 comment on function ragdb_internal.indexed_expression(text, text, integer) is
   'Returns the text of what the HNSW index of a space is over, for a value; schema is pgvector''s.';
 
+-- On the partition, as the triggers of traces are: a partitioned parent carries none.
+create or replace function ragdb_internal.keep_past_of_space(partition text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  execute format('create or replace trigger past_is_kept after insert or update or delete'
+    ' on ragdb.%I for each row when (current_setting(''ragdb.history'', true) = ''on'')'
+    ' execute function ragdb_internal.keep_past_row(''embedding'')', partition);
+end $$;
+comment on function ragdb_internal.keep_past_of_space(text) is
+  'Puts the trigger on the table of a space by which its past is kept as that of other tables is.';
+
+-- An upgrade drops every function, and with keep_past_row these triggers.
+do $$ begin
+  perform ragdb_internal.keep_past_of_space(c.relname)
+  from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid
+  where i.inhparent = 'ragdb.chunk_embeddings'::regclass;
+end $$;
+
 -- `drop table if exists` would tell whoever makes a corpus that there is no such table.
 create or replace function ragdb_internal.make_space(
   corpus_id integer, embedder ragdb.embedders, state text, m integer, ef_construction integer)
@@ -38,12 +58,11 @@ begin
             hint = 'give m from 2 to 100 and ef_construction from 2 m to 1000';
   end if;
   lock table ragdb.embedding_spaces in share row exclusive mode;
-  insert into ragdb.embedding_spaces (
-    corpus_id, space_id, embedder_id, state, m, ef_construction, created_at, current_since)
-  select make_space.corpus_id, coalesce(max(s.space_id), 0) + 1, embedder.embedder_id,
-    make_space.state, make_space.m, make_space.ef_construction, ragdb_internal.now(),
-    case when make_space.state = 'current' then ragdb_internal.now() end
-  from ragdb.embedding_spaces s
+  insert into ragdb.embedding_spaces (corpus_id, space_id, embedder_id, state, m, ef_construction,
+    is_filled, created_at, current_since)
+  values (corpus_id, (select coalesce(max(s.space_id), 0) + 1 from ragdb.embedding_spaces s),
+    embedder.embedder_id, state, m, ef_construction, coalesce(embedder.provider = 'static', false),
+    ragdb_internal.now(), case when state = 'current' then ragdb_internal.now() end)
   returning * into v_space;
   v_table := ragdb_internal.space_table(v_space.space_id);
   if to_regclass('ragdb.' || v_table) is not null then
@@ -63,6 +82,7 @@ begin
       v_space.space_id, corpus_id, embedder.embedder_id));
   execute format('alter table ragdb.chunk_embeddings attach partition ragdb.%I for values in (%s)',
     v_table, v_space.space_id);
+  perform ragdb_internal.keep_past_of_space(v_table);
   return v_space;
 end $$;
 comment on function ragdb_internal.make_space(integer, ragdb.embedders, text, integer, integer) is
@@ -114,3 +134,30 @@ return (
         and e.corpus_id = c.corpus_id and e.chunk_no = c.chunk_no));
 comment on function ragdb_internal.missing_embeddings(ragdb.embedding_spaces) is
   'Returns the number of chunks of the corpus without an embedding in a space.';
+
+-- Chunks are counted only where nothing waits: once for each time that the queue has run empty.
+create or replace function ragdb_internal.note_filled(space_id integer) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_space ragdb.embedding_spaces;
+begin
+  select s.* into v_space from ragdb.embedding_spaces s where s.space_id = note_filled.space_id;
+  if v_space.is_filled or exists (select from ragdb.embedding_jobs j
+      where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id and not j.is_dead)
+  then
+    return;
+  end if;
+  if exists (select from ragdb.chunk_embeddings e where e.space_id = v_space.space_id)
+    and ragdb_internal.missing_embeddings(v_space) <= (
+      select coalesce(sum(cardinality(j.chunk_nos)), 0) from ragdb.embedding_jobs j
+      where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id)
+  then
+    update ragdb.embedding_spaces s set is_filled = true where s.space_id = v_space.space_id;
+  end if;
+end $$;
+comment on function ragdb_internal.note_filled(integer) is
+  'Notes that a space has an embedding of every chunk, but for those that were given up; searches '
+  'compare embeddings from then on. The caller holds the corpus lock.';

@@ -57,6 +57,40 @@ end $$;
 comment on function ragdb_internal.verify_chunks(jsonb, integer) is
   'Compares the texts of a batch of chunks with their hashes and their ids.';
 
+create or replace function ragdb_internal.verify_history(after jsonb, most integer)
+returns ragdb_internal.verified
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+  v_made record;
+begin
+  with batch as materialized (
+    select p.corpus_id, p.key, p.until,
+        jsonb_build_array(p.corpus_id, p.key, p.until) as place,
+        (p.was ->> 'content_hash')::bytea <> ragdb_internal.content_hash(p.was ->> 'text')
+          as is_changed, format('chunk %s of corpus %s until version %s', p.was ->> 'chunk_id',
+            (select c.name from ragdb.corpora c where c.corpus_id = p.corpus_id), p.until) as name
+      from ragdb.past_rows p
+      where p.kind = 'chunk' and (p.corpus_id, p.key, p.until) > (
+        coalesce((after ->> 0)::integer, -1), coalesce(after ->> 1, '') collate "C",
+        coalesce((after ->> 2)::bigint, -1))
+      order by p.corpus_id, p.key, p.until limit most
+  )
+  select count(*) as looked,
+      (array_agg(b.place order by b.corpus_id, b.key, b.until))[count(*)] as last,
+      array_agg(row('history', 'error', b.name, 'its text is not the text that was there',
+        'nothing brings it back; ragdb.erase_source() takes it out of every version')
+        ::ragdb.finding order by b.corpus_id, b.key, b.until) filter (where b.is_changed)
+        as findings
+    into strict v_made
+    from batch b;
+  return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings);
+end $$;
+comment on function ragdb_internal.verify_history(jsonb, integer) is
+  'Compares the texts of a batch of chunks of earlier versions with their hashes.';
+
 -- A hundredth of the batch: files are larger than rows.
 create or replace function ragdb_internal.verify_blobs(after jsonb, most integer)
 returns ragdb_internal.verified

@@ -21,7 +21,8 @@ begin atomic
     (14, 'reranks', false, 'ragdb_internal.verify_reranks'),
     (15, 'atoms', false, 'ragdb_internal.verify_atoms'),
     (16, 'proposals', false, 'ragdb_internal.verify_proposals'),
-    (17, 'ledger', false, 'ragdb_internal.verify_ledger_entries')
+    (17, 'ledger', false, 'ragdb_internal.verify_ledger_entries'),
+    (18, 'history', false, 'ragdb_internal.verify_history')
   ) c (place, "check", is_quick, step);
 end;
 comment on function ragdb_internal.verifications() is

@@ -54,11 +54,16 @@ begin atomic
                 "required": ["doc_cid", "doc_title", "page", "chunk_id"], "properties": {
                   "doc_cid": {"type": "string"}, "doc_title": {"type": ["string", "null"]},
                   "page": {"type": ["integer", "null"], "minimum": 1},
-                  "chunk_id": {"type": "string"}}}}}}}},
+                  "chunk_id": {"type": "string"}, "peer": {"type": "string"},
+                  "author": {"type": "string"}, "trust": {"type": "string"}}}}}}}},
         "meta": {"type": "object", "additionalProperties": false,
           "required": ["corpus", "ms", "embedding_model"], "properties": {
             "corpus": {"type": "string"}, "ms": {"type": "number", "minimum": 0},
-            "embedding_model": {"type": ["string", "null"]}}}}}'::jsonb),
+            "embedding_model": {"type": ["string", "null"]},
+            "peers": {"type": "array", "items": {"type": "object", "additionalProperties": false,
+              "required": ["name", "trust"], "properties": {
+                "name": {"type": "string"}, "trust": {"type": "string"},
+                "error": {"type": "string"}}}}}}}}'::jsonb),
     ('rag.ingest',
       '{"type": "object", "additionalProperties": false, "required": ["params", "input"],
         "properties": {

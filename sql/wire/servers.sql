@@ -20,14 +20,19 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(prepare_query.corpus, 'read');
+  v_space constant ragdb.embedding_spaces :=
+    ragdb_internal.space(v_corpus.corpus_id, 'current');
 begin
-  return (ragdb_internal.space(v_corpus.corpus_id, 'current')).space_id is null
+  -- no worker embeds what is bound to no provider: the search says what it does without
+  return v_space.space_id is null
+    or exists (select from ragdb.embedders e
+      where e.embedder_id = v_space.embedder_id and e.provider is null)
     or ragdb.request_query_embedding(prepare_query.corpus, prepare_query.query);
 end $$;
 comment on function ragdb.prepare_query(text, text) is
   'Says whether a corpus can be searched for a query (1 to 32768 characters) by all that it has: '
-  'it has no embeddings, or the query has one; otherwise the workers are asked for that. Raises '
-  'RG400, RG404.';
+  'it has no embeddings, no provider makes them, or the query has one; otherwise the workers are '
+  'asked for that. Raises RG400, RG404.';
 
 create or replace function ragdb.retrieve_global(
   corpus text, query text, k integer default 10, mode text default null,

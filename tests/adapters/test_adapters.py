@@ -15,7 +15,6 @@ from pydantic import ValidationError
 
 import ragdb
 from ragdb.adapters.langchain import RagdbRetriever as ForLangChain
-from ragdb.contracts import contract_file, syntax
 from ragdb.evidence.database import CorpusRetriever, PostgresRetriever
 from ragdb.evidence.retrieval import EmptyRetriever
 from tests.conftest import Server
@@ -33,7 +32,7 @@ CONTRACT = "corpus name=docs\nretriever name=R corpus=docs mode=lexical topK=2\n
 @pytest.fixture(scope="module")
 def db(server18: Server) -> Iterator[ragdb.Database]:
     with server18.database() as database, ragdb.connect(server18.dsn(database.dbname)) as db:
-        db.apply_contract(contract_file.contract(syntax.parse(CONTRACT), "c"))
+        db.apply_contract(CONTRACT, "c")
         for n in range(3):
             db.put_text("docs", f"d{n}.txt", "Refunds take " + f"{n} days. " * (n + 1), title="T")
         yield db

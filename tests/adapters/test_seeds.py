@@ -25,7 +25,6 @@ from ragdb.adapters.forge_lcdl import retrieval as lcdl
 from ragdb.adapters.rag_plusplus import provenance, retrieval
 from ragdb.adapters.rag_plusplus import slice as slices
 from ragdb.adapters.rag_plusplus.errors import HttpError, PolicyNotFound, SliceFailed
-from ragdb.contracts import contract_file, syntax
 from tests.conftest import Server
 from tests.embedding import one
 from tests.http.conftest import Api, serve
@@ -268,8 +267,8 @@ def test_the_other_documents_run_too(kernel: Api, monkeypatch: pytest.MonkeyPatc
     kern = first[first.index("corpus name=Docs title") : first.index("corpus, source, chunking")]
     tool = first[first.index("tool name=AnswerDocs") : first.index("Validation and parity")]
     with ragdb.connect(kernel.dsn) as db:
-        made = contract_file.contract(syntax.parse(f"{kern}\n{tool}"), "seed")
-        worst = [row for row in db.validate_contract(made) if row.severity == "error"]
+        found = db.validate_contract(f"{kern}\n{tool}", "seed")
+        worst = [row for row in found if row.severity == "error"]
         assert worst == []
     second = document("001")
     example = second[second.index("from forge_lcdl.retrieval") : second.index("See also")]

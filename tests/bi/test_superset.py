@@ -53,7 +53,7 @@ def shown(superset: Path, busy: str, tmp_path_factory: pytest.TempPathFactory) -
     )
     for command in commands:
         made = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
-        assert made.returncode == 0, made.stderr[-3000:]
+        assert made.returncode == 0, made.stderr[-20_000:]
     (line,) = (line for line in made.stdout.splitlines() if line.startswith("RESULT "))
     return json.loads(line.removeprefix("RESULT "))
 

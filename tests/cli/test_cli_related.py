@@ -1,4 +1,4 @@
-"""The gate, what is like a chunk, and documents with their chunks, by the command line."""
+"""The gate, feedback, what is like a chunk, and documents with chunks, by the command line."""
 
 from __future__ import annotations
 
@@ -79,3 +79,28 @@ def test_documents_are_printed_with_their_chunks(run: Run, filled: str) -> None:
     shown = run(*how).stdout
     assert all(row["source"] in shown for row in rows)
     assert run(*how, "--trace").exit_code == 2
+
+
+def test_feedback_is_given_listed_and_made_into_cases(run: Run, filled: str) -> None:
+    with ragdb.connect(filled) as db:
+        hits = db.retrieve("docs", ANSWERED[0], 2)
+    trace, chunk = str(hits.trace_id), hits[0].chunk_id
+    assert "no feedback yet" in run("feedback", "ls").stderr
+    # by the beginnings of ids, as lists show them
+    given = ("feedback", "add", trace[:13], "good", "--chunk", chunk[:10], "--comment", "the page")
+    made = json.loads(run(*given, "--json").stdout)
+    (row,) = json.loads(run("feedback", "ls", "--corpus", "docs", "--json").stdout)
+    assert row["feedback_id"] == made["feedback_id"]
+    said = (row["verdict"], row["chunk_id"], row["comment"], row["query_text"])
+    assert said == ("good", chunk, "the page", ANSWERED[0])
+    done = run("feedback", "cases", "docs")
+    (case,) = map(json.loads, done.stdout.splitlines())
+    assert case["text"] == ANSWERED[0]
+    assert [label["source"] for label in case["labels"]] == [hits[0].source]
+    assert "1 cases" in done.stderr
+    assert run("feedback", "add", trace, "fine").exit_code == 2
+    assert run("feedback", "add", trace, "good", "--chunk", "nothing").exit_code == 2
+    unknown = "00000000-0000-7000-8000-000000000000"
+    assert run("feedback", "add", unknown, "good").exit_code == 2
+    assert len(json.loads(run("feedback", "ls", "--json").stdout)) == 1
+    assert json.loads(run("feedback", "ls", "--since", "2999-01-01", "--json").stdout) == []

@@ -62,7 +62,12 @@ def test_mistakes_are_shown_with_their_line_and_exit_2(run: Run, tmp_path: Path)
     assert "  retriever name=R corpus=Dox topK=0\n                   ^\n  hint: did you mean Docs?" in shown.stdout  # fmt: skip
     assert run("apply", file).exit_code == 2
     file.write_text('corpus name="Docs')
-    assert run("check", "--syntax", file).exit_code == 2
+    for verb in ("check", "apply"):
+        shown = run(verb, file)
+        assert shown.exit_code == 2
+        assert f"{file}:1:13: error: a quoted value does not end on its line" in shown.stdout
+    file.write_bytes(b"corpus name=a\nrag name=\xff")
+    assert f"{file}:2:10: not UTF-8" in run("check", file).stdout
 
 
 def test_runs_are_blessed_compared_and_labels_imported(run: Run, tmp_path: Path) -> None:

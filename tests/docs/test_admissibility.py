@@ -95,9 +95,8 @@ def test_every_reason_and_cause_is_on_the_page() -> None:
     said = set(
         re.findall(r"reason := (?:format\()?'(\w+):", (sql / "slices/verify.sql").read_text())
     )
-    said |= set(
-        re.findall(r"(?:cause := |then )'(\w+_\w+)'", (sql / "slices/replay.sql").read_text())
-    )
+    for file in ("slices/replay.sql", "slices/replay_verdict.sql"):
+        said |= set(re.findall(r"(?:cause := |then )'(\w+_\w+)'", (sql / file).read_text()))
     said |= set(re.findall(r"row\('([A-Z_]+)'", (sql / "promotion/promote.sql").read_text()))
     said |= set(re.findall(r"row\('([A-Z_]+)'", (sql / "promotion/claims.sql").read_text()))
     assert len(said) >= 15

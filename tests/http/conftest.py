@@ -20,7 +20,6 @@ import psycopg
 import pytest
 
 import ragdb
-from ragdb.contracts import contract_file, syntax
 from ragdb.models.worker import Worker
 from tests.conftest import Server
 from tests.embedding import make_embedder, one, put
@@ -195,7 +194,7 @@ def library(server18: Server) -> Iterator[Api]:
             text = text.replace("name=Demo", "name=handbook").replace(
                 "corpus=Demo", "corpus=handbook"
             )
-            db.apply_contract(contract_file.contract(syntax.parse(text), "desk"))
+            db.apply_contract(text, "desk")
             roles = ("reader", "writer", "admin", "auditor", "stranger", "bi_reader")
             tokens = {role: db.create_http_token(role, role) for role in roles}
         served = serve(dsn, tokens, "--metrics", "--wait", "0")

@@ -21,11 +21,15 @@ LAST = [
     "GET /api/proposals",
     "POST /api/proposals/{id}/decision",
     "DELETE /api/corpora/{corpus}",
+    "PUT /api/corpora/{corpus}/history",
+    "GET /api/corpora/{corpus}/diff",
     "DELETE /api/corpora/{corpus}/edges",
     "DELETE /api/corpora/{corpus}/synonyms",
     "POST /capabilities/rag.ingest@1.0",
     "GET /api/jobs/{id}",
     "DELETE /api/corpora/{corpus}/documents/{document}",
+    "POST /api/corpora/{corpus}/erase",
+    "DELETE /api/corpora/{corpus}/history",
 ]
 
 
@@ -89,6 +93,7 @@ def test_every_example_is_accepted_and_answered_as_the_document_says(
     made: dict[str, Any] = {}
     with ragdb.connect(library.dsn) as db:
         made["run"] = db.run_eval("Desk").run_id
+        db.share_corpus("handbook")
         made["chunk"] = db.search("handbook", "weeks")[0].chunk_id
         hits = db.search("handbook", "deposit tool")
         made["other"] = next(hit.chunk_id for hit in hits if hit.chunk_id != made["chunk"])
@@ -113,6 +118,8 @@ def test_every_example_is_accepted_and_answered_as_the_document_says(
                 assert answer.body["results"][0]["turn_id"] == ANCHOR
             case "POST /api/slice":
                 made["slice"] = answer.body["slice"]
+            case "PUT /api/corpora/{corpus}/history":
+                made["version"] = answer.body["from_version"]
             case "POST /api/verify_token":
                 assert answer.body["valid"]
             case "POST /api/atoms":

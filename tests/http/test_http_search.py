@@ -168,3 +168,27 @@ def test_a_pack_is_that_of_the_database(library: Api) -> None:
     body = {"chunk_ids": ids, "corpus": "handbook", "max_context": 200}
     assert library("POST", "/api/packs", body).body == made
     assert library("POST", "/api/packs", {"corpus": "handbook"}).status == 400
+
+
+def test_a_corpus_is_searched_as_it_was(library: Api) -> None:
+    made = library("POST", "/api/corpora", {"corpus": "past"}, role="admin")
+    assert made.status == 201
+    kept = library("PUT", "/api/corpora/past/history", {"days": 30}, role="admin").body
+    with ragdb.connect(library.dsn) as db:
+        db.put_text("past", "a.md", "A bridge of copper.")
+        first = db.corpus_info("past").version
+        db.put_text("past", "a.md", "A bridge of steel.")
+    asked = {"corpora": ["past"], "query": "bridge", "as_of": first}
+    (hit,) = library("POST", "/api/search", asked, role="admin").body["hits"]
+    assert hit["text"] == "A bridge of copper."
+    assert library("POST", "/api/search", asked | {"record": True}, role="admin").status == 400
+    for version in (first + 100, kept["from_version"] - 1):
+        refused = library("POST", "/api/search", asked | {"as_of": version}, role="admin")
+        assert refused.status == 404, refused.body
+    listed = library("GET", "/api/corpora/past/history", role="admin").body["versions"]
+    assert listed[0]["version"] == first + 1
+    (changed,) = library("GET", f"/api/corpora/past/diff?since={first}", role="admin").body[
+        "differences"
+    ]
+    assert (changed["source"], changed["change"]) == ("a.md", "replaced")
+    assert library("DELETE", "/api/corpora/past", role="admin").status == 200

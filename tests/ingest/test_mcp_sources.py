@@ -17,8 +17,9 @@ from typer.testing import CliRunner
 
 import ragdb
 from ragdb.cli.main import app
-from ragdb.contracts import contract_file, declarations, syntax
+from ragdb.contracts import declarations
 from ragdb.ingest import mcp_sources
+from tests.contract_twin import parse
 
 SERVER = Path(__file__).parents[1] / "data/mcp_server.py"
 CONTRACT = """corpus name=Wiki
@@ -149,7 +150,7 @@ def address() -> Iterator[str]:
 
 def test_a_server_is_reached_by_its_address(address: str) -> None:
     text = f'corpus name=W\n  source name=a kind=mcp uri={address} resource="wiki://pages/*"\n'
-    (declared,) = declarations.declared_sources(contract_file.contract(syntax.parse(text), "c"))
+    (declared,) = declarations.declared_sources({"nodes": parse(text)})
     found = declared.find(Path(), allow_private=True)
     try:
         assert found.failed == []

@@ -28,7 +28,7 @@ from typer.testing import CliRunner
 
 import ragdb
 from ragdb.cli.main import app
-from ragdb.contracts import contract_file, declarations, syntax
+from ragdb.contracts import contract_file, declarations
 from ragdb.ingest import ingest
 from ragdb.mcp.server import server
 from ragdb.mcp.tools import Tools
@@ -41,7 +41,7 @@ BUILTIN = {
     "search", "fetch", "search_slice", "list_corpora", "get_trace", "replay_trace",
     "validate_citations", "facets", "count_matches", "list_documents", "ask", "build_pack",
     "resolve_anchor", "list_traces", "list_eval_runs", "eval_report", "list_promoted",
-    "list_synonyms", "list_edges",
+    "list_synonyms", "list_edges", "explain_passage", "locate_quote", "document_versions",
 }  # fmt: skip
 CHANGES = {
     "create_corpus", "drop_corpus", "delete_document", "add_synonyms", "remove_synonyms",
@@ -66,8 +66,8 @@ def dsn(server18: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         found = server18.dsn(database.dbname)
         folder = Path(shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("mcp") / "example"))
         with ragdb.connect(found) as db:
-            more = contract_file.contract(syntax.parse(PROMPT), "more")
-            for found_contract in (contract_file.read(folder / "support.kern")[0], more):
+            more = db.parse_contract(PROMPT, "more")
+            for found_contract in (contract_file.read(db, folder / "support.kern"), more):
                 db.apply_contract(found_contract)
                 for source in declarations.declared_sources(found_contract):
                     ingest.Run(db, source.corpus, source.find(folder), source.options).run()
@@ -149,6 +149,9 @@ async def every_tool(client: Client, trace: str) -> dict[str, Any]:
         "list_promoted": {"corpus": "docs"},
         "list_synonyms": {"corpus": "docs"},
         "list_edges": {"corpus": "docs", "chunk_id": "refunds", "count": 3},
+        "explain_passage": {"corpus": "docs", "query": "refunds", "chunk_id": "refunds"},
+        "locate_quote": {"corpus": "docs", "chunk_id": "refunds", "quote": "fourteen days"},
+        "document_versions": {"corpus": "docs", "document": "docs/refunds.md"},
         "AnswerDocs": {"question": "How do refunds work?"},
         "Bare": {"words": "refunds"},
         "Brief": {},
@@ -552,7 +555,7 @@ def test_a_contract_applied_while_serving_is_served(clone: str) -> None:
     async def conversation(client: Client) -> None:
         assert {tool.name for tool in (await client.list_tools()).tools} == BUILTIN
         with ragdb.connect(clone) as db:
-            db.apply_contract(contract_file.contract(syntax.parse(PROMPT), "more"))
+            db.apply_contract(PROMPT, "more")
         assert "Bare" in {
             tool.name for tool in (await client.list_tools(cache_mode="bypass")).tools
         }
@@ -576,7 +579,7 @@ tool name=T
 """
     with ragdb.connect(clone) as db:
         db.bind_reranker("tiny", str(model), digest(model), LENGTH)
-        db.apply_contract(contract_file.contract(syntax.parse(declared), "c"))
+        db.apply_contract(declared, "c")
         for n, text in enumerate(texts):
             db.put_text("docs", f"{n}.txt", text)
         hits = db.search("docs", "refund", 8)
@@ -602,7 +605,7 @@ tool name=T
         (model / "model.safetensors").write_bytes(b"")
         db.bind_reranker("other", str(model), digest(model), LENGTH)
         other = declared.replace("rerank=tiny", "rerank=other")
-        db.apply_contract(contract_file.contract(syntax.parse(other), "c"))
+        db.apply_contract(other, "c")
         (model / "model.safetensors").write_bytes(b"changed")
         assert "tampered" in call(clone, "T", {"q": "refund"}, record=is_recorded)
 
@@ -672,6 +675,9 @@ def test_a_server_of_some_corpora_counts_and_lists_those_alone(dsn: str, trace: 
         "list_promoted": {"corpus": "docs"},
         "list_synonyms": {"corpus": "docs"},
         "list_edges": {"corpus": "docs", "chunk_id": "refunds"},
+        "explain_passage": {"corpus": "docs", "query": "refunds", "chunk_id": "refunds"},
+        "locate_quote": {"corpus": "docs", "chunk_id": "refunds", "quote": "fourteen days"},
+        "document_versions": {"corpus": "docs", "document": "docs/refunds.md"},
     }
     for tool, arguments in named.items():
         assert "not served here" in call(dsn, tool, arguments, **only), tool

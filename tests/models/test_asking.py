@@ -16,7 +16,7 @@ from ragdb.errors import ModeNotAvailable
 from ragdb.mcp.served import Served
 from ragdb.models import asking, embedders
 from ragdb.models.worker import Worker
-from tests.embedding import ENCODER, make_corpus, put
+from tests.embedding import ENCODER, claim, complete, make_corpus, make_embedder, put
 
 QUESTION = "what sleeps all day?"
 
@@ -124,7 +124,7 @@ def test_an_embedder_that_nobody_runs_leaves_a_question_to_its_words(unbound: st
         assert answer.output["answer"] == "A cat sleeps all day."
         assert for_a_tool(unbound, "cat sleeps") is None
         with pytest.raises(ModeNotAvailable):
-            db.ask("docs", "Who sleeps all day?", mode="semantic")
+            db.ask("docs", "Who sleeps all day?", rank_mode="semantic")
 
 
 @pytest.mark.usefixtures("not_installed")
@@ -135,7 +135,7 @@ def test_a_question_is_answered_by_what_is_kept_or_says_who_could_embed_it(outsi
         with pytest.raises(ModeNotAvailable, match=r"\[embed\].*ragdb worker.*lexical"):
             for_a_tool(outside, QUESTION)
         db.put_query_embedding("docs", QUESTION, ENCODER.encode([QUESTION])[0].tolist())
-        assert db.ask("docs", QUESTION, mode="semantic", min_score=0).pack
+        assert db.ask("docs", QUESTION, rank_mode="semantic", min_score=0).pack
         assert for_a_tool(outside, QUESTION) is None
 
 
@@ -144,3 +144,33 @@ def for_a_tool(dsn: str, query: str) -> list[float] | None:
     server = Served(dsn)
     with server.pool:
         return server.embedded(["docs"], query)
+
+
+def test_a_corpus_keeps_its_mode_and_its_scores_until_all_of_it_is_embedded(clone: str) -> None:
+    with psycopg.connect(clone, autocommit=True) as connection, ragdb.connect(clone) as db:
+        connection.execute("select ragdb.create_corpus('docs')")
+        put(connection, {f"{n}": f"Kind {n} of cat sleeps all day." for n in range(5)})
+        make_embedder(connection)
+
+        def found() -> list[tuple[str, float]]:
+            hits = db.search("docs", "kind 3 of cat", min_score=0.3)
+            said = connection.execute(
+                "select chunk_id, score from ragdb.search('docs', 'kind 3 of cat',"
+                " min_score => 0.3, query_embedding => %s)",
+                (ENCODER.encode(["kind 3 of cat"])[0].tolist(),),
+            ).fetchall()
+            assert said == [(hit.chunk_id, hit.score) for hit in hits]  # at every door
+            return [(hit.mode, hit.score) for hit in hits]
+
+        before = found()
+        assert {mode for mode, _ in before} == {"lexical"}
+        connection.execute("select ragdb.embed_corpus('docs', 'hash')")
+        assert found() == before
+        complete(connection, claim(connection, count=3))
+        assert found() == before
+        assert db.search("docs", "cat", mode="hybrid")[0].mode == "hybrid"  # whoever asks gets it
+        complete(connection, claim(connection))
+        assert {mode for mode, _ in found()} == {"hybrid"}
+        # what comes later waits for its embedding, and the mode stays
+        put(connection, {"later": "A bank pays."})
+        assert {mode for mode, _ in found()} == {"hybrid"}

@@ -16,7 +16,6 @@ from psycopg.types.json import Jsonb
 
 from ragdb import errors
 from ragdb.client.calling import Reals
-from ragdb.contracts import contract_file, syntax
 from ragdb.models.encoders import HashEncoder
 from ragdb.models.worker import Worker
 from tests.embedding import embed, make_corpus, make_embedder, one, put, status
@@ -161,8 +160,7 @@ def test_what_a_new_model_would_change_is_said_before_the_switch(clone: str) -> 
             db.execute("select ragdb.retrieve('docs', %s)", (query,))
         rows = db.execute("select origin, query from ragdb.space_questions('docs')").fetchall()
         assert rows == [("trace", "gamma"), ("trace", "delta")]
-        parsed = contract_file.contract(syntax.parse(CONTRACT), "c")
-        db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(parsed),))
+        db.execute("select * from ragdb.apply_contract(%s, %s)", (CONTRACT, "c"))
         cases = [{"name": "wrong", "query": "epsilon", "labels": [{"source": "b"}]}]
         db.execute("select ragdb.import_eval('A', 'V', %s)", (Jsonb(cases),))
         said = finish(ragdb(clone, "reembed", "docs", "--model", "new"))

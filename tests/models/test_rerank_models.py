@@ -20,7 +20,6 @@ from typer.testing import CliRunner
 
 import ragdb
 from ragdb.cli.main import app
-from ragdb.contracts import contract_file, syntax
 from ragdb.errors import InvalidRerank, RerankerMismatch, RerankerNotFound
 from ragdb.evidence.database import CorpusRetriever, PostgresRetriever
 from ragdb.evidence.engine import Engine
@@ -82,7 +81,7 @@ def run(monkeypatch: pytest.MonkeyPatch, db: ragdb.Database, clone: str) -> Run:
 
 
 def apply(db: ragdb.Database, text: str = CONTRACT) -> None:
-    db.apply_contract(contract_file.contract(syntax.parse(text), "c"))
+    db.apply_contract(text, "c")
 
 
 def wanted(folder: Path, query: str, hits: Sequence[Any]) -> list[tuple[str, float]]:

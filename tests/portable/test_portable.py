@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import struct
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -416,15 +417,26 @@ def test_a_file_altered_anywhere_is_refused(
 ) -> None:
     whole = bytearray(original18.file.read_bytes())
     altered = tmp_path / "altered.gz"
+    lines = gzip.decompress(whole)
     # the ten bytes before the data name a time and a system, and are nobody's business
-    for at in (0, 1, 2, 3, *range(10, len(whole), len(whole) // 150), *range(-8, 0)):
+    for at in (0, 1, 2, 3, *range(10, len(whole), len(whole) // 150), *range(-12, 0)):
         whole[at] ^= 1 << at % 8
         altered.write_bytes(whole)
-        with pytest.raises(ExportError):
-            format.check(altered)
+        if says_the_same(whole, lines):  # the last bits before the sum fill a byte: no data
+            assert format.check(altered) == original18.exported
+        else:
+            with pytest.raises(ExportError):
+                format.check(altered)
         whole[at] ^= 1 << at % 8
     altered.write_bytes(whole)
     assert format.check(altered) == original18.exported
+
+
+def says_the_same(file: bytes, lines: bytes) -> bool:
+    try:
+        return gzip.decompress(file) == lines
+    except (OSError, EOFError, zlib.error):
+        return False
 
 
 def test_a_file_that_changes_while_it_is_read_leaves_nothing(

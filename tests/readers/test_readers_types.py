@@ -117,7 +117,7 @@ def test_each_part_of_a_large_table_in_a_page_has_its_header() -> None:
 
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox, "_ask", lambda request, data: ("missing", b"pptx", True))
+    monkeypatch.setattr(sandbox, "_ask", lambda request, data, told: ("missing", b"pptx", True))
     with pytest.raises(ReadError) as raised:
         read(pptx(), "a.pptx")
     assert raised.value.code == "missing_extra"

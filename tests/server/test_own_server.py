@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from typer.testing import CliRunner
 
 from ragdb import extension
 from ragdb.cli.main import app
-from ragdb.server import embedded, roles
+from ragdb.server import embedded, postgres, roles, static
 from tests.schema.conftest import ROOT
+from tests.server.test_standby import catch_up, running_standby
+from tests.static_twin import train
 from tests.watcher import watched_folder
 
 # what each login may do; `admin` is the master user of a managed service
@@ -155,3 +159,32 @@ def test_init_leaves_its_caller_able_to_work_or_says_once_what_a_dba_must_run(
         second = says(database, who, "init", "--no-manual")
         assert second.exit_code == 0, (todo, second.output)
     works(database, who, tmp_path)
+
+
+def test_psql_alone_loads_vectors_puts_texts_and_finds_them_on_a_standby_too(
+    superuser: str, database: str, tmp_path: Path
+) -> None:
+    prose = (ROOT / "docs/guide.md").read_text().split("\n\n")
+    train("bpe", prose, tmp_path / "small")
+    load = tmp_path / "load.sql"
+    load.write_text("\n".join(static.script("small", str(tmp_path / "small"))))
+
+    def psql(dsn: str, *arguments: str) -> str:
+        told = ["-XAtq", "-v", "ON_ERROR_STOP=1", "-d", dsn, *arguments]
+        program = postgres.binary("psql")
+        return subprocess.run([program, *told], capture_output=True, text=True, check=True).stdout
+
+    psql(database, "-c", "create extension ragdb cascade", "-f", str(load))
+    psql(
+        database,
+        *("-c", "select ragdb.create_corpus('docs')"),
+        *("-c", "select from ragdb.put_text('docs', 'a', 'A search reads the documents.')"),
+        *("-c", "select from ragdb.put_text('docs', 'b', 'Roles are granted to people.')"),
+    )
+    asked = "select mode, source from ragdb.search('docs', 'granted a role', 1)"
+    assert psql(database, "-c", asked) == "hybrid|b\n"
+    folder = Path(str(conninfo_to_dict(superuser)["host"]))
+    with running_standby(SimpleNamespace(uri=superuser, folder=folder, version=18)) as uri:
+        standby = make_conninfo(uri, dbname="mine")
+        catch_up(database, standby)
+        assert psql(standby, "-c", "select pg_is_in_recovery()", "-c", asked) == "t\nhybrid|b\n"

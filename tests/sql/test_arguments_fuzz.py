@@ -19,9 +19,9 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb.contracts.syntax import parse
 from ragdb.errors import RagdbError
 from tests.conftest import Server
+from tests.contract_twin import parse
 from tests.embedding import document
 from tests.schema.fill import fill
 from tests.sql.conversations import conversation, uuid
@@ -99,7 +99,7 @@ WORDS = {
     "rag": ["AnswerDocs"],
     "tool": ["AnswerDocs"],
     "eval": ["Faithfulness"],
-    "contract": ["support"],
+    "contract": ["support", contract()],
     "unit": ["token", "char"],
     "offsets": ["codepoint", "utf16", "byte"],
     "strategy": ["paragraph", "sentence", "page", "fixed"],

@@ -9,8 +9,6 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb.contracts.contract_file import contract
-from ragdb.contracts.syntax import parse
 from tests.conftest import Server
 from tests.embedding import put
 from tests.sql import conversations
@@ -34,10 +32,7 @@ def made(server18: Server) -> Iterator[str]:
             db.execute("select ragdb.create_signing_key('first')")
             db.execute("select ragdb.create_corpus('docs')")
             db.execute(PUT)
-            db.execute(
-                "select ragdb.apply_contract(%s)",
-                (Jsonb(contract(parse(CONTRACT), "c")),),
-            )
+            db.execute("select ragdb.apply_contract(%s, 'c')", (CONTRACT,))
         yield dsn
 
 

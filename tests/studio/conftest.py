@@ -13,7 +13,6 @@ import psycopg
 import pytest
 
 import ragdb
-from ragdb.contracts import contract_file, syntax
 from tests.conftest import Server
 from tests.embedding import put
 from tests.http.conftest import ANCHOR, LIBRARY, Api, fill, serve
@@ -52,7 +51,7 @@ def evaluate(dsn: str) -> None:
     with ragdb.connect(dsn) as db:
         for rag, corpus, of in (("Help", "docs", cases), ("Plan", "secret", secret)):
             text = KERN.format(rag=rag, corpus=corpus) + of
-            db.apply_contract(contract_file.contract(syntax.parse(text), rag.lower()))
+            db.apply_contract(text, rag.lower())
         db.run_eval("Plan")
         for n in range(3):
             text = f"refunds {'take fourteen days' if n != 1 else 'of whatever'}"

@@ -8,8 +8,10 @@ import zlib
 
 import httpx2 as httpx
 import pytest
+from markupsafe import Markup
 
 import ragdb
+from ragdb.studio.pages import brief, flowing
 from tests.http.conftest import ANCHOR, Api
 from tests.studio.conftest import HOSTILE, logged_in
 
@@ -196,3 +198,31 @@ def test_a_row_of_a_score_is_drawn_as_wide_as_it_counts(site: Api) -> None:
         why = page(client, "/studio/search/why", corpus="docs", q="bicycle", chunk=hit.chunk_id)
         assert "left out: ranking" in why
         assert "It has none of the query" in why
+
+
+def test_the_latest_traces_are_watched_where_the_reader_asks(site: Api) -> None:
+    with logged_in(site) as client:
+        still = client.get("/studio/traces?corpus=docs")
+        assert "refresh" not in still.headers
+        assert "/studio/traces?every=10&amp;corpus=docs" in still.text
+        watched = client.get("/studio/traces?every=10&corpus=docs")
+        assert watched.headers["refresh"] == "10"
+        assert "loaded anew every 10 s" in watched.text
+        assert client.get("/studio/traces?every=1").status_code == 400
+
+
+def test_lines_that_were_broken_for_want_of_room_are_joined() -> None:
+    long = "a deposit is refunded in full when the tool comes back clean,"
+    assert flowing(f"{long}\ncomplete and working") == f"{long} complete and working"
+    # short lines, lists, tables and paragraphs stay as they are
+    for text in ("Tuesday 16:00\nThursday 16:00", f"{long}\n- a list", f"{long}\n\nmore", "x\n"):
+        assert flowing(text) == text
+    marked = Markup("<mark>Tuesday</mark> 16:00 to 19:00, as it is said\n&lt;b&gt;")
+    assert flowing(marked) == marked
+    assert isinstance(flowing(marked), Markup)
+
+
+def test_the_beginnings_of_two_runs_differ() -> None:
+    runs = ("01a20771-fdfd-7c51-b05a-099584d14244", "01a20771-fded-7cd9-b9cd-f9fe9519de26")
+    assert len({brief(run) for run in runs}) == 2
+    assert brief("sha256:" + "ab" * 32) == "abababab"

@@ -27,7 +27,7 @@ VALUES = {
     "retrieval_mode": ["slice", "global"],
     "rank_mode": ["lexical", "semantic", "hybrid", "reference"],
     "verdict": ["good", "bad"],
-    "stage": ["retrieve", "rerank", "answer"],
+    "stage": ["retrieve", "embed", "semantic", "lexical", "fuse", "rerank", "answer"],
 }
 FRESH = {"warn_after": {"count": 1, "period": "hour"}, "error_after": {"count": 1, "period": "day"}}
 

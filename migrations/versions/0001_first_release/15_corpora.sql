@@ -32,13 +32,18 @@ create table ragdb.corpora (
   next_chunk_no integer not null default 1,
   next_term_id integer not null default 1,
   has_synonyms boolean not null default false,
+  history interval constraint corpora_history_is_positive check (history > interval '0'),
+  history_from bigint,
+  history_since timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   constraint corpora_name_is_unique
     unique nulls not distinct (name, personal_of, personal_oid),
   constraint corpora_personal_has_a_role check (
     (name = 'personal') = (personal_of is not null)
-    and (personal_of is null) = (personal_oid is null))
+    and (personal_of is null) = (personal_oid is null)),
+  constraint corpora_history_has_a_beginning check (
+    (history is null) = (history_from is null) and (history is null) = (history_since is null))
 );
 comment on table ragdb.corpora is
   'Named sets of documents, how each is searched, and their exact counters. Whoever writes to a '
@@ -83,6 +88,12 @@ comment on column ragdb.corpora.next_doc_no is 'Number of the next document.';
 comment on column ragdb.corpora.next_chunk_no is 'Number of the next chunk.';
 comment on column ragdb.corpora.next_term_id is 'Number of the next lexeme.';
 comment on column ragdb.corpora.has_synonyms is 'Whether ragdb.synonyms has rows of the corpus.';
+comment on column ragdb.corpora.history is
+  'How long the corpus can still be searched as it was; null where it keeps no history.';
+comment on column ragdb.corpora.history_from is
+  'Earliest version that it can be searched as of; null where it keeps no history.';
+comment on column ragdb.corpora.history_since is
+  'When that version was the present one, at the latest; null where it keeps no history.';
 comment on column ragdb.corpora.created_at is 'When the corpus was created.';
 comment on column ragdb.corpora.updated_at is
   'Start of the transaction that wrote to the corpus last.';

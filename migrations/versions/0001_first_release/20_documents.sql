@@ -56,7 +56,6 @@ create table ragdb.documents (
   event_id uuid not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  constraint documents_number_is_unique_per_corpus primary key (corpus_id, doc_no),
   constraint documents_name_is_unique_per_content unique (corpus_id, doc_cid, name)
 );
 -- Statistics of a corpus that is new since the last analyze say that it has no rows. Then any
@@ -68,6 +67,11 @@ create index documents_by_metadata on ragdb.documents using gin (metadata jsonb_
 create index documents_by_source on ragdb.documents (corpus_id, source);
 create index documents_by_external_id on ragdb.documents (corpus_id, external_id)
   where external_id is not null;
+-- Where the table was analyzed while all its rows were dead (a first load that was rolled back, a
+-- corpus that was dropped), every index costs nothing, and of equals the planner takes the newest.
+-- So the key that is looked up for each row is made last.
+alter table ragdb.documents add constraint documents_number_is_unique_per_corpus
+  primary key (corpus_id, doc_no);
 comment on table ragdb.documents is
   'One file, page or record of a corpus: bytes under a name. Read it through '
   'ragdb.list_documents, ragdb.get_document and bi.dim_source.';
@@ -147,9 +151,6 @@ create table ragdb.chunks (
   content_hash bytea not null,
   citation jsonb,
   text text not null,
-  -- includes the id: of every neighbour a slice reads the id and nothing else
-  constraint chunks_number_is_unique_per_corpus
-    primary key (corpus_id, chunk_no) include (chunk_id),
   constraint chunks_id_is_unique_per_corpus unique (corpus_id, chunk_id),
   constraint chunks_ordinal_is_unique_per_document
     unique (corpus_id, doc_no, ordinal) deferrable initially immediate,
@@ -163,6 +164,10 @@ create table ragdb.chunks (
 );
 -- as for ragdb.documents
 alter table ragdb.chunks alter corpus_id set statistics 0;
+-- last, as that of ragdb.documents: foreign keys look it up. It includes the id: of every neighbour
+-- a slice reads the id and nothing else
+alter table ragdb.chunks add constraint chunks_number_is_unique_per_corpus
+  primary key (corpus_id, chunk_no) include (chunk_id);
 comment on table ragdb.chunks is
   'The unit of retrieval: a range of a document''s text. Read it through ragdb.document_chunks and '
   'ragdb.get_chunk.';

@@ -61,6 +61,7 @@ create table ragdb.embedding_spaces (
   ef_search integer not null default 240
     constraint embedding_spaces_ef_search_is_in_range check (ef_search between 1 and 1000),
   is_indexed boolean not null default false,
+  is_filled boolean not null default false,
   queued_to integer not null default 0,
   created_at timestamptz not null,
   current_since timestamptz,
@@ -86,6 +87,9 @@ comment on column ragdb.embedding_spaces.ef_search is
   'Candidates that a walk of the index examines, 1 to 1000. It is measured when the index is '
   'built, so that the index finds nearly all that a scan finds.';
 comment on column ragdb.embedding_spaces.is_indexed is 'Whether the HNSW index exists.';
+comment on column ragdb.embedding_spaces.is_filled is
+  'Whether every chunk has had its embedding at one time, or the space was made current on demand. '
+  'Until then a search ranks by words unless a mode is asked for.';
 comment on column ragdb.embedding_spaces.queued_to is
   'Largest number of a chunk that has been given an embedding or a job.';
 comment on column ragdb.embedding_spaces.created_at is 'When the space was made.';

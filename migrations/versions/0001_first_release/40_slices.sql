@@ -42,6 +42,7 @@ create table ragdb.slices (
   constraint slices_policy_exists
     foreign key (policy_id, params_hash) references ragdb.slice_policies
 );
+create index slices_by_time on ragdb.slices (corpus_id, created_at, slice_id);
 comment on table ragdb.slices is
   'Slices that were exported or retrieved from, once for each state of the graph. Read its members '
   'through ragdb.slice_members.';

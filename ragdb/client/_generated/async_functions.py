@@ -13,6 +13,9 @@ from ragdb.client._generated.rows import (
     AccessEvents,
     AppendTurnsRow,
     ApplyContractRow,
+    ApplyEventsRow,
+    AskedAnswer,
+    AskedRetriever,
     AssertionKindsRow,
     Blob,
     BuildSlicesRow,
@@ -38,6 +41,7 @@ from ragdb.client._generated.rows import (
     DeleteDocumentRow,
     DeleteSourceRow,
     DeleteSourcesRow,
+    DiffCorpusRow,
     Document,
     DocumentHit,
     DocumentVersionsRow,
@@ -45,6 +49,7 @@ from ragdb.client._generated.rows import (
     Edge,
     Embedders,
     EmbeddingStatusRow,
+    EraseSourceRow,
     ErrorCodesRow,
     EvalAssertResults,
     EvalCandidatesRow,
@@ -70,6 +75,7 @@ from ragdb.client._generated.rows import (
     ImportEvalRow,
     JobStateRow,
     JobStatusRow,
+    KeepHistoryRow,
     KeyEvents,
     KnownSourcesRow,
     LedgerActs,
@@ -78,6 +84,7 @@ from ragdb.client._generated.rows import (
     ListAtomsRow,
     ListCheckpointsRow,
     ListCitationsRow,
+    ListConflictsRow,
     ListContractsRow,
     ListCorporaRow,
     ListErasuresRow,
@@ -87,15 +94,20 @@ from ragdb.client._generated.rows import (
     ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
+    ListPeerCorporaRow,
+    ListPeersRow,
     ListPoliciesRow,
     ListProposalsRow,
     ListQuotasRow,
+    ListSharedDocumentsRow,
+    ListSharedEventsRow,
     ListSigningKeysRow,
     ListSlicesRow,
     ListSourcesRow,
     ListStaticModelsRow,
     ListSynonymsRow,
     ListToolsRow,
+    ListVersionsRow,
     LocateQuoteRow,
     MapPoint,
     MatchDocumentsRow,
@@ -112,6 +124,7 @@ from ragdb.client._generated.rows import (
     RecordedAnswer,
     RecordedGate,
     RegisterPolicyRow,
+    ReplayCitedRow,
     ReplayHitsRow,
     ReplayRow,
     Rerankers,
@@ -123,6 +136,7 @@ from ragdb.client._generated.rows import (
     RetrieverSettings,
     SealLedgerRow,
     SearchDualRow,
+    SharedFeedRow,
     SliceGraphRow,
     SliceMembersRow,
     SpaceQuestionsRow,
@@ -169,6 +183,11 @@ class AsyncFunctions(AsyncCaller):
         value: str | None = await self._value(calls.ADD_EVAL_CASE, rag, eval, query, source, tags)
         return value
 
+    async def add_peer(
+        self, name: str, public_key: bytes, url: str | None = None, trust: str = "member"
+    ) -> None:
+        await self._run(calls.ADD_PEER, name, public_key, url, trust)
+
     async def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
         value: int = await self._value(calls.ADD_SYNONYMS, corpus, words)
         return value
@@ -187,8 +206,116 @@ class AsyncFunctions(AsyncCaller):
             calls.APPEND_TURNS, AppendTurnsRow, corpus, session, turns, document
         )
 
-    async def apply_contract(self, contract: Any) -> ApplyContractRow:
-        return await self._row(calls.APPLY_CONTRACT, ApplyContractRow, contract)
+    @overload
+    async def apply_contract(self, contract: Any) -> ApplyContractRow: ...
+    @overload
+    async def apply_contract(
+        self, contract: str, contract_name: str = "contract"
+    ) -> ApplyContractRow: ...
+    async def apply_contract(self, *args: Any, **kwargs: Any) -> ApplyContractRow:
+        call, values = choose((calls.APPLY_CONTRACT_1, calls.APPLY_CONTRACT_2), args, kwargs)
+        return await self._row(call, ApplyContractRow, *values)
+
+    async def apply_events(self, peer: str, corpus: str, page: Any) -> ApplyEventsRow:
+        return await self._row(calls.APPLY_EVENTS, ApplyEventsRow, peer, corpus, page)
+
+    async def ask(
+        self,
+        corpus: str,
+        question: str,
+        mode: str = "on",
+        k: int | None = None,
+        rank_mode: str | None = None,
+        max_context: int | None = None,
+        gate: bool = True,
+        min_chunks: int = 1,
+        min_score: float | None = None,
+        min_coverage: float = 0.5,
+        require_citations: bool = True,
+        sentences: int = 2,
+        evidence: Any = None,
+        plan: Any = None,
+        retriever: str | None = None,
+        rag: str | None = None,
+        rerank: str | None = None,
+        record: bool = True,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+    ) -> AskedAnswer:
+        return await self._row(
+            calls.ASK,
+            AskedAnswer,
+            corpus,
+            question,
+            mode,
+            k,
+            rank_mode,
+            max_context,
+            gate,
+            min_chunks,
+            min_score,
+            min_coverage,
+            require_citations,
+            sentences,
+            evidence,
+            plan,
+            retriever,
+            rag,
+            rerank,
+            record,
+            client,
+            otel_trace_id,
+            otel_span_id,
+        )
+
+    async def ask_plan(
+        self,
+        question: str,
+        policy: Any = None,
+        has_evidence: bool = False,
+        plan: Any = None,
+        plan_problem: str | None = None,
+    ) -> Any:
+        return await self._value(calls.ASK_PLAN, question, policy, has_evidence, plan, plan_problem)
+
+    async def ask_retriever(
+        self,
+        corpus: str | None = None,
+        retriever: str | None = None,
+        rag: str | None = None,
+        k: int | None = None,
+        rank_mode: str | None = None,
+    ) -> AskedRetriever:
+        return await self._row(
+            calls.ASK_RETRIEVER, AskedRetriever, corpus, retriever, rag, k, rank_mode
+        )
+
+    async def ask_verify(
+        self,
+        run: Any,
+        output: Any = None,
+        problem: str | None = None,
+        schema_problems: Sequence[str] | None = None,
+        attempt: int = 1,
+        elapsed_ms: float | None = None,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
+    ) -> Any:
+        return await self._value(
+            calls.ASK_VERIFY,
+            run,
+            output,
+            problem,
+            schema_problems,
+            attempt,
+            elapsed_ms,
+            input_tokens,
+            output_tokens,
+        )
+
+    async def ask_weigh(self, run: Any, results: Any = None, evidence: Any = None) -> Any:
+        return await self._value(calls.ASK_WEIGH, run, results, evidence)
 
     async def assert_run_passed(self, run_id: UUID | str) -> None:
         await self._run(calls.ASSERT_RUN_PASSED, run_id)
@@ -243,9 +370,14 @@ class AsyncFunctions(AsyncCaller):
         )
 
     async def build_slice(
-        self, corpus: str, anchor: str, policy: Any = None, sign: bool = True
+        self,
+        corpus: str,
+        anchor: str,
+        policy: Any = None,
+        sign: bool = True,
+        as_of: int | None = None,
     ) -> BuiltSlice:
-        return await self._row(calls.BUILD_SLICE, BuiltSlice, corpus, anchor, policy, sign)
+        return await self._row(calls.BUILD_SLICE, BuiltSlice, corpus, anchor, policy, sign, as_of)
 
     async def build_slices(
         self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
@@ -448,9 +580,18 @@ class AsyncFunctions(AsyncCaller):
         b: float = 0.75,
         record_query_text: str = "full",
         is_restricted: bool = False,
+        history: timedelta | str | None = None,
     ) -> None:
         await self._run(
-            calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text, is_restricted
+            calls.CREATE_CORPUS,
+            corpus,
+            title,
+            text_config,
+            k1,
+            b,
+            record_query_text,
+            is_restricted,
+            history,
         )
 
     async def create_embedder(
@@ -533,6 +674,11 @@ class AsyncFunctions(AsyncCaller):
         value: str | None = await self._value(call, *values)
         return value
 
+    async def diff_corpus(
+        self, corpus: str, since: int, until: int | None = None
+    ) -> Rows[DiffCorpusRow]:
+        return await self._rows(calls.DIFF_CORPUS, DiffCorpusRow, corpus, since, until)
+
     async def document_chunks(
         self, corpus: str, document: str, first: int = 0, count: int | None = None
     ) -> Rows[Chunk]:
@@ -549,12 +695,19 @@ class AsyncFunctions(AsyncCaller):
             calls.DOCUMENT_VERSIONS, DocumentVersionsRow, corpus, document, count
         )
 
+    async def draft_events(self, corpus: str, count: int = 1000) -> list[str]:
+        return await self._values(calls.DRAFT_EVENTS, corpus, count)
+
     async def drop_access_events_before(self, before: date) -> int:
         value: int = await self._value(calls.DROP_ACCESS_EVENTS_BEFORE, before)
         return value
 
     async def drop_corpus(self, corpus: str, reason: str | None = None) -> None:
         await self._run(calls.DROP_CORPUS, corpus, reason)
+
+    async def drop_history(self, corpus: str) -> int:
+        value: int = await self._value(calls.DROP_HISTORY, corpus)
+        return value
 
     async def drop_space(self, corpus: str, embedder: str) -> None:
         await self._run(calls.DROP_SPACE, corpus, embedder)
@@ -582,6 +735,11 @@ class AsyncFunctions(AsyncCaller):
 
     async def embedding_status(self, only_corpus: str | None = None) -> Rows[EmbeddingStatusRow]:
         return await self._rows(calls.EMBEDDING_STATUS, EmbeddingStatusRow, only_corpus)
+
+    async def erase_source(
+        self, corpus: str, uri: str, reason: str | None = None
+    ) -> EraseSourceRow:
+        return await self._row(calls.ERASE_SOURCE, EraseSourceRow, corpus, uri, reason)
 
     async def error_codes(self) -> Rows[ErrorCodesRow]:
         return await self._rows(calls.ERROR_CODES, ErrorCodesRow)
@@ -828,6 +986,9 @@ class AsyncFunctions(AsyncCaller):
     async def finish_import(self, corpus: str, header: Any) -> None:
         await self._run(calls.FINISH_IMPORT, corpus, header)
 
+    async def follow_peer(self, corpus: str, peer: str, remote: str | None = None) -> None:
+        await self._run(calls.FOLLOW_PEER, corpus, peer, remote)
+
     async def gate_questions(self, corpus: str) -> Rows[GateQuestionsRow]:
         return await self._rows(calls.GATE_QUESTIONS, GateQuestionsRow, corpus)
 
@@ -978,6 +1139,9 @@ class AsyncFunctions(AsyncCaller):
     async def job_status(self) -> Rows[JobStatusRow]:
         return await self._rows(calls.JOB_STATUS, JobStatusRow)
 
+    async def keep_history(self, corpus: str, history: timedelta | str) -> KeepHistoryRow:
+        return await self._row(calls.KEEP_HISTORY, KeepHistoryRow, corpus, history)
+
     async def kern_chunk_hash(self, text: str) -> str:
         value: str = await self._value(calls.KERN_CHUNK_HASH, text)
         return value
@@ -1056,6 +1220,9 @@ class AsyncFunctions(AsyncCaller):
     async def list_citations(self, answer_id: UUID | str) -> Rows[ListCitationsRow]:
         return await self._rows(calls.LIST_CITATIONS, ListCitationsRow, answer_id)
 
+    async def list_conflicts(self, corpus: str, only_open: bool = True) -> Rows[ListConflictsRow]:
+        return await self._rows(calls.LIST_CONFLICTS, ListConflictsRow, corpus, only_open)
+
     async def list_contracts(self) -> Rows[ListContractsRow]:
         return await self._rows(calls.LIST_CONTRACTS, ListContractsRow)
 
@@ -1109,6 +1276,12 @@ class AsyncFunctions(AsyncCaller):
     async def list_ledger_acts(self, count: int = 100) -> Rows[LedgerActs]:
         return await self._rows(calls.LIST_LEDGER_ACTS, LedgerActs, count)
 
+    async def list_peer_corpora(self, corpus: str | None = None) -> Rows[ListPeerCorporaRow]:
+        return await self._rows(calls.LIST_PEER_CORPORA, ListPeerCorporaRow, corpus)
+
+    async def list_peers(self) -> Rows[ListPeersRow]:
+        return await self._rows(calls.LIST_PEERS, ListPeersRow)
+
     async def list_policies(self) -> Rows[ListPoliciesRow]:
         return await self._rows(calls.LIST_POLICIES, ListPoliciesRow)
 
@@ -1123,13 +1296,25 @@ class AsyncFunctions(AsyncCaller):
     async def list_rerankers(self) -> Rows[Rerankers]:
         return await self._rows(calls.LIST_RERANKERS, Rerankers)
 
+    async def list_shared_documents(
+        self, corpus: str, sources: Sequence[str] | None = None
+    ) -> Rows[ListSharedDocumentsRow]:
+        return await self._rows(
+            calls.LIST_SHARED_DOCUMENTS, ListSharedDocumentsRow, corpus, sources
+        )
+
+    async def list_shared_events(
+        self, corpus: str, after: int = 0, count: int = 1000
+    ) -> Rows[ListSharedEventsRow]:
+        return await self._rows(calls.LIST_SHARED_EVENTS, ListSharedEventsRow, corpus, after, count)
+
     async def list_signing_keys(self) -> Rows[ListSigningKeysRow]:
         return await self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
 
     async def list_slices(
-        self, corpus: str, since: datetime | None = None, count: int = 50
+        self, corpus: str, since: datetime | None = None, count: int = 50, before: str | None = None
     ) -> Rows[ListSlicesRow]:
-        return await self._rows(calls.LIST_SLICES, ListSlicesRow, corpus, since, count)
+        return await self._rows(calls.LIST_SLICES, ListSlicesRow, corpus, since, count, before)
 
     async def list_sources(self) -> Rows[ListSourcesRow]:
         return await self._rows(calls.LIST_SOURCES, ListSourcesRow)
@@ -1172,6 +1357,11 @@ class AsyncFunctions(AsyncCaller):
     ) -> Rows[UnansweredQuestion]:
         return await self._rows(calls.LIST_UNANSWERED, UnansweredQuestion, corpus, since, count)
 
+    async def list_versions(
+        self, corpus: str, before: int | None = None, count: int = 100
+    ) -> Rows[ListVersionsRow]:
+        return await self._rows(calls.LIST_VERSIONS, ListVersionsRow, corpus, before, count)
+
     async def locate_quote(self, corpus: str, chunk_id: str, quote: str) -> Rows[LocateQuoteRow]:
         return await self._rows(calls.LOCATE_QUOTE, LocateQuoteRow, corpus, chunk_id, quote)
 
@@ -1203,6 +1393,9 @@ class AsyncFunctions(AsyncCaller):
             corpus,
         )
 
+    async def merge_peer_answers(self, corpus: str, answer: Any, answers: Any, k: int = 5) -> Any:
+        return await self._value(calls.MERGE_PEER_ANSWERS, corpus, answer, answers, k)
+
     async def metrics(self) -> Rows[MetricSample]:
         return await self._rows(calls.METRICS, MetricSample)
 
@@ -1219,6 +1412,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def origin(self) -> OriginRow:
         return await self._row(calls.ORIGIN, OriginRow)
+
+    async def parse_contract(self, contract: str, contract_name: str = "contract") -> Any:
+        return await self._value(calls.PARSE_CONTRACT, contract, contract_name)
 
     async def policy_hash(self, policy: Any) -> str:
         value: str = await self._value(calls.POLICY_HASH, policy)
@@ -1257,6 +1453,12 @@ class AsyncFunctions(AsyncCaller):
         return await self._row(
             calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep, root, derived, reason
         )
+
+    async def publish_events(
+        self, corpus: str, events: Sequence[str], signatures: Sequence[bytes]
+    ) -> int:
+        value: int = await self._value(calls.PUBLISH_EVENTS, corpus, events, signatures)
+        return value
 
     async def put_blob(self, bytes: bytes, media_type: str, corpus: str | None = None) -> str:
         value: str = await self._value(calls.PUT_BLOB, bytes, media_type, corpus)
@@ -1565,6 +1767,9 @@ class AsyncFunctions(AsyncCaller):
         value: int = await self._value(calls.REMOVE_EDGES, corpus, edges)
         return value
 
+    async def remove_peer(self, name: str) -> None:
+        await self._run(calls.REMOVE_PEER, name)
+
     async def remove_synonyms(self, corpus: str, word: str) -> int:
         value: int = await self._value(calls.REMOVE_SYNONYMS, corpus, word)
         return value
@@ -1578,6 +1783,13 @@ class AsyncFunctions(AsyncCaller):
 
     async def replay(self, trace_id: UUID | str) -> ReplayRow:
         return await self._row(calls.REPLAY, ReplayRow, trace_id)
+
+    async def replay_cited(
+        self, corpus: str, slice_id: str, query_hash: str, policy_hash: str
+    ) -> ReplayCitedRow:
+        return await self._row(
+            calls.REPLAY_CITED, ReplayCitedRow, corpus, slice_id, query_hash, policy_hash
+        )
 
     async def replay_hits(self, trace_id: UUID | str) -> Rows[ReplayHitsRow]:
         return await self._rows(calls.REPLAY_HITS, ReplayHitsRow, trace_id)
@@ -1846,6 +2058,9 @@ class AsyncFunctions(AsyncCaller):
     async def revoke_http_token(self, name: str) -> None:
         await self._run(calls.REVOKE_HTTP_TOKEN, name)
 
+    async def revoke_peer(self, name: str, reason: str) -> None:
+        await self._run(calls.REVOKE_PEER, name, reason)
+
     async def revoke_signing_key(self, key_id: str) -> None:
         await self._run(calls.REVOKE_SIGNING_KEY, key_id)
 
@@ -1889,6 +2104,7 @@ class AsyncFunctions(AsyncCaller):
         context: int = 0,
         section: bool = False,
         typos: bool = True,
+        as_of: int | None = None,
     ) -> Rows[Hit]: ...
     @overload
     async def search(
@@ -1913,6 +2129,7 @@ class AsyncFunctions(AsyncCaller):
         context: int = 0,
         section: bool = False,
         typos: bool = True,
+        as_of: int | None = None,
     ) -> Rows[Hit]: ...
     async def search(self, *args: Any, **kwargs: Any) -> Rows[Hit]:
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
@@ -2121,6 +2338,15 @@ class AsyncFunctions(AsyncCaller):
     ) -> None:
         await self._run(calls.SET_QUOTA, role, blob_bytes, hourly_failures, concurrent_calls)
 
+    async def share_corpus(
+        self, corpus: str, author: bytes | None = None, feed: UUID | str | None = None
+    ) -> UUID | None:
+        value: UUID | None = await self._value(calls.SHARE_CORPUS, corpus, author, feed)
+        return value
+
+    async def shared_feed(self, corpus: str) -> SharedFeedRow:
+        return await self._row(calls.SHARED_FEED, SharedFeedRow, corpus)
+
     async def similar(
         self,
         corpus: str,
@@ -2186,6 +2412,9 @@ class AsyncFunctions(AsyncCaller):
         value: int = await self._value(calls.UNRESTRICT_CORPUS, corpus)
         return value
 
+    async def unshare_corpus(self, corpus: str) -> None:
+        await self._run(calls.UNSHARE_CORPUS, corpus)
+
     async def validate_citations(
         self, output: Any, evidence: Any, require_citations: bool = False
     ) -> list[str]:
@@ -2194,8 +2423,15 @@ class AsyncFunctions(AsyncCaller):
         )
         return value
 
-    async def validate_contract(self, contract: Any) -> Rows[ValidateContractRow]:
-        return await self._rows(calls.VALIDATE_CONTRACT, ValidateContractRow, contract)
+    @overload
+    async def validate_contract(self, contract: Any) -> Rows[ValidateContractRow]: ...
+    @overload
+    async def validate_contract(
+        self, contract: str, contract_name: str = "contract"
+    ) -> Rows[ValidateContractRow]: ...
+    async def validate_contract(self, *args: Any, **kwargs: Any) -> Rows[ValidateContractRow]:
+        call, values = choose((calls.VALIDATE_CONTRACT_1, calls.VALIDATE_CONTRACT_2), args, kwargs)
+        return await self._rows(call, ValidateContractRow, *values)
 
     async def validate_query_plan(self, plan: Any) -> list[str]:
         value: list[str] = await self._value(calls.VALIDATE_QUERY_PLAN, plan)
@@ -2257,8 +2493,16 @@ class AsyncFunctions(AsyncCaller):
     async def verify_trace(self, trace_id: UUID | str) -> Rows[VerifyTraceRow]:
         return await self._rows(calls.VERIFY_TRACE, VerifyTraceRow, trace_id)
 
+    async def version_at(self, corpus: str, at: datetime) -> int:
+        value: int = await self._value(calls.VERSION_AT, corpus, at)
+        return value
+
     async def why_not(self, trace_id: UUID | str, chunk_id: str) -> WhyNotRow:
         return await self._row(calls.WHY_NOT, WhyNotRow, trace_id, chunk_id)
+
+    async def write_contract(self, contract: Any) -> str:
+        value: str = await self._value(calls.WRITE_CONTRACT, contract)
+        return value
 
     async def xxh64(self, data: bytes) -> str:
         value: str = await self._value(calls.XXH64, data)

@@ -12,6 +12,11 @@ ADD_EVAL_CASE = Call(
     {"rag": "text", "eval": "text", "query": "text", "source": "text", "tags": "text[]"},
     {"source": None, "tags": None},
 )
+ADD_PEER = Call(
+    "add_peer",
+    {"name": "text", "public_key": "bytea", "url": "text", "trust": "text"},
+    {"url": None, "trust": "member"},
+)
 ADD_SYNONYMS = Call("add_synonyms", {"corpus": "text", "words": "text[]"})
 ANSWER_FROM_EVIDENCE = Call(
     "answer_from_evidence",
@@ -28,7 +33,101 @@ APPEND_TURNS = Call(
     {"corpus": "text", "session": "text", "turns": "jsonb", "document": "jsonb"},
     {"document": None},
 )
-APPLY_CONTRACT = Call("apply_contract", {"contract": "jsonb"})
+APPLY_CONTRACT_1 = Call("apply_contract", {"contract": "jsonb"})
+APPLY_CONTRACT_2 = Call(
+    "apply_contract", {"contract": "text", "contract_name": "text"}, {"contract_name": "contract"}
+)
+APPLY_EVENTS = Call("apply_events", {"peer": "text", "corpus": "text", "page": "jsonb"})
+ASK = Call(
+    "ask",
+    {
+        "corpus": "text",
+        "question": "text",
+        "mode": "text",
+        "k": "integer",
+        "rank_mode": "text",
+        "max_context": "integer",
+        "gate": "boolean",
+        "min_chunks": "integer",
+        "min_score": "double precision",
+        "min_coverage": "double precision",
+        "require_citations": "boolean",
+        "sentences": "integer",
+        "evidence": "jsonb",
+        "plan": "jsonb",
+        "retriever": "text",
+        "rag": "text",
+        "rerank": "text",
+        "record": "boolean",
+        "client": "text",
+        "otel_trace_id": "text",
+        "otel_span_id": "text",
+    },
+    {
+        "mode": "on",
+        "k": None,
+        "rank_mode": None,
+        "max_context": None,
+        "gate": True,
+        "min_chunks": 1,
+        "min_score": None,
+        "min_coverage": 0.5,
+        "require_citations": True,
+        "sentences": 2,
+        "evidence": None,
+        "plan": None,
+        "retriever": None,
+        "rag": None,
+        "rerank": None,
+        "record": True,
+        "client": None,
+        "otel_trace_id": None,
+        "otel_span_id": None,
+    },
+)
+ASK_PLAN = Call(
+    "ask_plan",
+    {
+        "question": "text",
+        "policy": "jsonb",
+        "has_evidence": "boolean",
+        "plan": "jsonb",
+        "plan_problem": "text",
+    },
+    {"policy": {}, "has_evidence": False, "plan": None, "plan_problem": None},
+)
+ASK_RETRIEVER = Call(
+    "ask_retriever",
+    {"corpus": "text", "retriever": "text", "rag": "text", "k": "integer", "rank_mode": "text"},
+    {"corpus": None, "retriever": None, "rag": None, "k": None, "rank_mode": None},
+)
+ASK_VERIFY = Call(
+    "ask_verify",
+    {
+        "run": "jsonb",
+        "output": "jsonb",
+        "problem": "text",
+        "schema_problems": "text[]",
+        "attempt": "integer",
+        "elapsed_ms": "double precision",
+        "input_tokens": "integer",
+        "output_tokens": "integer",
+    },
+    {
+        "output": None,
+        "problem": None,
+        "schema_problems": None,
+        "attempt": 1,
+        "elapsed_ms": None,
+        "input_tokens": None,
+        "output_tokens": None,
+    },
+)
+ASK_WEIGH = Call(
+    "ask_weigh",
+    {"run": "jsonb", "results": "jsonb", "evidence": "jsonb"},
+    {"results": None, "evidence": None},
+)
 ASSERT_RUN_PASSED = Call("assert_run_passed", {"run_id": "uuid"})
 ASSERTION_KINDS = Call("assertion_kinds", {})
 BASELINE_RUN = Call(
@@ -78,8 +177,8 @@ BUILD_EVIDENCE_PACK = Call(
 )
 BUILD_SLICE = Call(
     "build_slice",
-    {"corpus": "text", "anchor": "text", "policy": "jsonb", "sign": "boolean"},
-    {"policy": None, "sign": True},
+    {"corpus": "text", "anchor": "text", "policy": "jsonb", "sign": "boolean", "as_of": "bigint"},
+    {"policy": None, "sign": True, "as_of": None},
 )
 BUILD_SLICES = Call(
     "build_slices",
@@ -213,6 +312,7 @@ CREATE_CORPUS = Call(
         "b": "double precision",
         "record_query_text": "text",
         "is_restricted": "boolean",
+        "history": "interval",
     },
     {
         "title": None,
@@ -221,6 +321,7 @@ CREATE_CORPUS = Call(
         "b": 0.75,
         "record_query_text": "full",
         "is_restricted": False,
+        "history": None,
     },
 )
 CREATE_EMBEDDER = Call(
@@ -284,6 +385,9 @@ DID_YOU_MEAN_1 = Call(
 DID_YOU_MEAN_2 = Call(
     "did_you_mean", {"corpus": "text", "query": "text", "syntax": "text"}, {"syntax": "plain"}
 )
+DIFF_CORPUS = Call(
+    "diff_corpus", {"corpus": "text", "since": "bigint", "until": "bigint"}, {"until": None}
+)
 DOCUMENT_CHUNKS = Call(
     "document_chunks",
     {"corpus": "text", "document": "text", "first": "integer", "count": "integer"},
@@ -293,8 +397,10 @@ DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "document": "text"})
 DOCUMENT_VERSIONS = Call(
     "document_versions", {"corpus": "text", "document": "text", "count": "integer"}, {"count": 20}
 )
+DRAFT_EVENTS = Call("draft_events", {"corpus": "text", "count": "integer"}, {"count": 1000})
 DROP_ACCESS_EVENTS_BEFORE = Call("drop_access_events_before", {"before": "date"})
 DROP_CORPUS = Call("drop_corpus", {"corpus": "text", "reason": "text"}, {"reason": None})
+DROP_HISTORY = Call("drop_history", {"corpus": "text"})
 DROP_SPACE = Call("drop_space", {"corpus": "text", "embedder": "text"})
 DROP_TRACES_BEFORE = Call("drop_traces_before", {"before": "date"})
 EMBED = Call("embed", {"text": "text", "embedder": "text"}, {"embedder": None})
@@ -311,6 +417,9 @@ EMBED_QUERY = Call(
 )
 EMBED_TEXT = Call("embed_text", {"request": "jsonb"})
 EMBEDDING_STATUS = Call("embedding_status", {"only_corpus": "text"}, {"only_corpus": None})
+ERASE_SOURCE = Call(
+    "erase_source", {"corpus": "text", "uri": "text", "reason": "text"}, {"reason": None}
+)
 ERROR_CODES = Call("error_codes", {})
 EVAL_ASSERT_RESULTS = Call("eval_assert_results", {"run_id": "uuid"})
 EVAL_CANDIDATES = Call(
@@ -499,6 +608,9 @@ FIND_RUN = Call("find_run", {"prefix": "text"})
 FIND_SLICE = Call("find_slice", {"corpus": "text", "prefix": "text"})
 FIND_TRACE = Call("find_trace", {"prefix": "text"})
 FINISH_IMPORT = Call("finish_import", {"corpus": "text", "header": "jsonb"})
+FOLLOW_PEER = Call(
+    "follow_peer", {"corpus": "text", "peer": "text", "remote": "text"}, {"remote": None}
+)
 GATE_QUESTIONS = Call("gate_questions", {"corpus": "text"})
 GET_ANSWER = Call("get_answer", {"answer_id": "uuid"})
 GET_BLOB = Call("get_blob", {"cid": "text"})
@@ -579,6 +691,7 @@ IS_SAME_LEDGER = Call(
 )
 JOB_STATE = Call("job_state", {"job_id": "uuid"})
 JOB_STATUS = Call("job_status", {})
+KEEP_HISTORY = Call("keep_history", {"corpus": "text", "history": "interval"})
 KERN_CHUNK_HASH = Call("kern_chunk_hash", {"text": "text"})
 KNOWN_SOURCES = Call("known_sources", {"corpus": "text", "uris": "text[]"})
 LAST_TRACE_ID = Call("last_trace_id", {})
@@ -624,6 +737,9 @@ LIST_CHUNKS = Call(
     {"filter": None, "chunk_ids": None, "after": "", "count": 100},
 )
 LIST_CITATIONS = Call("list_citations", {"answer_id": "uuid"})
+LIST_CONFLICTS = Call(
+    "list_conflicts", {"corpus": "text", "only_open": "boolean"}, {"only_open": True}
+)
 LIST_CONTRACTS = Call("list_contracts", {})
 LIST_CORPORA = Call("list_corpora", {})
 LIST_DOCUMENTS = Call(
@@ -655,6 +771,8 @@ LIST_HTTP_TOKENS = Call("list_http_tokens", {})
 LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"}, {"count": 100})
 LIST_KEY_EVENTS = Call("list_key_events", {})
 LIST_LEDGER_ACTS = Call("list_ledger_acts", {"count": "integer"}, {"count": 100})
+LIST_PEER_CORPORA = Call("list_peer_corpora", {"corpus": "text"}, {"corpus": None})
+LIST_PEERS = Call("list_peers", {})
 LIST_POLICIES = Call("list_policies", {})
 LIST_PROPOSALS = Call(
     "list_proposals",
@@ -663,11 +781,19 @@ LIST_PROPOSALS = Call(
 )
 LIST_QUOTAS = Call("list_quotas", {})
 LIST_RERANKERS = Call("list_rerankers", {})
+LIST_SHARED_DOCUMENTS = Call(
+    "list_shared_documents", {"corpus": "text", "sources": "text[]"}, {"sources": None}
+)
+LIST_SHARED_EVENTS = Call(
+    "list_shared_events",
+    {"corpus": "text", "after": "bigint", "count": "integer"},
+    {"after": 0, "count": 1000},
+)
 LIST_SIGNING_KEYS = Call("list_signing_keys", {})
 LIST_SLICES = Call(
     "list_slices",
-    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
-    {"since": None, "count": 50},
+    {"corpus": "text", "since": "timestamp with time zone", "count": "integer", "before": "text"},
+    {"since": None, "count": 50, "before": None},
 )
 LIST_SOURCES = Call("list_sources", {})
 LIST_STATIC_MODELS = Call("list_static_models", {})
@@ -701,6 +827,11 @@ LIST_UNANSWERED = Call(
     {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
     {"corpus": None, "since": None, "count": 50},
 )
+LIST_VERSIONS = Call(
+    "list_versions",
+    {"corpus": "text", "before": "bigint", "count": "integer"},
+    {"before": None, "count": 100},
+)
 LOCATE_QUOTE = Call("locate_quote", {"corpus": "text", "chunk_id": "text", "quote": "text"})
 LOG_POSITION = Call("log_position", {})
 MAINTAIN = Call("maintain", {})
@@ -716,11 +847,19 @@ MATCH_DOCUMENTS = Call(
     },
     {"match_threshold": 0.0, "match_count": 10, "filter": {}, "corpus": None},
 )
+MERGE_PEER_ANSWERS = Call(
+    "merge_peer_answers",
+    {"corpus": "text", "answer": "jsonb", "answers": "jsonb", "k": "integer"},
+    {"k": 5},
+)
 METRICS = Call("metrics", {})
 NAME_LEDGER = Call("name_ledger", {"origin": "text"}, {"origin": None})
 OPEN_HTTP_SESSION = Call("open_http_session", {"token_hash": "bytea"}, {"token_hash": None})
 OPTIMIZE_CORPUS = Call("optimize_corpus", {"corpus": "text"})
 ORIGIN = Call("origin", {})
+PARSE_CONTRACT = Call(
+    "parse_contract", {"contract": "text", "contract_name": "text"}, {"contract_name": "contract"}
+)
 POLICY_HASH = Call("policy_hash", {"policy": "jsonb"})
 PREPARE_QUERY = Call("prepare_query", {"corpus": "text", "query": "text"})
 PROMOTE_TO_ATOM = Call(
@@ -741,6 +880,9 @@ PRUNE_SOURCES = Call(
         "reason": "text",
     },
     {"root": None, "derived": "redact", "reason": None},
+)
+PUBLISH_EVENTS = Call(
+    "publish_events", {"corpus": "text", "events": "text[]", "signatures": "bytea[]"}
 )
 PUT_BLOB = Call(
     "put_blob", {"bytes": "bytea", "media_type": "text", "corpus": "text"}, {"corpus": None}
@@ -980,12 +1122,17 @@ REGISTER_POLICY = Call("register_policy", {"policy": "jsonb"})
 REGISTER_SIGNING_KEY = Call("register_signing_key", {"key_id": "text"})
 REGISTRY_FINGERPRINT = Call("registry_fingerprint", {})
 REMOVE_EDGES = Call("remove_edges", {"corpus": "text", "edges": "jsonb"})
+REMOVE_PEER = Call("remove_peer", {"name": "text"})
 REMOVE_SYNONYMS = Call("remove_synonyms", {"corpus": "text", "word": "text"})
 RENEW_EMBEDDINGS = Call(
     "renew_embeddings", {"worker": "text", "lease": "interval"}, {"lease": "00:01:00"}
 )
 REPAIR_CORPUS = Call("repair_corpus", {"corpus": "text"})
 REPLAY = Call("replay", {"trace_id": "uuid"})
+REPLAY_CITED = Call(
+    "replay_cited",
+    {"corpus": "text", "slice_id": "text", "query_hash": "text", "policy_hash": "text"},
+)
 REPLAY_HITS = Call("replay_hits", {"trace_id": "uuid"})
 REPORT_KEY_COMPROMISE = Call(
     "report_key_compromise",
@@ -1201,6 +1348,7 @@ RETRIEVE_WITH = Call(
 RETRY_FAILED = Call("retry_failed", {"corpus": "text"}, {"corpus": None})
 REVOKE_CORPUS = Call("revoke_corpus", {"corpus": "text", "role": "text"})
 REVOKE_HTTP_TOKEN = Call("revoke_http_token", {"name": "text"})
+REVOKE_PEER = Call("revoke_peer", {"name": "text", "reason": "text"})
 REVOKE_SIGNING_KEY = Call("revoke_signing_key", {"key_id": "text"})
 ROLLBACK_CORPUS = Call("rollback_corpus", {"corpus": "text"})
 RUN_EVAL = Call(
@@ -1232,6 +1380,7 @@ SEARCH_1 = Call(
         "context": "integer",
         "section": "boolean",
         "typos": "boolean",
+        "as_of": "bigint",
     },
     {
         "corpora": None,
@@ -1254,6 +1403,7 @@ SEARCH_1 = Call(
         "context": 0,
         "section": False,
         "typos": True,
+        "as_of": None,
     },
 )
 SEARCH_2 = Call(
@@ -1279,6 +1429,7 @@ SEARCH_2 = Call(
         "context": "integer",
         "section": "boolean",
         "typos": "boolean",
+        "as_of": "bigint",
     },
     {
         "k": 10,
@@ -1299,6 +1450,7 @@ SEARCH_2 = Call(
         "context": 0,
         "section": False,
         "typos": True,
+        "as_of": None,
     },
 )
 SEARCH_DOCUMENTS = Call(
@@ -1486,6 +1638,12 @@ SET_QUOTA = Call(
     },
     {"blob_bytes": None, "hourly_failures": None, "concurrent_calls": None},
 )
+SHARE_CORPUS = Call(
+    "share_corpus",
+    {"corpus": "text", "author": "bytea", "feed": "uuid"},
+    {"author": None, "feed": None},
+)
+SHARED_FEED = Call("shared_feed", {"corpus": "text"})
 SIMILAR = Call(
     "similar",
     {
@@ -1527,12 +1685,18 @@ TRAFFIC = Call(
 )
 TURN_ID = Call("turn_id", {"corpus": "text", "session": "text", "id": "text"})
 UNRESTRICT_CORPUS = Call("unrestrict_corpus", {"corpus": "text"})
+UNSHARE_CORPUS = Call("unshare_corpus", {"corpus": "text"})
 VALIDATE_CITATIONS = Call(
     "validate_citations",
     {"output": "jsonb", "evidence": "jsonb", "require_citations": "boolean"},
     {"require_citations": False},
 )
-VALIDATE_CONTRACT = Call("validate_contract", {"contract": "jsonb"})
+VALIDATE_CONTRACT_1 = Call("validate_contract", {"contract": "jsonb"})
+VALIDATE_CONTRACT_2 = Call(
+    "validate_contract",
+    {"contract": "text", "contract_name": "text"},
+    {"contract_name": "contract"},
+)
 VALIDATE_QUERY_PLAN = Call("validate_query_plan", {"plan": "jsonb"})
 VERIFICATION_CHECKS = Call("verification_checks", {})
 VERIFY = Call("verify", {"quick": "boolean", "checks": "text[]"}, {"quick": False, "checks": None})
@@ -1564,5 +1728,7 @@ VERIFY_TOKEN = Call(
     {"chunk_ids": None, "edge_count": None},
 )
 VERIFY_TRACE = Call("verify_trace", {"trace_id": "uuid"})
+VERSION_AT = Call("version_at", {"corpus": "text", "at": "timestamp with time zone"})
 WHY_NOT = Call("why_not", {"trace_id": "uuid", "chunk_id": "text"})
+WRITE_CONTRACT = Call("write_contract", {"contract": "jsonb"})
 XXH64 = Call("xxh64", {"data": "bytea"})

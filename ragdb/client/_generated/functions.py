@@ -12,6 +12,9 @@ from ragdb.client._generated.rows import (
     AccessEvents,
     AppendTurnsRow,
     ApplyContractRow,
+    ApplyEventsRow,
+    AskedAnswer,
+    AskedRetriever,
     AssertionKindsRow,
     Blob,
     BuildSlicesRow,
@@ -37,6 +40,7 @@ from ragdb.client._generated.rows import (
     DeleteDocumentRow,
     DeleteSourceRow,
     DeleteSourcesRow,
+    DiffCorpusRow,
     Document,
     DocumentHit,
     DocumentVersionsRow,
@@ -44,6 +48,7 @@ from ragdb.client._generated.rows import (
     Edge,
     Embedders,
     EmbeddingStatusRow,
+    EraseSourceRow,
     ErrorCodesRow,
     EvalAssertResults,
     EvalCandidatesRow,
@@ -69,6 +74,7 @@ from ragdb.client._generated.rows import (
     ImportEvalRow,
     JobStateRow,
     JobStatusRow,
+    KeepHistoryRow,
     KeyEvents,
     KnownSourcesRow,
     LedgerActs,
@@ -77,6 +83,7 @@ from ragdb.client._generated.rows import (
     ListAtomsRow,
     ListCheckpointsRow,
     ListCitationsRow,
+    ListConflictsRow,
     ListContractsRow,
     ListCorporaRow,
     ListErasuresRow,
@@ -86,15 +93,20 @@ from ragdb.client._generated.rows import (
     ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
+    ListPeerCorporaRow,
+    ListPeersRow,
     ListPoliciesRow,
     ListProposalsRow,
     ListQuotasRow,
+    ListSharedDocumentsRow,
+    ListSharedEventsRow,
     ListSigningKeysRow,
     ListSlicesRow,
     ListSourcesRow,
     ListStaticModelsRow,
     ListSynonymsRow,
     ListToolsRow,
+    ListVersionsRow,
     LocateQuoteRow,
     MapPoint,
     MatchDocumentsRow,
@@ -111,6 +123,7 @@ from ragdb.client._generated.rows import (
     RecordedAnswer,
     RecordedGate,
     RegisterPolicyRow,
+    ReplayCitedRow,
     ReplayHitsRow,
     ReplayRow,
     Rerankers,
@@ -122,6 +135,7 @@ from ragdb.client._generated.rows import (
     RetrieverSettings,
     SealLedgerRow,
     SearchDualRow,
+    SharedFeedRow,
     SliceGraphRow,
     SliceMembersRow,
     SpaceQuestionsRow,
@@ -178,6 +192,15 @@ class Functions(Caller):
         value: str | None = self._value(calls.ADD_EVAL_CASE, rag, eval, query, source, tags)
         return value
 
+    def add_peer(
+        self, name: str, public_key: bytes, url: str | None = None, trust: str = "member"
+    ) -> None:
+        """Adds a peer: its name here (1 to 64 of a-z, 0-9 and -), its public key of Ed25519 (32
+        bytes), where its HTTP server is (null: nowhere), and its trust: member may be asked
+        questions, trusted may also change shared corpora. Raises RG400, RG409.
+        """
+        self._run(calls.ADD_PEER, name, public_key, url, trust)
+
     def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
         """Makes 2 to 50 words, or expressions of several, synonyms in a corpus: a query that has
         one of the single words also ranks by the others, at 0.7 of their weight. Returns the
@@ -213,12 +236,169 @@ class Functions(Caller):
         """
         return self._rows(calls.APPEND_TURNS, AppendTurnsRow, corpus, session, turns, document)
 
+    @overload
     def apply_contract(self, contract: Any) -> ApplyContractRow:
         """Puts a contract in force, in one transaction: makes its corpora, their grants (tenant:
         admin, acl: read) and embedders, and stores it as a new version unless nothing
         changed. Raises RG400, RG401, RG409, RG417, RG440.
         """
-        return self._row(calls.APPLY_CONTRACT, ApplyContractRow, contract)
+
+    @overload
+    def apply_contract(self, contract: str, contract_name: str = "contract") -> ApplyContractRow:
+        """Puts the text of a contract (up to 10000000 characters, in the line syntax or as JSON)
+        in force, as ragdb.apply_contract does for a contract in JSON. Raises RG400, RG401,
+        RG409, RG413, RG417, RG440.
+        """
+
+    def apply_contract(self, *args: Any, **kwargs: Any) -> ApplyContractRow:
+        """Puts a contract in force, in one transaction: makes its corpora, their grants (tenant:
+        admin, acl: read) and embedders, and stores it as a new version unless nothing
+        changed. Raises RG400, RG401, RG409, RG417, RG440.
+        """
+        call, values = choose((calls.APPLY_CONTRACT_1, calls.APPLY_CONTRACT_2), args, kwargs)
+        return self._row(call, ApplyContractRow, *values)
+
+    def apply_events(self, peer: str, corpus: str, page: Any) -> ApplyEventsRow:
+        """Takes a page of events of a peer into a shared corpus: {"feed", "head" (the last
+        position of the peer), "events": [{"position", "event", "signature", "body"}]} as
+        ragdb.list_shared_events returns them. It checks order, hashes, Lamport times and
+        authors; the caller has checked the signatures. Returns how many events are new and
+        known, what was put and erased, how many conflicts are open and sources wait for their
+        text, the position to go on after, and whether that is the last. Raises RG400, RG401,
+        RG404, RG409, RG412, RG490, RG491, RG492, RG493.
+        """
+        return self._row(calls.APPLY_EVENTS, ApplyEventsRow, peer, corpus, page)
+
+    def ask(
+        self,
+        corpus: str,
+        question: str,
+        mode: str = "on",
+        k: int | None = None,
+        rank_mode: str | None = None,
+        max_context: int | None = None,
+        gate: bool = True,
+        min_chunks: int = 1,
+        min_score: float | None = None,
+        min_coverage: float = 0.5,
+        require_citations: bool = True,
+        sentences: int = 2,
+        evidence: Any = None,
+        plan: Any = None,
+        retriever: str | None = None,
+        rag: str | None = None,
+        rerank: str | None = None,
+        record: bool = True,
+        client: str | None = None,
+        otel_trace_id: str | None = None,
+        otel_span_id: str | None = None,
+    ) -> AskedAnswer:
+        """Answers a question (at most 10000 characters) from a corpus in its own words, with
+        citations that were checked, and records retrievals, gate and answer unless record is
+        false. mode is off (only evidence, chunks that the caller gives), auto (retrieves
+        where the plan needs it), on or required (status failed and the reason where it cannot
+        be met). k (1 to 1000, default 8) and rank_mode are those of ragdb.search, max_context
+        counts tokens (four characters each), gate, min_chunks, min_score and min_coverage are
+        those of ragdb.rag_enough_context_gate, sentences (1 to 20) is the most of an answer;
+        plan replaces that of ragdb.rag_query_plan; retriever or rag name one of a contract.
+        Raises what ragdb.retrieve, ragdb.retrieve_with and ragdb.record_answer raise.
+        """
+        return self._row(
+            calls.ASK,
+            AskedAnswer,
+            corpus,
+            question,
+            mode,
+            k,
+            rank_mode,
+            max_context,
+            gate,
+            min_chunks,
+            min_score,
+            min_coverage,
+            require_citations,
+            sentences,
+            evidence,
+            plan,
+            retriever,
+            rag,
+            rerank,
+            record,
+            client,
+            otel_trace_id,
+            otel_span_id,
+        )
+
+    def ask_plan(
+        self,
+        question: str,
+        policy: Any = None,
+        has_evidence: bool = False,
+        plan: Any = None,
+        plan_problem: str | None = None,
+    ) -> Any:
+        """Begins to answer a question: returns a run, which ragdb.ask_weigh and ragdb.ask_verify
+        go on with. policy has mode (off, auto, on, required), k (1 to 1000), max_context (1
+        to 10000000, in unit token or char), gate (thresholds; null weighs nothing),
+        require_citations and more; plan is that of a model, or plan_problem what is wrong
+        with it. The run has queries to look up, or none and the reason in summary, or status
+        failed and the reason. Raises RG400, RG404, RG413.
+        """
+        return self._value(calls.ASK_PLAN, question, policy, has_evidence, plan, plan_problem)
+
+    def ask_retriever(
+        self,
+        corpus: str | None = None,
+        retriever: str | None = None,
+        rag: str | None = None,
+        k: int | None = None,
+        rank_mode: str | None = None,
+    ) -> AskedRetriever:
+        """Returns what ragdb.ask looks up queries by: a corpus, or the retriever or rag of a
+        contract that searches it, for k chunks (1 to 1000; 8 of a corpus, or as many as the
+        retriever declares) by rank_mode, which a retriever declares. Raises RG400, RG404,
+        RG417, RG441.
+        """
+        return self._row(calls.ASK_RETRIEVER, AskedRetriever, corpus, retriever, rag, k, rank_mode)
+
+    def ask_verify(
+        self,
+        run: Any,
+        output: Any = None,
+        problem: str | None = None,
+        schema_problems: Sequence[str] | None = None,
+        attempt: int = 1,
+        elapsed_ms: float | None = None,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
+    ) -> Any:
+        """Ends a run of ragdb.ask_weigh: verifies an output that a task made for it, on record
+        where its evidence is. problem says why there is no output, schema_problems (null: no
+        schema) what a schema finds wrong with it; attempt (1 to 1000) counts the tries,
+        elapsed_ms (milliseconds), input_tokens and output_tokens say what it took. The run
+        has output, problems (sentences, none for an answer that holds), status, reason and
+        summary. Raises RG400, RG460 and what ragdb.record_answer raises.
+        """
+        return self._value(
+            calls.ASK_VERIFY,
+            run,
+            output,
+            problem,
+            schema_problems,
+            attempt,
+            elapsed_ms,
+            input_tokens,
+            output_tokens,
+        )
+
+    def ask_weigh(self, run: Any, results: Any = None, evidence: Any = None) -> Any:
+        """Goes on with a run of ragdb.ask_plan: fuses what was found for its queries (a result
+        each: chunks, best first, and trace_id), packs it behind the caller's evidence
+        (chunks) and weighs the pack, on record where its retrievals are. The run has pack and
+        gate, output where the gate says no, or status failed and the reason. Raises RG400,
+        RG460 and what ragdb.record_gate and ragdb.record_answer raise.
+        """
+        return self._value(calls.ASK_WEIGH, run, results, evidence)
 
     def assert_run_passed(self, run_id: UUID | str) -> None:
         """Does nothing for a run that passed: in a script that stops at errors it is the gate.
@@ -309,13 +489,20 @@ class Functions(Caller):
         )
 
     def build_slice(
-        self, corpus: str, anchor: str, policy: Any = None, sign: bool = True
+        self,
+        corpus: str,
+        anchor: str,
+        policy: Any = None,
+        sign: bool = True,
+        as_of: int | None = None,
     ) -> BuiltSlice:
         """Builds the slice that a policy (in full, by reference, or null for the default) admits
         around an anchor chunk, without writing: members, fingerprints and, with sign, the
-        admissibility token. Raises RG400, RG404, RG430, RG431, RG433, RG434.
+        admissibility token. as_of is a version of a corpus that keeps its history: the slice
+        is the one of then, and has no token, which vouches for evidence that is there. Raises
+        RG400, RG404, RG430, RG431, RG433, RG434, RG437.
         """
-        return self._row(calls.BUILD_SLICE, BuiltSlice, corpus, anchor, policy, sign)
+        return self._row(calls.BUILD_SLICE, BuiltSlice, corpus, anchor, policy, sign, as_of)
 
     def build_slices(
         self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
@@ -617,14 +804,24 @@ class Functions(Caller):
         b: float = 0.75,
         record_query_text: str = "full",
         is_restricted: bool = False,
+        history: timedelta | str | None = None,
     ) -> None:
         """Creates an empty corpus, embedded by the default embedder if there is one: name 1 to
         64 of a-z, 0-9 and -, text configuration of pg_catalog, k1 0 to 10, b 0 to 1,
         record_query_text full, hash or none; is_restricted makes it the caller's and the
-        admins' alone until ragdb.grant_corpus. Raises RG400, RG401, RG409, RG411.
+        admins' alone until ragdb.grant_corpus; history is for how long it can be searched as
+        it was (null: not at all). Raises RG400, RG401, RG409, RG411.
         """
         self._run(
-            calls.CREATE_CORPUS, corpus, title, text_config, k1, b, record_query_text, is_restricted
+            calls.CREATE_CORPUS,
+            corpus,
+            title,
+            text_config,
+            k1,
+            b,
+            record_query_text,
+            is_restricted,
+            history,
         )
 
     def create_embedder(
@@ -752,6 +949,15 @@ class Functions(Caller):
         value: str | None = self._value(call, *values)
         return value
 
+    def diff_corpus(self, corpus: str, since: int, until: int | None = None) -> Rows[DiffCorpusRow]:
+        """Returns the sources whose documents differ between two versions of a corpus (until
+        null: today), in the order of their bytes: change is added, deleted, replaced (other
+        bytes), changed (the same bytes with another title or metadata, or a conversation that
+        grew), or erased: what was there was erased on purpose, so that nothing can be said of
+        it. Raises RG400, RG404, RG437.
+        """
+        return self._rows(calls.DIFF_CORPUS, DiffCorpusRow, corpus, since, until)
+
     def document_chunks(
         self, corpus: str, document: str, first: int = 0, count: int | None = None
     ) -> Rows[Chunk]:
@@ -778,6 +984,14 @@ class Functions(Caller):
         """
         return self._rows(calls.DOCUMENT_VERSIONS, DocumentVersionsRow, corpus, document, count)
 
+    def draft_events(self, corpus: str, count: int = 1000) -> list[str]:
+        """Returns the events to sign of what was changed in a shared corpus, at most count (1 to
+        1000), and keeps others from changing it to the end of the transaction. What is signed
+        of each are the bytes "ragdb-event/1", a line feed, and its text in UTF-8. Raises
+        RG400, RG401, RG404, RG413, RG433, RG491.
+        """
+        return self._values(calls.DRAFT_EVENTS, corpus, count)
+
     def drop_access_events_before(self, before: date) -> int:
         """Drops the events of access before a day (UTC), records that as an event, and returns
         their number. Raises RG400.
@@ -791,6 +1005,13 @@ class Functions(Caller):
         and evaluation runs stay. Raises RG400, RG401, RG404.
         """
         self._run(calls.DROP_CORPUS, corpus, reason)
+
+    def drop_history(self, corpus: str) -> int:
+        """Removes the history of a corpus and has it keep none, and returns how many rows it
+        had. Raises RG400, RG401, RG404.
+        """
+        value: int = self._value(calls.DROP_HISTORY, corpus)
+        return value
 
     def drop_space(self, corpus: str, embedder: str) -> None:
         """Drops the space of a corpus under an embedder with all its embeddings. Raises RG401,
@@ -845,6 +1066,15 @@ class Functions(Caller):
         last error. Raises RG401, RG404.
         """
         return self._rows(calls.EMBEDDING_STATUS, EmbeddingStatusRow, only_corpus)
+
+    def erase_source(self, corpus: str, uri: str, reason: str | None = None) -> EraseSourceRow:
+        """Deletes a source as ragdb.delete_source with derived => 'erase' does, and takes what
+        was ever found there out of the history of the corpus, so that no version has it;
+        ragdb.diff_corpus names the source as erased. A document that has another source today
+        stays. Returns how many documents, chunks and rows of the history went. Raises RG400,
+        RG401, RG404, RG405.
+        """
+        return self._row(calls.ERASE_SOURCE, EraseSourceRow, corpus, uri, reason)
 
     def error_codes(self) -> Rows[ErrorCodesRow]:
         """Lists every SQLSTATE of class RG with its class name in Python, its wire word, its
@@ -1232,6 +1462,12 @@ class Functions(Caller):
         """
         self._run(calls.FINISH_IMPORT, corpus, header)
 
+    def follow_peer(self, corpus: str, peer: str, remote: str | None = None) -> None:
+        """Notes that a peer has a shared corpus too, and under which name (null: the same).
+        Raises RG400, RG401, RG404, RG490, RG491.
+        """
+        self._run(calls.FOLLOW_PEER, corpus, peer, remote)
+
     def gate_questions(self, corpus: str) -> Rows[GateQuestionsRow]:
         """Returns what the gate of a corpus is calibrated by: pieces of its own texts, and
         questions about something else. Where a model outside embeds the corpus,
@@ -1493,6 +1729,13 @@ class Functions(Caller):
         """
         return self._rows(calls.JOB_STATUS, JobStatusRow)
 
+    def keep_history(self, corpus: str, history: timedelta | str) -> KeepHistoryRow:
+        """Has a corpus keep its history from now on, so that it can be searched as it was for as
+        long as the interval says. Returns how it is kept, from which version and since when.
+        Raises RG400, RG401, RG404.
+        """
+        return self._row(calls.KEEP_HISTORY, KeepHistoryRow, corpus, history)
+
     def kern_chunk_hash(self, text: str) -> str:
         """Returns KERN's hash of a chunk's text: 32 hexadecimal digits, two FNV-1a lanes over
         its UTF-8 bytes. Raises RG400.
@@ -1628,6 +1871,15 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_CITATIONS, ListCitationsRow, answer_id)
 
+    def list_conflicts(self, corpus: str, only_open: bool = True) -> Rows[ListConflictsRow]:
+        """Lists the changes of a shared corpus that were not taken, because somebody else
+        changed the same source without knowing of them: both events and authors, whether it
+        is open (no later change knew of it), and the document that was not taken; was_erased
+        says that its text is not kept, because it was erased or never came. Only the open
+        ones, or all. Raises RG400, RG404.
+        """
+        return self._rows(calls.LIST_CONFLICTS, ListConflictsRow, corpus, only_open)
+
     def list_contracts(self) -> Rows[ListContractsRow]:
         """Lists every version of the contracts that the caller may read, the newest of each
         first.
@@ -1726,6 +1978,18 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_LEDGER_ACTS, LedgerActs, count)
 
+    def list_peer_corpora(self, corpus: str | None = None) -> Rows[ListPeerCorporaRow]:
+        """Lists the shared corpora that the caller may read (null: all), each with the peers
+        that have it: its name there, the trust and URL of the peer, and how far it was read.
+        """
+        return self._rows(calls.LIST_PEER_CORPORA, ListPeerCorporaRow, corpus)
+
+    def list_peers(self) -> Rows[ListPeersRow]:
+        """Lists the peers by name, each with its public key in hex, its trust, and since when
+        and why its key is revoked.
+        """
+        return self._rows(calls.LIST_PEERS, ListPeersRow)
+
     def list_policies(self) -> Rows[ListPoliciesRow]:
         """Lists the slice policies that may be named, by reference: the registered ones, and the
         default, which has no created_at and no created_by until a slice is stored under it.
@@ -1750,6 +2014,26 @@ class Functions(Caller):
         """Lists the rerankers by name."""
         return self._rows(calls.LIST_RERANKERS, Rerankers)
 
+    def list_shared_documents(
+        self, corpus: str, sources: Sequence[str] | None = None
+    ) -> Rows[ListSharedDocumentsRow]:
+        """Lists the sources of a shared corpus (null: all) with the event that decides each: its
+        state (present, erased, waiting for its text, changed here since), the key of its
+        author in hex, the peer with that key and its trust, whether that key is revoked, and
+        whether this database signs by it. Raises RG400, RG404.
+        """
+        return self._rows(calls.LIST_SHARED_DOCUMENTS, ListSharedDocumentsRow, corpus, sources)
+
+    def list_shared_events(
+        self, corpus: str, after: int = 0, count: int = 1000
+    ) -> Rows[ListSharedEventsRow]:
+        """Returns the events of a shared corpus after a position, at most count (1 to 1000) and
+        about four million bytes: each as it was signed, its signature in hex, and its
+        document (a text of JSON whose SHA-256 the event has) as long as that is what the
+        corpus has. The read is recorded. Raises RG400, RG404, RG491.
+        """
+        return self._rows(calls.LIST_SHARED_EVENTS, ListSharedEventsRow, corpus, after, count)
+
     def list_signing_keys(self) -> Rows[ListSigningKeysRow]:
         """Lists the signing keys without their secrets: whether the secret is kept in this
         database, and whether this session can sign or verify by it.
@@ -1757,13 +2041,13 @@ class Functions(Caller):
         return self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
 
     def list_slices(
-        self, corpus: str, since: datetime | None = None, count: int = 50
+        self, corpus: str, since: datetime | None = None, count: int = 50, before: str | None = None
     ) -> Rows[ListSlicesRow]:
         """Returns the slices of a corpus that are stored, newest first, stored at or after
-        since; the source is null where the anchor is gone. count is 1 to 10000. Raises RG400,
-        RG404.
+        since; before the last id of the page before. The source is null where the anchor is
+        gone. count is 1 to 10000. Raises RG400, RG404, RG435.
         """
-        return self._rows(calls.LIST_SLICES, ListSlicesRow, corpus, since, count)
+        return self._rows(calls.LIST_SLICES, ListSlicesRow, corpus, since, count, before)
 
     def list_sources(self) -> Rows[ListSourcesRow]:
         """Lists the sources of the contracts in force whose corpus the caller may read: what is
@@ -1833,6 +2117,16 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_UNANSWERED, UnansweredQuestion, corpus, since, count)
 
+    def list_versions(
+        self, corpus: str, before: int | None = None, count: int = 100
+    ) -> Rows[ListVersionsRow]:
+        """Lists the versions that a corpus can be searched as of, latest first, at most count (1
+        to 10000) below one (null: all): when each began and how many documents and chunks
+        there were; is_kept_from marks the earliest. Without history there is none. Raises
+        RG400, RG404.
+        """
+        return self._rows(calls.LIST_VERSIONS, ListVersionsRow, corpus, before, count)
+
     def locate_quote(self, corpus: str, chunk_id: str, quote: str) -> Rows[LocateQuoteRow]:
         """Finds a quote of 1 to 10000 characters in the text of a chunk as ragdb.check_citations
         does: method exact, normalised or approximate, similarity (0 to 1), and its place in
@@ -1851,8 +2145,9 @@ class Functions(Caller):
     def maintain(self) -> list[str]:
         """Makes the partitions that traces need: this month, three ahead, those of rows in the
         default partition, and an empty default partition; returns the names of the tables
-        made, none when nothing was due. It also refreshes the rollups of schema bi. Call it
-        outside any insert, at least monthly, and every few minutes for dashboards.
+        made, none when nothing was due. It also refreshes the rollups of schema bi, and drops
+        history that is older than its corpus keeps it. Call it outside any insert, at least
+        monthly, and every few minutes for dashboards.
         """
         return self._values(calls.MAINTAIN)
 
@@ -1886,6 +2181,16 @@ class Functions(Caller):
             filter,
             corpus,
         )
+
+    def merge_peer_answers(self, corpus: str, answer: Any, answers: Any, k: int = 5) -> Any:
+        """Merges the answer of ragdb.rag_query with those of peers, an array of {"peer",
+        "answer"} or {"peer", "error"}, into one of at most k chunks (1 to 20), by their
+        ranks. Each chunk of a peer has in its metadata "peer", "author" (the key of the peer
+        in hex) and "trust", and a local one of a document that a peer signed has "author" and
+        "trust"; "meta" names the "peers" that were asked, each with the "error" of one that
+        gave no answer. Raises RG400, RG404.
+        """
+        return self._value(calls.MERGE_PEER_ANSWERS, corpus, answer, answers, k)
 
     def metrics(self) -> Rows[MetricSample]:
         """Returns samples for Prometheus, at a cost that grows with neither documents nor
@@ -1926,6 +2231,14 @@ class Functions(Caller):
         """
         return self._row(calls.ORIGIN, OriginRow)
 
+    def parse_contract(self, contract: str, contract_name: str = "contract") -> Any:
+        """Returns the text of a contract (up to 10000000 characters, in the line syntax or as
+        JSON) as {"contract": name, "nodes": [{"node", "line", "column", "keys", "columns",
+        "children"}]}, which ragdb.apply_contract takes; lines and columns count from 1, and a
+        column is a character. What the nodes mean is not checked. Raises RG400, RG413, RG440.
+        """
+        return self._value(calls.PARSE_CONTRACT, contract, contract_name)
+
     def policy_hash(self, policy: Any) -> str:
         """Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its
         canonical JSON. Raises RG430.
@@ -1935,8 +2248,8 @@ class Functions(Caller):
 
     def prepare_query(self, corpus: str, query: str) -> bool:
         """Says whether a corpus can be searched for a query (1 to 32768 characters) by all that
-        it has: it has no embeddings, or the query has one; otherwise the workers are asked
-        for that. Raises RG400, RG404.
+        it has: it has no embeddings, no provider makes them, or the query has one; otherwise
+        the workers are asked for that. Raises RG400, RG404.
         """
         value: bool = self._value(calls.PREPARE_QUERY, corpus, query)
         return value
@@ -1990,6 +2303,17 @@ class Functions(Caller):
         return self._row(
             calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep, root, derived, reason
         )
+
+    def publish_events(
+        self, corpus: str, events: Sequence[str], signatures: Sequence[bytes]
+    ) -> int:
+        """Stores the events of ragdb.draft_events, in their order, with the 64 bytes of the
+        Ed25519 signature of each, and returns their number; from then on peers can read them.
+        The caller answers for the signatures: peers check them. Raises RG400, RG401, RG404,
+        RG491, RG492.
+        """
+        value: int = self._value(calls.PUBLISH_EVENTS, corpus, events, signatures)
+        return value
 
     def put_blob(self, bytes: bytes, media_type: str, corpus: str | None = None) -> str:
         """Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex
@@ -2449,6 +2773,10 @@ class Functions(Caller):
         value: int = self._value(calls.REMOVE_EDGES, corpus, edges)
         return value
 
+    def remove_peer(self, name: str) -> None:
+        """Forgets a peer and how far its corpora were read. What it brought stays. Raises RG490."""
+        self._run(calls.REMOVE_PEER, name)
+
     def remove_synonyms(self, corpus: str, word: str) -> int:
         """Takes a word out of the synonyms of a corpus, and returns how many pairs had it.
         Raises RG400, RG401, RG404.
@@ -2470,13 +2798,25 @@ class Functions(Caller):
         self._run(calls.REPAIR_CORPUS, corpus)
 
     def replay(self, trace_id: UUID | str) -> ReplayRow:
-        """Runs a recorded retrieval again and says how it compares: exact (ids, contents, order,
-        scores), same_order, same_set or drifted, with the cause (trace_tampered,
-        embedder_changed, config_changed, corpus_changed, ann_nondeterminism) and the chunks
-        that differ; or not_replayable with its cause (failed_retrieval, query_text_not_kept,
+        """Runs a recorded retrieval again, in its corpus as it was then where the history of
+        that was kept, and says how it compares: exact (ids, contents, order, scores),
+        same_order, same_set or drifted, with the cause (trace_tampered, embedder_changed,
+        erased, config_changed, corpus_changed, ann_nondeterminism) and the chunks that
+        differ; or not_replayable with its cause (failed_retrieval, query_text_not_kept,
         query_embedding_not_kept). Raises RG400, RG404, RG407.
         """
         return self._row(calls.REPLAY, ReplayRow, trace_id)
+
+    def replay_cited(
+        self, corpus: str, slice_id: str, query_hash: str, policy_hash: str
+    ) -> ReplayCitedRow:
+        """Replays the latest retrieval that a citation of slice, query (SHA-256 of its text or
+        of its embedding, hex) and policy (params_hash) names, as ragdb.replay does. Raises
+        RG400, RG404, RG407.
+        """
+        return self._row(
+            calls.REPLAY_CITED, ReplayCitedRow, corpus, slice_id, query_hash, policy_hash
+        )
 
     def replay_hits(self, trace_id: UUID | str) -> Rows[ReplayHitsRow]:
         """Runs a recorded retrieval again and returns what was recorded beside what is found
@@ -2813,6 +3153,13 @@ class Functions(Caller):
         """Revokes a bearer token: the next request with it is refused. Raises RG454."""
         self._run(calls.REVOKE_HTTP_TOKEN, name)
 
+    def revoke_peer(self, name: str, reason: str) -> None:
+        """Revokes the key of a peer for a reason (1 to 1000 characters): no event of it that is
+        not here already is taken, whoever brings it, and it is asked nothing. Raises RG400,
+        RG490.
+        """
+        self._run(calls.REVOKE_PEER, name, reason)
+
     def revoke_signing_key(self, key_id: str) -> None:
         """Revokes a key: every token it signed fails from now on. Raises RG432."""
         self._run(calls.REVOKE_SIGNING_KEY, key_id)
@@ -2872,10 +3219,12 @@ class Functions(Caller):
         context: int = 0,
         section: bool = False,
         typos: bool = True,
+        as_of: int | None = None,
     ) -> Rows[Hit]:
         """Returns the k (1 to 1000) best chunks of several corpora (null: all that the caller
         may read) for a query, in one order of scores in [0, 1], with the arguments of the
-        search of one. Raises RG400, RG401, RG404, RG410, RG415, RG418.
+        search of one; as_of takes one corpus. Raises RG400, RG401, RG404, RG410, RG415,
+        RG418, RG437.
         """
 
     @overload
@@ -2901,6 +3250,7 @@ class Functions(Caller):
         context: int = 0,
         section: bool = False,
         typos: bool = True,
+        as_of: int | None = None,
     ) -> Rows[Hit]:
         """Returns the k (1 to 1000) best chunks of a corpus (null: all that the caller may read)
         for a query, by score (0 to 1, none below min_score), then chunk_id. mode is lexical,
@@ -2910,13 +3260,17 @@ class Functions(Caller):
         and a -word is excluded, and a notice says so where that leaves nothing. A hybrid
         search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1, null:
         what suits the embedder); min_lexical and min_semantic are floors for the legs, one
-        that did not run counting 0. Raises RG400, RG401, RG404, RG410, RG415, RG418.
+        that did not run counting 0. as_of is a version of a corpus that keeps its history
+        (ragdb.version_at gives that of a time): the hits, their order and their scores are
+        those of the corpus as it was then, and every chunk of it is looked at. Raises RG400,
+        RG401, RG404, RG410, RG415, RG418, RG437.
         """
 
     def search(self, *args: Any, **kwargs: Any) -> Rows[Hit]:
         """Returns the k (1 to 1000) best chunks of several corpora (null: all that the caller
         may read) for a query, in one order of scores in [0, 1], with the arguments of the
-        search of one. Raises RG400, RG401, RG404, RG410, RG415, RG418.
+        search of one; as_of takes one corpus. Raises RG400, RG401, RG404, RG410, RG415,
+        RG418, RG437.
         """
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
         return self._rows(call, Hit, *values)
@@ -3168,6 +3522,24 @@ class Functions(Caller):
         """
         self._run(calls.SET_QUOTA, role, blob_bytes, hourly_failures, concurrent_calls)
 
+    def share_corpus(
+        self, corpus: str, author: bytes | None = None, feed: UUID | str | None = None
+    ) -> UUID | None:
+        """Shares a corpus with the peers that may read it, and returns its feed: what it is at
+        every peer. With a feed it joins that one. The author is the public key (32 bytes)
+        that signs the changes that are made here; null leaves it. Raises RG400, RG401, RG404,
+        RG409.
+        """
+        value: UUID | None = self._value(calls.SHARE_CORPUS, corpus, author, feed)
+        return value
+
+    def shared_feed(self, corpus: str) -> SharedFeedRow:
+        """Returns as what feed a corpus is shared, by which key (hex), how many events it has,
+        its Lamport time, and the settings that a copy of it needs. Raises RG400, RG404,
+        RG491.
+        """
+        return self._row(calls.SHARED_FEED, SharedFeedRow, corpus)
+
     def similar(
         self,
         corpus: str,
@@ -3287,6 +3659,12 @@ class Functions(Caller):
         value: int = self._value(calls.UNRESTRICT_CORPUS, corpus)
         return value
 
+    def unshare_corpus(self, corpus: str) -> None:
+        """Ends the sharing of a corpus and forgets its signed events and conflicts. Its
+        documents stay. Raises RG400, RG401, RG404.
+        """
+        self._run(calls.UNSHARE_CORPUS, corpus)
+
     def validate_citations(
         self, output: Any, evidence: Any, require_citations: bool = False
     ) -> list[str]:
@@ -3300,13 +3678,32 @@ class Functions(Caller):
         )
         return value
 
+    @overload
     def validate_contract(self, contract: Any) -> Rows[ValidateContractRow]:
         """Returns everything that is wrong with a contract, {"contract": name, "nodes":
         [{"node", "keys", "children", "line", "column"}]}, in the order of its lines: the
         rule, error or warning, where, what is wrong and what to do. A contract without a row
         of severity error can be applied. Raises RG400.
         """
-        return self._rows(calls.VALIDATE_CONTRACT, ValidateContractRow, contract)
+
+    @overload
+    def validate_contract(
+        self, contract: str, contract_name: str = "contract"
+    ) -> Rows[ValidateContractRow]:
+        """Returns everything that is wrong with the text of a contract, in the order of its
+        lines, as ragdb.validate_contract does for a contract in JSON. Rows of rule contract-
+        syntax (the first 1000) say what cannot be read; as long as there are any, there are
+        no others. Raises RG400, RG413.
+        """
+
+    def validate_contract(self, *args: Any, **kwargs: Any) -> Rows[ValidateContractRow]:
+        """Returns everything that is wrong with a contract, {"contract": name, "nodes":
+        [{"node", "keys", "children", "line", "column"}]}, in the order of its lines: the
+        rule, error or warning, where, what is wrong and what to do. A contract without a row
+        of severity error can be applied. Raises RG400.
+        """
+        call, values = choose((calls.VALIDATE_CONTRACT_1, calls.VALIDATE_CONTRACT_2), args, kwargs)
+        return self._rows(call, ValidateContractRow, *values)
 
     def validate_query_plan(self, plan: Any) -> list[str]:
         """Returns what is wrong with a plan that a model made in place of ragdb.rag_query_plan:
@@ -3406,12 +3803,26 @@ class Functions(Caller):
         """
         return self._rows(calls.VERIFY_TRACE, VerifyTraceRow, trace_id)
 
+    def version_at(self, corpus: str, at: datetime) -> int:
+        """Returns the version of a corpus that was the present one at a time; a version begins
+        when its transaction takes the corpus. Raises RG400, RG404, RG437.
+        """
+        value: int = self._value(calls.VERSION_AT, corpus, at)
+        return value
+
     def why_not(self, trace_id: UUID | str, chunk_id: str) -> WhyNotRow:
         """Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter,
         ranking, min_score, limit or rerank; or that it was a hit; or unknown. Raises RG400,
         RG404, RG407.
         """
         return self._row(calls.WHY_NOT, WhyNotRow, trace_id, chunk_id)
+
+    def write_contract(self, contract: Any) -> str:
+        """Returns a contract in the line syntax, from which ragdb.parse_contract reads the same
+        nodes and keys. Raises RG440.
+        """
+        value: str = self._value(calls.WRITE_CONTRACT, contract)
+        return value
 
     def xxh64(self, data: bytes) -> str:
         """Returns xxHash64 (seed 0) as 16 hex digits; a fingerprint that names things and proves

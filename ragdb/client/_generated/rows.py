@@ -50,6 +50,50 @@ class ApplyContractRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ApplyEventsRow(Row):
+    """A row of `apply_events`."""
+
+    events: int
+    known: int
+    documents_put: int
+    documents_erased: int
+    conflicts: int
+    waiting: int
+    position: int
+    is_done: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AskedAnswer(Row):
+    """A row of type `ragdb.asked_answer`."""
+
+    answer: str
+    sources: list[str]
+    status: str
+    reason: str
+    citations: Any
+    problems: list[str]
+    trace_id: UUID
+    answer_id: UUID
+    evidence_hash: str
+    gate: Any
+    trace_summary: Any
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AskedRetriever(Row):
+    """A row of type `ragdb.asked_retriever`."""
+
+    corpus: str
+    retriever: str
+    rag: str
+    k: int
+    mode: str
+    reranker: str | None
+    max_context: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class AssertionKindsRow(Row):
     """A row of `assertion_kinds`."""
 
@@ -316,6 +360,8 @@ class CorpusInfoRow(Row):
     record_query_text: str
     privilege: str
     gate_floors: Any
+    history: timedelta | None
+    history_from: int | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -366,6 +412,20 @@ class DeleteSourcesRow(Row):
 
     documents_deleted: int
     chunks_deleted: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DiffCorpusRow(Row):
+    """A row of `diff_corpus`."""
+
+    source: str
+    change: str
+    doc_cid_before: str
+    doc_cid_after: str
+    title_before: str
+    title_after: str
+    chunks_before: int
+    chunks_after: int
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -480,6 +540,15 @@ class EmbeddingStatusRow(Row):
     oldest: timedelta
     last_error: str | None
     is_indexed: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EraseSourceRow(Row):
+    """A row of `erase_source`."""
+
+    documents_deleted: int
+    chunks_deleted: int
+    past_rows_erased: int
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -846,6 +915,15 @@ class JobStatusRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class KeepHistoryRow(Row):
+    """A row of `keep_history`."""
+
+    kept_for: timedelta
+    from_version: int
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class KeyEvents(Row):
     """A row of type `ragdb.key_events`."""
 
@@ -959,6 +1037,22 @@ class ListCitationsRow(Row):
     unit: str
     text: str | None
     page: int | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ListConflictsRow(Row):
+    """A row of `list_conflicts`."""
+
+    source: str
+    winner: str
+    winner_author: str
+    loser: str
+    loser_author: str
+    loser_lamport: int
+    is_open: bool
+    was_erased: bool
+    document: Any
+    found_at: datetime
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1091,6 +1185,35 @@ class ListIncidentsRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ListPeerCorporaRow(Row):
+    """A row of `list_peer_corpora`."""
+
+    corpus: str
+    feed: UUID
+    peer: str
+    remote: str
+    trust: str
+    url: str | None
+    is_revoked: bool
+    position: int
+    pulled_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ListPeersRow(Row):
+    """A row of `list_peers`."""
+
+    name: str
+    url: str | None
+    public_key: str
+    trust: str
+    added_by: str
+    added_at: datetime
+    revoked_at: datetime | None
+    revoked_because: str | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ListPoliciesRow(Row):
     """A row of `list_policies`."""
 
@@ -1130,6 +1253,32 @@ class ListQuotasRow(Row):
     is_dead: bool
     set_at: datetime
     set_by: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ListSharedDocumentsRow(Row):
+    """A row of `list_shared_documents`."""
+
+    source: str
+    state: str
+    author: str
+    peer: str
+    trust: str
+    is_revoked: bool
+    is_local: bool
+    lamport: int
+    event: str
+    signed_at: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ListSharedEventsRow(Row):
+    """A row of `list_shared_events`."""
+
+    position: int
+    event: str
+    signature: str
+    body: str | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1219,6 +1368,17 @@ class ListToolsRow(Row):
     contract: str
     contract_version: int
     reranker: str | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ListVersionsRow(Row):
+    """A row of `list_versions`."""
+
+    version: int
+    began_at: datetime
+    documents: int
+    chunks: int
+    is_kept_from: bool
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1407,6 +1567,19 @@ class RegisterPolicyRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ReplayCitedRow(Row):
+    """A row of `replay_cited`."""
+
+    trace_id: UUID
+    verdict: str
+    cause: str
+    detail: str
+    changed_chunk_ids: list[str]
+    recorded_chunk_ids: list[str]
+    replayed_chunk_ids: list[str]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ReplayHitsRow(Row):
     """A row of `replay_hits`."""
 
@@ -1584,6 +1757,17 @@ class SearchDualRow(Row):
     source_ids: list[str]
     source_slice_id: str
     state: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SharedFeedRow(Row):
+    """A row of `shared_feed`."""
+
+    feed: UUID
+    author: str
+    position: int
+    lamport: int
+    settings: Any
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -8,7 +8,6 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb.contracts import contract_file, syntax
 from ragdb.errors import ContractNotFound, EvidenceMissing, InvalidArgument
 from tests.conftest import Connection
 
@@ -26,8 +25,7 @@ NAMED = ' as=found output="RetrievedChunk[]" citationField=c sourceField=uri sco
 
 
 def apply(db: Connection, text: str, name: str = "c") -> None:
-    found = contract_file.contract(syntax.parse(text), name)
-    db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),))
+    db.execute("select * from ragdb.apply_contract(%s, %s)", (text, name))
 
 
 def prepare(db: Connection, keys: str = NAMED, grounding: str = "", tool: str = TOOL) -> None:

@@ -8,7 +8,6 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb.contracts import contract_file, syntax
 from tests.conftest import Connection, Login
 
 PLAIN = """
@@ -20,8 +19,7 @@ rag name=A retriever=R
 
 
 def apply(db: Connection, text: str, name: str = "c") -> Any:
-    found = contract_file.contract(syntax.parse(text), name)
-    row = db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),)).fetchone()
+    row = db.execute("select * from ragdb.apply_contract(%s, %s)", (text, name)).fetchone()
     assert row is not None
     return row
 
@@ -39,10 +37,9 @@ def test_a_contract_is_applied_once_and_its_versions_stay(any_db: Connection) ->
 def test_what_is_exported_is_what_was_applied(any_db: Connection) -> None:
     apply(any_db, PLAIN)
     ((found,),) = any_db.execute("select ragdb.export_contract('c')").fetchall()
-    assert syntax.write(found["nodes"]) == syntax.write(syntax.parse(PLAIN)).replace(
-        "uri=./docs", "uri=docs"
-    )
-    assert apply(any_db, syntax.write(found["nodes"]))[2] is False
+    ((text,),) = any_db.execute("select ragdb.write_contract(%s)", (Jsonb(found),)).fetchall()
+    assert text == PLAIN.lstrip().replace("uri=./docs", "uri=docs")
+    assert apply(any_db, text)[2] is False
 
 
 def test_a_contract_with_an_error_is_refused_and_nothing_is_made(any_db: Connection) -> None:

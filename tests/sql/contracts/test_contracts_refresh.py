@@ -6,9 +6,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from psycopg.types.json import Jsonb
 
-from ragdb.contracts import contract_file, syntax
 from tests.conftest import Connection
 
 TEXT = """corpus name=docs refresh=1d
@@ -21,8 +19,7 @@ corpus name=old
 
 @pytest.fixture
 def sources(db: Connection) -> Connection:
-    found = contract_file.contract(syntax.parse(TEXT), "c")
-    db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),))
+    db.execute("select * from ragdb.apply_contract(%s, %s)", (TEXT, "c"))
     return db
 
 

@@ -11,7 +11,6 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb.contracts import contract_file, syntax
 from ragdb.errors import RagdbError
 from tests.conftest import Connection
 from tests.sql.contracts.test_contracts_applied import PLAIN, apply
@@ -176,13 +175,12 @@ BREACHES = {
 
 
 def validate(db: Connection, text: str) -> list[Any]:
-    found = contract_file.contract(syntax.parse(text), "c")
     with db.cursor(row_factory=psycopg.rows.namedtuple_row) as cursor:
         # one name of a column is a word of SQL
         return cursor.execute(
             'select rule, severity, node, line, "column" as col, message, hint'
-            " from ragdb.validate_contract(%s)",
-            (Jsonb(found),),
+            " from ragdb.validate_contract(%s, 'c')",
+            (text,),
         ).fetchall()
 
 
@@ -242,7 +240,7 @@ def test_the_given_value_of_an_assertion_is_its_bound(
 
 # Of a contract that no line syntax makes, or that needs a corpus with traces: tests of their own.
 ELSEWHERE = {
-    "contract-malformed", "contract-empty", "contract-too-deep", "unreadable",
+    "contract-syntax", "contract-malformed", "contract-empty", "contract-too-deep", "unreadable",
     "rag-retriever-minscore-unreachable", "rag-case-minscore-unreachable", "minscore-unreachable",
 }  # fmt: skip
 
@@ -264,15 +262,25 @@ MORE_WORDS = [
 ]
 
 
+# Texts that say every problem of the syntax.
+UNREADABLE = [
+    "  a\x01", "  a", "a\n\tb", "a\n   b\n  c\n 9",
+    "\n".join(" " * n + "a" for n in range(17)), 'a b c= d=x" e="x"f="1" f=2',
+    r'a b="\q\u0000" c="\ud800" d="', "{",
+]  # fmt: skip
+
+
 def test_the_words_of_every_rule_are_said(db: Connection) -> None:
     said: set[str] = set()
     for old, new in [*BREACHES.values(), *MORE_WORDS]:
         assert old in SOUND
-        found = contract_file.contract(syntax.parse(SOUND.replace(old, new, 1)), "c")
         query = """
           select b.words from ragdb_internal.contract_breaches(array(
-            select i from ragdb_internal.contract_items(%s) i)) b"""
-        said |= {words for (words,) in db.execute(query, (Jsonb(found),)).fetchall()}
+            select i from ragdb_internal.contract_items(ragdb.parse_contract(%s)) i)) b"""
+        said |= {words for (words,) in db.execute(query, (SOUND.replace(old, new, 1),)).fetchall()}
+    for text in UNREADABLE:
+        query = "select p.words from unnest((ragdb_internal.read_contract(%s, 'c')).problems) p"
+        said |= {words for (words,) in db.execute(query, (text,)).fetchall()}
     listed = db.execute("select words from ragdb_internal.rule_words()").fetchall()
     assert {words for (words,) in listed} - ELSEWHERE == said
 
@@ -454,22 +462,19 @@ def no_internal_error(db: Connection, count: int, seed: int) -> None:
     outcomes = {"syntax": 0, "rules": 0, "applied": 0, "refused": 0}
     for _ in range(count):
         text = mutated(SOUND, chance)
-        try:
-            found = contract_file.contract(syntax.parse(text), "c")
-        except syntax.ContractSyntaxError:
-            outcomes["syntax"] += 1
-            continue
+        if "\0" in text:
+            continue  # a client cannot send it
         problems = db.execute(
-            "select message, hint from ragdb.validate_contract(%s) where severity = 'error'",
-            (Jsonb(found),),
+            "select rule, message from ragdb.validate_contract(%s, 'c') where severity = 'error'",
+            (text,),
         ).fetchall()
         if problems:
-            assert all(message for message, _ in problems)
-            outcomes["rules"] += 1
+            assert all(message for _, message in problems)
+            outcomes["syntax" if problems[0][0] == "contract-syntax" else "rules"] += 1
             continue
         with db.transaction(force_rollback=True):
             try:
-                db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),))
+                db.execute("select * from ragdb.apply_contract(%s, 'c')", (text,))
                 outcomes["applied"] += 1
             except RagdbError:
                 outcomes["refused"] += 1

@@ -19,7 +19,6 @@ import xmlschema
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from ragdb.contracts import contract_file, syntax
 from ragdb.server import postgres
 from tests.conftest import Connection, Server
 from tests.embedding import put
@@ -40,8 +39,7 @@ TEXTS = {
 
 
 def apply(db: Connection, text: str) -> None:
-    found = contract_file.contract(syntax.parse(text), "c")
-    db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),))
+    db.execute("select * from ragdb.apply_contract(%s, %s)", (text, "c"))
 
 
 def run(db: Connection, text: str | None = None, **arguments: Any) -> dict[str, Any]:

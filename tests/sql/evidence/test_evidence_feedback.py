@@ -8,7 +8,6 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb.contracts import contract_file, syntax
 from tests.conftest import Connection
 
 TEXTS = {
@@ -203,8 +202,7 @@ def test_an_eval_measures_by_what_people_said(docs: Connection) -> None:
             says(docs, "good", trace, chunk_id=chunks[place])
             made = cases(docs)
             docs.execute("reset role")
-            contract = contract_file.contract(syntax.parse(CONTRACT), "c")
-            docs.execute("select * from ragdb.apply_contract(%s)", (Jsonb(contract),))
+            docs.execute("select * from ragdb.apply_contract(%s, %s)", (CONTRACT, "c"))
             imported = docs.execute("select * from ragdb.import_eval('A', 'V', %s)", (Jsonb(made),))
             assert imported.fetchall() == [(1, 1, 0)]
             ((run,),) = docs.execute("select run_id from ragdb.run_eval('A')").fetchall()

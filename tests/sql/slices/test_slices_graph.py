@@ -98,3 +98,21 @@ def test_a_stored_slice_is_shown_as_it_was_taken(signed: Connection) -> None:
     assert found["is_unchanged"] is False
     assert found["chunk_ids"] == made["selection_order"]
     assert found["policy"]["max_nodes"] == 256
+
+
+def test_stored_slices_are_listed_in_pages_without_a_gap(tree: Connection) -> None:
+    one(tree, "select ragdb.create_signing_key('k')")
+    for n in range(1, 8):
+        export(tree, n)
+    # some of them stored in the same moment
+    tree.execute("update ragdb.slices set created_at = date_trunc('day', created_at)"
+                 " where anchor_chunk_id > %s", (uuid(3),))  # fmt: skip
+    rows = tree.execute("select slice_id from ragdb.list_slices('chat')").fetchall()
+    assert len(rows) == 7
+    found: list[Any] = []
+    while page := tree.execute(
+        "select slice_id from ragdb.list_slices('chat', count => 3, before => %s)",
+        (found[-1][0] if found else None,),
+    ).fetchall():
+        found += page
+    assert found == rows

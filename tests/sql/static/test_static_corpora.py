@@ -100,6 +100,8 @@ def test_a_search_that_lacks_the_embedding_of_a_model_outside_says_so(db: Connec
     door.create_corpus("docs")
     door.embed_corpus("docs", "hashed")
     door.put_text("docs", "a", TEXTS["fusion"])
+    (chunk,) = door.list_chunks("docs")
+    door.put_embeddings("docs", [chunk.chunk_id], [1.0] * 16)
     search = "select mode from ragdb.search('docs', 'hybrid search', mode => {})"
     assert db.execute(search.format("'lexical'").encode()).fetchall() == [("lexical",)]
     assert said == []

@@ -16,7 +16,6 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from ragdb.contracts import contract_file, syntax
 from tests.conftest import Connection, Login
 from tests.embedding import one, put
 from tests.sql.conversations import conversation, message, uuid
@@ -377,18 +376,15 @@ def test_bi_shows_both_orders(docs: Connection) -> None:
 
 
 def apply(db: Connection, text: str = CONTRACT) -> None:
-    found = contract_file.contract(syntax.parse(text), "c")
-    db.execute("select * from ragdb.apply_contract(%s)", (Jsonb(found),))
+    db.execute("select * from ragdb.apply_contract(%s, %s)", (text, "c"))
 
 
 def test_a_contract_names_a_reranker_that_was_bound(docs: Connection) -> None:
     with raises(docs, "RG440", "rerank of retriever"):
         apply(docs, CONTRACT.replace("rerank=tiny", "rerank=tyni"))
-    found = contract_file.contract(
-        syntax.parse(CONTRACT.replace("rerank=tiny", "rerank=tyni")), "c"
-    )
     assert docs.execute(
-        'select rule, line, "column", hint from ragdb.validate_contract(%s)', (Jsonb(found),)
+        "select rule, line, \"column\", hint from ragdb.validate_contract(%s, 'c')",
+        (CONTRACT.replace("rerank=tiny", "rerank=tyni"),),
     ).fetchall() == [("rag-retriever-rerank-invalid", 2, 50, "did you mean tiny?")]
     apply(docs)
     assert one(docs, "select reranker from ragdb.get_retriever('R')") == "tiny"

@@ -1,19 +1,13 @@
-"""The line syntax of contracts, its JSON twin, and the way back.
+"""A twin of the parser of contracts (sql/contracts/text.sql) in Python, which calls no SQL.
 
-A line is a node: `node key=value key="quoted value"`. Lines indented deeper than one are its
-children; `#` at the start of a word begins a comment. The JSON twin of a node is
-`{"node", "line", "column", "keys", "columns", "children"}`; `columns` says where each key stands.
-
-A bare value is a number or a boolean where JSON would write it the same way (`8`, `0.72`, `true`),
-else a text; a quoted one is a text, with the escapes of JSON. What it means is for
-`ragdb.validate_contract` to say, in the database.
+It is an oracle for tests: it reads a text character by character, and finds the same problems at
+the same places.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,27 +32,8 @@ class Problem:
 class ContractSyntaxError(ValueError):
     """The text of a contract cannot be read; `problems` has all that is wrong with it."""
 
-    def __init__(self, problems: Sequence[Problem], text: str, name: str) -> None:
-        self.problems = list(problems)
-        lines = text.split("\n")
-        super().__init__(
-            "\n".join(
-                show(name, p.line, p.column, p.message, p.hint, lines[p.line - 1])
-                for p in self.problems
-            )
-        )
-
-
-def show(
-    name: str, line: int, column: int, message: str, hint: str | None = None, text: str = ""
-) -> str:
-    """A problem with its line and a caret below the column."""
-    shown = text.removesuffix("\r").replace("\t", " ")
-    # a line of any length: what stands around the column
-    start = max(0, column - 81)
-    caret = " " * (column - 1 - start) + "^"
-    body = f"{name}:{line}:{column}: {message}\n  {shown[start : start + 160]}\n  {caret}"
-    return f"{body}\n  hint: {hint}" if hint else body
+    def __init__(self, problems: list[Problem]) -> None:
+        self.problems = problems
 
 
 @dataclass
@@ -181,7 +156,7 @@ def _quoted(text: str) -> str:
     return json.dumps(text if len(text) <= 40 else text[:39] + "…", ensure_ascii=False)
 
 
-def parse(text: str, name: str = "contract") -> list[Json]:
+def parse(text: str) -> list[Json]:
     """The nodes of a contract in the line syntax. Raises ContractSyntaxError with every problem."""
     problems: list[Problem] = []
     roots: list[Json] = []
@@ -216,32 +191,5 @@ def parse(text: str, name: str = "contract") -> list[Json]:
         open_nodes.append(_Node(indent, node))
     if problems:
         problems.sort(key=lambda p: (p.line, p.column))
-        raise ContractSyntaxError(problems, text.removeprefix("\ufeff"), name)
+        raise ContractSyntaxError(problems)
     return roots
-
-
-def write(nodes: Sequence[Json]) -> str:
-    """Nodes in the line syntax: what `parse` makes the same nodes of, but for places."""
-    return "".join(f"{line}\n" for line in _lines(nodes, 0))
-
-
-def _lines(nodes: Sequence[Json], depth: int) -> Iterator[str]:
-    for node in nodes:
-        # jsonb keeps no order of keys
-        columns = node.get("columns") or {}
-        keys = sorted(node["keys"].items(), key=lambda pair: columns.get(pair[0], 0))
-        pairs = (f" {key}={_written(value)}" for key, value in keys)
-        yield "  " * depth + node["node"] + "".join(pairs)
-        yield from _lines(node.get("children") or [], depth + 1)
-
-
-def _written(value: Any) -> str:
-    if not isinstance(value, str):
-        return json.dumps(value)
-    is_bare = (
-        value != ""
-        and not re.search(r'[\s"#]', value)
-        and not _CONTROL.search(value)
-        and isinstance(_bare_value(value), str)
-    )
-    return value if is_bare else json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,105 @@
+"""The history of a corpus: how long it is kept, its versions, and what changed between two."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Annotated
+
+from fastapi import FastAPI, Query, Request
+from pydantic import BaseModel, Field
+
+from ragdb.client._generated import rows
+from ragdb.client.rows import record
+from ragdb.http import models as m
+from ragdb.http.corpora import CORPUS, Corpus
+from ragdb.http.gate import Answer
+from ragdb.http.routes import Token, failures
+from ragdb.http.server import Server
+
+Version = Annotated[int, Query(ge=0, le=9223372036854775807, description="A version.")]
+
+
+class Kept(m.Body):
+    """For how many days a corpus can be searched as it was."""
+
+    days: Annotated[float, Field(gt=0, le=36500, allow_inf_nan=False)]
+
+
+class Erased(m.Body):
+    """A source, of today or of before, that no version is to have."""
+
+    source: Annotated[str, Field(min_length=1, max_length=2048)]
+    reason: Annotated[str | None, Field(max_length=10000)] = None
+
+
+class Versions(BaseModel):
+    """Versions, latest first; the next page is before the last one."""
+
+    versions: list[rows.ListVersionsRow]
+
+
+class Differences(BaseModel):
+    differences: list[rows.DiffCorpusRow]
+
+
+class Dropped(BaseModel):
+    dropped: int
+
+
+def register(app: FastAPI, server: Server) -> None:
+    path = f"{CORPUS}/history"
+
+    @app.get(path, tags=["Corpora"], response_model=Versions, responses=failures(404))
+    async def list_versions(
+        request: Request,
+        corpus: Corpus,
+        _: Token,
+        before: Version | None = None,
+        at: Annotated[
+            datetime | None, Query(description="A time: the version of then alone.")
+        ] = None,
+        count: Annotated[int, Query(ge=1, le=10000)] = 100,
+    ) -> Answer:
+        """List the versions that a corpus can be searched as of."""
+        async with server.transaction(request) as db:
+            if at is not None:
+                before, count = await db.version_at(server.served(corpus), at) + 1, 1
+            listed = await db.list_versions(server.served(corpus), before, count)
+        return Answer({"versions": listed})
+
+    @app.put(path, tags=["Corpora"], response_model=rows.KeepHistoryRow, responses=failures(404))
+    async def keep_history(request: Request, corpus: Corpus, body: Kept, _: Token) -> Answer:
+        """Have a corpus keep its history from now on, so long."""
+        async with server.transaction(request) as db:
+            kept = await db.keep_history(server.served(corpus), timedelta(days=body.days))
+        return Answer(record(kept))
+
+    @app.delete(path, tags=["Corpora"], response_model=Dropped, responses=failures(404))
+    async def drop_history(request: Request, corpus: Corpus, _: Token) -> Answer:
+        """Remove the history of a corpus and keep none; says how many rows it had."""
+        async with server.transaction(request) as db:
+            dropped = await db.drop_history(server.served(corpus))
+        return Answer({"dropped": dropped})
+
+    @app.get(
+        f"{CORPUS}/diff", tags=["Corpora"], response_model=Differences, responses=failures(404)
+    )
+    async def diff_corpus(
+        request: Request, corpus: Corpus, _: Token, since: Version, until: Version | None = None
+    ) -> Answer:
+        """List the sources that differ between two versions of a corpus."""
+        async with server.transaction(request) as db:
+            found = await db.diff_corpus(server.served(corpus), since, until)
+        return Answer({"differences": found})
+
+    @app.post(
+        f"{CORPUS}/erase",
+        tags=["Corpora"],
+        response_model=rows.EraseSourceRow,
+        responses=failures(404),
+    )
+    async def erase_source(request: Request, corpus: Corpus, body: Erased, _: Token) -> Answer:
+        """Delete a source, and take what was ever found there out of every version."""
+        async with server.transaction(request) as db:
+            gone = await db.erase_source(server.served(corpus), body.source, body.reason)
+        return Answer(record(gone))

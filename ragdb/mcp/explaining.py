@@ -1,0 +1,74 @@
+"""The tools that say why: a passage that was or was not found, a quote, what a document was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragdb.client.rows import record
+from ragdb.mcp.served import Json, Served
+from ragdb.mcp.shapes import CORPUS, COUNT, LIST, MODE, QUERY, Builtin, K, result, string
+
+CHUNK = string("Its chunk id.", minLength=1)
+
+
+def explain_passage(served: Served, arguments: Json) -> Json:
+    corpus, query, chunk = (arguments[name] for name in ("corpus", "query", "chunk_id"))
+    served.check(corpus)
+    mode = arguments.get("mode")
+    vector = None
+    if mode not in ("lexical", "reference"):
+        vector = served.embedded([corpus], query)
+    how: Any = {"mode": mode, "query_embedding": vector}
+    with served.database() as db:
+        missing = db.explain_missing(corpus, query, chunk, arguments.get("k", 10), **how)
+        parts = db.explain_score(corpus, query, chunk, **how)
+    return {**record(missing), "parts": [record(part) for part in parts]}
+
+
+def locate_quote(served: Served, arguments: Json) -> Json:
+    served.check(arguments["corpus"])
+    with served.database() as db:
+        return {"places": [record(row) for row in db.locate_quote(**arguments)]}
+
+
+def document_versions(served: Served, arguments: Json) -> Json:
+    served.check(arguments["corpus"])
+    with served.database() as db:
+        return {"versions": [record(row) for row in db.document_versions(**arguments)]}
+
+
+TOOLS: dict[str, Builtin] = {
+    "explain_passage": Builtin(
+        "Explain a passage",
+        "Says why a search finds a passage or at which step it leaves it out, and what each word"
+        " and the meaning give to its score.",
+        {"corpus": CORPUS, "query": QUERY, "chunk_id": CHUNK, "k": K, "mode": MODE},
+        ("corpus", "query", "chunk_id"),
+        explain_passage,
+        result(step={"type": "string"}, parts=LIST),
+    ),
+    "locate_quote": Builtin(
+        "Locate a quote",
+        "Finds where a passage says a quote: exactly, as a reader compares, or nearly.",
+        {
+            "corpus": CORPUS,
+            "chunk_id": CHUNK,
+            "quote": string("Words of the passage.", minLength=1, maxLength=10000),
+        },
+        ("corpus", "chunk_id", "quote"),
+        locate_quote,
+        result(places=LIST),
+    ),
+    "document_versions": Builtin(
+        "List versions of a document",
+        "Lists when a document was put, and by whom, newest first. Earlier texts are not kept.",
+        {
+            "corpus": CORPUS,
+            "document": string("Its source, or its external id.", minLength=1),
+            "count": COUNT,
+        },
+        ("corpus", "document"),
+        document_versions,
+        result(versions=LIST),
+    ),
+}

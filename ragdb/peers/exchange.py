@@ -1,0 +1,133 @@
+"""Corpora exchanged with peers: what changed here is signed, and what they signed is taken.
+
+Each page is one transaction. What is cut off goes on from the last whole page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from ragdb.ledger.keys import Signer
+from ragdb.peers import PeerError, signatures
+from ragdb.peers.transport import Link, part
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ragdb.client.client import Client
+
+PAGE = 500
+
+
+@dataclass
+class Pulled:
+    """What came from a peer."""
+
+    peer: str
+    corpus: str
+    events: int = 0
+    known: int = 0
+    documents_put: int = 0
+    documents_erased: int = 0
+    conflicts: int = 0
+    waiting: int = 0
+    position: int = 0
+
+    def add(self, page: Any) -> None:
+        for name in ("events", "known", "documents_put", "documents_erased"):
+            setattr(self, name, getattr(self, name) + getattr(page, name))
+        for name in ("conflicts", "waiting", "position"):
+            setattr(self, name, getattr(page, name))
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def publish(db: Client, corpus: str, signer: Signer) -> int:
+    """Sign what was changed here, a page in a transaction; returns the number of events."""
+    published = 0
+    while True:
+        with db.connection.transaction():
+            drafts = list(db.draft_events(corpus, PAGE))
+            if drafts:
+                db.publish_events(corpus, drafts, signatures.sign(signer, drafts))
+        published += len(drafts)
+        if len(drafts) < PAGE:
+            return published
+
+
+def pull(
+    db: Client,
+    link: Link,
+    corpus: str,
+    remote: str | None = None,
+    *,
+    page: int = PAGE,
+    between: Callable[[Pulled], None] | None = None,
+) -> Pulled:
+    """Take the events of a peer that are new here, until there is none left.
+
+    A corpus that is not here is made with the peer's settings, for admins alone. Raises PeerError,
+    and what the database refuses.
+    """
+    enter(db, link, corpus, remote)
+    done = Pulled(link.name, corpus)
+    followed = [row for row in db.list_peer_corpora(corpus) if row.peer == link.name]
+    done.position = followed[0].position or 0
+    while True:
+        came = link.get(f"{_route(remote or corpus)}/events", after=done.position, count=page)
+        signatures.check(came)
+        with db.connection.transaction():
+            taken = db.apply_events(link.name, corpus, came)
+        done.add(taken)
+        if between:
+            between(done)
+        if taken.is_done or not came["events"]:
+            return done
+
+
+def _route(corpus: str) -> str:
+    return f"/api/corpora/{part(corpus)}/feed"
+
+
+def enter(db: Client, link: Link, corpus: str, remote: str | None) -> None:
+    """Share a corpus as the feed that it is at a peer. Raises PeerError."""
+    found = link.get(_route(remote or corpus))
+    if not isinstance(found, dict) or not isinstance(found.get("feed"), str):
+        raise PeerError(f"peer {link.name} answered what is not a feed", exit_code=3)
+    with db.connection.transaction():
+        _join(db, link.name, corpus, remote, found)
+
+
+def _join(db: Client, peer: str, corpus: str, remote: str | None, found: dict[str, Any]) -> None:
+    """Share a corpus as a feed; make it where it is missing."""
+    shared = db.list_peer_corpora(corpus)
+    if shared and str(shared[0].feed) != found["feed"]:
+        raise PeerError(
+            f"corpus {corpus} is shared as another feed than the peer's",
+            hint="pull into another corpus: --as NAME",
+        )
+    if not shared and corpus not in {row.name for row in db.list_corpora()}:
+        settings = found.get("settings")
+        if not isinstance(settings, dict):
+            raise PeerError(f"peer {peer} answered what is not a feed", exit_code=3)
+        names = ("title", "text_config", "k1", "b", "record_query_text")
+        given: Any = {name: settings[name] for name in names if settings.get(name) is not None}
+        db.create_corpus(corpus, is_restricted=True, **given)
+    if not shared:
+        db.share_corpus(corpus, None, found["feed"])
+    db.follow_peer(corpus, peer, remote)
+
+
+def verify(db: Client, corpus: str) -> tuple[int, list[int]]:
+    """Check the signature of every stored event: how many there are, and which are forged."""
+    count, forged, after = 0, [], 0
+    while True:
+        rows = db.list_shared_events(corpus, after, 1000)
+        for row in rows:
+            count, after = count + 1, int(row.position or 0)
+            if not signatures.is_signed(str(row.event), bytes.fromhex(str(row.signature))):
+                forged.append(after)
+        if not rows:
+            return count, forged

@@ -1,0 +1,152 @@
+-- The text of a contract, in the line syntax or as JSON, read as nodes, or else everything that
+-- is wrong with it. What a text says is never run.
+
+create type ragdb_internal.contract_text as (
+  contract jsonb, problems ragdb_internal.syntax_problem[]);
+comment on type ragdb_internal.contract_text is
+  'A text read as a contract: the contract, or else what is wrong with the text.';
+
+create or replace function ragdb_internal.check_contract_text(contract text) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if contract is null then
+    raise exception 'contract is null'
+      using errcode = 'RG400', detail = 'there is nothing to read',
+        hint = 'pass the text of a contract, or {"contract": name, "nodes": […]}';
+  elsif length(contract) > (ragdb_internal.limits()).contract_characters then
+    raise exception 'the contract has % characters', length(contract)
+      using errcode = 'RG413', detail = 'it is read as a whole',
+        hint = format('a contract has at most %s; cut it into several',
+          (ragdb_internal.limits()).contract_characters);
+  end if;
+end $$;
+comment on function ragdb_internal.check_contract_text(text) is
+  'Refuses a text that is null or too long to be a contract. Raises RG400, RG413.';
+
+create or replace function ragdb_internal.nodes_of_lines(lines ragdb_internal.contract_line[],
+  words ragdb_internal.contract_word[])
+returns jsonb
+language sql stable parallel safe
+set enable_nestloop = off
+set extra_float_digits = 1
+begin atomic
+  with keys as (
+    select w.line,
+      pg_catalog.string_agg('"' || w.key || '": ' || ragdb_internal.word_json(w), ', ') as keys,
+      pg_catalog.string_agg('"' || w.key || '": ' || w."column", ', ') as columns
+    from pg_catalog.unnest(words) w group by w.line
+  )
+  select ragdb_internal.nested_nodes(coalesce(pg_catalog.array_agg(row(l.line, l.depth,
+    pg_catalog.format('{"node": "%s", "line": %s, "column": %s, "keys": {%s}, "columns": {%s}}',
+      l.node, l.line, l.indent + 1, k.keys, k.columns))::ragdb_internal.flat_node), '{}'))
+  from pg_catalog.unnest(lines) l left join keys k on k.line = l.line;
+end;
+comment on function ragdb_internal.nodes_of_lines(ragdb_internal.contract_line[],
+  ragdb_internal.contract_word[]) is
+  'Returns the nodes of lines without problems as JSON, with the line and column of each and the '
+  'column of each key.';
+
+-- What is found at one place stays in the order in which it was found.
+create or replace function ragdb_internal.first_problems(
+  problems ragdb_internal.syntax_problem[])
+returns ragdb_internal.syntax_problem[]
+language sql immutable parallel safe
+return array(
+  select row(p.line, p."column", p.words, p.details)::ragdb_internal.syntax_problem
+  from pg_catalog.unnest(problems) with ordinality p (line, "column", words, details, n)
+  order by p.line, p."column", p.n limit 1000);
+comment on function ragdb_internal.first_problems(ragdb_internal.syntax_problem[]) is
+  'Returns problems in the order of their places, the first 1000.';
+
+create or replace function ragdb_internal.read_lines(contract text)
+  returns ragdb_internal.contract_text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_lines ragdb_internal.contract_line[] := array(
+    select l from ragdb_internal.contract_lines(contract) l order by l.line);
+  v_words ragdb_internal.contract_word[];
+  v_read ragdb_internal.contract_text;
+begin
+  v_lines := array(select l from ragdb_internal.placed_lines(v_lines) l);
+  v_words := array(select w from ragdb_internal.contract_words(v_lines) w);
+  v_read.problems := ragdb_internal.first_problems(
+    array(select p from ragdb_internal.problems_of_lines(contract) p)
+    || array(select p from ragdb_internal.problems_of_places(v_lines) p)
+    || array(select p from ragdb_internal.problems_of_keys(v_words) p)
+    || array(select p from ragdb_internal.problems_of_pairs(v_lines, v_words) p)
+    || array(select p from ragdb_internal.problems_of_values(v_words) p));
+  if v_read.problems = '{}' then
+    v_read.contract := jsonb_build_object('nodes',
+      ragdb_internal.nodes_of_lines(v_lines, v_words));
+  end if;
+  return v_read;
+end $$;
+comment on function ragdb_internal.read_lines(text) is
+  'Reads a contract in the line syntax.';
+
+-- Where JSON is wrong is told by the context of the error alone: a line, and how it goes on up to
+-- what was not expected. In another language than English, that may not be found.
+create or replace function ragdb_internal.json_problem(contract text, detail text, context text)
+  returns ragdb_internal.syntax_problem
+language sql immutable parallel safe
+begin atomic
+  with place as (
+    select coalesce(m.part[1]::integer, 1) as line,
+      pg_catalog.btrim(m.part[2], '.') as shown
+    from (select pg_catalog.regexp_match(
+      pg_catalog.split_part(context, E'\n', 1), ' ([0-9]{1,8}): (.*)$')) m (part)
+  )
+  select row(p.line, greatest(1,
+      pg_catalog.strpos(pg_catalog.split_part(contract, E'\n', p.line), p.shown)
+        + pg_catalog.length(p.shown) - 1), 'not-json', array[detail])
+  from place p;
+end;
+comment on function ragdb_internal.json_problem(text, text, text) is
+  'Returns the problem of a text that is not JSON, by detail and context of the error.';
+
+create or replace function ragdb_internal.read_json(contract text)
+  returns ragdb_internal.contract_text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_read jsonb;
+  v_detail text;
+  v_context text;
+begin
+  v_read := contract::jsonb;
+  return row(case jsonb_typeof(v_read) when 'array' then jsonb_build_object('nodes', v_read)
+    else v_read end, '{}')::ragdb_internal.contract_text;
+exception when data_exception or program_limit_exceeded then
+  get stacked diagnostics v_detail = pg_exception_detail, v_context = pg_exception_context;
+  return row(null, array[ragdb_internal.json_problem(contract,
+    coalesce(nullif(v_detail, ''), sqlerrm), v_context)])::ragdb_internal.contract_text;
+end $$;
+comment on function ragdb_internal.read_json(text) is
+  'Reads a contract as JSON; a list is one of nodes.';
+
+create or replace function ragdb_internal.read_contract(contract text, name text)
+  returns ragdb_internal.contract_text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_read ragdb_internal.contract_text;
+begin
+  perform ragdb_internal.check_contract_text(contract);
+  v_read := case when left(ltrim(contract, E' \t\r\n' || U&'\FEFF'), 1) in ('{', '[')
+    then ragdb_internal.read_json(ltrim(contract, U&'\FEFF'))
+    else ragdb_internal.read_lines(contract) end;
+  if v_read.contract is not null then
+    v_read.contract := jsonb_build_object('contract', coalesce(name, 'contract'))
+      || v_read.contract;
+  end if;
+  return v_read;
+end $$;
+comment on function ragdb_internal.read_contract(text, text) is
+  'Reads the text of a contract, which is JSON where it begins with a brace or a bracket; it has '
+  'this name (null: contract) unless it is JSON that names itself. Raises RG400, RG413.';

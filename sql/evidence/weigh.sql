@@ -1,0 +1,175 @@
+-- What was found for a question, and what the caller brought: one pack, and whether it is enough.
+
+create or replace function ragdb_internal.check_results(results jsonb) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if results is null or jsonb_typeof(results) <> 'array'
+    or jsonb_path_exists(results, 'strict $[*] ? (@.type() != "object")', silent => true) then
+    raise exception 'results is not a list of results'
+      using errcode = 'RG460',
+        detail = 'each result is an object with chunks, best first, and its trace_id',
+        hint = 'pass one for each query of the run';
+  end if;
+  perform ragdb_internal.check_evidence(f.result) from jsonb_array_elements(results) f (result);
+end $$;
+comment on function ragdb_internal.check_results(jsonb) is
+  'Refuses what is not the results of the queries of a run. Raises RG460.';
+
+-- Scores of different queries are of different questions, so their ranks are compared. Each chunk
+-- keeps what the first query said of it: the question comes before its parts. Equal sums stay in
+-- the order in which they were found.
+create or replace function ragdb_internal.fused_chunks(results jsonb, k integer) returns jsonb
+language sql immutable parallel safe
+return (
+  select coalesce(pg_catalog.jsonb_agg(b.chunk order by b.weight desc, b.first), '[]')
+  from (
+    select u.chunks[1] as chunk, u.weight, u.first,
+      pg_catalog.row_number() over (order by u.weight desc, u.first) as rank
+    from (
+      select pg_catalog.array_agg(c.chunk order by f.n, c.rank) as chunks,
+        pg_catalog.sum(1::float8 / (60 + c.rank) order by f.n, c.rank) as weight,
+        pg_catalog.min(array[f.n, c.rank]) as first
+      from pg_catalog.jsonb_array_elements(results) with ordinality f (result, n)
+        cross join lateral pg_catalog.jsonb_array_elements(f.result -> 'chunks')
+          with ordinality c (chunk, rank)
+      group by c.chunk ->> 'source_id', c.chunk ->> 'chunk_id') u) b
+  where b.rank <= fused_chunks.k);
+comment on function ragdb_internal.fused_chunks(jsonb, integer) is
+  'Returns the k chunks that several results have in the best places, by the sum of 1 / (60 + '
+  'rank).';
+
+create or replace function ragdb_internal.one_corpus(chunks jsonb, otherwise text) returns text
+language sql immutable parallel safe
+return (
+  select coalesce(case when count(distinct c.chunk ->> 'corpus') = 1
+    then min(c.chunk ->> 'corpus') end, one_corpus.otherwise)
+  from pg_catalog.jsonb_array_elements(chunks) c (chunk));
+comment on function ragdb_internal.one_corpus(jsonb, text) is
+  'Returns the corpus that all of some chunks name which name one; another name where there is no '
+  'such corpus.';
+
+create or replace function ragdb_internal.run_pack(run jsonb, chunks jsonb) returns jsonb
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_policy constant jsonb := run -> 'policy';
+  v_corpus constant text := ragdb_internal.one_corpus(chunks, v_policy ->> 'corpus');
+  v_name constant text := coalesce(v_corpus, 'context');
+  v_characters constant integer := (v_policy ->> 'max_context')::integer
+    * case v_policy ->> 'unit' when 'token' then 4 else 1 end;
+  v_config text;
+begin
+  if v_characters < length('corpus ' || ragdb_internal.evidence_field(v_name)) then
+    raise exception 'max_context is %', v_policy ->> 'max_context'
+      using errcode = 'RG400',
+        detail = 'the first line of a pack, which names its corpus, does not fit',
+        hint = 'pass some hundreds at least';
+  end if;
+  -- the language that its words are compared in
+  select c.text_config into v_config from ragdb.corpora c
+    where c.name = v_corpus and ragdb_internal.privilege(c) > 0;
+  return ragdb_internal.pack_evidence(v_name, chunks, v_characters)
+    || jsonb_strip_nulls(jsonb_build_object('text_config', v_config));
+end $$;
+comment on function ragdb_internal.run_pack(jsonb, jsonb) is
+  'Returns the pack of the chunks of a run, within the limit of its policy. Raises RG400.';
+
+create or replace function ragdb_internal.weighed_run(run jsonb) returns jsonb
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_gate constant jsonb := run #> '{policy,gate}';
+  v_min_chunks constant integer := coalesce((v_gate ->> 'min_chunks')::integer, 1);
+  v_min_score constant float8 := (v_gate ->> 'min_score')::float8;
+  v_min_coverage constant float8 := coalesce((v_gate ->> 'min_coverage')::float8, 0.5);
+  v_verdict jsonb;
+begin
+  if v_gate = 'null' or run #>> '{policy,mode}' = 'off' then
+    return run;
+  end if;
+  if run -> 'is_recorded' = 'true' then
+    v_verdict := ragdb.record_gate(run ->> 'question', run -> 'pack', v_min_chunks, v_min_score,
+      v_min_coverage, ragdb_internal.empty_trace(run), run #>> '{policy,client}');
+  else
+    v_verdict := ragdb.rag_enough_context_gate(run ->> 'question', run -> 'pack', v_min_chunks,
+      v_min_score, v_min_coverage);
+  end if;
+  -- the terms are the question's
+  run := jsonb_set(run, '{summary,gate}', v_verdict - 'missing_terms')
+    || jsonb_build_object('gate', v_verdict);
+  if run #>> '{policy,mode}' = 'required' and v_verdict -> 'enough' = 'false' then
+    return ragdb_internal.failed_run(run, 'insufficient evidence');
+  end if;
+  return run;
+end $$;
+comment on function ragdb_internal.weighed_run(jsonb) is
+  'Returns a run with the verdict of the gate on its pack, where its policy has one. Raises what '
+  'ragdb.record_gate raises.';
+
+create or replace function ragdb_internal.packed_run(run jsonb, results jsonb, evidence jsonb)
+  returns jsonb
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_traces constant jsonb := (
+    select jsonb_agg(f.result -> 'trace_id' order by f.n)
+    from jsonb_array_elements(results) with ordinality f (result, n)
+    where f.result ->> 'trace_id' is not null and ragdb_internal.trace_of(f.result) is not null);
+  v_found constant jsonb :=
+    ragdb_internal.fused_chunks(results, (run #>> '{policy,k}')::integer);
+  v_chunks constant jsonb := evidence || v_found;
+begin
+  if v_traces is not null then
+    run := jsonb_set(run, '{summary,trace_ids}', v_traces);
+  end if;
+  if run #>> '{policy,mode}' = 'required' and v_found = '[]' then
+    return ragdb_internal.failed_run(jsonb_set(run, '{summary,retrieved_chunks}', '0'),
+      'rag required but no evidence found');
+  end if;
+  run := run || jsonb_build_object('pack', ragdb_internal.run_pack(run, v_chunks),
+    -- evidence is on record where a retrieval that is found it, or found nothing
+    'is_recorded', v_traces is not null and (v_chunks = '[]' or exists (
+      select from jsonb_array_elements(v_chunks) c (chunk) where c.chunk ? 'trace_id')));
+  run := jsonb_set(run, '{summary}', (run -> 'summary') || jsonb_build_object(
+    'retrieved_chunks', jsonb_array_length(v_chunks),
+    'evidence_pack_hash', run #> '{pack,hash}'));
+  return ragdb_internal.weighed_run(run);
+end $$;
+comment on function ragdb_internal.packed_run(jsonb, jsonb, jsonb) is
+  'Returns a run with the pack of what was found and of the caller''s evidence, weighed. Raises '
+  'RG400, RG460 and what ragdb.record_gate raises.';
+
+-- Definer: what it calls is private.
+create or replace function ragdb.ask_weigh(
+  run jsonb, results jsonb default null, evidence jsonb default null)
+returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_results constant jsonb := coalesce(results, '[]');
+  v_evidence constant jsonb := coalesce(evidence, '[]');
+  v_run jsonb;
+begin
+  perform ragdb_internal.check_run(run), ragdb_internal.check_results(v_results),
+    ragdb_internal.check_evidence(jsonb_build_object('chunks', v_evidence));
+  if not run ? 'queries' and v_evidence = '[]' then
+    return run;
+  end if;
+  v_run := ragdb_internal.packed_run(run, v_results, v_evidence);
+  if v_run ? 'status' or v_run #> '{gate,enough}' is distinct from 'false' then
+    return v_run;
+  end if;
+  return ragdb_internal.unanswered_run(v_run);
+end $$;
+comment on function ragdb.ask_weigh(jsonb, jsonb, jsonb) is
+  'Goes on with a run of ragdb.ask_plan: fuses what was found for its queries (a result each: '
+  'chunks, best first, and trace_id), packs it behind the caller''s evidence (chunks) and weighs '
+  'the pack, on record where its retrievals are. The run has pack and gate, output where the gate '
+  'says no, or status failed and the reason. Raises RG400, RG460 and what ragdb.record_gate and '
+  'ragdb.record_answer raise.';

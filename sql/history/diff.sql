@@ -1,0 +1,71 @@
+-- What changed in a corpus between two of its versions, source by source.
+
+create or replace function ragdb_internal.described_then(corpus ragdb.corpora)
+returns table (
+  uri text, doc_no integer, doc_cid text, title text, chunks integer, description jsonb)
+language sql stable parallel safe
+begin atomic
+  select s.uri, d.doc_no, d.doc_cid, d.title, d.chunks,
+    pg_catalog.to_jsonb(d) - array['source', 'source_name', 'event_id', 'created_at', 'updated_at']
+  from ragdb_internal.sources_then(described_then.corpus) s
+    join ragdb_internal.documents_then(described_then.corpus) d on d.doc_no = s.doc_no;
+end;
+comment on function ragdb_internal.described_then(ragdb.corpora) is
+  'Returns the sources of a corpus as it was, and the document found at each.';
+
+create or replace function ragdb_internal.erased_sources(corpus ragdb.corpora)
+returns setof text
+language sql stable parallel safe
+begin atomic
+  select e.key from (
+    select distinct on (p.key) p.key, p.is_erased from ragdb.past_rows p
+    where p.corpus_id = (erased_sources.corpus).corpus_id and p.kind = 'source'
+      and p.until > (erased_sources.corpus).version
+    order by p.key, p.until) e
+  where e.is_erased;
+end;
+comment on function ragdb_internal.erased_sources(ragdb.corpora) is
+  'Returns the sources that a corpus had at its version and that were erased on purpose since.';
+
+create or replace function ragdb.diff_corpus(
+  corpus text, since bigint, until bigint default null)
+returns table (
+  source text, change text, doc_cid_before text, doc_cid_after text, title_before text,
+  title_after text, chunks_before integer, chunks_after integer)
+language plpgsql stable security definer -- the history is granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(diff_corpus.corpus, 'read');
+  v_before constant ragdb.corpora :=
+    (ragdb_internal.corpus_at(v_corpus, diff_corpus.since)).corpus;
+  v_after constant ragdb.corpora := (ragdb_internal.corpus_at(
+    v_corpus, coalesce(diff_corpus.until, v_corpus.version))).corpus;
+begin
+  if v_before.version > v_after.version then
+    raise exception 'since is % and until is %', v_before.version, v_after.version
+      using errcode = 'RG400', detail = 'the earlier version comes first',
+        hint = 'change places';
+  end if;
+  return query
+    with before as materialized (
+      select d.* from ragdb_internal.described_then(v_before) d
+    ), after as materialized (
+      select d.* from ragdb_internal.described_then(v_after) d
+    ), erased as materialized (
+      select e as uri from ragdb_internal.erased_sources(v_before) e
+    )
+    select uri, case when e.uri is not null then 'erased'
+        when b.uri is null then 'added' when a.uri is null then 'deleted'
+        when b.doc_cid <> a.doc_cid then 'replaced' else 'changed' end,
+      b.doc_cid, a.doc_cid, b.title, a.title, b.chunks, a.chunks
+    from before b full join after a using (uri) full join erased e using (uri)
+    where e.uri is not null or b.description is distinct from a.description
+    order by uri collate "C";
+end $$;
+comment on function ragdb.diff_corpus(text, bigint, bigint) is
+  'Returns the sources whose documents differ between two versions of a corpus (until null: '
+  'today), in the order of their bytes: change is added, deleted, replaced (other bytes), changed '
+  '(the same bytes with another title or metadata, or a conversation that grew), or erased: what '
+  'was there was erased on purpose, so that nothing can be said of it. Raises RG400, RG404, RG437.';

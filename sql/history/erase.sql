@@ -1,0 +1,76 @@
+-- Erasure beats history: what was found at a source goes from every version of its corpus.
+
+-- A document that is still found elsewhere is not erased by one of its sources.
+create or replace function ragdb_internal.documents_once_at(corpus_id integer, uri text)
+returns integer[]
+language sql stable parallel safe
+return array(
+  select (p.was ->> 'doc_no')::integer from ragdb.past_rows p
+    where p.corpus_id = documents_once_at.corpus_id and p.kind = 'source'
+      and p.key = documents_once_at.uri and p.was is not null
+  except
+  select d.doc_no from ragdb.documents d where d.corpus_id = documents_once_at.corpus_id);
+comment on function ragdb_internal.documents_once_at(integer, text) is
+  'Returns the documents that are gone and were once found at a source.';
+
+create or replace function ragdb_internal.erase_images(corpus_id integer, doc_nos integer[])
+returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_id constant integer := erase_images.corpus_id;
+  v_documents constant text[] := erase_images.doc_nos::text[];
+  v_chunks constant text[] := array(
+    select distinct p.key from ragdb.past_rows p
+    where p.corpus_id = v_id and p.kind = 'chunk' and p.was ->> 'doc_no' = any (v_documents));
+  v_erased integer;
+begin
+  update ragdb.past_rows p set was = null, is_erased = true
+    where p.corpus_id = v_id and p.was is not null and case
+      when p.kind in ('document', 'source', 'chunk') then p.was ->> 'doc_no' = any (v_documents)
+      when p.kind in ('turn', 'embedding') then p.was ->> 'chunk_no' = any (v_chunks)
+      when p.kind = 'edge' then p.was ->> 'parent_no' = any (v_chunks)
+        or p.was ->> 'child_no' = any (v_chunks)
+      else false end;
+  get diagnostics v_erased = row_count;
+  return v_erased;
+end $$;
+comment on function ragdb_internal.erase_images(integer, integer[]) is
+  'Takes the content of documents that are gone out of the history of a corpus and returns how '
+  'many rows lost theirs; that there were some stays.';
+
+create or replace function ragdb.erase_source(corpus text, uri text, reason text default null)
+returns table (documents_deleted integer, chunks_deleted integer, past_rows_erased integer)
+language plpgsql security definer rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(erase_source.corpus, 'admin');
+  v_doc_nos integer[];
+begin
+  perform ragdb_internal.check_erasure('erase', reason);
+  documents_deleted := 0;
+  chunks_deleted := 0;
+  if exists (select from ragdb.document_sources s
+    where s.corpus_id = v_corpus.corpus_id and s.uri = erase_source.uri)
+  then
+    select r.* into documents_deleted, chunks_deleted from ragdb_internal.remove_sources(
+      v_corpus, array[uri], 'erase', 'source ' || uri, reason) r;
+  elsif uri is null or not exists (select from ragdb.past_rows p
+    where p.corpus_id = v_corpus.corpus_id and p.kind = 'source' and p.key = erase_source.uri)
+  then
+    raise exception 'corpus % has and had no source %',
+        ragdb_internal.quote(corpus), ragdb_internal.quote(uri)
+      using errcode = 'RG405', detail = 'neither today nor in the history that is kept',
+        hint = 'ragdb.list_documents() lists the sources, ragdb.diff_corpus() those that went';
+  end if;
+  v_doc_nos := ragdb_internal.documents_once_at(v_corpus.corpus_id, uri);
+  past_rows_erased := ragdb_internal.erase_images(v_corpus.corpus_id, v_doc_nos);
+  return next;
+end $$;
+comment on function ragdb.erase_source(text, text, text) is
+  'Deletes a source as ragdb.delete_source with derived => ''erase'' does, and takes what was ever '
+  'found there out of the history of the corpus, so that no version has it; ragdb.diff_corpus '
+  'names the source as erased. A document that has another source today stays. Returns how many '
+  'documents, chunks and rows of the history went. Raises RG400, RG401, RG404, RG405.';

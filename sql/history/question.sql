@@ -1,0 +1,161 @@
+-- A query as a corpus was asked it then: its terms and what each weighed, by the formulas of
+-- lexical/question.sql, and which chunks its clauses demanded.
+
+create or replace function ragdb_internal.facts_then(
+  past ragdb_internal.past, statistics ragdb.corpora, words tsvector)
+returns table (lexeme text, df integer, frequency integer, idf float8)
+language sql stable parallel safe
+begin atomic
+  select k.lexeme, k.df, pg_catalog.cardinality(w.positions),
+    ragdb_internal.idf(
+      case when (facts_then.statistics).corpus_id is null then ((past).corpus).chunks
+        else (facts_then.statistics).chunks end,
+      case when (facts_then.statistics).corpus_id is null then k.df
+        else coalesce((select d.df from ragdb.lexemes d
+          where d.corpus_id = (facts_then.statistics).corpus_id and d.lexeme = k.lexeme), 0) end)
+  from pg_catalog.unnest(facts_then.words) w
+    join ragdb_internal.known_then(facts_then.past,
+      pg_catalog.tsvector_to_array(facts_then.words)) k on k.lexeme = w.lexeme;
+end;
+comment on function ragdb_internal.facts_then(ragdb_internal.past, ragdb.corpora, tsvector) is
+  'Returns some lexemes: how many chunks of a corpus as it was had each, how often it stands among '
+  'them, and its idf then, or by the statistics of another corpus today.';
+
+create or replace function ragdb_internal.meant_then(past ragdb_internal.past, text text)
+returns table (lexeme text, frequency integer)
+language sql stable parallel safe
+begin atomic
+  with spelt as materialized (
+    select w.* from ragdb_internal.spelt_words(meant_then.text, ((past).corpus).text_config) w
+  ), lacking as (
+    select s.word, s.frequency from spelt s
+      join ragdb_internal.known_then(meant_then.past,
+        array(select o.lexeme from spelt o)) k on k.lexeme = s.lexeme and k.df <= 0
+    order by 1 limit 16
+  ), edited as materialized (
+    select l.word, l.frequency, e.lexeme, e.kind
+    from lacking l
+      cross join lateral ragdb_internal.edited_words(l.word, ((past).corpus).text_config) e
+  )
+  select n.lexeme, n.frequency
+  from (
+    select e.lexeme, e.frequency, pg_catalog.row_number() over (
+      partition by e.word order by e.kind > 1, k.df desc, e.lexeme) as nth
+    from edited e
+      join ragdb_internal.known_then(meant_then.past, array(select o.lexeme from edited o)) k
+        on k.lexeme = e.lexeme and k.df > 0) n
+  where n.nth = 1;
+end;
+comment on function ragdb_internal.meant_then(ragdb_internal.past, text) is
+  'Returns the lexemes of what was probably meant by words of a text that a corpus lacked, and how '
+  'often each of these words stands there.';
+
+create or replace function ragdb_internal.stand_ins_then(
+  past ragdb_internal.past, text text, typos boolean)
+returns table (lexeme text, frequency integer, share float8, adds boolean)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_config constant text := (past.corpus).text_config;
+begin
+  if typos then
+    return query
+      select m.lexeme, m.frequency, 0.7::float8, false from ragdb_internal.meant_then(past, text) m;
+  end if;
+  if (past.corpus).has_synonyms then
+    return query
+      select l.lexeme collate "C", cardinality(w.positions), 0.7::float8 / length(m.words), true
+      from unnest(ragdb_internal.lexemes(text, v_config)) w
+        join ragdb_internal.synonyms_then(past.corpus) s on s.lexeme = w.lexeme
+        cross join lateral (
+          select ragdb_internal.lexemes(s.means, v_config) as words offset 0) m
+        cross join lateral unnest(m.words) l
+      where l.lexeme <> w.lexeme;
+  end if;
+end $$;
+comment on function ragdb_internal.stand_ins_then(ragdb_internal.past, text, boolean) is
+  'Returns what stood for words of a text, as ragdb_internal.stand_ins does for today.';
+
+create type ragdb_internal.past_term as (lexeme text, df integer, weight float8);
+comment on type ragdb_internal.past_term is
+  'A term of a query: the chunks that had it, and its weight.';
+
+create or replace function ragdb_internal.question_then(
+  past ragdb_internal.past, statistics ragdb.corpora, query text, typos boolean,
+  out terms ragdb_internal.past_term[], out weight float8)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_text constant text := ragdb_internal.ranking_text(query);
+begin
+  select array_agg(row(t.lexeme, t.df, t.weight)::ragdb_internal.past_term order by t.lexeme)
+      filter (where t.df > 0),
+    sum(t.most order by t.lexeme)
+  into terms, weight
+  from (
+    select q.lexeme, min(q.df) as df, sum(q.weight order by q.weight) as weight,
+      sum(q.most order by q.most) as most
+    from (
+      select f.lexeme, f.df, f.frequency * f.idf as weight, f.frequency * f.idf as most
+      from ragdb_internal.facts_then(past, statistics,
+        ragdb_internal.lexemes(v_text, (past.corpus).text_config)) f
+      union all
+      select f.lexeme, f.df, s.share * s.frequency * f.idf,
+        case when s.adds then s.share * s.frequency * f.idf else 0 end
+      from ragdb_internal.stand_ins_then(past, v_text, typos) s
+        cross join lateral ragdb_internal.facts_then(
+          past, statistics, array_to_tsvector(array[s.lexeme])) f) q
+    group by q.lexeme) t;
+end $$;
+comment on function ragdb_internal.question_then(
+  ragdb_internal.past, ragdb.corpora, text, boolean) is
+  'Returns the terms of a query that a corpus as it was had, by lexeme, and the weight of all.';
+
+create or replace function ragdb_internal.demanded_then(
+  past ragdb_internal.past, query text, among integer[])
+returns integer[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_corpus constant ragdb.corpora := past.corpus;
+  v_then constant tsquery := ragdb_internal.demand_query(query, v_corpus.text_config);
+  v_today ragdb_internal.demand[];
+begin
+  if v_then is null then
+    return among;
+  end if;
+  v_today := ragdb_internal.demands(v_corpus, query);
+  return array(
+    select n from unnest(ragdb_internal.meeting(v_corpus, v_today, coalesce(among,
+      ragdb_internal.chunks_demanded(v_corpus.corpus_id, v_today),
+      array(select x.chunk_no from ragdb.chunk_lexemes x
+        where x.corpus_id = v_corpus.corpus_id)))) n
+      where v_today is not null and n <> all (past.stale)
+    union all
+    select o.chunk_no from unnest(past.old) o
+      where o.words @@ v_then and (among is null or o.chunk_no = any (among)));
+end $$;
+comment on function ragdb_internal.demanded_then(ragdb_internal.past, text, integer[]) is
+  'Returns those of the given chunks (null: all) of a corpus as it was that satisfy the +words, '
+  '-words and phrases of a query; what it was given when the query has none.';
+
+create or replace function ragdb_internal.demand_fails_then(past ragdb_internal.past, query text)
+returns boolean
+language sql stable parallel safe
+return exists (
+  select from ragdb_internal.query_clauses(demand_fails_then.query) c
+    cross join lateral (
+      select ragdb_internal.words(c.text, ((past).corpus).text_config) as words offset 0) w
+    cross join lateral (
+      select from pg_catalog.unnest(w.words) u
+        cross join lateral pg_catalog.unnest(u.positions) p (position)
+        join ragdb_internal.known_then(demand_fails_then.past,
+          pg_catalog.tsvector_to_array(w.words)) k on k.lexeme = u.lexeme
+      group by p.position having not bool_or(k.df > 0)) lacking
+  where c.kind = 'must');
+comment on function ragdb_internal.demand_fails_then(ragdb_internal.past, text) is
+  'Tells whether a query demands a word that a corpus as it was lacked.';

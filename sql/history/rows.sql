@@ -1,0 +1,129 @@
+-- The rows of a corpus as they were: today's, but for those that have changed since, which are what
+-- their first image says. What has a number that was given later was not there. A corpus here is
+-- what it was at its version (ragdb_internal.corpus_at).
+
+create or replace function ragdb_internal.images(corpus ragdb.corpora, kind text)
+returns table (key text, was jsonb)
+language sql stable parallel safe
+begin atomic
+  select distinct on (p.key) p.key, p.was from ragdb.past_rows p
+  where p.corpus_id = (images.corpus).corpus_id and p.kind = images.kind
+    and p.until > (images.corpus).version
+  order by p.key, p.until;
+end;
+comment on function ragdb_internal.images(ragdb.corpora, text) is
+  'Returns what the rows of a kind that have changed since a version were at it; null where a row '
+  'was not there, and where it was erased.';
+
+create or replace function ragdb_internal.is_changed(
+  corpus ragdb.corpora, kind text, key text)
+returns boolean
+language sql stable parallel safe
+return exists (
+  select from ragdb.past_rows p
+  where p.corpus_id = (is_changed.corpus).corpus_id and p.kind = is_changed.kind
+    and p.key = is_changed.key and p.until > (is_changed.corpus).version);
+comment on function ragdb_internal.is_changed(ragdb.corpora, text, text) is
+  'Tells whether a row has changed since a version.';
+
+create or replace function ragdb_internal.documents_then(corpus ragdb.corpora)
+returns setof ragdb.documents
+language sql stable parallel safe
+begin atomic
+  select d.* from ragdb.documents d
+  where d.corpus_id = (documents_then.corpus).corpus_id
+    and d.doc_no < (documents_then.corpus).next_doc_no
+    and not ragdb_internal.is_changed(documents_then.corpus, 'document', d.doc_no::text)
+  union all
+  select r.* from ragdb_internal.images(documents_then.corpus, 'document') i
+    cross join lateral pg_catalog.jsonb_populate_record(null::ragdb.documents, i.was) r
+  where i.was is not null
+    and r.doc_no < (documents_then.corpus).next_doc_no;
+end;
+comment on function ragdb_internal.documents_then(ragdb.corpora) is
+  'Returns the documents of a corpus as it was.';
+
+create or replace function ragdb_internal.sources_then(corpus ragdb.corpora)
+returns setof ragdb.document_sources
+language sql stable parallel safe
+begin atomic
+  select s.* from ragdb.document_sources s
+  where s.corpus_id = (sources_then.corpus).corpus_id
+    and not ragdb_internal.is_changed(sources_then.corpus, 'source', s.uri)
+  union all
+  select r.* from ragdb_internal.images(sources_then.corpus, 'source') i
+    cross join lateral pg_catalog.jsonb_populate_record(null::ragdb.document_sources, i.was) r
+  where i.was is not null;
+end;
+comment on function ragdb_internal.sources_then(ragdb.corpora) is
+  'Returns the sources of a corpus as it was.';
+
+create or replace function ragdb_internal.chunks_then(corpus ragdb.corpora)
+returns setof ragdb.chunks
+language sql stable parallel safe
+begin atomic
+  select c.* from ragdb.chunks c
+  where c.corpus_id = (chunks_then.corpus).corpus_id
+    and c.chunk_no < (chunks_then.corpus).next_chunk_no
+    and not ragdb_internal.is_changed(chunks_then.corpus, 'chunk', c.chunk_no::text)
+  union all
+  select r.* from ragdb_internal.images(chunks_then.corpus, 'chunk') i
+    cross join lateral pg_catalog.jsonb_populate_record(null::ragdb.chunks, i.was) r
+  where i.was is not null
+    and r.chunk_no < (chunks_then.corpus).next_chunk_no;
+end;
+comment on function ragdb_internal.chunks_then(ragdb.corpora) is
+  'Returns the chunks of a corpus as it was.';
+
+create or replace function ragdb_internal.turns_then(corpus ragdb.corpora)
+returns setof ragdb.turns
+language sql stable parallel safe
+begin atomic
+  select t.* from ragdb.turns t
+  where t.corpus_id = (turns_then.corpus).corpus_id
+    and t.chunk_no < (turns_then.corpus).next_chunk_no
+    and not ragdb_internal.is_changed(turns_then.corpus, 'turn', t.chunk_no::text)
+  union all
+  select r.* from ragdb_internal.images(turns_then.corpus, 'turn') i
+    cross join lateral pg_catalog.jsonb_populate_record(null::ragdb.turns, i.was) r
+  where i.was is not null
+    and r.chunk_no < (turns_then.corpus).next_chunk_no;
+end;
+comment on function ragdb_internal.turns_then(ragdb.corpora) is
+  'Returns the turns of a corpus as it was.';
+
+create or replace function ragdb_internal.synonyms_then(corpus ragdb.corpora)
+returns setof ragdb.synonyms
+language sql stable parallel safe
+begin atomic
+  select s.* from ragdb.synonyms s
+  where s.corpus_id = (synonyms_then.corpus).corpus_id
+    and not ragdb_internal.is_changed(synonyms_then.corpus, 'synonym',
+      pg_catalog.jsonb_build_array(s.word, s.means)::text)
+  union all
+  select r.* from ragdb_internal.images(synonyms_then.corpus, 'synonym') i
+    cross join lateral pg_catalog.jsonb_populate_record(null::ragdb.synonyms, i.was) r
+  where i.was is not null;
+end;
+comment on function ragdb_internal.synonyms_then(ragdb.corpora) is
+  'Returns the synonyms of a corpus as it was.';
+
+create or replace function ragdb_internal.embeddings_then(corpus ragdb.corpora, space_id integer)
+returns setof ragdb.chunk_embeddings
+language sql stable parallel safe
+begin atomic
+  select e.* from ragdb.chunk_embeddings e
+  where e.space_id = embeddings_then.space_id
+    and e.corpus_id = (embeddings_then.corpus).corpus_id
+    and e.chunk_no < (embeddings_then.corpus).next_chunk_no
+    and not ragdb_internal.is_changed(embeddings_then.corpus, 'embedding',
+      e.space_id || ' ' || e.chunk_no)
+  union all
+  select r.* from ragdb_internal.images(embeddings_then.corpus, 'embedding') i
+    cross join lateral pg_catalog.jsonb_populate_record(null::ragdb.chunk_embeddings, i.was) r
+  where i.was is not null
+    and r.chunk_no < (embeddings_then.corpus).next_chunk_no
+    and i.key like embeddings_then.space_id || ' %';
+end;
+comment on function ragdb_internal.embeddings_then(ragdb.corpora, integer) is
+  'Returns the embeddings of a space of a corpus as it was; none of a space that is gone.';

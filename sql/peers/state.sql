@@ -1,0 +1,57 @@
+-- Who wrote what of a shared corpus, and what is in conflict.
+
+create or replace function ragdb.list_conflicts(corpus text, only_open boolean default true)
+returns table (source text, winner text, winner_author text, loser text, loser_author text,
+  loser_lamport bigint, is_open boolean, was_erased boolean, document jsonb, found_at timestamptz)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(list_conflicts.corpus, 'read');
+begin
+  return query
+    select c.source, encode(c.winner, 'hex'), encode(w.author, 'hex'), encode(c.loser, 'hex'),
+      encode(l.author, 'hex'), l.lamport, l.is_head, c.body is null, c.body::jsonb, c.found_at
+    from ragdb.shared_conflicts c
+      join ragdb.shared_events l on l.corpus_id = c.corpus_id and l.hash = c.loser
+      join ragdb.shared_events w on w.corpus_id = c.corpus_id and w.hash = c.winner
+    where c.corpus_id = v_corpus.corpus_id
+      and (l.is_head or not coalesce(only_open, false))
+    order by c.source, c.found_at, c.loser;
+end $$;
+comment on function ragdb.list_conflicts(text, boolean) is
+  'Lists the changes of a shared corpus that were not taken, because somebody else changed the '
+  'same source without knowing of them: both events and authors, whether it is open (no later '
+  'change knew of it), and the document that was not taken; was_erased says that its text is not '
+  'kept, because it was erased or never came. Only the open ones, or all. Raises RG400, RG404.';
+
+create or replace function ragdb.list_shared_documents(corpus text, sources text[] default null)
+returns table (source text, state text, author text, peer text, trust text, is_revoked boolean,
+  is_local boolean, lamport bigint, event text, signed_at text)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_corpus(list_shared_documents.corpus, 'read');
+begin
+  return query
+    select d.source, case when d.event_id is distinct from ragdb_internal.local_event(d.corpus_id,
+        d.source) then 'changed' else d.state end, encode(e.author, 'hex'), p.name, p.trust,
+      p.revoked_at is not null, e.author is not distinct from s.author, e.lamport,
+      encode(e.hash, 'hex'), e.event::jsonb ->> 'at'
+    from ragdb.shared_documents d
+      join ragdb.shared_corpora s on s.corpus_id = d.corpus_id
+      join ragdb.shared_events e on e.corpus_id = d.corpus_id and e.hash = d.hash
+      left join ragdb.peers p on p.public_key = e.author
+    where d.corpus_id = v_corpus.corpus_id and (list_shared_documents.sources is null
+      or d.source = any (list_shared_documents.sources))
+    order by d.source;
+end $$;
+comment on function ragdb.list_shared_documents(text, text[]) is
+  'Lists the sources of a shared corpus (null: all) with the event that decides each: its state '
+  '(present, erased, waiting for its text, changed here since), the key of its author in hex, the '
+  'peer with that key and its trust, whether that key is revoked, and whether this database signs '
+  'by it. Raises RG400, RG404.';

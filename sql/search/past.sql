@@ -1,0 +1,113 @@
+-- Search of a corpus as it was at one of its versions: mode, ranking and hits.
+
+create or replace function ragdb_internal.with_mode_then(
+  past ragdb_internal.past_corpus, request ragdb_internal.search_request)
+returns ragdb_internal.search_request
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := past.corpus;
+  v_space ragdb.embedding_spaces;
+begin
+  if request.mode <> all (ragdb_internal.search_modes()) or request.mode in ('lexical', 'reference')
+  then
+    request.mode := ragdb_internal.search_mode(array[v_corpus], request.mode, request.query, null);
+    return request;
+  end if;
+  select s.* into v_space from ragdb.embedding_spaces s where s.space_id = past.space_id;
+  if not found then
+    if request.mode is not null then
+      raise exception 'corpus % has no embeddings of version %',
+          ragdb_internal.quote(v_corpus.name), v_corpus.version
+        using errcode = 'RG415', detail = 'it had none then, or its space was dropped since',
+          hint = 'pass mode => ''lexical''';
+    end if;
+    request.mode := 'lexical';
+    return request;
+  end if;
+  if request.query_embedding is null then
+    request.query_embedding := ragdb_internal.query_embedding(
+      v_corpus.corpus_id, past.embedder_id, request.query);
+    if request.query_embedding is null then
+      perform ragdb_internal.note_no_embedding(v_corpus, v_space, request.mode);
+      request.mode := 'lexical';
+      return request;
+    end if;
+  end if;
+  request.query_embedding := ragdb_internal.query_vector(
+    v_corpus, v_space, request.query, request.query_embedding);
+  request.mode := coalesce(request.mode, 'hybrid');
+  return request;
+end $$;
+comment on function ragdb_internal.with_mode_then(
+  ragdb_internal.past_corpus, ragdb_internal.search_request) is
+  'Returns a request with its mode chosen, and the embedding of its query by the space that was '
+  'searched then. Raises RG400, RG415, RG418.';
+
+create or replace function ragdb_internal.hits_then(
+  corpus ragdb.corpora, ranked ragdb_internal.ranked[], k integer, mode text,
+  is_ordered boolean)
+returns setof ragdb.hit
+language sql stable parallel safe
+begin atomic
+  select t.rank, (hits_then.corpus).name, t.chunk_id, d.doc_cid, t.source, d.title, t.heading,
+    t.page, t.start_offset, t.end_offset, t.text, t.citation, t.score, t.lexical_score,
+    t.semantic_score, case when hits_then.mode = 'lexical' then t.rank else t.lexical_rank end,
+    t.semantic_rank, t.bm25, t.coverage,
+    pg_catalog.encode(ragdb_internal.content_hash(t.text), 'hex'), d.metadata, hits_then.mode,
+    t.is_exact, null::text
+  from (
+      select r.score, r.lexical_score, r.semantic_score, r.lexical_rank, r.semantic_rank, r.bm25,
+        r.coverage, r.is_exact, c.*,
+        pg_catalog.row_number() over (order by
+          case when hits_then.is_ordered then r.n end, r.score desc, c.chunk_id)::integer as rank
+      from rows from (pg_catalog.unnest(hits_then.ranked)) with ordinality r (corpus_id, chunk_no,
+          score, lexical_score, semantic_score, lexical_rank, semantic_rank, bm25, coverage,
+          is_exact, n)
+        join ragdb_internal.chunks_then(hits_then.corpus) c on c.chunk_no = r.chunk_no) t
+    join ragdb_internal.documents_then(hits_then.corpus) d on d.doc_no = t.doc_no
+  where t.rank <= hits_then.k
+  order by t.rank;
+end;
+comment on function ragdb_internal.hits_then(
+  ragdb.corpora, ragdb_internal.ranked[], integer, text, boolean) is
+  'Returns the k best of ranked chunks of a corpus as it was as hits, by score, then chunk id; in '
+  'the order that they come in where that is asked for.';
+
+create or replace function ragdb_internal.search_then(
+  corpora ragdb.corpora[], as_of bigint, statistics ragdb.corpora,
+  request ragdb_internal.search_request)
+returns ragdb.hit[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_found ragdb_internal.past_corpus;
+  v_past ragdb_internal.past;
+begin
+  if cardinality(corpora) <> 1 then
+    raise exception 'as_of takes one corpus, and % are searched', cardinality(corpora)
+      using errcode = 'RG400', detail = 'each corpus has versions of its own',
+        hint = 'search them one by one; ragdb.version_at() gives the version of each at a time';
+  end if;
+  v_found := ragdb_internal.corpus_at(corpora[1], as_of);
+  if (request.options).context > 0 or (request.options).section then
+    raise exception 'a search as of a version does not take context or section'
+      using errcode = 'RG400', detail = 'they show what stands around a hit today',
+        hint = 'leave them out';
+  end if;
+  request := ragdb_internal.with_mode_then(v_found, request);
+  v_past := ragdb_internal.past(v_found);
+  return array(
+    select h from ragdb_internal.hits_then(v_found.corpus,
+      case when ragdb_internal.picks(request.options)
+        then ragdb_internal.rank_picked_then(v_past, statistics, request)
+        else ragdb_internal.rank_then(v_past, statistics, request) end,
+      request.k, request.mode, (request.options).diversity > 0) h
+    order by h.rank);
+end $$;
+comment on function ragdb_internal.search_then(
+  ragdb.corpora[], bigint, ragdb.corpora, ragdb_internal.search_request) is
+  'Returns the hits of a checked search of one corpus as it was at a version, weighed by its own '
+  'statistics then or those of another today. Raises RG400, RG410, RG415, RG418, RG437.';

@@ -1,0 +1,209 @@
+-- The ranking of a corpus as it was, by the formulas of today and by looking at every chunk. Its
+-- hits, their order and their scores are those of a corpus that was put to that version.
+
+create or replace function ragdb_internal.filtered_then(
+  corpus ragdb.corpora, filter jsonb, chunk_ids text[])
+returns integer[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_conditions jsonb[];
+  v_chunk_nos integer[];
+begin
+  if filter is null and chunk_ids is null then
+    return null;
+  end if;
+  v_conditions := array(
+    select to_jsonb(f) from ragdb_internal.filter_conditions(coalesce(filter, '{}')) f);
+  execute 'select array(select c.chunk_no from ragdb_internal.chunks_then($2) c'
+    ' join ragdb_internal.documents_then($2) d on d.doc_no = c.doc_no'
+    ' where ($3 is null or c.chunk_id = any ($3))'
+    || coalesce(' and ' || replace(ragdb_internal.filter_sql(v_conditions),
+      'ragdb.document_sources s', 'ragdb_internal.sources_then($2) s'), '') || ')'
+  into v_chunk_nos using v_conditions, corpus, chunk_ids;
+  return v_chunk_nos;
+end $$;
+comment on function ragdb_internal.filtered_then(ragdb.corpora, jsonb, text[]) is
+  'Returns the chunks of a corpus as it was that a filter and a list of chunk ids leave; null when '
+  'there is neither. Raises RG410.';
+
+create or replace function ragdb_internal.postings_then(
+  past ragdb_internal.past, terms ragdb_internal.past_term[])
+returns table (chunk_no integer, length integer, nth bigint, weight float8, frequency float8)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+set enable_seqscan = off
+as $$
+declare
+  v_corpus constant ragdb.corpora := past.corpus;
+  v_pivot constant float8 := (
+    select c.pivot from ragdb.corpora c where c.corpus_id = v_corpus.corpus_id);
+  v_chunk_nos integer[];
+begin
+  select ragdb_internal.chunks_holding(v_corpus.corpus_id, array_agg(l.term_id), array_agg(1))
+    into v_chunk_nos
+    from unnest(terms) t
+      join ragdb.lexemes l on l.corpus_id = v_corpus.corpus_id and l.lexeme = t.lexeme;
+  return query
+    with term as materialized (
+      select t.n, t.weight, ragdb_internal.sparse(l.term_id || ':1') as unit
+      from unnest(terms) with ordinality t (lexeme, df, weight, n)
+        join ragdb.lexemes l on l.corpus_id = v_corpus.corpus_id and l.lexeme = t.lexeme
+    )
+    select x.chunk_no, x.lexeme_count, t.n, t.weight, ragdb_internal.frequency(i.impact,
+      ragdb_internal.length_norm(x.lexeme_count, v_corpus.k1, v_corpus.b, v_pivot), v_corpus.k1)
+    from (select y.* from ragdb.chunk_lexemes y
+        where y.corpus_id = v_corpus.corpus_id and y.chunk_no = any (v_chunk_nos)
+          and y.chunk_no not in (select unnest(past.stale)) offset 0) x
+      cross join term t
+      cross join lateral (
+        select ragdb_internal.inner_product(x.impacts, t.unit) as impact offset 0) i
+    where i.impact > 0
+    union all
+    select o.chunk_no, o.length, t.n, t.weight, cardinality(w.positions)::float8
+    from unnest(past.old) o cross join lateral unnest(o.words) w
+      join unnest(terms) with ordinality t (lexeme, df, weight, n)
+        on t.lexeme collate "C" = w.lexeme;
+end $$;
+comment on function ragdb_internal.postings_then(
+  ragdb_internal.past, ragdb_internal.past_term[]) is
+  'Returns a row for each term that a chunk of a corpus as it was had: the length of the chunk, '
+  'the number and weight of the term, and how often the chunk had it.';
+
+create or replace function ragdb_internal.lexical_then(
+  past ragdb_internal.past, statistics ragdb.corpora, query text, among integer[],
+  also integer[], typos boolean)
+returns setof ragdb_internal.ranked
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := past.corpus;
+  v_question constant record :=
+    ragdb_internal.question_then(past, statistics, query, typos);
+  v_demanded constant integer[] := ragdb_internal.demanded_then(past, query, among);
+begin
+  if v_question.terms is null or ragdb_internal.demand_fails_then(past, query) then
+    return;
+  end if;
+  return query
+    with scored as materialized (
+      select p.chunk_no, sum(ragdb_internal.impact(p.frequency, ragdb_internal.length_norm(
+          p.length, v_corpus.k1, v_corpus.b, v_corpus.pivot), v_corpus.k1, p.weight)
+          order by p.nth) as bm25, sum(p.weight order by p.nth) as matched
+      from ragdb_internal.postings_then(past, v_question.terms) p
+      group by p.chunk_no
+    )
+    select v_corpus.corpus_id, s.chunk_no, s.bm25 / (v_question.weight * (v_corpus.k1 + 1)),
+      s.bm25 / (v_question.weight * (v_corpus.k1 + 1)), null::float8, null::integer,
+      null::integer, s.bm25, s.matched / v_question.weight, true
+    from scored s
+    where v_demanded is null or s.chunk_no in (select unnest(v_demanded))
+      or s.chunk_no in (select unnest(also))
+    union all
+    select v_corpus.corpus_id, a, 0, 0, null, null, null, 0, 0, true
+    from unnest(also) a where a not in (select s.chunk_no from scored s);
+end $$;
+comment on function ragdb_internal.lexical_then(
+  ragdb_internal.past, ragdb.corpora, text, integer[], integer[], boolean) is
+  'Ranks a corpus as it was by words: all chunks with one of them, among the given (null: all) and '
+  'under the clauses of the query, and those of also.';
+
+create or replace function ragdb_internal.semantic_then(
+  past ragdb_internal.past, query_embedding real[], k integer, among integer[])
+returns setof ragdb_internal.ranked
+language sql stable parallel safe
+begin atomic
+  select r.corpus_id, r.chunk_no, r.score, null::float8, r.score, null::integer,
+    r.rank, null::float8, null::float8, true
+  from (
+    select c.corpus_id, c.chunk_no, v.score,
+      pg_catalog.row_number() over (order by v.score desc, c.chunk_id)::integer as rank
+    from (
+        select e.chunk_no, ragdb_internal.similarity(e.embedding,
+          ragdb_internal.pgvector(semantic_then.query_embedding), (
+            select m.metric from ragdb.embedders m where m.embedder_id = (past).embedder_id))
+          as score
+        from ragdb_internal.embeddings_then((past).corpus, (past).space_id) e
+        where semantic_then.among is null
+          or e.chunk_no in (select pg_catalog.unnest(semantic_then.among))) v
+      join ragdb_internal.chunks_then((past).corpus) c on c.chunk_no = v.chunk_no) r
+  where r.rank <= semantic_then.k;
+end;
+comment on function ragdb_internal.semantic_then(
+  ragdb_internal.past, real[], integer, integer[]) is
+  'Ranks a corpus as it was by meaning: the k chunks nearest to an embedding, among the given '
+  '(null: all).';
+
+create or replace function ragdb_internal.worded_then(
+  past ragdb_internal.past, statistics ragdb.corpora, query text, k integer, among integer[],
+  also integer[], typos boolean)
+returns setof ragdb_internal.ranked
+language sql stable parallel safe
+begin atomic
+  with demanded as materialized (
+    select ragdb_internal.demanded_then(
+      worded_then.past, worded_then.query, null) as chunk_nos
+  )
+  select t.corpus_id, t.chunk_no, t.score, t.score, null::float8,
+    case when t.rank <= worded_then.k and t.bm25 > 0
+      and (d.chunk_nos is null or t.chunk_no = any (d.chunk_nos)) then t.rank end,
+    null::integer, t.bm25, t.coverage, true
+  from (
+      select l.*, pg_catalog.row_number() over (
+        order by l.score desc, c.chunk_id)::integer as rank
+      from ragdb_internal.lexical_then(worded_then.past, worded_then.statistics,
+          worded_then.query, worded_then.among, worded_then.also, worded_then.typos)
+          l (corpus_id, chunk_no, score, lexical_score, semantic_score, lexical_rank,
+            semantic_rank, bm25, coverage, is_exact)
+        join ragdb_internal.chunks_then((past).corpus) c on c.chunk_no = l.chunk_no) t
+    cross join demanded d;
+end;
+comment on function ragdb_internal.worded_then(
+  ragdb_internal.past, ragdb.corpora, text, integer, integer[], integer[], boolean) is
+  'Ranks a corpus as it was by words with the rank of the k best, as ragdb_internal.rank_words '
+  'does for today.';
+
+create or replace function ragdb_internal.hybrid_then(
+  past ragdb_internal.past, statistics ragdb.corpora, request ragdb_internal.search_request,
+  among integer[], demanded integer[])
+returns setof ragdb_internal.ranked
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_depth constant integer := ragdb_internal.hybrid_depth(request.k);
+  v_weight constant float8 := coalesce(
+    request.lexical_weight, ragdb_internal.lexical_weight(past.embedder_id));
+  v_near constant ragdb_internal.ranked[] := array(
+    select s from ragdb_internal.semantic_then(
+      past, request.query_embedding, v_depth, demanded) s);
+  v_worded constant ragdb_internal.ranked[] := array(
+    select w from ragdb_internal.worded_then(past, statistics,
+      ragdb_internal.asked_words(request), v_depth, among,
+      array(select n.chunk_no from unnest(v_near) n), (request.options).typos) w);
+begin
+  return query
+    with candidates as materialized (
+      select chunk_no, coalesce(w.score, 0) as lexical_score, n.score as semantic_score,
+        w.lexical_rank, n.semantic_rank, coalesce(w.bm25, 0) as bm25,
+        coalesce(w.coverage, 0) as coverage
+      from unnest(v_near) n full join unnest(v_worded) w using (chunk_no)
+      where n.semantic_rank is not null or w.lexical_rank is not null
+    ), scored as (
+      select c.*, coalesce(c.semantic_score, s.score) as semantic
+      from candidates c left join ragdb_internal.semantic_then(
+        past, request.query_embedding, 2147483647,
+        array(select a.chunk_no from candidates a where a.semantic_rank is null)) s
+        using (chunk_no)
+    )
+    select (past.corpus).corpus_id, c.chunk_no, ragdb_internal.fused(request.fusion, v_weight,
+        c.lexical_score, c.semantic, c.lexical_rank, c.semantic_rank),
+      c.lexical_score, c.semantic, c.lexical_rank, c.semantic_rank, c.bm25, c.coverage, true
+    from scored c;
+end $$;
+comment on function ragdb_internal.hybrid_then(ragdb_internal.past, ragdb.corpora,
+  ragdb_internal.search_request, integer[], integer[]) is
+  'Ranks a corpus as it was by words and meaning, as ragdb_internal.rank_hybrid does for today.';

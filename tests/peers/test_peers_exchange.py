@@ -1,0 +1,279 @@
+"""Two databases exchange a corpus by signed events, and come to the same, in whatever order."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from ragdb.errors import EventRefused, NotPublished, NotShared
+from tests.conftest import Server
+from tests.peers.nodes import Direct, Node, introduce
+from tests.sql.conversations import conversation, message, uuid
+from tests.sql.conversations import put as put_conversation
+
+CORPORA = (f"c{n}" for n in itertools.count())
+
+
+@pytest.fixture(scope="module")
+def nodes(server18: Server) -> Iterator[tuple[Node, Node, Node]]:
+    with server18.database() as a, server18.database() as b, server18.database() as c:
+        made = tuple(
+            Node(name, server18.dsn(database.dbname))
+            for name, database in (("ann", a), ("bob", b), ("cat", c))
+        )
+        introduce(*made)
+        yield made  # type: ignore[misc]
+        for node in made:
+            node.db.connection.close()
+
+
+@pytest.fixture
+def pair(nodes: tuple[Node, Node, Node]) -> tuple[Node, Node]:
+    return nodes[0], nodes[1]
+
+
+@pytest.fixture
+def corpus(nodes: tuple[Node, Node, Node]) -> str:
+    """A corpus of ann with two documents, published."""
+    name = next(CORPORA)
+    ann = nodes[0]
+    ann.db.create_corpus(name, "Shared", k1=1.5)
+    ann.put(name, "a.txt", "Grinders spark — ünïcode 🛠.", metadata={"n": 1.50, "é": ["x"]})
+    ann.put(name, "b.txt", "Deposits are refunded.", title="Deposits")
+    ann.publish(name)
+    return name
+
+
+def same(one: Node, other: Node, corpus: str) -> bool:
+    """Whether both have the same corpus, by the digest that exports have."""
+    digests = [node.db.export_corpus(corpus)["digest"] for node in (one, other)]
+    return bool(digests[0] == digests[1])
+
+
+def test_a_corpus_is_not_shared_unless_somebody_shares_it(pair: tuple[Node, Node]) -> None:
+    ann, _ = pair
+    name = next(CORPORA)
+    ann.db.create_corpus(name)
+    with pytest.raises(NotShared):
+        ann.page(name)
+
+
+def test_a_pulled_corpus_equals_the_peers(pair: tuple[Node, Node], corpus: str) -> None:
+    ann, bob = pair
+    messages = [message(1, text="Sparks?"), message(2, [1], text="Ten metres.", feedback=1)]
+    put_conversation(ann.db.connection, corpus, conversation(messages, metadata={"p": "x"}))
+    assert ann.publish(corpus) == 1
+    done = bob.pull(ann, corpus)
+    assert (done.events, done.documents_put, done.waiting) == (3, 3, 0)
+    assert same(ann, bob, corpus)
+    assert bob.db.search(corpus, "refunded")[0].source == "b.txt"
+    assert bob.db.get_turn(corpus, uuid(2)).role == ann.db.get_turn(corpus, uuid(2)).role
+
+
+def test_a_pull_again_takes_nothing(pair: tuple[Node, Node], corpus: str) -> None:
+    ann, bob = pair
+    bob.pull(ann, corpus)
+    version = bob.db.corpus_info(corpus).version
+    done = bob.pull(ann, corpus)
+    assert (done.events, done.known, done.documents_put) == (0, 0, 0)
+    assert bob.db.corpus_info(corpus).version == version
+    assert ann.publish(corpus) == 0
+    assert bob.publish(corpus) == 0, "what was pulled is not a change"
+
+
+def test_changes_and_renames_travel_both_ways(pair: tuple[Node, Node], corpus: str) -> None:
+    ann, bob = pair
+    bob.pull(ann, corpus)
+    bob.put(corpus, "a.txt", "Grinders do not spark.")
+    bob.put(corpus, "c.txt", "Bob's own.")
+    bob.db.delete_source(corpus, "b.txt")
+    assert bob.publish(corpus) == 3
+    done = ann.pull(bob, corpus)
+    assert (done.events, done.known, done.documents_put, done.documents_erased) == (3, 2, 2, 1)
+    assert ann.texts(corpus) == {"a.txt": "Grinders do not spark.", "c.txt": "Bob's own."}
+    assert same(ann, bob, corpus)
+
+
+def test_a_pull_that_is_cut_goes_on_from_the_last_whole_page(
+    pair: tuple[Node, Node], corpus: str
+) -> None:
+    ann, bob = pair
+    for n in range(10):
+        ann.put(corpus, f"n{n}.txt", f"Number {n}.")
+    ann.publish(corpus)
+    pages = 0
+
+    def cut(page: object) -> None:
+        nonlocal pages
+        pages += 1
+        if pages == 3:
+            raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        bob.pull(ann, corpus, page=2, between=cut)
+    assert bob.db.list_peer_corpora(corpus)[0].position == 6
+    done = bob.pull(ann, corpus, page=2)
+    assert (done.events, done.known) == (6, 0)
+    assert same(ann, bob, corpus)
+
+
+def test_an_event_reaches_a_third_by_way_of_a_second(
+    nodes: tuple[Node, Node, Node], corpus: str
+) -> None:
+    ann, bob, cat = nodes
+    bob.pull(ann, corpus)
+    bob.put(corpus, "b.txt", "Deposits are kept.")
+    bob.publish(corpus)
+    done = cat.pull(bob, corpus)
+    assert (done.events, done.waiting) == (3, 0)
+    assert same(bob, cat, corpus)
+    [row] = cat.db.list_shared_documents(corpus, ["a.txt"])
+    assert (row.peer, row.author, row.trust) == ("ann", ann.signer.public.hex(), "trusted")
+    # and the same events from their author are known
+    assert cat.pull(ann, corpus).known == 2
+
+
+def test_a_conflict_is_decided_the_same_on_both_sides(pair: tuple[Node, Node], corpus: str) -> None:
+    ann, bob = pair
+    bob.pull(ann, corpus)
+    ann.put(corpus, "a.txt", "Ann's version.")
+    bob.put(corpus, "a.txt", "Bob's version.")
+    ann.publish(corpus)
+    bob.publish(corpus)
+    assert bob.pull(ann, corpus).conflicts == 1
+    assert ann.pull(bob, corpus).conflicts == 1
+    winner = max((ann.signer.public, "Ann's version."), (bob.signer.public, "Bob's version."))
+    assert ann.text(corpus, "a.txt") == bob.text(corpus, "a.txt") == winner[1]
+    loser = {"Ann's version.", "Bob's version."} - {winner[1]}
+    for node in pair:
+        [conflict] = node.db.list_conflicts(corpus)
+        assert conflict.winner_author == winner[0].hex()
+        assert {chunk["text"] for chunk in conflict.document["chunks"]} == loser
+    assert same(ann, bob, corpus)
+    # who changes it knowing of both closes it
+    ann.put(corpus, "a.txt", "Both.")
+    ann.publish(corpus)
+    assert bob.pull(ann, corpus).conflicts == 0
+    assert bob.db.list_conflicts(corpus) == []
+    assert len(bob.db.list_conflicts(corpus, False)) == 1
+
+
+def test_a_source_that_both_changed_is_not_lost_before_it_is_published(
+    pair: tuple[Node, Node], corpus: str
+) -> None:
+    ann, bob = pair
+    bob.pull(ann, corpus)
+    ann.put(corpus, "a.txt", "Ann's version.")
+    bob.put(corpus, "a.txt", "Bob's version.")
+    ann.publish(corpus)
+    with pytest.raises(NotPublished, match=r"a\.txt"):
+        bob.pull(ann, corpus)
+    assert bob.text(corpus, "a.txt") == "Bob's version."
+    bob.publish(corpus)
+    assert bob.pull(ann, corpus).conflicts == 1
+
+
+def test_an_erasure_travels_and_leaves_no_text(nodes: tuple[Node, Node, Node], corpus: str) -> None:
+    ann, bob, cat = nodes
+    bob.pull(ann, corpus)
+    ann.put(corpus, "a.txt", "Ann's zanzibar.")
+    bob.put(corpus, "a.txt", "Bob's zanzibar.")
+    for node in (ann, bob):
+        node.publish(corpus)
+    for one, other in ((ann, bob), (bob, ann)):
+        one.pull(other, corpus)
+    ann.db.delete_source(corpus, "a.txt", reason="she asked us to")
+    ann.publish(corpus)
+    done = bob.pull(ann, corpus)
+    assert done.documents_erased == 1
+    assert bob.text(corpus, "a.txt") is None
+    [row] = bob.db.list_shared_documents(corpus, ["a.txt"])
+    assert (row.state, row.peer) == ("erased", "ann")
+    for node in (ann, bob):
+        for table in ("shared_events", "shared_conflicts", "chunks"):
+            query = f"select count(*) from ragdb.{table} t where t::text like '%zanzibar%'"
+            assert node.db.connection.execute(query).fetchone() == (0,), (node.name, table)
+    # who comes later gets the events, and never the text
+    assert cat.pull(bob, corpus).waiting == 0
+    assert cat.texts(corpus) == {"b.txt": "Deposits are refunded."}
+
+
+def test_an_erasure_beats_a_later_change_that_did_not_know_of_it(
+    pair: tuple[Node, Node], corpus: str
+) -> None:
+    ann, bob = pair
+    bob.pull(ann, corpus)
+    bob.put(corpus, "x.txt", "To raise the clock.")
+    bob.publish(corpus)
+    bob.put(corpus, "a.txt", "Edited meanwhile.")
+    bob.publish(corpus)
+    ann.db.delete_source(corpus, "a.txt")
+    ann.publish(corpus)
+    ann.pull(bob, corpus)
+    bob.pull(ann, corpus)
+    assert ann.text(corpus, "a.txt") is bob.text(corpus, "a.txt") is None
+    assert [c.was_erased for c in bob.db.list_conflicts(corpus)] == [True]
+    # who knows of the erasure may put it again
+    bob.put(corpus, "a.txt", "Asked anew.")
+    bob.publish(corpus)
+    ann.pull(bob, corpus)
+    assert ann.text(corpus, "a.txt") == "Asked anew."
+    assert same(ann, bob, corpus)
+
+
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(n, marks=pytest.mark.nightly) for n in range(2, 12))]
+)
+def test_three_peers_come_to_the_same_in_whatever_order(
+    nodes: tuple[Node, Node, Node], corpus: str, seed: int
+) -> None:
+    dice = random.Random(seed)
+    for node in nodes[1:]:
+        node.pull(nodes[0], corpus)
+    for step in range(24):
+        node, other = dice.sample(nodes, 2)
+        uri = dice.choice(["a.txt", "b.txt", "c.txt"])
+        match dice.choice(["put", "put", "delete", "pull", "pull"]):
+            case "put":
+                node.put(corpus, uri, f"Step {step} of {node.name}.")
+            case "delete" if node.text(corpus, uri) is not None:
+                node.db.delete_source(corpus, uri)
+        node.publish(corpus)
+        if dice.random() < 0.5:
+            node.pull(other, corpus)
+    for one, other in [*itertools.permutations(nodes, 2)] * 2:
+        one.pull(other, corpus)
+    told = [
+        (
+            node.texts(corpus),
+            [(d.source, d.state, d.event) for d in node.db.list_shared_documents(corpus)],
+            {(c.source, c.loser, c.winner) for c in node.db.list_conflicts(corpus)},
+        )
+        for node in nodes
+    ]
+    assert told[0] == told[1] == told[2]
+    assert "waiting" not in {state for _, state, _ in told[0][1]}
+
+
+def test_a_text_that_was_changed_and_not_published_is_waited_for(
+    pair: tuple[Node, Node], corpus: str
+) -> None:
+    ann, bob = pair
+    ann.put(corpus, "a.txt", "Not published.")
+    assert bob.pull(ann, corpus).waiting == 1
+    assert bob.text(corpus, "a.txt") is None
+    ann.publish(corpus)
+    assert bob.pull(ann, corpus).waiting == 0
+    assert bob.text(corpus, "a.txt") == "Not published."
+
+
+def test_a_peer_that_went_back_is_refused(pair: tuple[Node, Node], corpus: str) -> None:
+    ann, bob = pair
+    bob.pull(ann, corpus)
+    page = ann.page(corpus) | {"head": 1, "events": []}
+    with pytest.raises(EventRefused, match="had 2"):
+        bob.db.apply_events("ann", corpus, page)
+    assert Direct(ann).get(f"/api/corpora/{corpus}/feed")["position"] == 2

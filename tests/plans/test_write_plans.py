@@ -1,0 +1,58 @@
+"""Documents are written by keys, whatever the planner believes of the tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.sql.documents_twin import document, put
+
+Connection = psycopg.Connection[Any]
+TABLES = "ragdb.lexemes, ragdb.chunks, ragdb.documents, ragdb.chunk_lexemes, ragdb.edges"
+DOCUMENTS, CHUNKS, WORDS = 10, 60, 5
+
+
+def fill(db: Connection, corpus: str) -> None:
+    """Chunks that follow each other, each of words that no other chunk has."""
+    documents = [
+        document(
+            f"{n}.md",
+            [" ".join(f"w{n}x{chunk}x{word}" for word in range(WORDS)) for chunk in range(CHUNKS)],
+        )
+        for n in range(DOCUMENTS)
+    ]
+    put(db, *documents, corpus=corpus)
+
+
+def rows_read(db: Connection) -> dict[str, int]:
+    """Rows that this transaction has read of each table and by each index."""
+    return dict(
+        db.execute(
+            "select r.oid::regclass::text, pg_stat_get_xact_tuples_returned(r.oid) from ("
+            f"select unnest('{{{TABLES}}}'::regclass[]) as oid union all"
+            f" select indexrelid from pg_index where indrelid = any ('{{{TABLES}}}'::regclass[])) r"
+        ).fetchall()
+    )
+
+
+@pytest.mark.parametrize("of", ["nothing", "a put that was rolled back", "another corpus"])
+def test_documents_are_put_by_keys(clone: str, of: str) -> None:
+    """What was analyzed last has no live row, or none of the corpus that is written."""
+    # in a database of its own: an index keeps what other tests have rolled back
+    with psycopg.connect(clone) as db:
+        db.execute("select ragdb.create_corpus('c')")
+        if of == "another corpus":
+            db.execute("select ragdb.create_corpus('other')")
+            fill(db, "other")
+        elif of == "a put that was rolled back":
+            db.execute("savepoint s")
+            fill(db, "c")
+            db.execute("rollback to s")
+        db.execute(f"analyze {TABLES}")
+        before = rows_read(db)
+        fill(db, "c")
+        read = {name: count - before[name] for name, count in rows_read(db).items()}
+    written = DOCUMENTS * CHUNKS * WORDS
+    assert {name: count for name, count in read.items() if count > 5 * written} == {}

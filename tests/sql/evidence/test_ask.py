@@ -1,0 +1,272 @@
+"""ragdb.ask answers in SQL as the engine does in Python: the same words, the same records."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import psycopg
+import pytest
+
+from ragdb.database import Database
+from ragdb.evidence.answers import RagError
+from ragdb.evidence.database import CorpusRetriever
+from ragdb.evidence.engine import Engine
+from ragdb.evidence.retrieval import RetrievedChunk
+from tests.conftest import Connection
+from tests.evidence.test_retrieval_engine import GOOD, QUESTION, expected
+from tests.sql.evidence.test_evidence_packs import scalar
+
+CORPORA = {"none": None, "empty": "void", "good": "docs", "poor": "sky", "contract": None}
+MODES = ["off", "auto", "on", "required"]
+TABLES = {
+    "retrieval_traces": "query_hash, query_text, rank_mode, limit_requested, limit_returned, client"
+    ", retriever, rag",
+    "evidence_gates": "pack_hash, query_hash, is_enough, coverage, best_score, missing_terms"
+    ", min_score_by, client, caller",
+    "evidence_answers": "pack_hash, answer_hash, is_insufficient, is_verified, citations, problems"
+    ", task, model, attempt, elapsed_ms is null as took_nothing, client, caller",
+    "answer_citations": "row_no, citation, code, source_id, chunk_id, method, start_offset"
+    ", similarity",
+}
+
+
+def contract(base: Database) -> None:
+    """A retriever and a rag over the corpus docs."""
+    base.apply_contract({
+        "nodes": [
+            {"node": "corpus", "keys": {"name": "Docs"}},
+            {"node": "retriever", "keys": {
+                "name": "Shelf", "corpus": "Docs", "mode": "lexical", "topK": 3}},
+            {"node": "rag", "keys": {"name": "Desk", "retriever": "Shelf"}},
+            {"node": "grounding", "keys": {
+                "rag": "Desk", "requireCitations": True, "maxContext": 400}},
+        ]
+    })  # fmt: skip
+
+
+@pytest.fixture
+def base(db: Connection) -> Database:
+    made = Database(db)
+    for corpus in ("docs", "sky", "void"):
+        made.create_corpus(corpus)
+    made.put_text("docs", "refunds.md", "Refunds take 14 days. Gifts are refunded as vouchers.")
+    made.put_text("docs", "shipping.md", "Shipping takes five days. Vouchers never expire.")
+    made.put_text("sky", "moon.md", "The moon is far away; gifts do not reach it, nor do trains.")
+    contract(made)
+    return made
+
+
+def records(base: Database) -> dict[str, list[Any]]:
+    """What is on record, in its order, without what no two runs share."""
+    return {
+        table: base.connection.execute(
+            f"select {columns} from ragdb.{table} order by created_at, {key}".encode()
+        ).fetchall()
+        for table, columns in TABLES.items()
+        for key in ["answer_id, row_no" if table == "answer_citations" else "id"]
+    }
+
+
+def new(before: dict[str, list[Any]], after: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    return {table: rows[len(before[table]) :] for table, rows in after.items()}
+
+
+def shape(found: Any) -> Any:
+    """A summary without the ids of its records."""
+    made = json.loads(json.dumps(found, default=str))
+    for of in (made, made.get("gate") or {}):
+        of.pop("gate_id", None)
+        of.pop("answer_id", None)
+    made["trace_ids"] = len(made.get("trace_ids", ()))
+    return made
+
+
+def in_sql(base: Database, corpus: str | None, question: str, **how: Any) -> Any:
+    return super(Database, base).ask(corpus, question, client="test", **how)  # type: ignore[arg-type]
+
+
+def alike(base: Database, corpus: str | None, question: str, **how: Any) -> Any:
+    """The row of ragdb.ask, after the same question in Python: the same but for ids."""
+    evidence = how.pop("evidence", ())
+    start = records(base)
+    answer = base.ask(corpus, question, client="test", evidence=evidence, **how)
+    between = records(base)
+    row = in_sql(base, corpus, question, evidence=[c.as_json() for c in evidence], **how)
+    assert new(between, records(base)) == new(start, between)
+    assert (row.status, row.reason) == (answer.status, answer.reason)
+    assert (row.answer or "", row.citations) == (answer.text, answer.citations)
+    assert (row.problems, row.evidence_hash) == (
+        list(answer.problems), answer.pack.hash if answer.pack else None,
+    )  # fmt: skip
+    assert shape(row.trace_summary) == shape(answer.trace_summary)
+    assert shape(row.gate or {}) == shape(answer.gate or {})
+    return row
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_mode_retriever_and_gate_says_the_same_in_sql_and_in_python(
+    base: Database, mode: Any
+) -> None:
+    for name, gate, evidence in itertools.product(CORPORA, [False, True], [(), (GOOD,)]):
+        how = {"retriever": "Shelf"} if name == "contract" else {}
+        row = alike(base, CORPORA[name], QUESTION, mode=mode, gate=gate, evidence=evidence, **how)
+        as_table = "good" if name == "contract" else name
+        failure = expected(mode, as_table, gate, "supports", bool(evidence))
+        assert (row.status == "failed") is (failure is not None), (name, gate, evidence)
+        if failure is not None:
+            assert row.reason == failure
+            continue
+        retrieves = mode == "on" or mode == "required" or (mode == "auto" and not evidence)
+        knows = bool(evidence) or (retrieves and as_table == "good")
+        assert row.status == ("answered" if knows else "insufficient")
+        # the caller's evidence alone is of no retrieval
+        found = retrieves and (as_table in ("good", "poor") or not evidence)
+        assert (row.answer_id is not None) is (found and name != "none"), (name, gate, evidence)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Hello!",
+        "Who governs the planet Mars?",
+        "How are gifts refunded and when do vouchers expire?",
+        'What of "five days"?',
+        "2 + 2",
+    ],
+)
+def test_questions_with_parts_and_without_are_answered_alike(base: Database, question: str) -> None:
+    for mode, record in itertools.product(["auto", "on"], [True, False]):
+        row = alike(base, "docs", question, mode=mode, record=record, k=1, max_context=60)
+        assert (row.trace_id is None) is (not record or "retrieval_skipped" in row.trace_summary)
+
+
+def test_a_rag_of_a_contract_answers_by_its_retriever_and_grounding(base: Database) -> None:
+    row = alike(base, None, QUESTION, rag="Desk")
+    assert (row.answer, row.sources) == ("Gifts are refunded as vouchers.", ["[1] refunds.md"])
+    trace = base.get_trace(row.trace_id)
+    assert (trace.retriever, trace.rag, trace.limit_requested) == ("Shelf", "Desk", 3)
+    assert records(base)["evidence_answers"][-1][6] == "Desk"
+    assert base.ask_retriever(rag="Desk").max_context == 400
+
+
+@pytest.mark.parametrize(
+    ("asked", "state", "said"),
+    [
+        ({"mode": "maybe"}, "RG400", 'mode is "maybe", not one of off, auto, on, required'),
+        ({"question": " \n"}, "RG400", "question is empty"),
+        ({"question": "refunds " * 2000}, "RG413", "question has 16000 characters"),
+        ({"k": 0}, "RG400", "k is 0, not 1 to 1000"),
+        ({"max_context": 1}, "RG400", "max_context is 1"),
+        ({"sentences": 0}, "RG400", "max_sentences or min_support is null or out of range"),
+        ({"corpus": "nosuch"}, "RG404", 'corpus "nosuch" does not exist'),
+        ({"corpus": "nosuch", "mode": "off"}, "RG404", 'corpus "nosuch" does not exist'),
+        ({"rank_mode": "best"}, "RG400", 'mode "best" is unknown'),
+        ({"rag": "Dask"}, "RG441", 'rag "Dask" does not exist'),
+        ({"corpus": "sky", "rag": "Desk"}, "RG400",
+         'the retriever searches corpus "docs" and not "sky"'),
+        ({"rag": "Desk", "retriever": "Shelf"}, "RG400", "both retriever and rag are given"),
+        ({"rag": "Desk", "rank_mode": "lexical"}, "RG400",
+         "both a retriever and rank_mode are given"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_asked_is_refused_alike(
+    base: Database, asked: dict[str, Any], state: str, said: str
+) -> None:
+    given = {"corpus": "docs", "question": QUESTION, **asked}
+    for ask in (base.ask, lambda **how: in_sql(base, **how)):
+        with pytest.raises(psycopg.DatabaseError) as caught, base.connection.transaction():
+            ask(**given)
+        assert (caught.value.sqlstate, caught.value.diag.message_primary) == (state, said)
+
+
+def test_a_plan_is_taken_if_it_is_sound(base: Database) -> None:
+    sound = {"needs_retrieval": True, "queries": ["vouchers expire"]}
+    row = in_sql(base, "docs", QUESTION, plan=sound, gate=False)
+    assert row.trace_summary["plan"]["by"] == "model"
+    assert base.get_trace(row.trace_id).query_text == "vouchers expire"
+    row = in_sql(base, "docs", QUESTION, plan={"queries": [1]})
+    assert row.trace_summary["plan"]["by"] == "rules"
+    assert row.trace_summary["plan"]["problem"].startswith("needs_retrieval: no boolean; queries")
+    assert row.status == "answered"
+
+
+def test_an_answer_whose_citations_fail_is_not_shown_as_one(base: Database) -> None:
+    run = base.ask_plan(QUESTION, {"mode": "on", "corpus": "docs", "require_citations": True})
+    hits = base.retrieve("docs", run["queries"][0])
+    chunks = [
+        {"source_id": h.source, "chunk_id": h.chunk_id, "text": h.text, "trace_id": str(h.trace_id)}
+        for h in hits
+    ]
+    run = base.ask_weigh(run, [{"trace_id": str(hits.trace_id), "chunks": chunks}])
+    lie = {"answer": "In gold.", "citations": [{"chunk_id": "zz"}]}
+    ended = base.ask_verify(run, lie)
+    assert (ended["status"], ended["reason"]) == (
+        "unverified", "citation[0]: unknown chunk_id 'zz'",
+    )  # fmt: skip
+    verified = "select is_verified from ragdb.evidence_answers where id = %s"
+    assert scalar(base.connection, verified, ended["summary"]["answer_id"]) is False
+    # nor is what was never asked for, or has failed, gone on with
+    failed = base.ask_plan(QUESTION, {"mode": "required", "has_retriever": False})
+    for wrong in ({}, {**run, "policy": {"modes": 1}}, failed, None, [1]):
+        with pytest.raises(psycopg.DatabaseError) as caught, base.connection.transaction():
+            base.ask_verify(wrong, lie)
+        assert caught.value.sqlstate == "RG400"
+
+
+def test_an_engine_of_the_mode_required_raises_what_the_row_says(base: Database) -> None:
+    engine = Engine(base, retriever=CorpusRetriever(base, "void"))
+    with pytest.raises(RagError, match=r"^rag required but no evidence found$") as caught:
+        engine.run(QUESTION, mode="required")
+    assert caught.value.answer.status == "failed"
+    # what was retrieved and weighed on the way stays on record
+    assert in_sql(base, "void", QUESTION, mode="required").trace_id is not None
+    row = in_sql(base, "sky", "Are gifts refunded in far Timbuktu?", mode="required")
+    assert (row.status, row.reason) == ("failed", "insufficient evidence")
+    assert records(base)["evidence_gates"][-1][2] is False
+
+
+def test_who_may_read_may_ask_and_the_read_is_on_record(base: Database, db: Connection) -> None:
+    base.record_reads("docs", "on")
+    base.restrict_corpus("sky")
+    db.execute("set role reader")
+    assert in_sql(base, "docs", QUESTION).status == "answered"
+    for mode in MODES:
+        with pytest.raises(psycopg.DatabaseError) as caught, db.transaction():
+            in_sql(base, "sky", QUESTION, mode=mode)
+        assert caught.value.sqlstate == "RG404"
+    # a pack that names a corpus tells nothing of it
+    gold = RetrievedChunk("x", "c", "Gifts are refunded.", 1.0, {"corpus": "sky"})
+    assert in_sql(base, None, QUESTION, mode="off", evidence=[gold.as_json()]).answer_id is None
+    db.execute("reset role")
+    reads = db.execute(
+        "select distinct what from ragdb.access_events where kind = 'read' and role = 'reader'"
+    ).fetchall()
+    assert reads == [("ask",)]
+
+
+def test_nobody_else_may_ask(base: Database, db: Connection) -> None:
+    db.execute("set role stranger")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        in_sql(base, "docs", QUESTION)
+
+
+def test_an_embedder_without_a_provider_leaves_the_words(base: Database) -> None:
+    base.apply_contract({
+        "nodes": [
+            {"node": "corpus", "keys": {"name": "Void"}},
+            {"node": "embed", "keys": {
+                "name": "E", "corpus": "Void", "model": "nobody/none", "dims": 4}},
+        ]
+    })  # fmt: skip
+    base.put_text("void", "gifts.md", "Gifts are refunded as vouchers.")
+    (chunk,) = base.list_chunks("void")
+    base.put_embeddings("void", [chunk.chunk_id], [1.0, 0.0, 0.0, 0.0])
+    assert base.corpus_embedder("void") is not None
+    told: list[str | None] = []
+    base.connection.add_notice_handler(lambda notice: told.append(notice.message_primary))
+    row = alike(base, "void", QUESTION)
+    assert (row.status, row.gate["rank_mode"]) == ("answered", "lexical")
+    assert "searching by words only" in str(told[0])
+    assert base.prepare_query("void", QUESTION) is True  # no server waits for a worker

@@ -1,0 +1,332 @@
+"""Which versions are kept, for whom, what changed between them, and what is erased from them."""
+
+from __future__ import annotations
+
+import subprocess
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from ragdb.server import postgres
+from tests.conftest import Login, Server
+from tests.embedding import document
+from tests.sql.history.edits import Connection
+
+
+def one(db: Connection, query: str, *values: Any) -> Any:
+    ((value,),) = db.execute(query, values).fetchall()
+    return value
+
+
+def store(db: Connection, corpus: str, uri: str, text: str, **more: Any) -> int:
+    db.execute(
+        "select count(*) from ragdb.put_documents(%s, %s)",
+        (corpus, Jsonb([document(uri, text, **more)])),
+    )
+    return version(db, corpus)
+
+
+def version(db: Connection, corpus: str) -> int:
+    found: int = one(db, "select version from ragdb.corpus_info(%s)", corpus)
+    return found
+
+
+def found(db: Connection, corpus: str, query: str, as_of: int | None = None) -> list[str]:
+    rows = db.execute(
+        "select source from ragdb.search(%s, %s, as_of => %s)", (corpus, query, as_of)
+    )
+    return [row[0] for row in rows.fetchall()]
+
+
+def refused(db: Connection, query: str, *values: Any) -> str:
+    with pytest.raises(psycopg.Error) as caught:
+        db.execute(query, values)
+    assert caught.value.diag.message_detail
+    assert caught.value.diag.message_hint
+    return f"{caught.value.sqlstate} {caught.value.diag.message_primary}"
+
+
+@pytest.fixture(scope="module")
+def books(committed: Connection) -> dict[str, int]:
+    """What changed in the corpus books, and the version that it made."""
+    db = committed
+    db.execute("select ragdb.create_corpus('books', history => '30 days')")
+    return {
+        "first": store(db, "books", "a.md", "A bridge of copper.", title="Bridges"),
+        "second": store(db, "books", "b.md", "Winter music."),
+        "replaced": store(db, "books", "a.md", "A bridge of steel.", title="Bridges"),
+        "retitled": store(db, "books", "b.md", "Winter music.", title="Seasons")
+        and store(db, "books", "c.md", "An orbit."),
+        "deleted": one(db, "select 1 from ragdb.delete_source('books', 'a.md')")
+        and version(db, "books"),
+    }
+
+
+def test_a_version_is_searched_as_it_was(committed: Connection, books: dict[str, int]) -> None:
+    assert found(committed, "books", "copper") == []
+    assert found(committed, "books", "copper", books["second"]) == ["a.md"]
+    assert found(committed, "books", "copper", books["replaced"]) == []
+    assert found(committed, "books", "steel", books["replaced"]) == ["a.md"]
+    assert found(committed, "books", "seasons", books["second"]) == []
+
+
+def test_what_changed_is_named_by_source(committed: Connection, books: dict[str, int]) -> None:
+    def changes(since: str, until: str | None = None) -> dict[str, str]:
+        return dict(committed.execute(
+            "select source, change from ragdb.diff_corpus('books', %s, %s)",
+            (books[since], until and books[until])).fetchall())  # fmt: skip
+
+    assert changes("first", "second") == {"b.md": "added"}
+    assert changes("second", "replaced") == {"a.md": "replaced"}
+    assert changes("replaced", "retitled")["c.md"] == "added"
+    assert changes("retitled") == {"a.md": "deleted"}
+    assert changes("second")["a.md"] == "deleted"
+    assert changes("deleted") == {}
+    assert refused(
+        committed, "select * from ragdb.diff_corpus('books', %s, %s)",
+        books["deleted"], books["first"]).startswith("RG400 since is")  # fmt: skip
+
+
+def test_a_version_is_listed_and_found_by_its_time(
+    committed: Connection, books: dict[str, int]
+) -> None:
+    listed = committed.execute(
+        "select version, began_at, documents from ragdb.list_versions('books')"
+    ).fetchall()
+    assert [row[0] for row in listed] == list(range(version(committed, "books"), -1, -1))
+    documents = {row[0]: row[2] for row in listed}
+    assert (documents[0], documents[books["first"]], documents[books["second"]]) == (0, 1, 2)
+    for number, began_at, _ in listed:
+        assert one(committed, "select ragdb.version_at('books', %s)", began_at) == number
+    before = listed[-1][1] - timedelta(microseconds=1)
+    assert "before the kept history" in refused(
+        committed, "select ragdb.version_at('books', %s)", before
+    )
+    future = one(committed, "select now() + interval '1 minute'")
+    assert "future" in refused(committed, "select ragdb.version_at('books', %s)", future)
+
+
+def test_a_version_that_is_not_kept_is_refused_and_why(
+    committed: Connection, books: dict[str, int]
+) -> None:
+    db = committed
+    ask = "select * from ragdb.search(%s, 'bridge', as_of => %s)"
+    assert refused(db, ask, "books", 10_000).startswith("RG437 version 10000 of corpus")
+    assert "future" in refused(db, ask, "books", 10_000)
+    assert "before its kept history" in refused(db, ask, "books", -1)
+    db.execute("select ragdb.create_corpus('plain')")
+    store(db, "plain", "a.md", "A bridge.")
+    assert refused(db, ask, "plain", 0) == 'RG437 corpus "plain" keeps no history'
+    late = one(db, "select from_version from ragdb.keep_history('plain', '1 day')")
+    assert "before its kept history" in refused(db, ask, "plain", late - 1)
+    assert found(db, "plain", "bridge", late) == ["a.md"]
+    several = "select * from ragdb.search(array['books', 'plain'], 'bridge', as_of => 1)"
+    assert refused(db, several).startswith("RG400 as_of takes one corpus")
+    assert "context" in refused(
+        db, "select * from ragdb.search('books', 'bridge', as_of => 1, context => 2)"
+    )
+    for history in ("0", "-1 day", "101 years", None):
+        assert refused(db, "select * from ragdb.keep_history('plain', %s)", history).startswith(
+            "RG400 history is"
+        )
+
+
+def test_a_corpus_without_history_keeps_nothing(committed: Connection) -> None:
+    db = committed
+    db.execute("select ragdb.create_corpus('off')")
+    for text in ("One.", "Two.", "Three."):
+        store(db, "off", "a.md", text)
+    kept = (
+        "select (select count(*) from ragdb.past_rows p where p.corpus_id = c.corpus_id)"
+        " + (select count(*) from ragdb.corpus_versions v where v.corpus_id = c.corpus_id)"
+        " from ragdb.corpora c where name = 'off'"
+    )
+    assert one(db, kept) == 0
+    # nor where the same transaction writes to one with history
+    with db.transaction():
+        db.execute("select ragdb.create_corpus('on', history => '1 day')")
+        store(db, "on", "a.md", "One.")
+        store(db, "off", "a.md", "Four.")
+    assert one(db, kept) == 0
+
+
+def test_what_was_erased_is_in_no_version_and_is_named(committed: Connection) -> None:
+    db = committed
+    db.execute("select ragdb.create_corpus('people', history => '1 day')")
+    first = store(db, "people", "kim.md", "Kim lives in Zanzibar.", title="Kimberley")
+    store(db, "people", "lee.md", "Lee lives in Oslo.")
+    trace = one(db, "select trace_id from ragdb.retrieve('people', 'lives') limit 1")
+    store(db, "people", "kim.md", "Kim moved to Timbuktu.")
+    store(db, "people", "kim.md", "Kim has gone.")
+    assert found(db, "people", "Zanzibar", first) == ["kim.md"]
+    assert one(db, "select verdict from ragdb.replay(%s)", trace) == "exact"
+    gone = db.execute("select * from ragdb.erase_source('people', 'kim.md', 'asked to')").fetchone()
+    assert gone is not None
+    assert gone[:2] == (1, 1)
+    assert gone[2] >= 4
+    for query in ("Zanzibar", "Timbuktu", "gone"):
+        for number in range(first, version(db, "people") + 1):
+            assert "kim.md" not in found(db, "people", query, number)
+    texts = "select string_agg(p::text, '') from ragdb.past_rows p"
+    assert not any(word in one(db, texts) for word in ("Zanzibar", "Timbuktu", "Kimberley"))
+    assert db.execute(
+        "select source, change, title_before from ragdb.diff_corpus('people', %s)", (first,)
+    ).fetchall() == [("kim.md", "erased", None), ("lee.md", "added", None)]
+    replayed = db.execute("select verdict, cause from ragdb.replay(%s)", (trace,)).fetchone()
+    assert replayed == ("drifted", "erased")
+    assert "has and had no source" in refused(
+        db, "select * from ragdb.erase_source('people', 'nobody.md')"
+    )
+
+
+def test_a_text_of_before_that_was_edited_is_found(committed: Connection) -> None:
+    db = committed
+    db.execute("select ragdb.create_corpus('proved', history => '1 day')")
+    store(db, "proved", "a.md", "A bridge.")
+    store(db, "proved", "a.md", "Another bridge.")
+    check = "select to_jsonb(v) from ragdb.verify(checks => array['history']) v"
+    assert db.execute(check).fetchall() == []
+    with db.transaction(force_rollback=True):
+        db.execute("update ragdb.past_rows set was = was || '{\"text\": \"A tunnel.\"}'"
+                   " where kind = 'chunk' and was ->> 'text' = 'A bridge.'"
+                   " and corpus_id = (select corpus_id from ragdb.corpora where name = 'proved')"
+        )  # fmt: skip
+        ((finding,),) = db.execute(check).fetchall()
+        assert "of corpus proved until version 2" in str(finding)
+
+
+def test_what_is_gone_already_can_be_erased(committed: Connection) -> None:
+    db = committed
+    db.execute("select ragdb.create_corpus('gone', history => '1 day')")
+    first = store(db, "gone", "kim.md", "Kim lives in Zanzibar.")
+    store(db, "gone", "lee.md", "Lee lives in Oslo.")
+    db.execute("select * from ragdb.delete_source('gone', 'kim.md')")
+    assert found(db, "gone", "Zanzibar", first) == ["kim.md"]
+    db.execute("select * from ragdb.erase_source('gone', 'kim.md')")
+    assert found(db, "gone", "Zanzibar", first) == []
+    assert found(db, "gone", "Oslo", first + 1) == ["lee.md"]
+    assert one(db, "select change from ragdb.diff_corpus('gone', %s)"
+               " where source = 'kim.md'", first) == "erased"  # fmt: skip
+
+
+def test_history_obeys_the_rights_of_its_corpus(
+    committed: Connection, login: Login, books: dict[str, int]
+) -> None:
+    db = committed
+    db.execute("select ragdb.create_corpus('closed', history => '1 day')")
+    first = store(db, "closed", "a.md", "A bridge.")
+    store(db, "closed", "a.md", "Another bridge.")
+    reader = login(db.info.dsn, "reader", autocommit=True)
+    writer = login(db.info.dsn, "writer", autocommit=True)
+    assert found(reader, "closed", "bridge", first) == ["a.md"]
+    for query in (
+        "select * from ragdb.keep_history('closed', '1 day')",
+        "select ragdb.drop_history('closed')",
+        "select * from ragdb.erase_source('closed', 'a.md')",
+    ):
+        assert refused(writer, query).startswith("RG401")
+    db.execute("select ragdb.restrict_corpus('closed')")
+    for query in (
+        f"select * from ragdb.search('closed', 'bridge', as_of => {first})",
+        f"select * from ragdb.diff_corpus('closed', {first})",
+        "select * from ragdb.list_versions('closed')",
+        "select ragdb.version_at('closed', now())",
+        f"select * from ragdb.build_slice('closed', 'x', as_of => {first})",
+    ):
+        assert refused(reader, query).startswith("RG404")
+    for table in ("past_rows", "corpus_versions"):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            reader.execute(f"select * from ragdb.{table}")
+
+
+def test_a_dropped_corpus_leaves_no_history(committed: Connection) -> None:
+    db = committed
+    db.execute("select ragdb.create_corpus('dropped', history => '1 day')")
+    store(db, "dropped", "a.md", "A bridge.")
+    store(db, "dropped", "a.md", "Another bridge.")
+    number = one(db, "select corpus_id from ragdb.corpora where name = 'dropped'")
+    db.execute("select ragdb.drop_corpus('dropped')")
+    for table in ("past_rows", "corpus_versions"):
+        assert one(db, f"select count(*) from ragdb.{table} where corpus_id = %s", number) == 0
+
+
+def test_a_citation_replays_its_retrieval(committed: Connection) -> None:
+    db = committed
+    db.execute("select ragdb.create_corpus('cited', history => '1 day')")
+    store(db, "cited", "a.md", "A bridge.")
+    anchor = one(db, "select chunk_id from ragdb.search('cited', 'bridge')")
+    trace = one(db, "select trace_id from ragdb.retrieve_slice('cited', 'bridge', anchor => %s)",
+                anchor)  # fmt: skip
+    store(db, "cited", "a.md", "Something else.")
+    cited = db.execute(
+        "select slice_id, query_hash, policy_params_hash from ragdb.get_trace(%s)", (trace,)
+    ).fetchone()
+    assert cited is not None
+    replay = "select trace_id, verdict from ragdb.replay_cited('cited', %s, %s, %s)"
+    assert db.execute(replay, cited).fetchall() == [(trace, "exact")]
+    assert refused(db, replay, cited[0], "0" * 64, cited[2]).startswith("RG407")
+
+
+@pytest.mark.nightly
+def test_a_dump_keeps_the_history(
+    committed: Connection, server18: Server, books: dict[str, int], tmp_path: Path
+) -> None:
+    dump = str(tmp_path / "dump")
+    program = postgres.binary("pg_dump")
+    subprocess.run([program, "-Fc", "-f", dump, "-d", committed.info.dsn], check=True)
+    with server18.database(None) as database:
+        dsn = server18.dsn(database.dbname)
+        restore = postgres.binary("pg_restore")
+        subprocess.run([restore, "--exit-on-error", "-d", dsn, dump], check=True)
+        with psycopg.connect(dsn, autocommit=True) as db:
+            rows = "select count(*), sum(hashtext(p::text)) from ragdb.past_rows p"
+            assert db.execute(rows).fetchone() == committed.execute(rows).fetchone()
+            assert found(db, "books", "copper", books["second"]) == ["a.md"]
+            store(db, "books", "d.md", "A bridge of glass.")
+            assert found(db, "books", "glass", books["second"]) == []
+
+
+# the last one: it moves the clock past what the others keep
+def test_old_history_is_swept_and_the_rest_answers_as_before(committed: Connection) -> None:
+    db = committed
+    day = timedelta(days=1)
+    start = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
+
+    def at(when: datetime) -> None:
+        db.execute("select set_config('ragdb.now', %s, false)", (str(when),))
+
+    at(start)
+    db.execute("select ragdb.create_corpus('old', history => '10 days')")
+    made = []
+    for n in range(6):
+        at(start + n * 4 * day)
+        made.append(store(db, "old", "a.md", f"Number {n} of the bridge."))
+    texts = {v: db.execute(
+        "select text from ragdb.search('old', 'bridge', as_of => %s)", (v,)).fetchall()
+        for v in made}  # fmt: skip
+    assert len({str(text) for text in texts.values()}) == 6
+    at(start + 21 * day)  # what ended before the 11th day goes
+    db.execute("select ragdb.maintain()")
+    kept = made[2:]
+    for v in kept:
+        found_now = db.execute(
+            "select text from ragdb.search('old', 'bridge', as_of => %s)", (v,)
+        ).fetchall()
+        assert found_now == texts[v]
+    assert "before its kept history" in refused(
+        db, "select * from ragdb.search('old', 'bridge', as_of => %s)", made[1]
+    )
+    assert one(db, "select min(until) from ragdb.past_rows p join ragdb.corpora c"
+               " using (corpus_id) where c.name = 'old'") == made[3]  # fmt: skip
+    assert one(db, "select ragdb.version_at('old', %s)", start + 11 * day) == made[2]
+    at(start + 400 * day)
+    while one(db, "select ragdb_internal.sweep_history(2)"):
+        pass
+    assert one(db, "select count(*) from ragdb.past_rows p join ragdb.corpora c"
+               " using (corpus_id) where c.name = 'old'") == 0  # fmt: skip
+    assert found(db, "old", "bridge", made[-1]) == ["a.md"]
+    db.execute("reset ragdb.now")
