@@ -155,17 +155,16 @@ declare
   v_doc_nos constant integer[] := array(select t.doc_no from unnest(v_touched) t);
   v_before constant ragdb_internal.document_counts :=
     ragdb_internal.count_documents(v_id, v_doc_nos);
-  v_moved text[];
   v_to_index integer[];
 begin
   perform ragdb_internal.store_documents(corpus, documents, v_touched, v_now);
-  v_moved := ragdb_internal.store_sources(v_id, documents, v_touched, gone_uris, v_now);
-  v_to_index := ragdb_internal.write_chunks(corpus, documents, v_touched, force, v_moved);
+  v_to_index := ragdb_internal.write_chunks(corpus, documents, v_touched, force,
+    ragdb_internal.store_sources(v_id, documents, v_touched, gone_uris, v_now));
   perform ragdb_internal.copy_embeddings(corpus, v_touched);
   perform ragdb_internal.recount_corpus(
     corpus, v_before, ragdb_internal.count_documents(v_id, v_doc_nos), v_touched, v_to_index);
-  perform ragdb_internal.index_in_turns(v_id, v_to_index, corpus.next_chunk_no = 1
-    and corpus.import_xid is distinct from pg_current_xact_id());
+  perform ragdb_internal.index_in_turns(
+    v_id, v_to_index, corpus.next_chunk_no = 1 and corpus.import_xid is null);
   perform ragdb_internal.embed_written(corpus, v_to_index);
   perform ragdb_internal.drop_unused_blobs(v_id, array(
     select t.doc_cid from unnest(v_touched) t where t.state = 'gone' and not exists (

@@ -80,7 +80,7 @@ comment on function ragdb_internal.next_term_id(ragdb.corpora, bigint) is
 -- ragdb.optimize_corpus alone moves it. A lexeme that becomes frequent keeps those chunks of its
 -- list that blocks lack.
 create or replace function ragdb_internal.index_chunks(
-  corpus_id integer, chunk_nos integer[], is_first_load boolean)
+  corpus_id integer, chunk_nos integer[], is_first_load boolean default false)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -10,7 +10,10 @@ import pytest
 from tests.sql.documents_twin import document, put
 
 Connection = psycopg.Connection[Any]
-TABLES = "ragdb.lexemes, ragdb.chunks, ragdb.documents, ragdb.chunk_lexemes, ragdb.edges"
+TABLES = (
+    "ragdb.lexemes, ragdb.chunks, ragdb.documents, ragdb.chunk_lexemes, ragdb.edges,"
+    " ragdb.block_states, ragdb.term_blocks"
+)
 DOCUMENTS, CHUNKS, WORDS = 10, 60, 5
 
 

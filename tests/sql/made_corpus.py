@@ -181,7 +181,8 @@ class Made:
             ),
         )
         self.db.execute(
-            "select ragdb_internal.index_chunks(%s, %s)", (self.corpus_id, numbers.tolist())
+            "select ragdb_internal.index_chunks(%s, %s, %s)",
+            (self.corpus_id, numbers.tolist(), not self.ids),
         )
         self.learn(ids, numbers, texts)
         return ids
