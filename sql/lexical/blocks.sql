@@ -31,33 +31,35 @@ set jit = off
 as $$
 begin
   insert into ragdb.term_blocks (corpus_id, term_id, block_no, weight, scores)
-  with entries as materialized (
-    select e.group_no, e.entries[e.i]::integer as term_id, e.entries[e.i + 1]::real as impact
-    from (select x.*, generate_series(1, cardinality(x.entries), 2) as i
-      from (select (x.chunk_no - 1) / 4 as group_no, ragdb_internal.entries(x.impacts) as entries
-        from ragdb.chunk_lexemes x
-        where x.corpus_id = make_blocks.corpus_id
-          and x.chunk_no between make_blocks.first_chunk_no and make_blocks.last_chunk_no
-        offset 0) x
-      offset 0) e
-  ), terms as materialized (
-    select d.term_id, l.weight from (select distinct e.term_id from entries e) d
-      cross join lateral (
-        select ragdb_internal.block_weight(c.chunks, l.df) as weight
-        from ragdb.lexemes l cross join ragdb.corpora c
-        where l.corpus_id = make_blocks.corpus_id and l.term_id = d.term_id and l.in_blocks
-          and c.corpus_id = make_blocks.corpus_id
-        offset 0) l
-  )
-  select make_blocks.corpus_id, g.term_id, g.group_no / 1024, g.weight,
-    ragdb_internal.sparse_block(
-      string_agg(g.group_no % 1024 + 1 || ':' || g.weight * g.impact, ','), 1)
+  select make_blocks.corpus_id, g.term_id, g.block_no, l.weight, ragdb_internal.sparse_block((
+      select string_agg(u.place || ':' || l.weight * u.impact, ',')
+      from unnest(g.places, g.impacts) u (place, impact)), 1)
   from (
-    select e.term_id, e.group_no, t.weight, max(e.impact) as impact
-    from entries e join terms t on t.term_id = e.term_id
-    group by e.term_id, e.group_no, t.weight) g
-  group by g.term_id, g.group_no / 1024, g.weight
-  order by g.term_id, g.group_no / 1024;
+      select m.term_id, m.group_no / 1024 as block_no,
+        array_agg(m.group_no % 1024 + 1) as places, array_agg(m.impact) as impacts
+      from (
+        select e.term_id, e.group_no, max(e.impact) as impact
+        from (
+          select x.group_no, x.entries[x.i]::integer as term_id,
+            x.entries[x.i + 1]::real as impact
+          from (select o.*, generate_series(1, cardinality(o.entries), 2) as i
+            from (select (o.chunk_no - 1) / 4 as group_no,
+                ragdb_internal.entries(o.impacts) as entries
+              from ragdb.chunk_lexemes o
+              where o.corpus_id = make_blocks.corpus_id
+                and o.chunk_no between make_blocks.first_chunk_no and make_blocks.last_chunk_no
+              offset 0) o
+            offset 0) x) e
+        group by e.term_id, e.group_no) m
+      group by m.term_id, m.group_no / 1024
+      offset 0) g
+    cross join lateral (
+      select ragdb_internal.block_weight(c.chunks, k.df) as weight
+      from ragdb.lexemes k cross join ragdb.corpora c
+      where k.corpus_id = make_blocks.corpus_id and k.term_id = g.term_id and k.in_blocks
+        and c.corpus_id = make_blocks.corpus_id
+      offset 0) l
+  order by g.term_id, g.block_no;
   update ragdb.block_states s
     set block_nos = array(
       select unnest(s.block_nos)

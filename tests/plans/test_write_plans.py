@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import psycopg
@@ -17,12 +18,15 @@ TABLES = (
 DOCUMENTS, CHUNKS, WORDS = 10, 60, 5
 
 
-def fill(db: Connection, corpus: str) -> None:
+def fill(db: Connection, corpus: str, prefix: str = "w") -> None:
     """Chunks that follow each other, each of words that no other chunk has."""
     documents = [
         document(
             f"{n}.md",
-            [" ".join(f"w{n}x{chunk}x{word}" for word in range(WORDS)) for chunk in range(CHUNKS)],
+            [
+                " ".join(f"{prefix}{n}x{chunk}x{word}" for word in range(WORDS))
+                for chunk in range(CHUNKS)
+            ],
         )
         for n in range(DOCUMENTS)
     ]
@@ -59,3 +63,24 @@ def test_documents_are_put_by_keys(clone: str, of: str) -> None:
         read = {name: count - before[name] for name, count in rows_read(db).items()}
     written = DOCUMENTS * CHUNKS * WORDS
     assert {name: count for name, count in read.items() if count > 5 * written} == {}
+
+
+@pytest.mark.parametrize("of", ["nothing", "a put that was rolled back"])
+def test_the_lexical_index_is_changed_by_keys(clone: str, of: str) -> None:
+    with psycopg.connect(clone) as db:
+        db.execute("select ragdb.create_corpus('c')")
+        if of != "nothing":
+            db.execute("savepoint s")
+            fill(db, "c")
+            db.execute("rollback to s")
+        db.execute(f"analyze {TABLES}")
+        fill(db, "c")
+        before = rows_read(db)
+        fill(db, "c", "v")
+        db.execute("select ragdb.delete_document('c', '3.md')")
+        db.execute("select ragdb.optimize_corpus('c')")
+        read = {name: count - before[name] for name, count in rows_read(db).items()}
+    written = DOCUMENTS * CHUNKS * WORDS
+    index = {name: count for name, count in read.items() if re.search("lexemes|block", name)}
+    assert index["ragdb.lexemes_are_unique_per_corpus"] > 0
+    assert {name: count for name, count in index.items() if count > 20 * written} == {}
