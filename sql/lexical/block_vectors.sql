@@ -54,6 +54,33 @@ return ragdb_internal.scaled(rescaled.scores::vector, rescaled.factor)::sparseve
 comment on function ragdb_internal.rescaled(sparsevec, float8) is
   'Returns the product of a row of a block and a number.';
 
+create or replace function ragdb_internal.sparsely(scores vector) returns sparsevec
+language sql immutable parallel safe
+return sparsely.scores::sparsevec;
+comment on function ragdb_internal.sparsely(vector) is 'Returns a vector without its zeros.';
+
+-- In vectors because a row has thousands of entries, and its text takes twenty times as long.
+create or replace function ragdb_internal.placed(
+  scores sparsevec, factor float8, before integer, units integer, zeros vector)
+returns vector
+language sql stable parallel safe
+begin atomic
+  select case when r.after = 0 then r.scores
+    else ragdb_internal.joined(r.scores, ragdb_internal.first(placed.zeros, r.after)) end
+  from (
+    select case when placed.before = 0 then d.scores else ragdb_internal.joined(
+        ragdb_internal.first(placed.zeros, 1024 * placed.before), d.scores) end as scores,
+      1024 * (placed.units - placed.before) - vector_dims(d.scores) as after
+    from (
+      select case when placed.factor = 1 then placed.scores::vector
+        else ragdb_internal.scaled(placed.scores::vector, placed.factor) end as scores
+      offset 0) d
+    offset 0) r;
+end;
+comment on function ragdb_internal.placed(sparsevec, float8, integer, integer, vector) is
+  'Returns the product of a row of a block and a number, with zeros around it: as a row of so many '
+  'units of 1,024 groups, before of which come first.';
+
 create or replace function ragdb_internal.groups(sums vector[]) returns bigint
 language sql immutable parallel safe
 return vector_dims(groups.sums[1])::bigint * pg_catalog.cardinality(groups.sums);

@@ -38,10 +38,9 @@ begin
       select m.term_id, m.group_no / 1024 as block_no,
         array_agg(m.group_no % 1024 + 1) as places, array_agg(m.impact) as impacts
       from (
-        select e.term_id, e.group_no, max(e.impact) as impact
+        select e.term_id, e.group_no, max(e.impact)::real as impact
         from (
-          select x.group_no, x.entries[x.i]::integer as term_id,
-            x.entries[x.i + 1]::real as impact
+          select x.group_no, x.entries[x.i]::integer as term_id, x.entries[x.i + 1] as impact
           from (select o.*, generate_series(1, cardinality(o.entries), 2) as i
             from (select (o.chunk_no - 1) / 4 as group_no,
                 ragdb_internal.entries(o.impacts) as entries
@@ -100,7 +99,7 @@ begin
       where x.corpus_id = renew_blocks.corpus_id and x.chunk_no > v_until
         and x.chunk_no <= renew_blocks.last_chunk_no;
     exit when v_next is null;
-    v_until := least(((v_next - 1) / 4096 + 8)::bigint * 4096, renew_blocks.last_chunk_no);
+    v_until := least(((v_next - 1) / 4096 + 2)::bigint * 4096, renew_blocks.last_chunk_no);
     perform ragdb_internal.make_blocks(renew_blocks.corpus_id, v_next, v_until);
   end loop;
 end $$;

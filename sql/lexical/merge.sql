@@ -1,43 +1,47 @@
 -- Merges blocks that lie side by side: one row of 15,360 groups is read faster than 15 of 1,024.
+create or replace function ragdb_internal.merged_terms(corpus_id integer, block_nos integer[])
+returns table (term_id integer, weight real, scores sparsevec)
+language sql stable
+begin atomic
+  select b.term_id, w.weight, ragdb_internal.sparsely(sum(ragdb_internal.placed(
+    b.scores, w.weight / b.weight, b.block_no - s.first_no, s.units, s.zeros)))
+  from (
+      select n.first_no, n.units, ragdb_internal.even(0, 1024 * n.units) as zeros
+      from (select min(m) as first_no, max(m) + 1 - min(m) as units
+        from pg_catalog.unnest(merged_terms.block_nos) m) n
+      offset 0) s
+    cross join ragdb.term_blocks b
+    cross join lateral (
+      select ragdb_internal.block_weight(c.chunks, l.df) as weight
+      from ragdb.lexemes l cross join ragdb.corpora c
+      where l.corpus_id = merged_terms.corpus_id and l.term_id = b.term_id
+        and c.corpus_id = merged_terms.corpus_id
+      offset 0) w
+  where b.corpus_id = merged_terms.corpus_id and b.block_no = any (merged_terms.block_nos)
+  group by b.term_id, w.weight;
+end;
+comment on function ragdb_internal.merged_terms(integer, integer[]) is
+  'Returns the rows of the block that some blocks become, the last of them not merged.';
+
 create or replace function ragdb_internal.merge_blocks(corpus_id integer, block_nos integer[])
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
-set enable_nestloop = off
-set enable_mergejoin = off
 set work_mem = '64MB'
 set jit = off
 as $$
 declare
   v_first constant integer := block_nos[1];
-  v_units constant integer := block_nos[cardinality(block_nos)] + 1 - v_first;
 begin
-  with parts as materialized (
-    delete from ragdb.term_blocks b
-    where b.corpus_id = merge_blocks.corpus_id and b.block_no = any (merge_blocks.block_nos)
-    returning b.term_id, b.block_no, b.weight, b.scores
-  ), terms as materialized (
-    select p.term_id, l.weight from (select distinct term_id from parts) p
-      cross join lateral (
-        select ragdb_internal.block_weight(c.chunks, l.df) as weight
-        from ragdb.lexemes l cross join ragdb.corpora c
-        where l.corpus_id = merge_blocks.corpus_id and l.term_id = p.term_id
-          and c.corpus_id = merge_blocks.corpus_id
-        offset 0) l
-  )
   insert into ragdb.term_blocks (corpus_id, term_id, block_no, weight, scores)
-  select merge_blocks.corpus_id, p.term_id, v_first, t.weight,
-    ragdb_internal.sparse_block(string_agg(
-      p.place + p.entries[p.i] || ':' || (p.entries[p.i + 1] * t.weight / p.weight)::real, ','),
-      v_units)
-  from (
-      select e.*, generate_series(1, cardinality(e.entries), 2) as i
-      from (select b.term_id, b.weight, 1024 * (b.block_no - v_first) as place,
-          ragdb_internal.entries(b.scores) as entries from parts b offset 0) e
-      offset 0) p
-    join terms t on t.term_id = p.term_id
-  group by p.term_id, t.weight
-  order by p.term_id;
+    select merge_blocks.corpus_id, t.term_id, v_first, t.weight, t.scores
+    from ragdb_internal.merged_terms(merge_blocks.corpus_id, merge_blocks.block_nos) t
+    order by t.term_id
+    on conflict on constraint term_blocks_are_unique do update
+      set weight = excluded.weight, scores = excluded.scores;
+  delete from ragdb.term_blocks b
+    where b.corpus_id = merge_blocks.corpus_id and b.block_no = any (merge_blocks.block_nos)
+      and b.block_no <> v_first;
   update ragdb.block_states s set block_nos = array(select n from unnest(s.block_nos) n
       where n <= v_first or n <> all (merge_blocks.block_nos))
     where s.corpus_id = merge_blocks.corpus_id;
