@@ -128,7 +128,8 @@ comment on function ragdb_internal.best_in_groups(
 
 create or replace function ragdb_internal.find_in_blocks(
   corpus ragdb.corpora, question ragdb_internal.question, scope ragdb_internal.scope,
-  weights sparsevec, others ragdb_internal.candidate[], k integer)
+  block_nos integer[], bits bit varying[], weights sparsevec, others ragdb_internal.candidate[],
+  k integer)
 returns ragdb_internal.candidate[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -142,10 +143,8 @@ begin
     select array_agg(b.block_no) as block_nos, array_agg(b.sums) as sums, array_agg(g.bits) as masks
       into v_blocks
       from unnest(v_blocks.block_nos, v_blocks.sums) b (block_no, sums)
-        join (
-          select h.* from ragdb_internal.demanded_terms(scope.demands) t
-            cross join lateral ragdb_internal.groups_holding(
-              corpus.corpus_id, t.term_ids, t.places) h) g on g.block_no = b.block_no;
+        join unnest(find_in_blocks.block_nos, find_in_blocks.bits) g (block_no, bits)
+          on g.block_no = b.block_no;
   end if;
   if v_blocks.sums is null then
     return others;
@@ -154,10 +153,10 @@ begin
     v_blocks.masks, question.max_score, weights, others, k);
 end $$;
 comment on function ragdb_internal.find_in_blocks(
-  ragdb.corpora, ragdb_internal.question, ragdb_internal.scope, sparsevec,
-  ragdb_internal.candidate[], integer) is
+  ragdb.corpora, ragdb_internal.question, ragdb_internal.scope, integer[], bit varying[],
+  sparsevec, ragdb_internal.candidate[], integer) is
   'Returns the k best chunks in a scope for a question and what ties with the last, best first, '
-  'out of some others and of the blocks.';
+  'out of some others and of the blocks; where words are demanded, of the groups that have a bit.';
 
 -- A term that is in no blocks is listed, so the chunks that the blocks do not know matter only
 -- where a term is in blocks.
@@ -172,6 +171,7 @@ declare
   v_state ragdb.block_states;
   v_listed integer[] := scope.listed || ('{' || question.listed || '}')::integer[];
   v_after integer;
+  v_holding record;
   v_others ragdb_internal.candidate[];
 begin
   if scope.chunk_nos is not null then
@@ -185,11 +185,21 @@ begin
       v_listed := array(select n from unnest(v_listed) n where n <= v_after);
     end if;
   end if;
+  select h.* into v_holding
+    from ragdb_internal.groups_demanded(corpus.corpus_id, scope.demands) h
+    where scope.patterns is not null and v_after > 0;
+  -- to look at each chunk that may have the words takes less time than to prune a few
+  if v_holding.groups <= 4000 then
+    return ragdb_internal.best_among(corpus, scope, v_listed
+      || ragdb_internal.chunks_of_groups(v_holding.block_nos, v_holding.bits), v_after,
+      v_weights, k);
+  end if;
   v_others := case when v_listed <> '{}' or v_after < corpus.next_chunk_no - 1
     then ragdb_internal.best_among(corpus, scope, v_listed, v_after, v_weights, k)
     else '{}' end;
   if v_after > 0 then
-    return ragdb_internal.find_in_blocks(corpus, question, scope, v_weights, v_others, k);
+    return ragdb_internal.find_in_blocks(corpus, question, scope,
+      v_holding.block_nos, v_holding.bits, v_weights, v_others, k);
   end if;
   return v_others;
 end $$;

@@ -34,6 +34,18 @@ comment on function ragdb_internal.groups_holding(integer, integer[], integer[])
   'Returns blocks, with a bit for each group that has, by the blocks, one of the terms of each '
   'place.';
 
+create or replace function ragdb_internal.chunks_of_groups(
+  block_nos integer[], bits bit varying[])
+returns integer[]
+language sql immutable parallel safe
+return array(
+  select 4 * (1024 * b.block_no + p.place - 1) + i
+  from unnest(chunks_of_groups.block_nos, chunks_of_groups.bits) b (block_no, bits)
+    cross join lateral pg_catalog.unnest(ragdb_internal.set_bits(b.bits)) p (place)
+    cross join pg_catalog.generate_series(1, 4) i);
+comment on function ragdb_internal.chunks_of_groups(integer[], bit varying[]) is
+  'Returns the numbers of the chunks of the groups of some blocks that have a bit.';
+
 create or replace function ragdb_internal.listed_holding(
   corpus_id integer, term_ids integer[], places integer[],
   out chunk_nos integer[], out is_complete boolean)
@@ -78,12 +90,9 @@ begin
   if v_listed.is_complete then
     return v_listed.chunk_nos;
   end if;
-  return v_listed.chunk_nos || ragdb_internal.uncovered_chunks(chunks_holding.corpus_id)
-    || array(
-      select 4 * (1024 * g.block_no + p.place - 1) + i
-      from ragdb_internal.groups_holding(chunks_holding.corpus_id, term_ids, places) g
-        cross join lateral unnest(ragdb_internal.set_bits(g.bits)) p (place)
-        cross join generate_series(1, 4) i);
+  return v_listed.chunk_nos || ragdb_internal.uncovered_chunks(chunks_holding.corpus_id) || (
+    select ragdb_internal.chunks_of_groups(array_agg(g.block_no), array_agg(g.bits))
+    from ragdb_internal.groups_holding(chunks_holding.corpus_id, term_ids, places) g);
 end $$;
 comment on function ragdb_internal.chunks_holding(integer, integer[], integer[]) is
   'Returns chunks of a corpus, all among them that have one of the terms of each place, which '
@@ -142,6 +151,21 @@ begin atomic
 end;
 comment on function ragdb_internal.demanded_terms(ragdb_internal.demand[]) is
   'Returns the terms that are demanded, and for each its place among all; null for none.';
+
+create or replace function ragdb_internal.groups_demanded(
+  corpus_id integer, demands ragdb_internal.demand[],
+  out block_nos integer[], out bits bit varying[], out groups bigint)
+language sql stable parallel safe
+begin atomic
+  select pg_catalog.array_agg(h.block_no), pg_catalog.array_agg(h.bits),
+    coalesce(sum(pg_catalog.bit_count(h.bits)), 0)::bigint
+  from ragdb_internal.demanded_terms(groups_demanded.demands) t
+    cross join lateral ragdb_internal.groups_holding(
+      groups_demanded.corpus_id, t.term_ids, t.places) h;
+end;
+comment on function ragdb_internal.groups_demanded(integer, ragdb_internal.demand[]) is
+  'Returns blocks, with a bit for each group that has, by the blocks, the words that are demanded, '
+  'and how many groups these are.';
 
 create or replace function ragdb_internal.chunks_demanded(
   corpus_id integer, demands ragdb_internal.demand[])

@@ -44,14 +44,16 @@ returns setof ragdb_internal.candidate
 language sql stable parallel safe
 begin atomic
   select x.chunk_no, ragdb_internal.inner_product(x.impacts, candidates_in_groups.weights)
-  from ragdb.chunk_lexemes x
-  where x.corpus_id = candidates_in_groups.corpus_id
-    and x.chunk_no = any (array(
-      select 4 * g.group_no + i
-      from pg_catalog.unnest(candidates_in_groups.group_nos) g (group_no)
-        cross join pg_catalog.generate_series(1, 4) i))
-    and (candidates_in_groups.patterns is null or x.word_order is null
-      or x.word_order like all (candidates_in_groups.patterns));
+  from (
+    select y.chunk_no, y.impacts from ragdb.chunk_lexemes y
+    where y.corpus_id = candidates_in_groups.corpus_id
+      and y.chunk_no = any (array(
+        select 4 * g.group_no + i
+        from pg_catalog.unnest(candidates_in_groups.group_nos) g (group_no)
+          cross join pg_catalog.generate_series(1, 4) i))
+      and (candidates_in_groups.patterns is null or y.word_order is null
+        or y.word_order like all (candidates_in_groups.patterns))
+    offset 0) x;
 end;
 comment on function ragdb_internal.candidates_in_groups(
   integer, integer[], sparsevec, bytea[]) is
