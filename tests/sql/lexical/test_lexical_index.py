@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.sql import documents_twin as chunked
 from tests.sql.lexical_twin import Collection, document, lexemes, put, search
 
 Connection = psycopg.Connection[Any]
@@ -85,3 +86,25 @@ def test_documents_put_at_once_are_indexed_as_those_put_one_after_another(
         db.execute("select ragdb.drop_corpus('any')")
     assert found[0] == found[1]
     assert ("bare.txt", 0) in {row[:2] for row in found[0][1]}
+
+
+@pytest.mark.parametrize("is_import", [False, True])
+def test_only_the_chunks_that_a_corpus_begins_with_set_its_pivot(
+    db: Connection, is_import: bool
+) -> None:
+    """A repair leaves it, and an import brings it along: scores stay what they were."""
+    db.execute("select ragdb.create_corpus('any', text_config => 'simple')")
+    if is_import:
+        db.execute("update ragdb.corpora set import_xid = pg_current_xact_id(), pivot = 50")
+    chunked.put(db, chunked.document("1.txt", [f"one two n{n}" for n in range(1000)]), corpus="any")
+
+    def pivot() -> float:
+        return float(db.execute("select pivot from ragdb.corpora").fetchall()[0][0])
+
+    assert pivot() == (50 if is_import else 3)
+    chunked.put(
+        db, chunked.document("2.txt", [f"one two three m{n}" for n in range(1000)]), corpus="any"
+    )
+    db.execute("select ragdb.repair_corpus('any')")
+    assert pivot() == (50 if is_import else 3)
+    assert db.execute("select * from ragdb.check_corpus('any')").fetchall() == []
