@@ -114,7 +114,8 @@ create or replace function ragdb_internal.weighed_terms(
 returns table (lexeme text, weight float8)
 language sql stable parallel safe
 begin atomic
-  select t.lexeme, case when (weighed_terms.corpus).corpus_id is null then 1 else t.idf end
+  select t.lexeme, case when (weighed_terms.corpus).corpus_id is null then 1
+    else ragdb_internal.cautious_idf((weighed_terms.corpus).chunks, t.df) end
   from ragdb_internal.term_facts(weighed_terms.corpus, weighed_terms.corpus,
     ragdb_internal.lexemes(weighed_terms.question, weighed_terms.text_config)) t;
 end;
