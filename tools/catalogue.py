@@ -127,6 +127,7 @@ NULLABLE_OF = {
         *("smallest_effect", "detail"),
     },
     # an eval without a gate, or without a run
+    "list_eval_cases": {"k", "min_score", "anchor", "policy"},
     "list_evals": {"metric", "threshold", "last_run", "last_status", "last_at", "baseline"},
     "job_status": {"corpus", "oldest_at", "last_error"},
     # a time at which nothing was asked

@@ -87,6 +87,7 @@ from ragdb.client._generated.rows import (
     ListContractsRow,
     ListCorporaRow,
     ListErasuresRow,
+    ListEvalCasesRow,
     ListEvalsRow,
     ListFailedEmbeddingsRow,
     ListFeedbackRow,
@@ -1317,8 +1318,8 @@ class Functions(Caller):
         return self._row(calls.EXPORT_SLICE, BuiltSlice, corpus, anchor, policy)
 
     def export_trec(self, run_id: UUID | str, what: str = "run") -> list[str]:
-        """Returns the lines of a TREC run file, or of the qrels of the labels that were imported
-        for its eval. Raises RG400, RG443.
+        """Returns the lines of a TREC run file, or of the qrels of the labels of its cases,
+        among them the sources that a contract gives a case. Raises RG400, RG443.
         """
         return self._values(calls.EXPORT_TREC, run_id, what)
 
@@ -1643,9 +1644,9 @@ class Functions(Caller):
     def import_eval(self, rag: str, eval: str, cases: Any) -> ImportEvalRow:
         """Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels":
         [{"source", "start", "end", "grade"}]}], in place of those imported before, while the
-        cases of ragdb.add_eval_case stay; a label is of a document (uri or external id) or of
-        a span of its characters, and survives another chunking. Raises RG400, RG401, RG404,
-        RG441, RG442.
+        cases of the contract, whose names are taken, and of ragdb.add_eval_case stay; a label
+        is of a document (uri or external id) or of a span of its characters, and survives
+        another chunking. Raises RG400, RG401, RG404, RG441, RG442.
         """
         return self._row(calls.IMPORT_EVAL, ImportEvalRow, rag, eval, cases)
 
@@ -1913,6 +1914,14 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_ERASURES, ListErasuresRow, corpus, count)
 
+    def list_eval_cases(self, rag: str, eval: str | None = None) -> Rows[ListEvalCasesRow]:
+        """Lists the cases of an eval (the only one of the rag unless named) in the order in
+        which a run takes them: origin is contract, imported or asked; expected is what a
+        contract holds the case to (topK, minScore, chunkCount, sources), asserts what is
+        tested beside it, labels what should be found. Raises RG404, RG417, RG441.
+        """
+        return self._rows(calls.LIST_EVAL_CASES, ListEvalCasesRow, rag, eval)
+
     def list_eval_runs(
         self, rag: str | None = None, eval: str | None = None, count: int = 50
     ) -> Rows[EvalRuns]:
@@ -1923,8 +1932,8 @@ class Functions(Caller):
 
     def list_evals(self) -> Rows[ListEvalsRow]:
         """Lists the evals of the contracts in force whose corpus the caller may read: how many
-        cases the contract declares and how many are stored beside it, the number of runs, the
-        latest run, and the baseline main.
+        cases the contract declares and how many were imported or asked, the number of runs,
+        the latest run, and the baseline main.
         """
         return self._rows(calls.LIST_EVALS, ListEvalsRow)
 
