@@ -111,7 +111,7 @@ NULLABLE_OF = {
     # on one side only, or gone
     "replay_hits": {
         *("change", "recorded_rank", "replayed_rank", "recorded_score", "replayed_score"),
-        *("is_unchanged", "source", "title", "page", "text"),
+        *("is_unchanged", "source", "title", "page", "text", "as_of"),
     },
     # what is recorded has no text, and its question is the trace's
     "recorded_answer": {"trace_id", "query", "task", "model", "client"},

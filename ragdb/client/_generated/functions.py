@@ -2827,11 +2827,12 @@ class Functions(Caller):
         )
 
     def replay_hits(self, trace_id: UUID | str) -> Rows[ReplayHitsRow]:
-        """Runs a recorded retrieval again and returns what was recorded beside what is found
-        now, in the order of now: change is same, moved, left or entered, and null where the
-        retrieval cannot be run again; is_unchanged is whether a recorded chunk says what it
-        said, and null for one that entered; its source and text are those of now, null where
-        it is gone. Raises RG400, RG404, RG407, RG435.
+        """Runs a recorded retrieval again, in its corpus as it was then where the history of
+        that was kept, and returns what was recorded beside what is found, in the order of the
+        latter: change is same, moved, left or entered, and null where the retrieval cannot be
+        run again; is_unchanged is whether a recorded chunk says what it said, and null for
+        one that entered; its source and text are those of the version as_of, or of now where
+        that is null; null where it is gone. Raises RG400, RG404, RG407, RG435.
         """
         return self._rows(calls.REPLAY_HITS, ReplayHitsRow, trace_id)
 
@@ -3820,8 +3821,9 @@ class Functions(Caller):
 
     def why_not(self, trace_id: UUID | str, chunk_id: str) -> WhyNotRow:
         """Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter,
-        ranking, min_score, limit or rerank; or that it was a hit; or unknown. Raises RG400,
-        RG404, RG407.
+        ranking, min_score, limit or rerank; or that it was a hit; or unknown. A corpus that
+        keeps its history is asked as it was then, and the reason names the version. Raises
+        RG400, RG404, RG407.
         """
         return self._row(calls.WHY_NOT, WhyNotRow, trace_id, chunk_id)
 

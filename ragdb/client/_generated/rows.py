@@ -1613,6 +1613,7 @@ class ReplayHitsRow(Row):
     heading: list[str]
     page: int | None
     text: str | None
+    as_of: int | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
