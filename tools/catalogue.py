@@ -111,7 +111,7 @@ NULLABLE_OF = {
     # on one side only, or gone
     "replay_hits": {
         *("change", "recorded_rank", "replayed_rank", "recorded_score", "replayed_score"),
-        *("is_unchanged", "source", "title", "page", "text"),
+        *("is_unchanged", "source", "title", "page", "text", "as_of"),
     },
     # what is recorded has no text, and its question is the trace's
     "recorded_answer": {"trace_id", "query", "task", "model", "client"},
@@ -127,6 +127,7 @@ NULLABLE_OF = {
         *("smallest_effect", "detail"),
     },
     # an eval without a gate, or without a run
+    "list_eval_cases": {"k", "min_score", "anchor", "policy"},
     "list_evals": {"metric", "threshold", "last_run", "last_status", "last_at", "baseline"},
     "job_status": {"corpus", "oldest_at", "last_error"},
     # a time at which nothing was asked

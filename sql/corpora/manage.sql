@@ -103,6 +103,7 @@ begin
     perform ragdb_internal.set_grant(v_id, ragdb_internal.caller(), 'admin');
   end if;
   perform ragdb_internal.bind_default(v_id);
+  perform ragdb_internal.restore_declared_cases(v_id, corpus);
   perform ragdb.maintain();
 end $$;
 comment on function ragdb.create_corpus(

@@ -71,12 +71,16 @@ comment on function ragdb_internal.recorded_arguments(ragdb.retrieval_traces) is
   'Returns what a trace recorded of what was asked.';
 
 create or replace function ragdb_internal.search_again(
-  trace ragdb.retrieval_traces, corpus ragdb.corpora, asked ragdb_internal.search_arguments)
+  trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint,
+  asked ragdb_internal.search_arguments)
 returns ragdb.hit[]
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  if as_of is not null then
+    return ragdb_internal.hits_of_trace_then(corpus, as_of, asked, trace.slice_id is not null);
+  end if;
   -- the fields of turns are filters of slices only
   if trace.slice_id is not null then
     return ragdb_internal.search_turns(corpus, asked);
@@ -84,8 +88,8 @@ begin
   return array(select h from ragdb_internal.search_as(corpus.name, asked) h order by h.rank);
 end $$;
 comment on function ragdb_internal.search_again(
-  ragdb.retrieval_traces, ragdb.corpora, ragdb_internal.search_arguments) is
-  'Searches as a trace was recorded, under a slice or not.';
+  ragdb.retrieval_traces, ragdb.corpora, bigint, ragdb_internal.search_arguments) is
+  'Searches a corpus as it was (null: today) as a trace was recorded, under a slice or not.';
 
 create or replace function ragdb_internal.replayed_hits(
   trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint)
@@ -100,10 +104,7 @@ begin
     v_asked.chunk_ids :=
       (ragdb_internal.stored_slice(corpus.corpus_id, trace.slice_id)).chunk_ids;
   end if;
-  if as_of is not null then
-    return ragdb_internal.hits_of_trace_then(corpus, as_of, v_asked, trace.slice_id is not null);
-  end if;
-  return ragdb_internal.search_again(trace, corpus, v_asked);
+  return ragdb_internal.search_again(trace, corpus, as_of, v_asked);
 end $$;
 comment on function ragdb_internal.replayed_hits(
   ragdb.retrieval_traces, ragdb.corpora, bigint) is

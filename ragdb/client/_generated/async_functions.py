@@ -88,6 +88,7 @@ from ragdb.client._generated.rows import (
     ListContractsRow,
     ListCorporaRow,
     ListErasuresRow,
+    ListEvalCasesRow,
     ListEvalsRow,
     ListFailedEmbeddingsRow,
     ListFeedbackRow,
@@ -1239,6 +1240,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def list_erasures(self, corpus: str, count: int = 100) -> Rows[ListErasuresRow]:
         return await self._rows(calls.LIST_ERASURES, ListErasuresRow, corpus, count)
+
+    async def list_eval_cases(self, rag: str, eval: str | None = None) -> Rows[ListEvalCasesRow]:
+        return await self._rows(calls.LIST_EVAL_CASES, ListEvalCasesRow, rag, eval)
 
     async def list_eval_runs(
         self, rag: str | None = None, eval: str | None = None, count: int = 50

@@ -749,6 +749,7 @@ LIST_DOCUMENTS = Call(
 )
 LIST_EMBEDDERS = Call("list_embedders", {})
 LIST_ERASURES = Call("list_erasures", {"corpus": "text", "count": "integer"}, {"count": 100})
+LIST_EVAL_CASES = Call("list_eval_cases", {"rag": "text", "eval": "text"}, {"eval": None})
 LIST_EVAL_RUNS = Call(
     "list_eval_runs",
     {"rag": "text", "eval": "text", "count": "integer"},

@@ -87,6 +87,7 @@ from ragdb.client._generated.rows import (
     ListContractsRow,
     ListCorporaRow,
     ListErasuresRow,
+    ListEvalCasesRow,
     ListEvalsRow,
     ListFailedEmbeddingsRow,
     ListFeedbackRow,
@@ -1317,8 +1318,8 @@ class Functions(Caller):
         return self._row(calls.EXPORT_SLICE, BuiltSlice, corpus, anchor, policy)
 
     def export_trec(self, run_id: UUID | str, what: str = "run") -> list[str]:
-        """Returns the lines of a TREC run file, or of the qrels of the labels that were imported
-        for its eval. Raises RG400, RG443.
+        """Returns the lines of a TREC run file, or of the qrels of the labels of its cases,
+        among them the sources that a contract gives a case. Raises RG400, RG443.
         """
         return self._values(calls.EXPORT_TREC, run_id, what)
 
@@ -1643,9 +1644,9 @@ class Functions(Caller):
     def import_eval(self, rag: str, eval: str, cases: Any) -> ImportEvalRow:
         """Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels":
         [{"source", "start", "end", "grade"}]}], in place of those imported before, while the
-        cases of ragdb.add_eval_case stay; a label is of a document (uri or external id) or of
-        a span of its characters, and survives another chunking. Raises RG400, RG401, RG404,
-        RG441, RG442.
+        cases of the contract, whose names are taken, and of ragdb.add_eval_case stay; a label
+        is of a document (uri or external id) or of a span of its characters, and survives
+        another chunking. Raises RG400, RG401, RG404, RG441, RG442.
         """
         return self._row(calls.IMPORT_EVAL, ImportEvalRow, rag, eval, cases)
 
@@ -1913,6 +1914,14 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_ERASURES, ListErasuresRow, corpus, count)
 
+    def list_eval_cases(self, rag: str, eval: str | None = None) -> Rows[ListEvalCasesRow]:
+        """Lists the cases of an eval (the only one of the rag unless named) in the order in
+        which a run takes them: origin is contract, imported or asked; expected is what a
+        contract holds the case to (topK, minScore, chunkCount, sources), asserts what is
+        tested beside it, labels what should be found. Raises RG404, RG417, RG441.
+        """
+        return self._rows(calls.LIST_EVAL_CASES, ListEvalCasesRow, rag, eval)
+
     def list_eval_runs(
         self, rag: str | None = None, eval: str | None = None, count: int = 50
     ) -> Rows[EvalRuns]:
@@ -1923,8 +1932,8 @@ class Functions(Caller):
 
     def list_evals(self) -> Rows[ListEvalsRow]:
         """Lists the evals of the contracts in force whose corpus the caller may read: how many
-        cases the contract declares and how many are stored beside it, the number of runs, the
-        latest run, and the baseline main.
+        cases the contract declares and how many were imported or asked, the number of runs,
+        the latest run, and the baseline main.
         """
         return self._rows(calls.LIST_EVALS, ListEvalsRow)
 
@@ -2818,11 +2827,12 @@ class Functions(Caller):
         )
 
     def replay_hits(self, trace_id: UUID | str) -> Rows[ReplayHitsRow]:
-        """Runs a recorded retrieval again and returns what was recorded beside what is found
-        now, in the order of now: change is same, moved, left or entered, and null where the
-        retrieval cannot be run again; is_unchanged is whether a recorded chunk says what it
-        said, and null for one that entered; its source and text are those of now, null where
-        it is gone. Raises RG400, RG404, RG407, RG435.
+        """Runs a recorded retrieval again, in its corpus as it was then where the history of
+        that was kept, and returns what was recorded beside what is found, in the order of the
+        latter: change is same, moved, left or entered, and null where the retrieval cannot be
+        run again; is_unchanged is whether a recorded chunk says what it said, and null for
+        one that entered; its source and text are those of the version as_of, or of now where
+        that is null; null where it is gone. Raises RG400, RG404, RG407, RG435.
         """
         return self._rows(calls.REPLAY_HITS, ReplayHitsRow, trace_id)
 
@@ -3811,8 +3821,9 @@ class Functions(Caller):
 
     def why_not(self, trace_id: UUID | str, chunk_id: str) -> WhyNotRow:
         """Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter,
-        ranking, min_score, limit or rerank; or that it was a hit; or unknown. Raises RG400,
-        RG404, RG407.
+        ranking, min_score, limit or rerank; or that it was a hit; or unknown. A corpus that
+        keeps its history is asked as it was then, and the reason names the version. Raises
+        RG400, RG404, RG407.
         """
         return self._row(calls.WHY_NOT, WhyNotRow, trace_id, chunk_id)
 

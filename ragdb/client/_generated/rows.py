@@ -87,7 +87,7 @@ class AskedRetriever(Row):
     corpus: str
     retriever: str
     rag: str
-    k: int
+    k: int | None
     mode: str
     reranker: str | None
     max_context: int
@@ -1102,6 +1102,24 @@ class ListErasuresRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ListEvalCasesRow(Row):
+    """A row of `list_eval_cases`."""
+
+    case_no: int
+    name: str
+    origin: str
+    query: str
+    tags: list[str]
+    k: int | None
+    min_score: float | None
+    anchor: str | None
+    policy: str | None
+    expected: Any
+    asserts: Any
+    labels: Any
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ListEvalsRow(Row):
     """A row of `list_evals`."""
 
@@ -1113,7 +1131,7 @@ class ListEvalsRow(Row):
     metric: str | None
     threshold: float | None
     declared_cases: int
-    stored_cases: int
+    added_cases: int
     runs: int
     last_run: UUID | None
     last_status: str | None
@@ -1595,6 +1613,7 @@ class ReplayHitsRow(Row):
     heading: list[str]
     page: int | None
     text: str | None
+    as_of: int | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1625,7 +1644,7 @@ class Rerankers(Row):
 class ResolveAnchorRow(Row):
     """A row of `resolve_anchor`."""
 
-    anchor: str
+    anchor: str | None
     resolved_by: str
 
 
@@ -1729,7 +1748,7 @@ class RetrieverSettings(Row):
 
     corpus: str
     mode: str
-    k: int
+    k: int | None
     min_score: float
     embedding_model: str | None
     reranker: str | None
