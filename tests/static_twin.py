@@ -86,7 +86,7 @@ class Twin:
     def embed(self, text: str) -> Any:
         total = np.zeros(self.vectors.shape[1])
         is_known = False
-        for word, count in Counter(w[:64] for w in self.words(text)).items():
+        for word, count in Counter(w[:64] for w in self.words(text[:65536])).items():
             for number in self.pieces(word):
                 total += round(8 * math.sqrt(count)) / 8 * self.whole[number]
                 is_known = True
