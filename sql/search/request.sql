@@ -83,10 +83,41 @@ return (
     pg_catalog.array_agg(c.name order by c.name) filter (where c.name <> 'system'),
     pg_catalog.array_agg(c.name), '{}')
   from ragdb.corpora c
-  where ragdb_internal.privilege(c) > 0);
+  where c.parts = 0 and ragdb_internal.privilege(c) > 0);
 comment on function ragdb_internal.readable_corpora() is
-  'Returns the names of all corpora that the caller may read; the manual only where there is '
-  'nothing else.';
+  'Returns the names of all corpora with documents that the caller may read; the manual only where '
+  'there is nothing else.';
+
+-- A whole is never less than all of its parts: hits that somebody may not see would be missing
+-- unseen, and what is left would be ranked by them all the same.
+create or replace function ragdb_internal.open_parts(whole ragdb.corpora) returns ragdb.corpora[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_part ragdb.corpora;
+  v_parts ragdb.corpora[] := '{}';
+begin
+  for v_part in
+    select p.* from ragdb.corpora p where p.part_of = whole.corpus_id order by p.corpus_id
+  loop
+    if v_part.is_restricted and ragdb_internal.privilege(v_part) = 0 then
+      perform ragdb_internal.log_refusal(v_part.name, 'read');
+      raise exception 'corpus % has a part that role % may not read',
+          ragdb_internal.quote(whole.name), ragdb_internal.quote(ragdb_internal.caller())
+        using errcode = 'RG401', detail = 'a corpus is searched with all of its parts',
+          hint = 'ragdb.list_parts() lists those that you may read; they can be searched by name';
+    end if;
+    if v_part.record_reads <> 'off' then
+      perform ragdb_internal.record_read(v_part);
+    end if;
+    v_parts := v_parts || v_part;
+  end loop;
+  return v_parts;
+end $$;
+comment on function ragdb_internal.open_parts(ragdb.corpora) is
+  'Returns the parts of a corpus that the caller may read, all of which they must. Raises RG401, '
+  'RG471.';
 
 create or replace function ragdb_internal.open_corpora(corpora text[]) returns ragdb.corpora[]
 language plpgsql stable
@@ -94,6 +125,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_name text;
+  v_opened ragdb.corpora;
   v_corpus ragdb.corpora;
   v_ids integer[] := '{}';
   v_corpora ragdb.corpora[] := '{}';
@@ -107,17 +139,21 @@ begin
             hint = 'ragdb.list_corpora() lists the names; null stands for all of them';
   end if;
   foreach v_name in array corpora loop
-    v_corpus := ragdb_internal.open_corpus(v_name, 'read');
-    if v_corpus.corpus_id <> all (v_ids) then
-      v_ids := v_ids || v_corpus.corpus_id;
-      v_corpora := v_corpora || v_corpus;
-    end if;
+    v_opened := ragdb_internal.open_corpus(v_name, 'read', true);
+    foreach v_corpus in array case when v_opened.parts > 0
+      then ragdb_internal.open_parts(v_opened) else array[v_opened] end
+    loop
+      if v_corpus.corpus_id <> all (v_ids) then
+        v_ids := v_ids || v_corpus.corpus_id;
+        v_corpora := v_corpora || v_corpus;
+      end if;
+    end loop;
   end loop;
   return v_corpora;
 end $$;
 comment on function ragdb_internal.open_corpora(text[]) is
-  'Returns the rows of some corpora that the caller may read, each once; null stands for all of '
-  'them. Raises RG400, RG404.';
+  'Returns the rows of some corpora that the caller may read, each once, and of one that has parts '
+  'those; null stands for all of them. Raises RG400, RG401, RG404.';
 
 create or replace function ragdb_internal.chunk(corpus ragdb.corpora, chunk_id text)
 returns ragdb.chunks
