@@ -171,7 +171,6 @@ corpora = Table(
         name="corpora_name_is_unique",
         postgresql_nulls_not_distinct=True,
     ),
-    ForeignKeyConstraint(["part_of"], ["ragdb.corpora.corpus_id"], name="corpora_whole_exists"),
 )
 
 embedders = Table(

@@ -23,6 +23,22 @@ comment on function ragdb_internal.whole_of(ragdb.corpora) is
   'Returns the corpus that a corpus is a part of, by whose statistics and under whose name it '
   'ranks; itself where it is not a part.';
 
+create or replace function ragdb_internal.version_of(corpus ragdb.corpora) returns bigint
+language sql stable parallel safe
+return case when (corpus).parts = 0 then (corpus).version
+  else (corpus).version + (
+    select coalesce(sum(p.version), 0)::bigint from ragdb.corpora p
+    where p.part_of = (corpus).corpus_id) end;
+comment on function ragdb_internal.version_of(ragdb.corpora) is
+  'Returns the version of a corpus, which every write to one of its parts raises too.';
+
+create or replace function ragdb_internal.embedded_as(corpus ragdb.corpora) returns integer
+language sql stable parallel safe
+return case when (corpus).parts = 0 then (corpus).corpus_id else (
+  select min(p.corpus_id) from ragdb.corpora p where p.part_of = (corpus).corpus_id) end;
+comment on function ragdb_internal.embedded_as(ragdb.corpora) is
+  'Returns the corpus by whose embedder a corpus is searched: its first part, where it has parts.';
+
 create or replace function ragdb_internal.check_has_no_parts(corpus ragdb.corpora) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -93,7 +109,7 @@ comment on function ragdb_internal.hint_of_missing_corpus() is
 -- A corpus that the caller may not read does not exist for them.
 create or replace function ragdb_internal.refuse_corpus(corpus text, privilege text, has integer)
 returns void
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -146,8 +162,9 @@ begin
   if (v_has >= ragdb_internal.privilege_level(privilege)) is not true then
     perform ragdb_internal.refuse_corpus(corpus, privilege, coalesce(v_has, 0));
   end if;
-  if v_corpus.parts > 0 and not takes_parts then
-    perform ragdb_internal.check_has_no_parts(v_corpus);
+  if v_corpus.parts > 0 then
+    perform ragdb_internal.check_has_no_parts(v_corpus) where not takes_parts;
+    v_corpus.version := ragdb_internal.version_of(v_corpus);
   end if;
   perform ragdb_internal.take_call();
   if v_corpus.record_reads <> 'off' and privilege = 'read' then

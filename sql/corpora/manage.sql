@@ -198,8 +198,9 @@ returns table (
 language sql stable parallel safe security definer
 begin atomic
   select c.name, c.title, n.documents, n.chunks, n.token_count, n.size_bytes, n.language,
-    c.lexeme_count::float8 / nullif(c.chunks, 0) / c.pivot - 1,
-    c.version, c.created_at, c.updated_at, (
+    case when c.part_of is null
+      then c.lexeme_count::float8 / nullif(c.chunks, 0) / c.pivot - 1 end,
+    ragdb_internal.version_of(c), c.created_at, c.updated_at, (
       select w.name from ragdb.corpora w
       where w.corpus_id = c.part_of and ragdb_internal.privilege(w) > 0),
     nullif(c.parts, 0), case when c.parts > 0 then (
@@ -212,8 +213,8 @@ end;
 comment on function ragdb.list_corpora() is
   'Lists the corpora that the caller may read: counts (of one that has parts, of those that the '
   'caller may read), the language of most documents, the drift of the mean length from the pivot '
-  '(0.1 is 10 % longer; null without chunks), the corpus that it is a part of, how many parts it '
-  'has, and how many of these were written to since ragdb.sync_statistics.';
+  '(0.1 is 10 % longer; null without chunks and of a part), the corpus that it is a part of, how '
+  'many parts it has, and how many of these were written to since ragdb.sync_statistics.';
 
 create or replace function ragdb.corpus_info(corpus text)
 returns table (

@@ -60,7 +60,8 @@ comment on function ragdb_internal.join_whole(integer, ragdb.corpora) is
   'Makes a new corpus a part of another, which is searched and embedded as that is; the caller '
   'holds the lock of the whole.';
 
--- The whole is locked before its parts, by whoever locks both.
+-- The whole is locked before its parts, by whoever locks both. Its version, which counts that of
+-- each part, never falls.
 create or replace function ragdb_internal.leave_whole(part ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -73,7 +74,8 @@ begin
   end if;
   v_whole := ragdb_internal.lock_opened(ragdb_internal.whole_of(part));
   perform ragdb_internal.sum_parts(v_whole, part.corpus_id);
-  update ragdb.corpora c set parts = c.parts - 1 where c.corpus_id = part.part_of
+  update ragdb.corpora c set parts = c.parts - 1, version = c.version + part.version
+    where c.corpus_id = part.part_of
     returning c.* into v_whole;
   if v_whole.parts = 0 then
     delete from ragdb.lexemes l where l.corpus_id = v_whole.corpus_id;

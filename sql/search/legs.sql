@@ -79,5 +79,5 @@ begin atomic
 end;
 comment on function ragdb_internal.merged_legs(
   ragdb.corpora[], ragdb_internal.ranked[], ragdb_internal.search_request) is
-  'Returns the candidates of a semantic or hybrid search of each of some corpora, those of parts of one corpus '
-  'with their ranks, and the score by rrf, among all of these parts.';
+  'Returns the candidates of a semantic or hybrid search of each of some corpora, those of parts '
+  'of one corpus with their ranks, and the score by rrf, among all of these parts.';

@@ -155,6 +155,24 @@ comment on function ragdb_internal.open_corpora(text[]) is
   'Returns the rows of some corpora that the caller may read, each once, and of one that has parts '
   'those; null stands for all of them. Raises RG400, RG401, RG404.';
 
+-- What the caller may not read of a part is not there for them.
+create or replace function ragdb_internal.chunk_of(corpus_id integer, chunk_id text)
+returns setof ragdb.chunks
+language sql stable parallel safe rows 1
+begin atomic
+  select c.* from ragdb.chunks c
+    where c.corpus_id = chunk_of.corpus_id and c.chunk_id = chunk_of.chunk_id
+  union all
+  select c.* from ragdb.corpora p
+    cross join lateral (select o.* from ragdb.chunks o
+      where o.corpus_id = p.corpus_id and o.chunk_id = chunk_of.chunk_id offset 0) c
+    where p.part_of = chunk_of.corpus_id
+      and case when p.is_restricted then ragdb_internal.privilege(p) > 0 else true end
+  limit 1;
+end;
+comment on function ragdb_internal.chunk_of(integer, text) is
+  'Returns a chunk of a corpus, or of one of its parts that the caller may read.';
+
 create or replace function ragdb_internal.chunk(corpus ragdb.corpora, chunk_id text)
 returns ragdb.chunks
 language plpgsql stable parallel safe

@@ -31,7 +31,7 @@ as $$
 #variable_conflict use_column
 declare
   v_trace constant ragdb.retrieval_traces := ragdb_internal.open_trace(replay_hits.trace_id);
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'read');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'read', true);
   v_obstacle constant text := (
     select o.verdict from ragdb_internal.replay_obstacle(v_trace, v_corpus, null) o);
   v_replayed constant ragdb.hit[] := case when v_obstacle is null
@@ -46,9 +46,9 @@ begin
           array(select r from ragdb.trace_hits(v_trace.id) r), v_replayed) h
         left join lateral (
           select k.source, d.title, k.heading, k.page, k.text
-          from ragdb.chunks k
+          from ragdb_internal.chunk_of(v_corpus.corpus_id, h.chunk_id) k
             join ragdb.documents d on d.corpus_id = k.corpus_id and d.doc_no = k.doc_no
-          where k.corpus_id = v_corpus.corpus_id and k.chunk_id = h.chunk_id offset 0) c on true
+          offset 0) c on true
       order by coalesce(h.replayed_rank, h.recorded_rank), h.replayed_rank nulls last;
 end $$;
 comment on function ragdb.replay_hits(uuid) is

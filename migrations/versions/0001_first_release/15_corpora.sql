@@ -6,8 +6,7 @@ create table ragdb.corpora (
     constraint corpora_name_is_a_slug check (name ~ '^[a-z0-9-]{1,64}$'),
   personal_of text collate "C",
   personal_oid oid,
-  part_of integer
-    constraint corpora_whole_exists references ragdb.corpora,
+  part_of integer,
   parts integer not null default 0
     constraint corpora_parts_are_counted check (parts >= 0),
   is_restricted boolean not null default false,

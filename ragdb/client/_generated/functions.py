@@ -1895,9 +1895,9 @@ class Functions(Caller):
     def list_corpora(self) -> Rows[ListCorporaRow]:
         """Lists the corpora that the caller may read: counts (of one that has parts, of those
         that the caller may read), the language of most documents, the drift of the mean
-        length from the pivot (0.1 is 10 % longer; null without chunks), the corpus that it is
-        a part of, how many parts it has, and how many of these were written to since
-        ragdb.sync_statistics.
+        length from the pivot (0.1 is 10 % longer; null without chunks and of a part), the
+        corpus that it is a part of, how many parts it has, and how many of these were written
+        to since ragdb.sync_statistics.
         """
         return self._rows(calls.LIST_CORPORA, ListCorporaRow)
 
