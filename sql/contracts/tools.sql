@@ -67,7 +67,8 @@ begin
       v_settings.reranker, v_ids, ragdb_internal.scores(rerank_scores, v_ids), v_tool.k);
   end if;
   return ragdb_internal.tool_output(v_tool,
-    ragdb_internal.open_corpus(v_settings.corpus, 'read', true), v_hits, ragdb.last_trace_id(), v_reranks);
+    ragdb_internal.open_corpus(v_settings.corpus, 'read', true), v_hits, ragdb.last_trace_id(),
+    v_reranks);
 end $$;
 comment on function ragdb.retrieve_tool(text, jsonb, float8[], text, text, text, jsonb) is
   'Calls a tool of a contract as ragdb.search_tool does and records the trace, with the reranking; '

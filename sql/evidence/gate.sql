@@ -115,7 +115,8 @@ returns table (lexeme text, weight float8)
 language sql stable parallel safe
 begin atomic
   select t.lexeme, case when (weighed_terms.corpus).corpus_id is null then 1 else t.idf end
-  from ragdb_internal.term_facts(weighed_terms.corpus, weighed_terms.corpus,
+  from ragdb_internal.term_facts(weighed_terms.corpus,
+    ragdb_internal.whole_of(weighed_terms.corpus),
     ragdb_internal.lexemes(weighed_terms.question, weighed_terms.text_config)) t;
 end;
 comment on function ragdb_internal.weighed_terms(ragdb.corpora, text, text) is
