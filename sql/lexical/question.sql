@@ -105,6 +105,7 @@ as $$
 declare
   v_text constant text := ragdb_internal.ranking_text(query);
   v_lacks boolean;
+  v_has_synonyms boolean;
 begin
   select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.block_weight)
       ::ragdb_internal.question_term order by t.lexeme) filter (where t.df > 0),
@@ -120,7 +121,11 @@ begin
     from ragdb_internal.term_facts(
       corpus, statistics, ragdb_internal.lexemes(v_text, corpus.text_config)) q
     offset 0) t;
-  if v_lacks and typos or (ragdb_internal.whole_of(corpus)).has_synonyms then
+  v_has_synonyms := corpus.has_synonyms;
+  if corpus.part_of is not null then
+    v_has_synonyms := (ragdb_internal.whole_of(corpus)).has_synonyms;
+  end if;
+  if v_lacks and typos or v_has_synonyms then
     question := ragdb_internal.widened_question(corpus, statistics, v_text, typos);
   end if;
 end $$;

@@ -128,9 +128,13 @@ language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+  v_are_parts boolean := false;
 begin
-  if ragdb_internal.uses_embeddings(request.mode) and ragdb_internal.are_parts_of_one(corpora)
-  then
+  if cardinality(corpora) > 1 and ragdb_internal.uses_embeddings(request.mode) then
+    v_are_parts := ragdb_internal.are_parts_of_one(corpora);
+  end if;
+  if v_are_parts then
     return array(
       select r from ragdb_internal.merged_legs(corpora, array(
           select e from ragdb_internal.rank_each(corpora, statistics, request) e), request) r

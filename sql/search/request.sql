@@ -126,6 +126,7 @@ as $$
 declare
   v_name text;
   v_opened ragdb.corpora;
+  v_found ragdb.corpora[];
   v_corpus ragdb.corpora;
   v_ids integer[] := '{}';
   v_corpora ragdb.corpora[] := '{}';
@@ -140,9 +141,12 @@ begin
   end if;
   foreach v_name in array corpora loop
     v_opened := ragdb_internal.open_corpus(v_name, 'read', true);
-    foreach v_corpus in array case when v_opened.parts > 0
-      then ragdb_internal.open_parts(v_opened) else array[v_opened] end
-    loop
+    if v_opened.parts > 0 then
+      v_found := ragdb_internal.open_parts(v_opened);
+    else
+      v_found := array[v_opened];
+    end if;
+    foreach v_corpus in array v_found loop
       if v_corpus.corpus_id <> all (v_ids) then
         v_ids := v_ids || v_corpus.corpus_id;
         v_corpora := v_corpora || v_corpus;
