@@ -136,6 +136,8 @@ corpora = Table(
     Column("name", Text, nullable=False),
     Column("personal_of", Text),
     Column("personal_oid", OID),
+    Column("part_of", Integer),
+    Column("parts", Integer, nullable=False),
     Column("is_restricted", Boolean, nullable=False),
     Column("record_reads", Text, nullable=False),
     Column("title", Text),
@@ -1033,6 +1035,24 @@ ingest_jobs = Table(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],
         name="ingest_jobs_corpus_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+part_states = Table(
+    "part_states",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+    Column("chunks", Integer, nullable=False),
+    Column("lexeme_count", BigInteger, nullable=False),
+    Column("lexemes", ARRAY(Text), nullable=False),
+    Column("dfs", ARRAY(Integer), nullable=False),
+    Column("synced_at", DateTime(timezone=True), nullable=False),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.corpora.corpus_id"],
+        name="part_states_corpus_exists",
         ondelete="CASCADE",
     ),
 )

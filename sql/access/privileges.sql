@@ -29,7 +29,7 @@ begin
         'list_key_events'),
       ('core', 'ragdb_signer', 'register_signing_key export_signing_keys import_signing_key'),
       ('text', 'ragdb_reader', 'kern_chunk_hash'),
-      ('lexical', 'ragdb_reader', 'optimize_corpus'),
+      ('lexical', 'ragdb_reader', 'optimize_corpus sync_statistics'),
       -- whoever has `personal` or a grant may write: the right is looked up inside
       ('documents', 'ragdb_reader',
         'events_after put_documents put_document delete_source '
@@ -64,8 +64,8 @@ begin
       ('traces', 'ragdb_writer', 'refresh_rollups maintain'),
       ('traces', 'ragdb_admin', 'drop_traces_before bind_reranker'),
       ('corpora', 'ragdb_reader',
-        'put_text put_texts create_corpus drop_corpus list_corpora corpus_info record_reads '
-        'record_refusal add_synonyms remove_synonyms list_synonyms'),
+        'put_text put_texts create_corpus drop_corpus list_corpora list_parts corpus_info '
+        'record_reads record_refusal add_synonyms remove_synonyms list_synonyms'),
       ('corpora', 'ragdb_auditor', 'list_access_events'),
       ('corpora', 'ragdb_admin', 'drop_access_events_before set_quota list_quotas'),
       ('slices', 'ragdb_reader',

@@ -93,7 +93,7 @@ begin
         detail = 'it is not visible to role ' || ragdb_internal.quote(ragdb_internal.caller()),
         hint = 'a contract has the name of its file: give that another name';
   end if;
-  perform ragdb_internal.open_corpus(o.corpus, 'write')
+  perform ragdb_internal.open_corpus(o.corpus, 'write', true)
     from ragdb.contract_nodes o
     where o.contract = check_may_replace.contract and o.version = check_may_replace.version
       and o.node = 'corpus' and exists (select from ragdb.corpora c where c.name = o.corpus);

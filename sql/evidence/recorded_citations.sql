@@ -41,8 +41,7 @@ begin
     select x.row_no, x.citation, x.code, x.is_advisory, x.source_id, x.chunk_id, x.method,
       x.similarity, x.start_offset, x.end_offset, x.unit, k.text, k.page
     from ragdb.answer_citations x
-      left join ragdb.chunks k on v_reads and k.corpus_id = x.corpus_id
-        and k.chunk_id = x.chunk_id
+      left join lateral ragdb_internal.chunk_of(x.corpus_id, x.chunk_id) k on v_reads
     where x.corpus_id = v_answer.corpus_id and x.answer_id = v_answer.id
       and x.created_at = v_answer.created_at
     order by x.row_no;

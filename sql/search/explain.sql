@@ -36,12 +36,12 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
-  v_statistics ragdb.corpora := v_corpus;
+  v_statistics ragdb.corpora := ragdb_internal.whole_of(v_corpus);
   v_chunk_no integer;
 begin
   perform ragdb_internal.check_query(query), ragdb_internal.check_syntax(syntax);
   if statistics is not null then
-    v_statistics := ragdb_internal.open_corpus(statistics, 'read');
+    v_statistics := ragdb_internal.open_corpus(statistics, 'read', true);
   end if;
   v_chunk_no := (ragdb_internal.chunk(v_corpus, chunk_id)).chunk_no;
   return query

@@ -215,8 +215,9 @@ declare
 begin
   perform ragdb_internal.check_request(v_request);
   v_corpus := ragdb_internal.open_corpus(explain_missing.corpus, 'read');
-  v_statistics := case when explain_missing.statistics is null then v_corpus
-    else ragdb_internal.open_corpus(explain_missing.statistics, 'read') end;
+  v_statistics := case when explain_missing.statistics is null
+    then ragdb_internal.whole_of(v_corpus)
+    else ragdb_internal.open_corpus(explain_missing.statistics, 'read', true) end;
   if filter is not null then
     perform ragdb_internal.filter_conditions(filter);
   end if;

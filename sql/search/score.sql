@@ -100,8 +100,9 @@ declare
 begin
   perform ragdb_internal.check_request(v_request);
   v_corpus := ragdb_internal.open_corpus(explain_score.corpus, 'read');
-  v_statistics := case when explain_score.statistics is null then v_corpus
-    else ragdb_internal.open_corpus(explain_score.statistics, 'read') end;
+  v_statistics := case when explain_score.statistics is null
+    then ragdb_internal.whole_of(v_corpus)
+    else ragdb_internal.open_corpus(explain_score.statistics, 'read', true) end;
   v_chunk := ragdb_internal.chunk(v_corpus, explain_score.chunk_id);
   v_request := ragdb_internal.with_mode(array[v_corpus], v_request);
   return query

@@ -33,8 +33,9 @@ begin
   elsif ragdb_internal.uses_embeddings(trace.rank_mode) then
     select e.name into v_embedder from ragdb.embedding_spaces s
       join ragdb.embedders e on e.embedder_id = s.embedder_id
-      where s.corpus_id = corpus.corpus_id and case when as_of is null then s.state = 'current'
-        else s.space_id = (ragdb_internal.corpus_at(corpus, as_of)).space_id end;
+      where s.corpus_id = ragdb_internal.embedded_as(corpus)
+        and case when as_of is null then s.state = 'current'
+          else s.space_id = (ragdb_internal.corpus_at(corpus, as_of)).space_id end;
     if v_embedder is distinct from trace.embedding_model then
       verdict := 'drifted';
       cause := 'embedder_changed';
@@ -161,7 +162,7 @@ as $$
 #variable_conflict use_column
 declare
   v_trace constant ragdb.retrieval_traces := ragdb_internal.open_trace(replay.trace_id);
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'read');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'read', true);
   v_recorded constant ragdb.retrieval_hits[] := array(
     select h from ragdb.trace_hits(v_trace.id) h order by h.rank);
   v_as_of constant bigint := ragdb_internal.replay_version(v_trace, v_corpus);

@@ -32,9 +32,9 @@ begin
   if as_of is null then
     return query
       select k.chunk_id, k.source, d.title, k.heading, k.page, k.text
-      from ragdb.chunks k
-        join ragdb.documents d on d.corpus_id = k.corpus_id and d.doc_no = k.doc_no
-      where k.corpus_id = corpus.corpus_id and k.chunk_id = any (chunks_of_hits.chunk_ids);
+      from unnest(chunks_of_hits.chunk_ids) n (chunk_id)
+        cross join lateral ragdb_internal.chunk_of(corpus.corpus_id, n.chunk_id) k
+        join ragdb.documents d on d.corpus_id = k.corpus_id and d.doc_no = k.doc_no;
     return;
   end if;
   v_then := (ragdb_internal.corpus_at(corpus, as_of)).corpus;
@@ -59,7 +59,7 @@ as $$
 #variable_conflict use_column
 declare
   v_trace constant ragdb.retrieval_traces := ragdb_internal.open_trace(replay_hits.trace_id);
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'read');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'read', true);
   v_as_of constant bigint := ragdb_internal.replay_version(v_trace, v_corpus);
   v_obstacle constant text := (
     select o.verdict from ragdb_internal.replay_obstacle(v_trace, v_corpus, v_as_of) o);

@@ -95,6 +95,7 @@ from ragdb.client._generated.rows import (
     ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
+    ListPartsRow,
     ListPeerCorporaRow,
     ListPeersRow,
     ListPoliciesRow,
@@ -141,6 +142,7 @@ from ragdb.client._generated.rows import (
     SliceGraphRow,
     SliceMembersRow,
     SpaceQuestionsRow,
+    SyncStatisticsRow,
     ToolCandidatesRow,
     TracedHit,
     TraceStagesRow,
@@ -582,6 +584,7 @@ class AsyncFunctions(AsyncCaller):
         record_query_text: str = "full",
         is_restricted: bool = False,
         history: timedelta | str | None = None,
+        part_of: str | None = None,
     ) -> None:
         await self._run(
             calls.CREATE_CORPUS,
@@ -593,6 +596,7 @@ class AsyncFunctions(AsyncCaller):
             record_query_text,
             is_restricted,
             history,
+            part_of,
         )
 
     async def create_embedder(
@@ -1279,6 +1283,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def list_ledger_acts(self, count: int = 100) -> Rows[LedgerActs]:
         return await self._rows(calls.LIST_LEDGER_ACTS, LedgerActs, count)
+
+    async def list_parts(self, corpus: str) -> Rows[ListPartsRow]:
+        return await self._rows(calls.LIST_PARTS, ListPartsRow, corpus)
 
     async def list_peer_corpora(self, corpus: str | None = None) -> Rows[ListPeerCorporaRow]:
         return await self._rows(calls.LIST_PEER_CORPORA, ListPeerCorporaRow, corpus)
@@ -2383,6 +2390,9 @@ class AsyncFunctions(AsyncCaller):
     async def store_checkpoint(self, note: str) -> int:
         value: int = await self._value(calls.STORE_CHECKPOINT, note)
         return value
+
+    async def sync_statistics(self, corpus: str) -> SyncStatisticsRow:
+        return await self._row(calls.SYNC_STATISTICS, SyncStatisticsRow, corpus)
 
     async def tool_candidates(
         self,

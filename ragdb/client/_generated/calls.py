@@ -313,6 +313,7 @@ CREATE_CORPUS = Call(
         "record_query_text": "text",
         "is_restricted": "boolean",
         "history": "interval",
+        "part_of": "text",
     },
     {
         "title": None,
@@ -322,6 +323,7 @@ CREATE_CORPUS = Call(
         "record_query_text": "full",
         "is_restricted": False,
         "history": None,
+        "part_of": None,
     },
 )
 CREATE_EMBEDDER = Call(
@@ -772,6 +774,7 @@ LIST_HTTP_TOKENS = Call("list_http_tokens", {})
 LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"}, {"count": 100})
 LIST_KEY_EVENTS = Call("list_key_events", {})
 LIST_LEDGER_ACTS = Call("list_ledger_acts", {"count": "integer"}, {"count": 100})
+LIST_PARTS = Call("list_parts", {"corpus": "text"})
 LIST_PEER_CORPORA = Call("list_peer_corpora", {"corpus": "text"}, {"corpus": None})
 LIST_PEERS = Call("list_peers", {})
 LIST_POLICIES = Call("list_policies", {})
@@ -1671,6 +1674,7 @@ SLICE_GRAPH = Call(
 SLICE_MEMBERS = Call("slice_members", {"corpus": "text", "slice_id": "text"})
 SPACE_QUESTIONS = Call("space_questions", {"corpus": "text", "count": "integer"}, {"count": 200})
 STORE_CHECKPOINT = Call("store_checkpoint", {"note": "text"})
+SYNC_STATISTICS = Call("sync_statistics", {"corpus": "text"})
 TOOL_CANDIDATES = Call(
     "tool_candidates",
     {"tool": "text", "arguments": "jsonb", "query_embedding": "double precision[]"},

@@ -94,6 +94,7 @@ from ragdb.client._generated.rows import (
     ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
+    ListPartsRow,
     ListPeerCorporaRow,
     ListPeersRow,
     ListPoliciesRow,
@@ -140,6 +141,7 @@ from ragdb.client._generated.rows import (
     SliceGraphRow,
     SliceMembersRow,
     SpaceQuestionsRow,
+    SyncStatisticsRow,
     ToolCandidatesRow,
     TracedHit,
     TraceStagesRow,
@@ -806,12 +808,15 @@ class Functions(Caller):
         record_query_text: str = "full",
         is_restricted: bool = False,
         history: timedelta | str | None = None,
+        part_of: str | None = None,
     ) -> None:
         """Creates an empty corpus, embedded by the default embedder if there is one: name 1 to
         64 of a-z, 0-9 and -, text configuration of pg_catalog, k1 0 to 10, b 0 to 1,
         record_query_text full, hash or none; is_restricted makes it the caller's and the
         admins' alone until ragdb.grant_corpus; history is for how long it can be searched as
-        it was (null: not at all). Raises RG400, RG401, RG409, RG411.
+        it was (null: not at all). part_of makes it a part of a corpus without documents,
+        which is searched with all of its parts as one: with the settings of that, and with
+        its rights until it is restricted itself. Raises RG400, RG401, RG404, RG409, RG411.
         """
         self._run(
             calls.CREATE_CORPUS,
@@ -823,6 +828,7 @@ class Functions(Caller):
             record_query_text,
             is_restricted,
             history,
+            part_of,
         )
 
     def create_embedder(
@@ -1888,9 +1894,11 @@ class Functions(Caller):
         return self._rows(calls.LIST_CONTRACTS, ListContractsRow)
 
     def list_corpora(self) -> Rows[ListCorporaRow]:
-        """Lists the corpora that the caller may read: counts, the language of most documents,
-        and the drift of the mean length from the pivot (0.1 is 10 % longer; null without
-        chunks).
+        """Lists the corpora that the caller may read: counts (of one that has parts, of those
+        that the caller may read), the language of most documents, the drift of the mean
+        length from the pivot (0.1 is 10 % longer; null without chunks and of a part), the
+        corpus that it is a part of, how many parts it has, and how many of these were written
+        to since ragdb.sync_statistics.
         """
         return self._rows(calls.LIST_CORPORA, ListCorporaRow)
 
@@ -1987,6 +1995,13 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_LEDGER_ACTS, LedgerActs, count)
 
+    def list_parts(self, corpus: str) -> Rows[ListPartsRow]:
+        """Lists the parts of a corpus that the caller may read: counts, and whether one was
+        written to since ragdb.sync_statistics counted it (is_stale), with how many chunks
+        that counted and when. Raises RG400, RG404.
+        """
+        return self._rows(calls.LIST_PARTS, ListPartsRow, corpus)
+
     def list_peer_corpora(self, corpus: str | None = None) -> Rows[ListPeerCorporaRow]:
         """Lists the shared corpora that the caller may read (null: all), each with the peers
         that have it: its name there, the trust and URL of the peer, and how far it was read.
@@ -2072,7 +2087,9 @@ class Functions(Caller):
         return self._rows(calls.LIST_STATIC_MODELS, ListStaticModelsRow)
 
     def list_synonyms(self, corpus: str) -> Rows[ListSynonymsRow]:
-        """Lists the words of a corpus that have synonyms, with these. Raises RG400, RG404."""
+        """Lists the words of a corpus, or of its whole, that have synonyms, with these. Raises
+        RG400, RG404.
+        """
         return self._rows(calls.LIST_SYNONYMS, ListSynonymsRow, corpus)
 
     def list_tools(self) -> Rows[ListToolsRow]:
@@ -2229,7 +2246,9 @@ class Functions(Caller):
 
     def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
         """Sets a corpus's pivot to the mean length of its chunks, recomputes impacts, bounds and
-        blocks, and drops lexemes that no chunk has. Raises RG400, RG401, RG404.
+        blocks, and drops lexemes that no chunk has. A part keeps the pivot of its whole; with
+        the name of the whole, the statistics of all parts are summed and all get one pivot.
+        Raises RG400, RG401, RG404.
         """
         return self._row(calls.OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
 
@@ -3606,6 +3625,14 @@ class Functions(Caller):
         """
         value: int = self._value(calls.STORE_CHECKPOINT, note)
         return value
+
+    def sync_statistics(self, corpus: str) -> SyncStatisticsRow:
+        """Sums the chunks, lexemes and df of the parts of a corpus anew, by which they all rank.
+        It reads the parts that were written to since the last time, and returns how many
+        these were, the chunks of all parts, and how many lexemes changed. Raises RG400,
+        RG401, RG404.
+        """
+        return self._row(calls.SYNC_STATISTICS, SyncStatisticsRow, corpus)
 
     def tool_candidates(
         self,

@@ -352,6 +352,9 @@ class CorpusInfoRow(Row):
     version: int
     created_at: datetime
     updated_at: datetime
+    part_of: str | None
+    parts: int
+    stale_parts: int
     text_config: str
     k1: float
     b: float
@@ -1083,6 +1086,9 @@ class ListCorporaRow(Row):
     version: int
     created_at: datetime
     updated_at: datetime
+    part_of: str | None
+    parts: int
+    stale_parts: int
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1200,6 +1206,21 @@ class ListIncidentsRow(Row):
     caller: str
     reason: str
     is_intact: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ListPartsRow(Row):
+    """A row of `list_parts`."""
+
+    name: str
+    title: str | None
+    documents: int
+    chunks: int
+    is_stale: bool
+    chunks_synced: int
+    synced_at: datetime
+    version: int
+    updated_at: datetime
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1828,6 +1849,15 @@ class SpaceQuestionsRow(Row):
 
     origin: str
     query: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SyncStatisticsRow(Row):
+    """A row of `sync_statistics`."""
+
+    parts: int
+    chunks: int
+    lexemes: int
 
 
 @dataclass(frozen=True, slots=True, repr=False)
