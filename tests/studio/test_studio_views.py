@@ -226,3 +226,20 @@ def test_the_beginnings_of_two_runs_differ() -> None:
     runs = ("01a20771-fdfd-7c51-b05a-099584d14244", "01a20771-fded-7cd9-b9cd-f9fe9519de26")
     assert len({brief(run) for run in runs}) == 2
     assert brief("sha256:" + "ab" * 32) == "abababab"
+
+
+def test_a_question_that_nobody_can_embed_is_searched_by_its_words(site: Api) -> None:
+    """No worker runs a model of no provider, and a static one knows too few of some words."""
+    with ragdb.connect(site.dsn) as db:
+        db.create_embedder("given", 2)
+        db.create_corpus("given")
+        db.put_text("given", "a.txt", "A deposit is refunded.")
+        db.embed_corpus("given", "given")
+        db.put_embeddings("given", [db.list_chunks("given")[0].chunk_id], [0.6, 0.8])
+    with logged_in(site) as client:
+        shown = page(client, "/studio/search", corpus="given", q="deposit")
+        assert shown.count("<article") == 1
+        assert 'aria-label="semantic"' not in shown
+        assert "This question has no embedding" in shown
+        both = page(client, "/studio/search", corpus="vectors", q="the meaning of refunds")
+        assert both.count("<section aria-label") == 1  # until a worker has embedded it
