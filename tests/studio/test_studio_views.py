@@ -211,6 +211,18 @@ def test_the_latest_traces_are_watched_where_the_reader_asks(site: Api) -> None:
         assert client.get("/studio/traces?every=1").status_code == 400
 
 
+def test_a_failed_trace_says_what_its_code_means(site: Api) -> None:
+    with logged_in(site) as client, ragdb.connect(site.dsn) as db:
+        asked = {"query": "x", "corpora": ["docs"], "record": True, "mode": "semantic"}
+        assert site("POST", "/api/search", asked).status == 400
+        failed = page(client, "/studio/traces", outcome="failed", corpus="docs")
+        id = re.findall(r'href="/studio/traces/([0-9a-f-]{36})"', failed)[0]
+        shown = page(client, f"/studio/traces/{id}")
+        (known,) = (row for row in db.error_codes() if row.sqlstate == "RG415")
+        assert f"failed: RG415 {known.name}" in shown
+        assert f"ended with RG415: {known.meaning}" in shown
+
+
 def test_lines_that_were_broken_for_want_of_room_are_joined() -> None:
     long = "a deposit is refunded in full when the tool comes back clean,"
     assert flowing(f"{long}\ncomplete and working") == f"{long} complete and working"
