@@ -63,6 +63,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             meant = waiting = None
             embedder = await db.corpus_embedder(chosen) if chosen is not None else None
             part = await _lexical_part(db, embedder) if weight is None else weight
+            is_bare = any(one.name == chosen and not one.chunks for one in corpora)
             asked = {"lexical_weight": weight, "syntax": syntax, "per_document": per_document}
             if chosen is not None and q.strip():
                 waiting = embedder is not None and not await db.prepare_query(chosen, q)
@@ -81,7 +82,8 @@ def register(router: APIRouter, studio: Studio) -> None:
             columns=columns,
             meant=meant,
             waiting=waiting,
-            unmeant=bool(embedder and columns and len(columns) < len(MODES)),
+            unmeant=embedder is not None and not is_bare and 0 < len(columns) < len(MODES),
+            is_bare=is_bare,
             here=studio.here(request),
             # as it was asked, for who says what they think of a hit
             asked={

@@ -211,6 +211,18 @@ def test_the_latest_traces_are_watched_where_the_reader_asks(site: Api) -> None:
         assert client.get("/studio/traces?every=1").status_code == 400
 
 
+def test_a_corpus_without_a_document_says_the_next_command(site: Api) -> None:
+    with ragdb.connect(site.dsn) as db:
+        db.create_corpus("bare")
+        db.embed_corpus("bare", "hash")
+    with logged_in(site) as client:
+        for query in ({}, {"q": "zebra"}):
+            shown = page(client, "/studio/search", corpus="bare", **query)
+            assert "ragdb ingest FOLDER --corpus bare" in shown
+            assert "no embedding" not in shown
+            assert "Nothing matches" not in shown
+
+
 def test_a_failed_trace_says_what_its_code_means(site: Api) -> None:
     with logged_in(site) as client, ragdb.connect(site.dsn) as db:
         asked = {"query": "x", "corpora": ["docs"], "record": True, "mode": "semantic"}
