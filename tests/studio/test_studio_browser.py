@@ -143,7 +143,10 @@ def test_a_journey_by_keyboard(visit: Callable[..., BrowserContext]) -> None:
         page.keyboard.press(key)
         page.wait_for_url(f"**/studio/{name}")
     # from row to row, and into what one is about
-    for path, leads in (("/studio/traces", "**/studio/traces/*"), ("/studio/evals", "**/evals/history*")):
+    for path, leads in (
+        ("/studio/traces", "**/studio/traces/*"),
+        ("/studio/evals", "**/evals/history*"),
+    ):
         page.goto(path)
         page.keyboard.press("j")
         page.locator("[data-row]:focus").wait_for()
