@@ -100,6 +100,7 @@ NULLABLE_OF = {
     "list_atoms": {"text"},
     # the meaning has no word, and of a chunk without an embedding no value
     "explain_score": {"lexeme", "stands_for", "df", "tf", "value"},
+    "explain_scores": {"lexeme", "stands_for", "df", "tf", "value"},
     # a chunk that does not rank, where nothing does
     "explain_missing": {"rank", "score", "lexical_score", "semantic_score", "last_score"},
     "get_slice": {"anchor_source", "policy"},

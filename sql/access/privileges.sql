@@ -50,8 +50,8 @@ begin
         'list_failed_embeddings request_query_embedding query_embedding_state '
         'claim_queries fail_query embed_query has_worker put_embeddings'),
       ('search', 'ragdb_reader',
-        'search explain_search explain_score explain_missing highlight similar match_documents '
-        'facets count_matches '
+        'search explain_search explain_score explain_scores explain_missing highlight similar '
+        'match_documents facets count_matches '
         'did_you_mean search_documents calibrate_gate gate_questions'),
       ('history', 'ragdb_reader',
         'version_at list_versions diff_corpus keep_history drop_history '

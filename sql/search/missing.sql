@@ -167,7 +167,10 @@ begin
     v_found.step := 'hit';
     v_found.reason := 'it is returned at rank ' || v_found.rank;
   else
-    v_own := ragdb_internal.ranked_alone(corpus, statistics, request, chunk);
+    select r.* into v_own
+      from unnest(ragdb_internal.ranked_among(
+        array[corpus], statistics, request, array[chunk.chunk_id])) r
+      where r.chunk_no = chunk.chunk_no;
     select u.step, u.reason into v_found.step, v_found.reason
       from ragdb_internal.left_unranked(corpus, request, chunk.chunk_id, v_own) u;
   end if;

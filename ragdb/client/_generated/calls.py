@@ -506,6 +506,30 @@ EXPLAIN_SCORE = Call(
         "typos": True,
     },
 )
+EXPLAIN_SCORES = Call(
+    "explain_scores",
+    {
+        "corpus": "text",
+        "query": "text",
+        "chunk_ids": "text[]",
+        "mode": "text",
+        "statistics": "text",
+        "query_embedding": "double precision[]",
+        "fusion": "text",
+        "lexical_weight": "double precision",
+        "syntax": "text",
+        "typos": "boolean",
+    },
+    {
+        "mode": None,
+        "statistics": None,
+        "query_embedding": None,
+        "fusion": "convex",
+        "lexical_weight": None,
+        "syntax": "plain",
+        "typos": True,
+    },
+)
 EXPLAIN_SEARCH = Call(
     "explain_search",
     {

@@ -60,6 +60,7 @@ from ragdb.client._generated.rows import (
     EventsAfterRow,
     ExplainMissingRow,
     ExplainScoreRow,
+    ExplainScoresRow,
     ExplainSearchRow,
     ExportDocumentsRow,
     ExportEmbeddingsRow,
@@ -1243,6 +1244,37 @@ class Functions(Caller):
             corpus,
             query,
             chunk_id,
+            mode,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            syntax,
+            typos,
+        )
+
+    def explain_scores(
+        self,
+        corpus: str,
+        query: str,
+        chunk_ids: Sequence[str],
+        mode: str | None = None,
+        statistics: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float | None = None,
+        syntax: str = "plain",
+        typos: bool = True,
+    ) -> Rows[ExplainScoresRow]:
+        """Does for 1 to 100 different chunks what ragdb.explain_score does for one, in the order
+        of the ids. Raises RG400, RG401, RG404, RG406, RG415, RG418.
+        """
+        return self._rows(
+            calls.EXPLAIN_SCORES,
+            ExplainScoresRow,
+            corpus,
+            query,
+            chunk_ids,
             mode,
             statistics,
             query_embedding,

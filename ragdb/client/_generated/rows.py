@@ -729,6 +729,21 @@ class ExplainScoreRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ExplainScoresRow(Row):
+    """A row of `explain_scores`."""
+
+    chunk_id: str
+    part: str
+    lexeme: str | None
+    stands_for: str | None
+    df: int | None
+    tf: int | None
+    value: float | None
+    points: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ExplainSearchRow(Row):
     """A row of `explain_search`."""
 
