@@ -87,7 +87,7 @@ class AskedRetriever(Row):
     corpus: str
     retriever: str
     rag: str
-    k: int | None
+    k: int
     mode: str
     reranker: str | None
     max_context: int
@@ -1784,7 +1784,7 @@ class RetrieverSettings(Row):
 
     corpus: str
     mode: str
-    k: int | None
+    k: int
     min_score: float
     embedding_model: str | None
     reranker: str | None

@@ -267,7 +267,7 @@ def test_why_a_chunk_was_no_hit_is_told_of_the_version_of_the_trace(committed: C
         store(db, corpus, "b.md", "Berta swims with Anna.")
         now = store(db, corpus, "c.md", "Anna and Anna.")
         told = {
-            source: db.execute(why, (trace, of)).fetchone() or ()
+            source: db.execute(why, (trace, of)).fetchall()[0]
             for source, of in (("b", before), ("c", one(db, chunk, corpus, "c.md")))
         }
         if history is None:
