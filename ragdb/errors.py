@@ -150,6 +150,10 @@ class VersionNotKept(RagdbError, code="RG437"):
     """A corpus does not keep its history, or not the version asked for."""
 
 
+class MadeOfParts(RagdbError, code="RG438"):
+    """A corpus is made of parts, and what is asked for is done with one of them."""
+
+
 class InvalidContract(RagdbError, code="RG440"):
     """A contract breaks a rule of ragdb.validate_contract."""
 

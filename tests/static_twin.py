@@ -18,10 +18,19 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-SPACELESS = re.compile(
-    "([\u0e01-\u0e30\u0e32\u0e40-\u0e46\u3041-\u3096\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf"
-    "\u4e00-\u9fff\uac00-\ud7a3])"
+# Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese: letters, by how their names begin
+SCRIPTS = (
+    *("CJK ", "IDEOGRAPHIC ", "VERTICAL ", "HANGZHOU ", "HIRAGANA ", "KATAKANA", "HENTAIGANA "),
+    *("HANGUL ", "THAI ", "LAO ", "KHMER ", "MYANMAR "),
 )
+
+
+def begins_word(letter: str) -> bool:
+    """Whether a letter is of a script without spaces."""
+    return unicodedata.category(letter) in ("Lo", "Lm", "Nl") and unicodedata.name(
+        letter, ""
+    ).startswith(SCRIPTS)
+
 
 # soft hyphens, joiners, marks of direction, stretches and variation selectors
 INVISIBLE = re.compile(
@@ -73,9 +82,10 @@ class Twin:
         return vector / np.linalg.norm(vector)
 
     def words(self, text: str) -> list[str]:
-        text = unicodedata.normalize("NFKC", INVISIBLE.sub("", text))
+        # an apostrophe that Unicode calls a letter is a quote here
+        text = INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).replace("\u02bc", "'")
         text = "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in text)
-        return SPACELESS.sub(r" \1", text).split()
+        return "".join(f" {c}" if begins_word(c) else c for c in text).split()
 
     def pieces(self, word: str) -> list[int]:
         if " " + word in self.number_of:
@@ -86,7 +96,7 @@ class Twin:
     def embed(self, text: str) -> Any:
         total = np.zeros(self.vectors.shape[1])
         is_known = False
-        for word, count in Counter(w[:64] for w in self.words(text)).items():
+        for word, count in Counter(w[:64] for w in self.words(text[:65536])).items():
             for number in self.pieces(word):
                 total += round(8 * math.sqrt(count)) / 8 * self.whole[number]
                 is_known = True

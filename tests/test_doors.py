@@ -157,7 +157,7 @@ def test_python_and_the_command_line_answer_as_psql_does(
     monkeypatch.setenv("RAGDB_DATABASE_URL", dsn)
     for (question, mode), answer in answers.items():
         flags = [part for name, value in HOWS[mode].items() for part in (f"--{name}", value)]
-        done = CliRunner().invoke(app, ["ask", "docs", question, *flags, "--json"])
+        done = CliRunner().invoke(app, ["ask", question, "--corpus", "docs", *flags, "--json"])
         assert said(json.loads(done.stdout)) == answer
         assert done.exit_code == (0 if answer["status"] == "answered" else 1)
 

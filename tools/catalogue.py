@@ -100,6 +100,7 @@ NULLABLE_OF = {
     "list_atoms": {"text"},
     # the meaning has no word, and of a chunk without an embedding no value
     "explain_score": {"lexeme", "stands_for", "df", "tf", "value"},
+    "explain_scores": {"lexeme", "stands_for", "df", "tf", "value"},
     # a chunk that does not rank, where nothing does
     "explain_missing": {"rank", "score", "lexical_score", "semantic_score", "last_score"},
     "get_slice": {"anchor_source", "policy"},
@@ -111,7 +112,7 @@ NULLABLE_OF = {
     # on one side only, or gone
     "replay_hits": {
         *("change", "recorded_rank", "replayed_rank", "recorded_score", "replayed_score"),
-        *("is_unchanged", "source", "title", "page", "text"),
+        *("is_unchanged", "source", "title", "page", "text", "as_of"),
     },
     # what is recorded has no text, and its question is the trace's
     "recorded_answer": {"trace_id", "query", "task", "model", "client"},
@@ -127,6 +128,7 @@ NULLABLE_OF = {
         *("smallest_effect", "detail"),
     },
     # an eval without a gate, or without a run
+    "list_eval_cases": {"k", "min_score", "anchor", "policy"},
     "list_evals": {"metric", "threshold", "last_run", "last_status", "last_at", "baseline"},
     "job_status": {"corpus", "oldest_at", "last_error"},
     # a time at which nothing was asked
@@ -149,6 +151,7 @@ def functions(connection: psycopg.Connection[Any]) -> list[Function]:
     nullable |= {"bm25", "coverage"}  # of a hit that the lexical leg did not find
     nullable |= {"context"}  # of a hit where none was asked for
     nullable |= {"drift", "language_majority"}  # of a corpus without chunks
+    nullable -= {"k"}  # null of a declared case only
     chapters = _chapters()
 
     def columns(found: Any) -> list[Column]:

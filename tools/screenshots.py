@@ -94,7 +94,10 @@ def found(page: Page, home: str) -> Iterator[tuple[str, str]]:
         page.goto(home + lists)
         first = page.locator(f'main a[href^="{begins}"]').first
         if first.count():
-            yield name, f"{home}{first.get_attribute('href')}{more}"
+            address, _, part = (first.get_attribute("href") or "").partition("#")
+            if "quote=" in more:  # of a citation, and not of the question that found it
+                address = re.sub("&q=[^&]*", "", address)
+            yield name, f"{home}{address}{more}" + (f"#{part}" if part else "")
         else:
             print(f"no {name}: {lists} links to none")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.session import NEGATIVE, OK, Corpus, Failure, Session
+from ragdb.cli.session import NEGATIVE, OK, Failure, Session
 
 if TYPE_CHECKING:
     from ragdb.database import Database
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from ragdb.evidence.tasks import Mode, TaskContract
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in words.")]
+Corpus = Annotated[
+    str | None,
+    typer.Option("--corpus", "-c", help="The corpus. Default: the only one that you may read."),
+]
 Count = Annotated[int, typer.Option("--k", "-k", min=1, max=1000, help="Largest number of chunks.")]
 Context = Annotated[
     int | None,
@@ -34,8 +38,8 @@ def register(app: typer.Typer) -> None:
 
 def ask(
     session: Session,
-    corpus: Corpus,
     question: Question,
+    corpus: Corpus = None,
     k: Annotated[
         int | None,
         typer.Option("--k", "-k", min=1, max=1000, help="Largest number of chunks. Default: 8."),
@@ -82,11 +86,13 @@ def ask(
     Citations are checked before they are printed. Retrieval, gate and answer are recorded.
     """
     from ragdb.cli import output
+    from ragdb.cli.query import one_readable
     from ragdb.evidence.answers import PROVES
 
     if endpoint is not None and model is None:
         raise Failure("--endpoint without --model", hint="name the model that answers with --model")
     with session.connect() as db:
+        corpus = corpus or one_readable(db)
         try:
             answer = db.ask(
                 corpus,
@@ -124,16 +130,18 @@ def ask(
 
 def pack(
     session: Session,
-    corpus: Corpus,
     question: Question,
+    corpus: Corpus = None,
     k: Count = 8,
     max_context: Context = None,
     rerank: Rerank = None,
 ) -> int:
     """Print the evidence for a question as one text. Exit code 1 if there is none."""
     from ragdb.cli import output, text
+    from ragdb.cli.query import one_readable
 
     with session.connect() as db:
+        corpus = corpus or one_readable(db)
         evidence = _evidence(session, db, corpus, question, k, max_context, rerank)
     if session.format != "table":
         output.one(session, evidence)

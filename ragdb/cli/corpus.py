@@ -20,6 +20,8 @@ def register(app: typer.Typer) -> None:
         ("create", create),
         ("drop", drop),
         ("optimize", optimize),
+        ("parts", parts),
+        ("sync", sync),
         ("grant", grant),
         ("revoke", revoke),
         ("grants", grants),
@@ -43,7 +45,7 @@ def ls(session: Session) -> None:
         output.rows(
             session,
             db.list_corpora(),
-            ["name", "documents", "chunks", "size_bytes", "language_majority", "title"],
+            ["name", "documents", "chunks", "size_bytes", "language_majority", "part_of", "title"],
             empty="no corpus yet: `ragdb ingest PATH --corpus NAME` makes one",
         )
 
@@ -77,11 +79,16 @@ def create(
         str | None,
         typer.Option("--history", metavar="DAYS", help="Keep it searchable as it was, so long."),
     ] = None,
+    part_of: Annotated[
+        str | None, typer.Option(help="Make it a part of this corpus, which is searched as one.")
+    ] = None,
 ) -> None:
     """Create a corpus."""
     with session.connect() as db:
         kept = days("--history", keep) if keep is not None else None
-        db.create_corpus(corpus, title, text_config, k1, b, record_query_text, restricted, kept)
+        db.create_corpus(
+            corpus, title, text_config, k1, b, record_query_text, restricted, kept, part_of
+        )
     session.note(f"created {corpus}")
 
 
@@ -100,6 +107,27 @@ def optimize(session: Session, corpus: Corpus) -> None:
 
     with session.connect() as db:
         output.one(session, db.optimize_corpus(corpus))
+
+
+def sync(session: Session, corpus: Corpus) -> None:
+    """Sum the statistics of a corpus's parts, by which they rank."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        output.one(session, db.sync_statistics(corpus))
+
+
+def parts(session: Session, corpus: Corpus) -> None:
+    """List the parts of a corpus, and which were written to since the last sync."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        output.rows(
+            session,
+            db.list_parts(corpus),
+            ["name", "documents", "chunks", "is_stale", "chunks_synced", "synced_at"],
+            empty="no parts: `ragdb corpus create NAME --part-of CORPUS` makes one",
+        )
 
 
 def grant(

@@ -176,7 +176,15 @@ class Examination:
                     f"chunks are {abs(corpus.drift):.0%} {than} than when it was optimized last",
                     f"ragdb corpus optimize {corpus.name}",
                 )
-            if self.deep:
+            if corpus.stale_parts:
+                self.check(
+                    f"corpus {corpus.name}",
+                    None,
+                    f"{corpus.stale_parts} of its {corpus.parts} parts were written to since their"
+                    " statistics were summed",
+                    f"ragdb corpus sync {corpus.name}",
+                )
+            if self.deep and not corpus.parts:
                 self._recount(db, corpus.name)
 
     def _recount(self, db: Database, corpus: str) -> None:

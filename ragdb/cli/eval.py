@@ -42,6 +42,7 @@ def register(app: typer.Typer) -> None:
     verb(group, "run", formats=REPORTS)(run)
     verb(group, "report", formats=REPORTS)(report)
     verb(group, "ls")(ls)
+    verb(group, "cases")(cases)
     verb(group, "diff")(diff)
     verb(group, "bless")(bless)
     verb(group, "import")(import_)
@@ -92,6 +93,16 @@ def ls(
         rows = db.list_eval_runs(rag, None, limit)
     columns = ["run_id", "created_at", "rag", "eval", "status", "passed_cases", "cases", "label"]
     output.rows(session, rows, columns, empty="no runs yet; start one with `ragdb eval run RAG`")
+
+
+def cases(session: Session, rag: Rag, eval: Eval = None) -> None:
+    """List the cases of an eval: those of its contract, imported ones, questions asked."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        rows = db.list_eval_cases(rag, eval)
+    columns = ["case_no", "name", "origin", "query", "tags", "expected", "asserts", "labels"]
+    output.rows(session, rows, columns, empty="no cases; a contract declares them as ragCase")
 
 
 def diff(

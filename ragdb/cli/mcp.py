@@ -7,9 +7,12 @@ from typing import Annotated
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.serve import Port, listen
+from ragdb.cli.serve import AllowPrivate, Port, listen
 from ragdb.cli.session import Failure, Session
 
+AskPeers = Annotated[
+    bool, typer.Option("--ask-peers", help="Offer the tools that ask the peers of a corpus.")
+]
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -36,6 +39,8 @@ def mcp(
             "--write", help="Offer the tools that change corpora, as far as the role may."
         ),
     ] = False,
+    ask_peers: AskPeers = False,
+    allow_private: AllowPrivate = False,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Port = 8765,
 ) -> None:
@@ -64,7 +69,14 @@ def mcp(
     for name in corpus or []:
         if name not in readable:
             raise Failure(f"corpus {name!r} does not exist", hint="`ragdb corpus ls` lists them")
-    tools = Tools(session.target.conninfo, corpora=corpus, record=record, write=write)
+    tools = Tools(
+        session.target.conninfo,
+        corpora=corpus,
+        record=record,
+        write=write,
+        ask_peers=ask_peers,
+        allow_private_peers=allow_private,
+    )
     if transport == "stdio":
         carrier.serve_stdio(tools)
     else:

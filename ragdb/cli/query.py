@@ -22,6 +22,27 @@ Mode = Annotated[
 MinScore = Annotated[float, typer.Option(help="Minimum score, 0 to 1.")]
 
 
+def readable(db: Database) -> list[str]:
+    """Every corpus that the caller may read; the manual only where there is nothing else."""
+    names = [corpus.name for corpus in db.list_corpora()]
+    if not names:
+        raise Failure(
+            "there is no corpus to search", hint="create one with `ragdb ingest PATH --corpus NAME`"
+        )
+    return [name for name in names if name != "system"] or names
+
+
+def one_readable(db: Database) -> str:
+    """The corpus of a question that names none: the only one that the caller may read."""
+    names = readable(db)
+    if len(names) > 1:
+        raise Failure(
+            f"there are {len(names)} corpora, and a question is asked of one",
+            hint=f"add --corpus with one of {', '.join(names[:8])}",
+        )
+    return names[0]
+
+
 def embedded(
     session: Session, db: Database, corpora: list[str], query: str, mode: str | None
 ) -> list[float] | None:

@@ -8,7 +8,7 @@ import typer
 
 from ragdb.cli.app import verb
 from ragdb.cli.hits import print_hit
-from ragdb.cli.query import Hits, MinScore, Mode, embedded, parsed, printable
+from ragdb.cli.query import Hits, MinScore, Mode, embedded, parsed, printable, readable
 from ragdb.cli.session import Failure, Session
 from ragdb.cli.times import version
 
@@ -131,7 +131,7 @@ def search(
         "typos": typos,
     }
     with session.connect() as db:
-        names = corpus or _readable(db)
+        names = corpus or readable(db)
         if group is not None:
             _grouped(session, db, names, query, group, how)
             return
@@ -234,13 +234,3 @@ def _columns(terms: list[Any]) -> list[str]:
 
     names = list(record(terms[0]))
     return [n for n in names if n != "stands_for" or any(t.stands_for for t in terms)]
-
-
-def _readable(db: Database) -> list[str]:
-    """Every corpus that the caller may read; the manual only where there is nothing else."""
-    names = [corpus.name for corpus in db.list_corpora()]
-    if not names:
-        raise Failure(
-            "there is no corpus to search", hint="create one with `ragdb ingest PATH --corpus NAME`"
-        )
-    return [name for name in names if name != "system"] or names

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 PORT = "Port to listen on; 0 takes a free one."
 Port = Annotated[int, typer.Option(min=0, max=65535, help=PORT)]
+AllowPrivate = Annotated[
+    bool, typer.Option("--allow-private", help="Let peers be at http URLs and in your own network.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -82,10 +85,7 @@ def serve(
         bool,
         typer.Option("--ask-peers", help="Have rag.query also ask the peers that have the corpus."),
     ] = False,
-    allow_private: Annotated[
-        bool,
-        typer.Option("--allow-private", help="Let peers be at http URLs and in your own network."),
-    ] = False,
+    allow_private: AllowPrivate = False,
     otlp: Annotated[
         str | None,
         typer.Option(metavar="URL", help="Send spans of retrievals to this OTLP endpoint (HTTP)."),

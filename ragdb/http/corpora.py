@@ -43,6 +43,10 @@ class NewCorpus(m.Body):
     is_restricted: Annotated[
         bool, Field(description="Whether it is the caller's and the admins' alone.")
     ] = False
+    part_of: Annotated[
+        str | None,
+        Field(min_length=1, max_length=64, description="The corpus that it becomes a part of."),
+    ] = None
 
 
 class Words(m.Body):
@@ -110,6 +114,8 @@ def _corpora(app: FastAPI, server: Server) -> None:
     async def create_corpus(request: Request, body: NewCorpus, _: Token) -> Answer:
         """Create an empty corpus."""
         server.served(body.corpus)
+        if body.part_of is not None:
+            server.served(body.part_of)
         async with server.transaction(request) as db:
             await db.create_corpus(**body.model_dump())
             made = await db.corpus_info(body.corpus)

@@ -32,6 +32,10 @@ class Evals(BaseModel):
     evals: list[rows.ListEvalsRow]
 
 
+class EvalCases(BaseModel):
+    cases: list[rows.ListEvalCasesRow]
+
+
 class NewCase(m.Body):
     """A question to make a case of an eval; `source` is the document that should answer it."""
 
@@ -108,6 +112,24 @@ def _add_cases(app: FastAPI, server: Server) -> None:
         async with server.transaction(request) as db:
             listed = await db.list_evals()
         return Answer({"evals": [row for row in listed if row.corpus != "personal"]})
+
+    @app.get(
+        "/api/evals/cases",
+        tags=["Evaluation"],
+        response_model=EvalCases,
+        responses=failures(404),
+    )
+    async def list_cases(
+        request: Request,
+        _: Token,
+        rag: Annotated[str, Query(min_length=1, max_length=200)],
+        eval: Filter = None,
+    ) -> Answer:
+        """List the cases of an eval: those of its contract, imported ones, questions asked."""
+        async with server.transaction(request) as db:
+            if any(row.rag == rag and row.corpus == "personal" for row in await db.list_evals()):
+                raise Refused(404, "EVAL_NOT_FOUND", "a personal corpus is not served")
+            return Answer({"cases": list(await db.list_eval_cases(rag, eval))})
 
     @app.post(
         "/api/evals/cases",

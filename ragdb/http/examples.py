@@ -185,6 +185,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "GET /api/status": {},
     "GET /api/corpora/{corpus}/map": {"path": {"corpus": "handbook"}, "query": {"count": 500}},
     "GET /api/evals": {},
+    "GET /api/evals/cases": {"query": {"rag": "Desk"}},
     "POST /api/evals/cases": {
         "body": {"rag": "Desk", "query": "where can I park", "source": "handbook/lending.md"}
     },

@@ -54,6 +54,7 @@ CHANGES: dict[str, Builtin] = {
             "title": string("Its title."),
             "text_config": string("Text configuration, such as english; english unless given."),
             "is_restricted": {"type": "boolean", "description": "For the caller and admins alone."},
+            "part_of": string("The corpus that it becomes a part of, which is searched as one."),
         },
         ("corpus",),
         writing.create_corpus,

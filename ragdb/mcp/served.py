@@ -35,7 +35,7 @@ class ToolError(Exception):
 class Served:
     """A pool of connections, read-only unless retrievals are recorded or corpora may be changed.
 
-    `corpora` are those to serve; None is all.
+    `corpora` are those to serve; None is all. Peers are asked only with `ask_peers`.
     """
 
     def __init__(
@@ -45,8 +45,11 @@ class Served:
         corpora: Sequence[str] | None = None,
         record: bool = False,
         write: bool = False,
+        ask_peers: bool = False,
+        allow_private_peers: bool = False,
     ) -> None:
         self.corpora, self.record, self.write = corpora, record, write
+        self.ask_peers, self.allow_private_peers = ask_peers, allow_private_peers
         self.pool = ConnectionPool(
             signing.with_keys(conninfo),
             min_size=0,

@@ -25,6 +25,7 @@ class Builtin:
     records: bool = False
     writes: bool = False
     destroys: bool = False
+    asks_others: bool = False
 
     def tool(self, name: str, record: bool) -> types.Tool:
         return types.Tool(
@@ -34,7 +35,10 @@ class Builtin:
             input_schema=object_of(self.properties, self.required),
             output_schema=self.output,
             annotations=annotations_of(
-                self.title, self.writes or (record and self.records), self.destroys
+                self.title,
+                self.writes or (record and self.records),
+                self.destroys,
+                self.asks_others,
             ),
         )
 
@@ -48,13 +52,15 @@ def object_of(properties: Json, required: Sequence[str]) -> Json:
     }
 
 
-def annotations_of(title: str, writes: bool, destroys: bool = False) -> types.ToolAnnotations:
+def annotations_of(
+    title: str, writes: bool, destroys: bool = False, asks_others: bool = False
+) -> types.ToolAnnotations:
     return types.ToolAnnotations(
         title=title,
         read_only_hint=not writes,
         destructive_hint=destroys,
         idempotent_hint=not writes,
-        open_world_hint=False,
+        open_world_hint=asks_others,
     )
 
 

@@ -18,6 +18,7 @@ from ragdb.client.rows import dumps, record
 from ragdb.mcp.builtin import document_id, fetch, list_corpora
 from ragdb.mcp.catalogue import BUILTIN
 from ragdb.mcp.changes import CHANGES
+from ragdb.mcp.federated import PEERS
 from ragdb.mcp.served import Json, Served, ToolError
 from ragdb.mcp.shapes import Builtin, annotations_of, object_of
 
@@ -27,7 +28,8 @@ class Tools(Served):
 
     def always(self) -> dict[str, Builtin]:
         """The built-in tools by name."""
-        return BUILTIN | CHANGES if self.write else BUILTIN
+        offered = BUILTIN | CHANGES if self.write else BUILTIN
+        return offered | PEERS if self.ask_peers else offered
 
     def listed(self) -> list[types.Tool]:
         """The built-in tools, then one for each retrieve node."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, Any
+from urllib.parse import quote_plus
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BeforeValidator
 from starlette.responses import HTMLResponse
 
-from ragdb.studio.pages import Studio
+from ragdb.client.client import AsyncClient
+from ragdb.studio.pages import Studio, address
 
 INKS = 6
 SIDE = 1000  # of the picture
@@ -22,6 +24,7 @@ class Point:
     """A chunk where it stands. `ink` is a class of CSS, `is_lit` whether the question finds it."""
 
     of: Any
+    link: str
     x: float
     y: float
     ink: str
@@ -40,9 +43,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             studio.server.served(corpus)
         async with studio.transaction(request) as db:
             corpora = [c for c in await db.list_corpora() if c.name != "personal"]
-            embedded = [row.corpus for row in await db.embedding_status() if row.embedded]
-            named = [c for c in corpora if c.name in embedded]
-            chosen = corpus or (named[0].name if named else None)
+            chosen = corpus or await _first_embedded(db, corpora)
             placed = await db.map_corpus(chosen, count) if chosen is not None else []
             found: dict[str, int] = {}
             if chosen is not None and q.strip():
@@ -52,11 +53,12 @@ def register(router: APIRouter, studio: Studio) -> None:
         group = folder if len(folders) > 1 else str
         groups = Counter(group(row.source) for row in placed)
         inks = {name: f"ink{n}" for n, (name, _) in enumerate(groups.most_common(INKS))}
-        points = [_point(row, inks.get(group(row.source), "others"), found) for row in placed]
+        base = address("/studio/documents/show", corpus=chosen, q=q)
+        points = [_point(row, base, inks.get(group(row.source), "others"), found) for row in placed]
         return studio.page(
             request,
             "map.html",
-            corpora=named or corpora,
+            corpora=corpora,
             corpus=chosen,
             q=q,
             points=sorted(points, key=lambda point: point.is_lit),
@@ -72,10 +74,19 @@ def folder(source: str) -> str:
     return source.rpartition("/")[0] or source
 
 
-def _point(row: Any, ink: str, found: dict[str, int]) -> Point:
+async def _first_embedded(db: AsyncClient, corpora: list[Any]) -> str | None:
+    """The first corpus of which there may be a map; how much of each is embedded takes a count."""
+    for one in corpora:
+        if one.chunks and await db.corpus_embedder(one.name) is not None:
+            return str(one.name)
+    return None
+
+
+def _point(row: Any, base: str, ink: str, found: dict[str, int]) -> Point:
     half = SIDE / 2
     return Point(
         row,
+        f"{base}&document={quote_plus(row.source)}&chunk={quote_plus(row.chunk_id)}",
         round(half + row.x * (half - 20), 1),
         round(half - row.y * (half - 20), 1),
         ink,

@@ -104,6 +104,7 @@ def environment() -> Environment:
     )
     made.filters |= {
         "count": count,
+        "counted": counted,
         "score": score,
         "when": when,
         "brief": brief,
@@ -126,6 +127,11 @@ def address(path: str, **values: Any) -> str:
 def count(number: float | None) -> str:
     """A whole number with its thousands apart."""
     return "–" if number is None else f"{number:,.0f}"
+
+
+def counted(number: int, word: str) -> str:
+    """A number of things, and what they are."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
 def score(number: float | None) -> str:

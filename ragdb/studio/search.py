@@ -63,24 +63,11 @@ def register(router: APIRouter, studio: Studio) -> None:
             meant = waiting = None
             embedder = await db.corpus_embedder(chosen) if chosen is not None else None
             part = await _lexical_part(db, embedder) if weight is None else weight
+            is_bare = any(one.name == chosen and not one.chunks for one in corpora)
+            asked = {"lexical_weight": weight, "syntax": syntax, "per_document": per_document}
             if chosen is not None and q.strip():
-                ready = await db.prepare_query(chosen, q)
-                waiting = embedder is not None and not ready
-                explained: dict[str, tuple[Markup, list[Any]]] = {}
-                for mode in MODES if embedder is not None and ready else MODES[:1]:
-                    hits = await db.search(
-                        chosen,
-                        q,
-                        k,
-                        mode,
-                        lexical_weight=weight,
-                        syntax=syntax,
-                        per_document=per_document,
-                    )
-                    # one chunk may stand in each column
-                    for id in {hit.chunk_id for hit in hits} - explained.keys():
-                        explained[id] = await _explained(db, chosen, q, syntax, id)
-                    columns[mode] = [_card(hit, part, *explained[hit.chunk_id]) for hit in hits]
+                waiting = embedder is not None and not await db.prepare_query(chosen, q)
+                columns = await _columns(db, chosen, q, k, part, asked)
                 meant = await db.did_you_mean(chosen, q, syntax)
         return studio.page(
             request,
@@ -95,6 +82,8 @@ def register(router: APIRouter, studio: Studio) -> None:
             columns=columns,
             meant=meant,
             waiting=waiting,
+            unmeant=embedder is not None and not is_bare and 0 < len(columns) < len(MODES),
+            is_bare=is_bare,
             here=studio.here(request),
             # as it was asked, for who says what they think of a hit
             asked={
@@ -165,12 +154,27 @@ async def _lexical_part(db: AsyncClient, embedder: Embedders | None) -> float:
     return known.get(embedder.name, 0.5)
 
 
-async def _explained(
-    db: AsyncClient, corpus: str, query: str, syntax: str, chunk_id: str
-) -> tuple[Markup, list[Any]]:
-    """The text of a chunk with the words of the query marked, and what each of them gives."""
-    text = await marked(db, corpus, query, syntax, chunk_id)
-    return text, await db.explain_score(corpus, query, chunk_id, "lexical", syntax=syntax)
+async def _columns(
+    db: AsyncClient, corpus: str, query: str, k: int, part: float, asked: dict[str, Any]
+) -> dict[str, list[Card]]:
+    """What each mode finds; only words are compared where nobody can embed the query."""
+    best = await db.search(corpus, query, k, **asked)
+    found = {mode: best for mode in MODES if best and best[0].mode == mode} or {MODES[0]: best}
+    if MODES[2] in found:
+        found = {mode: await db.search(corpus, query, k, mode, **asked) for mode in MODES[:2]}
+        found[MODES[2]] = best
+    # one chunk may stand in each column
+    ids = list({hit.chunk_id: None for hits in found.values() for hit in hits})
+    syntax = asked["syntax"]
+    texts = {id: await marked(db, corpus, query, syntax, id) for id in ids}
+    terms: dict[str, list[Any]] = {id: [] for id in ids}
+    if ids:
+        for row in await db.explain_scores(corpus, query, ids, "lexical", syntax=syntax):
+            terms[row.chunk_id].append(row)
+    return {
+        mode: [_card(hit, part, texts[hit.chunk_id], terms[hit.chunk_id]) for hit in hits]
+        for mode, hits in found.items()
+    }
 
 
 async def marked(db: AsyncClient, corpus: str, query: str, syntax: str, chunk_id: str) -> Markup:

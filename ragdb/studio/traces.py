@@ -93,6 +93,7 @@ def register(router: APIRouter, studio: Studio) -> None:
                 "verdict": await db.replay(id) if replay and readable else None,
                 "changes": await db.replay_hits(id) if replay and readable else [],
                 "why": None,
+                "failure": await _failure(db, found.error_code),
                 "chunk": chunk,
             }
             if chunk is not None and readable:
@@ -137,6 +138,13 @@ def _parts(hit: Any, trace: RetrievalTraces, weight: float) -> list[Part]:
         )
     kind = "meaning" if trace.rank_mode == "semantic" else "word"
     return stacked([Part(kind, str(trace.rank_mode), hit.score, 1.0)])
+
+
+async def _failure(db: AsyncClient, code: str | None) -> Any:
+    """What an error code of ours means; None of PostgreSQL's, and without one."""
+    if code is None:
+        return None
+    return next((row for row in await db.error_codes() if row.sqlstate == code), None)
 
 
 async def _token(db: AsyncClient, trace: RetrievalTraces) -> Any:

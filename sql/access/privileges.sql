@@ -29,7 +29,7 @@ begin
         'list_key_events'),
       ('core', 'ragdb_signer', 'register_signing_key export_signing_keys import_signing_key'),
       ('text', 'ragdb_reader', 'kern_chunk_hash'),
-      ('lexical', 'ragdb_reader', 'optimize_corpus'),
+      ('lexical', 'ragdb_reader', 'optimize_corpus sync_statistics'),
       -- whoever has `personal` or a grant may write: the right is looked up inside
       ('documents', 'ragdb_reader',
         'events_after put_documents put_document delete_source '
@@ -50,8 +50,8 @@ begin
         'list_failed_embeddings request_query_embedding query_embedding_state '
         'claim_queries fail_query embed_query has_worker put_embeddings'),
       ('search', 'ragdb_reader',
-        'search explain_search explain_score explain_missing highlight similar match_documents '
-        'facets count_matches '
+        'search explain_search explain_score explain_scores explain_missing highlight similar '
+        'match_documents facets count_matches '
         'did_you_mean search_documents calibrate_gate gate_questions'),
       ('history', 'ragdb_reader',
         'version_at list_versions diff_corpus keep_history drop_history '
@@ -64,8 +64,8 @@ begin
       ('traces', 'ragdb_writer', 'refresh_rollups maintain'),
       ('traces', 'ragdb_admin', 'drop_traces_before bind_reranker'),
       ('corpora', 'ragdb_reader',
-        'put_text put_texts create_corpus drop_corpus list_corpora corpus_info record_reads '
-        'record_refusal add_synonyms remove_synonyms list_synonyms'),
+        'put_text put_texts create_corpus drop_corpus list_corpora list_parts corpus_info '
+        'record_reads record_refusal add_synonyms remove_synonyms list_synonyms'),
       ('corpora', 'ragdb_auditor', 'list_access_events'),
       ('corpora', 'ragdb_admin', 'drop_access_events_before set_quota list_quotas'),
       ('slices', 'ragdb_reader',
@@ -88,7 +88,7 @@ begin
         'eval_assert_results eval_metrics eval_queries eval_candidates import_eval '
         'run_eval bless_run baseline_run compare_runs challenge_eval eval_report '
         'assert_run_passed export_trec space_questions compare_spaces '
-        'list_evals add_eval_case'),
+        'list_evals list_eval_cases add_eval_case'),
       ('evidence', 'ragdb_reader',
         'evidence_pack_to_input build_evidence_pack validate_citations '
         'check_citations rag_enough_context_gate rag_query_plan validate_query_plan '

@@ -24,7 +24,7 @@ begin atomic
         when p.point is null then '·'
         when r.high > r.low then pg_catalog.substr('▁▂▃▄▅▆▇█',
           1 + pg_catalog.round(7 * (p.point - r.low) / (r.high - r.low))::integer, 1)
-        else '▄' end, '' order by p.n)
+        else '▁' end, '' order by p.n)
     from pg_catalog.unnest(points) with ordinality p (point, n)
     cross join (select least(0, min(q.point)) as low, max(q.point) as high
       from pg_catalog.unnest(points) q (point)) r;

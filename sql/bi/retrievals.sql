@@ -18,7 +18,7 @@ begin atomic
     where c.personal_of is null
       and (ragdb_internal.privilege(c) > 0 or ragdb_internal.is_auditor()
         or pg_catalog.pg_has_role(ragdb_internal.caller(), 'bi_reader', 'usage')
-          and not c.is_restricted);
+          and not c.is_restricted and not (ragdb_internal.whole_of(c)).is_restricted);
 end;
 comment on function bi.readable_corpora() is
   'Returns the corpora whose retrievals the caller sees in the views of schema bi, whether each is '

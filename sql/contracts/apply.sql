@@ -93,7 +93,7 @@ begin
         detail = 'it is not visible to role ' || ragdb_internal.quote(ragdb_internal.caller()),
         hint = 'a contract has the name of its file: give that another name';
   end if;
-  perform ragdb_internal.open_corpus(o.corpus, 'write')
+  perform ragdb_internal.open_corpus(o.corpus, 'write', true)
     from ragdb.contract_nodes o
     where o.contract = check_may_replace.contract and o.version = check_may_replace.version
       and o.node = 'corpus' and exists (select from ragdb.corpora c where c.name = o.corpus);
@@ -124,10 +124,38 @@ begin
       ragdb_internal.contract_slug(i.corpus), i.rag, ragdb_internal.stored_keys(i), i.columns,
       i.prompt_sha256, i.line, i."column"
     from unnest(items) i;
+  perform ragdb_internal.replace_declared_cases(contract, v_version);
   return v_version;
 end $$;
 comment on function ragdb_internal.store_contract(text, bytea, ragdb_internal.contract_item[]) is
-  'Stores a contract as its next version, puts that in force and returns its number.';
+  'Stores a contract as its next version, puts that with its cases in force and returns its '
+  'number. Raises RG409.';
+
+create or replace function ragdb_internal.items_hash(items ragdb_internal.contract_item[])
+  returns bytea
+language sql immutable parallel safe
+return (
+  select pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_array(
+    i.node, i.parent_no, ragdb_internal.stored_keys(i), i.prompt_sha256) order by i.node_no)::text))
+  from pg_catalog.unnest(items) i);
+comment on function ragdb_internal.items_hash(ragdb_internal.contract_item[]) is
+  'Returns the SHA-256 of the nodes and keys of a contract, wherever they stand in its text.';
+
+-- Before any corpus is locked, as everybody else does.
+create or replace function ragdb_internal.lock_rags(items ragdb_internal.contract_item[],
+  contract text, old_version integer) returns void
+language sql
+begin atomic
+  select ragdb_internal.lock_evals(r.name, true)
+  from (
+    select i.name from pg_catalog.unnest(items) i where i.node = 'rag'
+    union
+    select n.name from ragdb.contract_nodes n
+    where n.contract = lock_rags.contract and n.version = old_version and n.node = 'rag'
+    order by 1) r;
+end;
+comment on function ragdb_internal.lock_rags(ragdb_internal.contract_item[], text, integer) is
+  'Waits for the runs of the evals of a contract and of its version before, and has them wait.';
 
 -- Definer: contracts are granted to nobody. One at a time, for names are unique over all contracts.
 create or replace function ragdb.apply_contract(contract jsonb)
@@ -142,20 +170,20 @@ begin
   name := coalesce(contract ->> 'contract', 'contract');
   perform ragdb_internal.check_is_sound(contract, name);
   v_items := array(select i from ragdb_internal.contract_items(contract) i);
+  v_hash := ragdb_internal.items_hash(v_items);
   perform ragdb_internal.hold('apply_contract');
   perform ragdb_internal.check_names_are_free(v_items, name);
-  select k.version into version from ragdb.contracts k
+  select k.version, k.nodes_hash <> v_hash into version, is_new from ragdb.contracts k
     where k.contract = apply_contract.name and k.is_current;
+  is_new := coalesce(is_new, true);
   perform ragdb_internal.check_may_replace(name, version);
+  if is_new then
+    perform ragdb_internal.lock_rags(v_items, name, version);
+  end if;
   perform ragdb_internal.apply_corpora(v_items, name, version);
   perform ragdb_internal.apply_embedder(ragdb_internal.contract_slug(i.corpus), i.keys ->> 'model',
       (i.keys ->> 'dims')::integer, coalesce(i.keys ->> 'metric', 'cosine'))
     from unnest(v_items) i where i.node = 'embed';
-  select sha256(ragdb_internal.utf8(jsonb_agg(jsonb_build_array(i.node, i.parent_no,
-      ragdb_internal.stored_keys(i), i.prompt_sha256) order by i.node_no)::text))
-    into v_hash from unnest(v_items) i;
-  is_new := not exists (select from ragdb.contracts k where k.contract = apply_contract.name
-    and k.version = apply_contract.version and k.nodes_hash = v_hash);
   if is_new then
     version := ragdb_internal.store_contract(name, v_hash, v_items);
   end if;

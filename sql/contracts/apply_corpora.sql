@@ -49,7 +49,7 @@ begin
   if ragdb_internal.corpus_number(corpus) is null then
     perform ragdb.create_corpus(corpus, title);
   end if;
-  v_corpus := ragdb_internal.open_corpus(corpus, 'write');
+  v_corpus := ragdb_internal.open_corpus(corpus, 'write', true);
   if title is not null then
     update ragdb.corpora c set title = apply_corpus.title
       where c.corpus_id = v_corpus.corpus_id and c.title is distinct from apply_corpus.title;

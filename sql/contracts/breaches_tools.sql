@@ -8,7 +8,8 @@ return array['search', 'fetch', 'search_slice', 'list_corpora', 'get_trace', 're
   'resolve_anchor', 'list_traces', 'list_eval_runs', 'eval_report', 'list_promoted',
   'list_synonyms', 'list_edges', 'explain_passage', 'locate_quote', 'document_versions',
   'create_corpus', 'drop_corpus', 'delete_document', 'append_turns', 'add_edges', 'remove_edges',
-  'add_synonyms', 'remove_synonyms', 'promote', 'propose', 'decide_proposal', 'record_feedback'];
+  'add_synonyms', 'remove_synonyms', 'promote', 'propose', 'decide_proposal', 'record_feedback',
+  'list_peers', 'ask_peers'];
 comment on function ragdb_internal.builtin_tools() is
   'Lists the tools of ragdb mcp, whose names no contract may use.';
 

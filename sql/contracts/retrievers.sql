@@ -56,14 +56,14 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_settings ragdb.retriever_settings := ragdb_internal.retriever_settings(retriever);
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(v_settings.corpus, 'read');
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(v_settings.corpus, 'read', true);
   v_embedder ragdb.embedders;
 begin
   v_settings.mode := coalesce(mode, v_settings.mode);
   if ragdb_internal.uses_embeddings(v_settings.mode) then
     select e.* into v_embedder from ragdb.embedding_spaces s
       join ragdb.embedders e on e.embedder_id = s.embedder_id
-      where s.corpus_id = v_corpus.corpus_id and s.state = 'current';
+      where s.corpus_id = ragdb_internal.embedded_as(v_corpus) and s.state = 'current';
     if v_embedder.name is distinct from v_settings.embedding_model
       and v_embedder.model is distinct from v_settings.embedding_model then
       raise exception 'retriever % is declared for model %', ragdb_internal.quote(retriever.name),

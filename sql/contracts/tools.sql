@@ -14,7 +14,7 @@ declare
   v_query text := ragdb_internal.tool_query(v_tool, arguments);
   v_settings ragdb.retriever_settings := ragdb_internal.open_retriever(v_tool.retriever, null);
   v_depth integer := ragdb_internal.tool_depth(v_tool, v_settings, rerank_scores);
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(v_settings.corpus, 'read');
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(v_settings.corpus, 'read', true);
   v_hits ragdb.hit[] := array(
     select h from ragdb.search(v_settings.corpus, v_query, v_depth, v_settings.mode,
       v_tool.min_score, query_embedding => search_tool.query_embedding) h);
@@ -66,8 +66,9 @@ begin
     v_reranks := ragdb_internal.insert_rerank(ragdb_internal.open_trace(ragdb.last_trace_id()),
       v_settings.reranker, v_ids, ragdb_internal.scores(rerank_scores, v_ids), v_tool.k);
   end if;
-  return ragdb_internal.tool_output(v_tool, ragdb_internal.open_corpus(v_settings.corpus, 'read'),
-    v_hits, ragdb.last_trace_id(), v_reranks);
+  return ragdb_internal.tool_output(v_tool,
+    ragdb_internal.open_corpus(v_settings.corpus, 'read', true), v_hits, ragdb.last_trace_id(),
+    v_reranks);
 end $$;
 comment on function ragdb.retrieve_tool(text, jsonb, float8[], text, text, text, jsonb) is
   'Calls a tool of a contract as ragdb.search_tool does and records the trace, with the reranking; '

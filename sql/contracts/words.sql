@@ -20,7 +20,7 @@ begin atomic
   with parts as (
     select l.line, t.n, t.part[1] as part, pg_catalog.ltrim(t.part[1], E' \t') as word,
       (l.indent + pg_catalog.length(l.node) + 1 + pg_catalog.sum(pg_catalog.length(t.part[1]))
-        over (partition by l.line order by t.n))::integer as stop
+        over (partition by l.line order by t.n rows unbounded preceding))::integer as stop
     from pg_catalog.unnest(lines) l
       cross join lateral pg_catalog.regexp_matches(l.rest, '[ \t]*(?:#.*'
         '|[A-Za-z_][A-Za-z0-9_-]*=(?:"(?:[^"\\]|\\.)*(?:"|\\?$)|[^ \t"][^ \t]*)?'

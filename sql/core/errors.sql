@@ -58,6 +58,8 @@ begin atomic
     ('RG436', 'NotAdmissible', 'conflict', 409, 'something claimed to be admissible that is not'),
     ('RG437', 'VersionNotKept', 'not_found', 404,
       'a corpus does not keep its history, or not the version asked for'),
+    ('RG438', 'MadeOfParts', 'bad_request', 400,
+      'a corpus is made of parts, and what is asked for is done with one of them'),
     ('RG440', 'InvalidContract', 'bad_request', 400,
       'a contract breaks a rule of ragdb.validate_contract'),
     ('RG441', 'ContractNotFound', 'not_found', 404,

@@ -40,7 +40,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin', true);
 begin
   perform ragdb_internal.check_may_restrict(corpus);
   if ragdb_internal.role_oid(role) is null then
@@ -66,7 +66,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin', true);
 begin
   delete from ragdb.corpus_grants g
     where g.corpus_id = v_corpus.corpus_id and g.role = revoke_corpus.role;
@@ -88,7 +88,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin', true);
 begin
   perform ragdb_internal.check_may_restrict(corpus);
   update ragdb.corpora c set is_restricted = true
@@ -105,7 +105,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin', true);
   v_revoked integer;
 begin
   perform ragdb_internal.check_may_restrict(corpus);
@@ -126,7 +126,7 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin', true);
 begin
   return query
     select g.role, g.privilege, not ragdb_internal.is_role(g.role, g.role_oid)

@@ -15,7 +15,46 @@ return case privilege_name.level when 1 then 'read' when 2 then 'write' when 3 t
 comment on function ragdb_internal.privilege_name(integer) is
   'Returns the name of a privilege by its level.';
 
--- Decided once, at the entry of a function (never per row).
+create or replace function ragdb_internal.whole_of(corpus ragdb.corpora) returns ragdb.corpora
+language sql stable parallel safe
+return case when (corpus).part_of is null then corpus
+  else (select w from ragdb.corpora w where w.corpus_id = (corpus).part_of) end;
+comment on function ragdb_internal.whole_of(ragdb.corpora) is
+  'Returns the corpus that a corpus is a part of, by whose statistics and under whose name it '
+  'ranks; itself where it is not a part.';
+
+create or replace function ragdb_internal.version_of(corpus ragdb.corpora) returns bigint
+language sql stable parallel safe
+return case when (corpus).parts = 0 then (corpus).version
+  else (corpus).version + (
+    select coalesce(sum(p.version), 0)::bigint from ragdb.corpora p
+    where p.part_of = (corpus).corpus_id) end;
+comment on function ragdb_internal.version_of(ragdb.corpora) is
+  'Returns the version of a corpus, which every write to one of its parts raises too.';
+
+create or replace function ragdb_internal.embedded_as(corpus ragdb.corpora) returns integer
+language sql stable parallel safe
+return case when (corpus).parts = 0 then (corpus).corpus_id else (
+  select min(p.corpus_id) from ragdb.corpora p where p.part_of = (corpus).corpus_id) end;
+comment on function ragdb_internal.embedded_as(ragdb.corpora) is
+  'Returns the corpus by whose embedder a corpus is searched: its first part, where it has parts.';
+
+create or replace function ragdb_internal.check_has_no_parts(corpus ragdb.corpora) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if corpus.parts > 0 then
+    raise exception 'corpus % is made of parts', ragdb_internal.quote(corpus.name)
+      using errcode = 'RG438', detail = 'what is asked for is done with one part at a time',
+        hint = 'pass the name of a part: ragdb.list_parts() lists them, and a hit says its corpus';
+  end if;
+end $$;
+comment on function ragdb_internal.check_has_no_parts(ragdb.corpora) is
+  'Refuses a corpus that is made of parts. Raises RG438.';
+
+-- Decided once, at the entry of a function (never per row). A part that is not restricted itself
+-- has the rights of its whole.
 create or replace function ragdb_internal.privilege(corpus ragdb.corpora) returns integer
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -35,6 +74,9 @@ begin
   elsif pg_has_role(v_caller, 'ragdb_admin', 'usage') then
     return 3;
   elsif not corpus.is_restricted then
+    if corpus.part_of is not null then
+      return ragdb_internal.privilege(ragdb_internal.whole_of(corpus));
+    end if;
     return case when pg_has_role(v_caller, 'ragdb_writer', 'usage') then 2
       when pg_has_role(v_caller, 'ragdb_reader', 'usage') then 1
       else 0 end;
@@ -64,9 +106,36 @@ return case when exists (
 comment on function ragdb_internal.hint_of_missing_corpus() is
   'Returns what helps a caller who cannot see a corpus.';
 
--- The one gate to a corpus. A corpus that the caller may not read does not exist for them. Every
+-- A corpus that the caller may not read does not exist for them.
+create or replace function ragdb_internal.refuse_corpus(corpus text, privilege text, has integer)
+returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if has = 0 then
+    raise exception 'corpus % does not exist', ragdb_internal.quote(corpus)
+      using errcode = 'RG404',
+        detail = 'no corpus of that name is visible to role '
+          || ragdb_internal.quote(ragdb_internal.caller()),
+        hint = ragdb_internal.hint_of_missing_corpus();
+  end if;
+  raise exception 'role % has no % right to corpus %',
+      ragdb_internal.quote(ragdb_internal.caller()), privilege, ragdb_internal.quote(corpus)
+    using errcode = 'RG401',
+      detail = 'its right is ' || ragdb_internal.privilege_name(has),
+      hint = case when corpus = 'system'
+        then 'the system corpus is read-only; use a corpus of your own'
+        else 'an admin of the corpus can call ragdb.grant_corpus()' end;
+end $$;
+comment on function ragdb_internal.refuse_corpus(text, text, integer) is
+  'Says that the caller, who has a right (0: none) to a corpus, lacks the one that a call takes. '
+  'Raises RG401, RG404.';
+
+-- The one gate to a corpus. Every
 -- call passes it, and to plan its statement anew would take five times as long as to run it.
-create or replace function ragdb_internal.open_corpus(corpus text, privilege text)
+create or replace function ragdb_internal.open_corpus(
+  corpus text, privilege text, takes_parts boolean default false)
 returns ragdb.corpora
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -90,21 +159,12 @@ begin
   if v_has < ragdb_internal.privilege_level(privilege) then
     perform ragdb_internal.log_refusal(corpus, privilege);
   end if;
-  if coalesce(v_has, 0) = 0 then
-    raise exception 'corpus % does not exist', ragdb_internal.quote(corpus)
-      using errcode = 'RG404',
-        detail = 'no corpus of that name is visible to role '
-          || ragdb_internal.quote(ragdb_internal.caller()),
-        hint = ragdb_internal.hint_of_missing_corpus();
-  end if;
   if (v_has >= ragdb_internal.privilege_level(privilege)) is not true then
-    raise exception 'role % has no % right to corpus %',
-        ragdb_internal.quote(ragdb_internal.caller()), privilege, ragdb_internal.quote(corpus)
-      using errcode = 'RG401',
-        detail = 'its right is ' || ragdb_internal.privilege_name(v_has),
-        hint = case when corpus = 'system'
-          then 'the system corpus is read-only; use a corpus of your own'
-          else 'an admin of the corpus can call ragdb.grant_corpus()' end;
+    perform ragdb_internal.refuse_corpus(corpus, privilege, coalesce(v_has, 0));
+  end if;
+  if v_corpus.parts > 0 then
+    perform ragdb_internal.check_has_no_parts(v_corpus) where not takes_parts;
+    v_corpus.version := ragdb_internal.version_of(v_corpus);
   end if;
   perform ragdb_internal.take_call();
   if v_corpus.record_reads <> 'off' and privilege = 'read' then
@@ -112,30 +172,29 @@ begin
   end if;
   return v_corpus;
 end $$;
-comment on function ragdb_internal.open_corpus(text, text) is
+comment on function ragdb_internal.open_corpus(text, text, boolean) is
   'Returns the row of a corpus that the caller has at least the given right to (read, write, '
-  'admin), and records the read where that is wanted. Raises RG400, RG401, RG404, RG470, '
-  'RG471.';
+  'admin), and records the read where that is wanted; one that is made of parts is refused unless '
+  'the call takes those. Raises RG400, RG401, RG404, RG438, RG470, RG471.';
 
 -- Everything that writes to a corpus holds its row lock to the end of the transaction: writers of
 -- one corpus are in a queue, so counters are exact and no two of them can deadlock. The version
 -- moves once per transaction.
-create or replace function ragdb_internal.lock_corpus(corpus text, privilege text)
-returns ragdb.corpora
+create or replace function ragdb_internal.lock_opened(corpus ragdb.corpora) returns ragdb.corpora
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(corpus, privilege);
+  v_corpus ragdb.corpora;
 begin
   update ragdb.corpora c
     set version = c.version + case
         when c.version_xid = pg_current_xact_id() and c.updated_at = now() then 0 else 1 end,
       version_xid = pg_current_xact_id(), updated_at = now()
-    where c.corpus_id = v_corpus.corpus_id
+    where c.corpus_id = corpus.corpus_id
     returning c.* into v_corpus;
   if not found then
-    raise exception 'corpus % does not exist', ragdb_internal.quote(corpus)
+    raise exception 'corpus % does not exist', ragdb_internal.quote(corpus.name)
       using errcode = 'RG404', detail = 'it was dropped a moment ago',
         hint = 'ragdb.list_corpora() lists the names';
   end if;
@@ -144,9 +203,29 @@ begin
   end if;
   return v_corpus;
 end $$;
-comment on function ragdb_internal.lock_corpus(text, text) is
+comment on function ragdb_internal.lock_opened(ragdb.corpora) is
   'Locks the row of a corpus to the end of the transaction, raises its version once, and returns '
-  'it. Raises RG400, RG401, RG404.';
+  'it. Raises RG404.';
+
+-- Looked at again under the lock: it may have become the whole of a part in between.
+create or replace function ragdb_internal.lock_corpus(
+  corpus text, privilege text, takes_parts boolean default false)
+returns ragdb.corpora
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.lock_opened(
+    ragdb_internal.open_corpus(corpus, privilege, takes_parts));
+begin
+  if not takes_parts then
+    perform ragdb_internal.check_has_no_parts(v_corpus);
+  end if;
+  return v_corpus;
+end $$;
+comment on function ragdb_internal.lock_corpus(text, text, boolean) is
+  'Opens a corpus, locks its row to the end of the transaction, raises its version once, and '
+  'returns it. Raises RG400, RG401, RG404, RG438.';
 
 -- What is stored under a corpus beside its documents waits for a drop of it, and for no writer.
 create or replace function ragdb_internal.hold_corpus(corpus_id integer) returns void

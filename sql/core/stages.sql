@@ -3,42 +3,36 @@
 -- They are deep in a ranking whose rows have no place for it, so they leave it in a setting of the
 -- transaction. Only a retrieval, which writes and hence is never part of a parallel plan, asks.
 
-create or replace function ragdb_internal.ask_for_stages() returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  perform set_config('ragdb.stages', '{}', true);
-end $$;
+-- The two that run in every retrieval are single expressions, which become part of their callers.
+create or replace function ragdb_internal.ask_for_stages() returns text
+language sql
+return pg_catalog.set_config('ragdb.stages', ';', true);
 comment on function ragdb_internal.ask_for_stages() is
   'Begins to note the stages of a search, until ragdb_internal.noted_stages() is called.';
 
-create or replace function ragdb_internal.note_stage(stage text, started timestamptz) returns void
-language plpgsql stable parallel restricted
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_noted constant text := current_setting('ragdb.stages', true);
-  v_ms constant float8 := 1000 * extract(epoch from clock_timestamp() - started)::float8;
-begin
-  if v_noted <> '' then
-    -- a ranking that has to go deeper runs its legs again
-    perform set_config('ragdb.stages', (v_noted::jsonb || jsonb_build_object(
-      stage, coalesce((v_noted::jsonb ->> stage)::float8, 0) + v_ms))::text, true);
-  end if;
-end $$;
+create or replace function ragdb_internal.note_stage(stage text, started timestamptz) returns text
+language sql parallel restricted
+return case when pg_catalog.current_setting('ragdb.stages', true) <> '' then
+  pg_catalog.set_config('ragdb.stages', pg_catalog.current_setting('ragdb.stages', true)
+    || stage || ' '
+    || 1000 * extract(epoch from pg_catalog.clock_timestamp() - started) || ';', true) end;
 comment on function ragdb_internal.note_stage(text, timestamptz) is
   'Notes that a stage has run since then, where a retrieval has asked for it.';
 
+-- a ranking that has to go deeper runs its legs again
 create or replace function ragdb_internal.noted_stages() returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_noted constant jsonb := nullif(current_setting('ragdb.stages')::jsonb, '{}');
+  v_noted constant text := trim(both ';' from current_setting('ragdb.stages'));
 begin
   perform set_config('ragdb.stages', '', true);
-  return v_noted;
+  return (
+    select jsonb_object_agg(s.stage, s.ms)
+    from (select split_part(n.note, ' ', 1) as stage,
+        sum(split_part(n.note, ' ', 2)::float8) as ms
+      from string_to_table(nullif(v_noted, ''), ';') n (note) group by 1) s);
 end $$;
 comment on function ragdb_internal.noted_stages() is
   'Returns the milliseconds of each stage that was noted, and ends it; null where none was.';

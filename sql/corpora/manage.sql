@@ -1,6 +1,20 @@
 -- The life of a corpus: making it, dropping it, listing what there is. All are definers because
 -- nobody but the owner touches the tables.
 
+create or replace function ragdb_internal.check_corpus_name(corpus text) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if corpus is null or corpus !~ '^[a-z0-9-]{1,64}$' then
+    raise exception '% is not a corpus name', ragdb_internal.quote(corpus)
+      using errcode = 'RG411', detail = 'a name is 1 to 64 of a-z, 0-9 and -',
+        hint = 'write it in lower case, with - for every other character';
+  end if;
+end $$;
+comment on function ragdb_internal.check_corpus_name(text) is
+  'Refuses what is not a name for a corpus. Raises RG411.';
+
 create or replace function ragdb_internal.check_corpus_settings(
   text_config text, k1 float8, b float8, record_query_text text)
 returns void
@@ -63,7 +77,8 @@ comment on function ragdb_internal.check_may_create(text) is
 create or replace function ragdb.create_corpus(
   corpus text, title text default null, text_config text default 'english',
   k1 float8 default 1.2, b float8 default 0.75, record_query_text text default 'full',
-  is_restricted boolean default false, history interval default null)
+  is_restricted boolean default false, history interval default null,
+  part_of text default null)
 returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -71,16 +86,17 @@ as $$
 declare
   v_is_personal constant boolean := corpus = 'personal';
   v_now constant timestamptz := ragdb_internal.now();
+  v_whole ragdb.corpora;
   v_id integer;
 begin
-  if corpus is null or corpus !~ '^[a-z0-9-]{1,64}$' then
-    raise exception '% is not a corpus name', ragdb_internal.quote(corpus)
-      using errcode = 'RG411', detail = 'a name is 1 to 64 of a-z, 0-9 and -',
-        hint = 'write it in lower case, with - for every other character';
+  perform ragdb_internal.check_corpus_name(corpus),
+    ragdb_internal.check_corpus_settings(text_config, k1, b, record_query_text),
+    ragdb_internal.check_history(coalesce(history, interval '1 day')),
+    ragdb_internal.check_may_create(corpus);
+  if part_of is not null then
+    v_whole := ragdb_internal.lock_corpus(part_of, 'write', true);
+    perform ragdb_internal.check_becomes_part(corpus, v_whole, text_config, k1, b, history);
   end if;
-  perform ragdb_internal.check_corpus_settings(text_config, k1, b, record_query_text),
-    ragdb_internal.check_history(coalesce(history, interval '1 day'));
-  perform ragdb_internal.check_may_create(corpus);
   insert into ragdb.settings as s (key, value) values ('corpora_created', '1')
     on conflict on constraint settings_key_is_unique do update
       set value = to_jsonb(s.value::integer + 1)
@@ -103,24 +119,30 @@ begin
     perform ragdb_internal.set_grant(v_id, ragdb_internal.caller(), 'admin');
   end if;
   perform ragdb_internal.bind_default(v_id);
+  perform ragdb_internal.restore_declared_cases(v_id, corpus);
+  perform ragdb_internal.join_whole(v_id, v_whole) where part_of is not null;
   perform ragdb.maintain();
 end $$;
 comment on function ragdb.create_corpus(
-  text, text, text, float8, float8, text, boolean, interval) is
+  text, text, text, float8, float8, text, boolean, interval, text) is
   'Creates an empty corpus, embedded by the default embedder if there is one: name 1 to 64 of a-z, '
   '0-9 and -, text configuration of pg_catalog, k1 0 to 10, b 0 to 1, record_query_text full, hash '
   'or none; is_restricted makes it the caller''s and the admins'' alone until ragdb.grant_corpus; '
-  'history is for how long it can be searched as it was (null: not at all). Raises RG400, RG401, '
-  'RG409, RG411.';
+  'history is for how long it can be searched as it was (null: not at all). part_of makes it a '
+  'part of a corpus without documents, which is searched with all of its parts as one: with the '
+  'settings of that, and with its rights until it is restricted itself. Raises RG400, RG401, '
+  'RG404, RG409, RG411.';
 
 create or replace function ragdb.drop_corpus(corpus text, reason text default null) returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(drop_corpus.corpus, 'admin');
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(drop_corpus.corpus, 'admin');
   v_id constant integer := v_corpus.corpus_id;
 begin
+  perform ragdb_internal.leave_whole(v_corpus);
+  v_corpus := ragdb_internal.lock_corpus(drop_corpus.corpus, 'admin');
   perform ragdb_internal.check_erasure('erase', reason);
   perform ragdb_internal.erase_derived(
     v_corpus, null, 'erase', 'corpus ' || v_corpus.name, reason);
@@ -145,43 +167,73 @@ comment on function ragdb.drop_corpus(text, text) is
   'proposals, which is recorded with the reason (up to 10000 characters); its traces and '
   'evaluation runs stay. Raises RG400, RG401, RG404.';
 
+create or replace function ragdb_internal.counts(corpus ragdb.corpora)
+returns table (
+  documents integer, chunks integer, token_count bigint, size_bytes bigint,
+  lexeme_count bigint, language text)
+language sql stable parallel safe rows 1
+begin atomic
+  with counted as (
+    select (counts.corpus).* where (counts.corpus).parts = 0
+    union all
+    select p.* from ragdb.corpora p
+    where p.part_of = (counts.corpus).corpus_id and (counts.corpus).parts > 0
+      and ragdb_internal.privilege(p) > 0
+  )
+  select coalesce(sum(c.documents), 0)::integer, coalesce(sum(c.chunks), 0)::integer,
+    coalesce(sum(c.token_count), 0)::bigint, coalesce(sum(c.size_bytes), 0)::bigint,
+    coalesce(sum(c.lexeme_count), 0)::bigint,
+    (select l.key from counted u cross join lateral pg_catalog.jsonb_each_text(u.languages) l
+      group by l.key order by sum(l.value::integer) desc, l.key collate "C" limit 1)
+  from counted c;
+end;
+comment on function ragdb_internal.counts(ragdb.corpora) is
+  'Returns what a corpus has, or those of its parts that the caller may read have together.';
+
 -- The personal corpora of other roles are not in it, for anybody.
 create or replace function ragdb.list_corpora()
 returns table (
   name text, title text, documents integer, chunks integer, tokens bigint, size_bytes bigint,
   language_majority text, drift float8, version bigint, created_at timestamptz,
-  updated_at timestamptz)
+  updated_at timestamptz, part_of text, parts integer, stale_parts integer)
 language sql stable parallel safe security definer
 begin atomic
-  select c.name, c.title, c.documents, c.chunks, c.token_count, c.size_bytes,
-    (select l.key from pg_catalog.jsonb_each_text(c.languages) l
-      order by l.value::integer desc, l.key collate "C" limit 1),
-    c.lexeme_count::float8 / nullif(c.chunks, 0) / c.pivot - 1,
-    c.version, c.created_at, c.updated_at
-  from ragdb.corpora c
+  select c.name, c.title, n.documents, n.chunks, n.token_count, n.size_bytes, n.language,
+    case when c.part_of is null
+      then c.lexeme_count::float8 / nullif(c.chunks, 0) / c.pivot - 1 end,
+    ragdb_internal.version_of(c), c.created_at, c.updated_at, (
+      select w.name from ragdb.corpora w
+      where w.corpus_id = c.part_of and ragdb_internal.privilege(w) > 0),
+    nullif(c.parts, 0), case when c.parts > 0 then (
+      select count(*)::integer from ragdb.corpora p
+      where p.part_of = c.corpus_id and ragdb_internal.is_stale(p)) end
+  from ragdb.corpora c cross join lateral ragdb_internal.counts(c) n
   where ragdb_internal.privilege(c) > 0
   order by c.name;
 end;
 comment on function ragdb.list_corpora() is
-  'Lists the corpora that the caller may read: counts, the language of most documents, and the '
-  'drift of the mean length from the pivot (0.1 is 10 % longer; null without chunks).';
+  'Lists the corpora that the caller may read: counts (of one that has parts, of those that the '
+  'caller may read), the language of most documents, the drift of the mean length from the pivot '
+  '(0.1 is 10 % longer; null without chunks and of a part), the corpus that it is a part of, how '
+  'many parts it has, and how many of these were written to since ragdb.sync_statistics.';
 
 create or replace function ragdb.corpus_info(corpus text)
 returns table (
   name text, title text, documents integer, chunks integer, tokens bigint, size_bytes bigint,
   language_majority text, drift float8, version bigint, created_at timestamptz,
-  updated_at timestamptz, text_config text, k1 float8, b float8, pivot float8, lexemes bigint,
+  updated_at timestamptz, part_of text, parts integer, stale_parts integer, text_config text,
+  k1 float8, b float8, pivot float8, lexemes bigint,
   record_query_text text, privilege text, gate_floors jsonb, history interval,
   history_from bigint)
 language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read', true);
 begin
   return query
     select l.*, v_corpus.text_config, v_corpus.k1, v_corpus.b, v_corpus.pivot,
-      v_corpus.lexeme_count, v_corpus.record_query_text,
+      (ragdb_internal.counts(v_corpus)).lexeme_count, v_corpus.record_query_text,
       ragdb_internal.privilege_name(ragdb_internal.privilege(v_corpus)),
       (select jsonb_object_agg(g.mode, g.floor) from ragdb.gate_calibrations g
         where g.corpus_id = v_corpus.corpus_id), v_corpus.history, v_corpus.history_from

@@ -53,14 +53,29 @@ comment on function ragdb_internal.store_synonyms(ragdb.corpora, text[], text[])
   'Stores pairs of a word and what stands for it, and returns how many are new; the caller holds '
   'the corpus lock. Raises RG413.';
 
+create or replace function ragdb_internal.check_is_no_part(corpus ragdb.corpora) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if corpus.part_of is not null then
+    raise exception 'corpus % is a part', ragdb_internal.quote(corpus.name)
+      using errcode = 'RG400', detail = 'it is searched with the synonyms of its whole',
+        hint = 'pass the name of the whole: ragdb.corpus_info() has it as part_of';
+  end if;
+end $$;
+comment on function ragdb_internal.check_is_no_part(ragdb.corpora) is
+  'Refuses a corpus that is a part of another. Raises RG400.';
+
 -- Definer, like all that writes tables.
 create or replace function ragdb.add_synonyms(corpus text, words text[]) returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(corpus, 'write');
+  v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(corpus, 'write', true);
 begin
+  perform ragdb_internal.check_is_no_part(v_corpus);
   perform ragdb_internal.check_synonyms(words);
   return (
     select ragdb_internal.store_synonyms(v_corpus, array_agg(w), array_agg(m))
@@ -76,9 +91,10 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(corpus, 'write');
+  v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(corpus, 'write', true);
   v_removed integer;
 begin
+  perform ragdb_internal.check_is_no_part(v_corpus);
   if word is null then
     raise exception 'word is null'
       using errcode = 'RG400', detail = 'it is the word whose synonyms go',
@@ -102,11 +118,13 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.whole_of(ragdb_internal.open_corpus(corpus, 'read', true));
 begin
   return query
     select s.word, array_agg(s.means order by s.means) from ragdb.synonyms s
     where s.corpus_id = v_corpus.corpus_id group by s.word order by s.word;
 end $$;
 comment on function ragdb.list_synonyms(text) is
-  'Lists the words of a corpus that have synonyms, with these. Raises RG400, RG404.';
+  'Lists the words of a corpus, or of its whole, that have synonyms, with these. '
+  'Raises RG400, RG404.';

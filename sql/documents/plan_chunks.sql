@@ -24,7 +24,7 @@ returns setof ragdb_internal.planned_chunk
 language sql stable parallel safe
 begin atomic
   select null::integer, c.doc_no, c.source, c.ordinal,
-    ragdb_internal.chunk_name(c.own_id, c.external_id, c.chunks, c.ordinal, (corpus).name,
+    ragdb_internal.chunk_name(c.own_id, c.external_id, c.chunks, c.ordinal, n.name,
       c.source_name, c.source, c.content_hash, c.nth),
     c.heading, c.page, c.start_offset, c.end_offset, c.token_count, c.content_hash, c.nth, c.text
   from (
@@ -39,7 +39,8 @@ begin atomic
         select g.* from ragdb_internal.given_chunks(d.given) g where t.state <> 'renamed'
         union all
         select s.* from ragdb_internal.stored_chunks(d.stored) s where t.state = 'renamed') h
-    where t.state in ('new', 'written', 'renamed')) c;
+    where t.state in ('new', 'written', 'renamed')) c
+    cross join (select (ragdb_internal.whole_of(corpus)).name) n;
 end;
 comment on function ragdb_internal.named_chunks(ragdb.corpora, jsonb,
   ragdb_internal.touched_document[]) is

@@ -3,17 +3,13 @@
 -- The contracts in force, as far as the caller may read the corpus that a rag retrieves from.
 create or replace function ragdb.list_evals()
 returns table (rag text, eval text, contract text, corpus text, retriever text, metric text,
-  threshold float8, declared_cases integer, stored_cases integer, runs integer, last_run uuid,
+  threshold float8, declared_cases integer, added_cases integer, runs integer, last_run uuid,
   last_status text, last_at timestamptz, baseline uuid)
 language sql stable parallel safe security definer
 begin atomic
   select n.rag, n.name, n.contract, c.name, r.name, n.keys ->> 'metric',
     (n.keys ->> 'threshold')::float8,
-    (select pg_catalog.count(*)::integer from ragdb.contract_nodes d
-      where d.contract = n.contract and d.version = n.version and d.node = 'ragCase'
-        and d.parent_no = n.node_no),
-    (select pg_catalog.count(*)::integer from ragdb.eval_cases x
-      where x.corpus_id = c.corpus_id and x.rag = n.rag and x.eval = n.name),
+    m.declared::integer, m.added::integer,
     coalesce(l.runs, 0)::integer, l.run_id, l.status, l.created_at,
     (select b.run_id from ragdb.eval_baselines b
       where b.corpus_id = c.corpus_id and b.rag = n.rag and b.eval = n.name and b.name = 'main')
@@ -25,6 +21,11 @@ begin atomic
     join ragdb.contract_nodes r on r.contract = k.contract and r.version = k.version
       and r.node = 'retriever' and r.name = g.keys ->> 'retriever'
     join ragdb.corpora c on c.corpus_id = ragdb_internal.corpus_number(r.corpus)
+    cross join lateral (
+      select pg_catalog.count(*) filter (where x.origin = 'contract') as declared,
+        pg_catalog.count(*) filter (where x.origin <> 'contract') as added
+      from ragdb.eval_cases x
+      where x.corpus_id = c.corpus_id and x.rag = n.rag and x.eval = n.name) m
     left join lateral (
       select e.run_id, e.status, e.created_at, pg_catalog.count(*) over () as runs
       from ragdb.eval_runs e
@@ -36,16 +37,32 @@ begin atomic
 end;
 comment on function ragdb.list_evals() is
   'Lists the evals of the contracts in force whose corpus the caller may read: how many cases the '
-  'contract declares and how many are stored beside it, the number of runs, the latest run, and '
+  'contract declares and how many were imported or asked, the number of runs, the latest run, and '
   'the baseline main.';
 
-create or replace function ragdb_internal.case_name(query text) returns text
+create or replace function ragdb_internal.case_name(query text, digits integer) returns text
 language sql immutable parallel safe
 return coalesce(nullif(pg_catalog.btrim(pg_catalog.left(pg_catalog.regexp_replace(
     pg_catalog.lower(query), '[^a-z0-9]+', '-', 'g'), 40), '-'), '') || '-', '')
-  || pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(ragdb_internal.utf8(query)), 'hex'), 6);
-comment on function ragdb_internal.case_name(text) is
-  'Returns a name for a question: its first words, and six digits of its hash.';
+  || pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(ragdb_internal.utf8(query)), 'hex'),
+    digits);
+comment on function ragdb_internal.case_name(text, integer) is
+  'Returns a name for a question: its first words, and the first digits of its hash.';
+
+create or replace function ragdb_internal.free_case_name(corpus_id integer,
+  declared ragdb.contract_nodes, query text) returns text
+language sql stable parallel safe
+return (
+  select n.name
+  from pg_catalog.unnest(array[6, 16, 64]) d (digits)
+    cross join lateral ragdb_internal.case_name(free_case_name.query, d.digits) n (name)
+  where not exists (
+    select from ragdb.eval_cases c
+    where c.corpus_id = free_case_name.corpus_id and c.rag = (declared).rag
+      and c.eval = (declared).name and c.name = n.name)
+  order by d.digits limit 1);
+comment on function ragdb_internal.free_case_name(integer, ragdb.contract_nodes, text) is
+  'Returns a name for a question that no case of the eval has.';
 
 -- As the gate judges by default: by the floor that was measured for the mode, or any hit at all.
 create or replace function ragdb_internal.asked_asserts(settings ragdb.retriever_settings,
@@ -94,17 +111,18 @@ declare
   v_name text;
 begin
   perform ragdb_internal.check_asked(query, source);
-  perform ragdb_internal.lock_eval(v_corpus.corpus_id, v_eval, true);
+  perform ragdb_internal.lock_evals(v_eval.rag, true);
   select c.name into v_name
     from ragdb_internal.eval_cases(v_eval, v_corpus.corpus_id, null) c
     where c.query = add_eval_case.query order by c.case_no limit 1;
   if found then
     return v_name;
   end if;
-  v_name := ragdb_internal.case_name(query);
-  insert into ragdb.eval_cases (corpus_id, rag, eval, name, ordinal, query, tags, asserts, asked_at)
-    select v_corpus.corpus_id, v_eval.rag, v_eval.name, v_name, coalesce(max(c.ordinal), 0) + 1,
-      add_eval_case.query, coalesce(add_eval_case.tags, '{asked}'),
+  v_name := ragdb_internal.free_case_name(v_corpus.corpus_id, v_eval, query);
+  insert into ragdb.eval_cases (corpus_id, rag, eval, name, origin, ordinal, query, tags, asserts,
+      asked_at)
+    select v_corpus.corpus_id, v_eval.rag, v_eval.name, v_name, 'asked',
+      coalesce(max(c.ordinal), 0) + 1, add_eval_case.query, coalesce(add_eval_case.tags, '{asked}'),
       ragdb_internal.asked_asserts(v_settings, v_corpus.corpus_id, source), ragdb_internal.now()
     from ragdb.eval_cases c
     where c.corpus_id = v_corpus.corpus_id and c.rag = v_eval.rag and c.eval = v_eval.name;

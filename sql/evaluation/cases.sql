@@ -1,4 +1,4 @@
--- The cases of an eval, declared in its contract or imported, and what a run of it rests on.
+-- The cases of an eval, and what a run of it rests on.
 
 create or replace function ragdb_internal.eval_node(rag text, eval text)
   returns ragdb.contract_nodes
@@ -37,54 +37,30 @@ comment on function ragdb_internal.eval_node(text, text) is
 
 create or replace function ragdb_internal.eval_cases(declared ragdb.contract_nodes,
   corpus_id integer, tags text[])
-returns table (case_no integer, name text, query text, tags text[], k integer, min_score float8,
-  anchor text, policy text, expected jsonb, asserts jsonb, is_imported boolean)
+returns table (case_no integer, name text, origin text, query text, tags text[], k integer,
+  min_score float8, anchor text, policy text, expected jsonb, asserts jsonb)
 language sql stable parallel safe
 begin atomic
   -- once, not for each case
-  with a as materialized (
-    select n.parent_no, pg_catalog.jsonb_agg(n.keys order by n.node_no) as asserts
-      from ragdb.contract_nodes n
-    where n.contract = (declared).contract and n.version = (declared).version
-      and n.node = 'ragAssert' group by n.parent_no)
-  select pg_catalog.row_number() over (order by x.is_imported, x.ordinal, x.name)::integer,
-    x.name, x.query, x.tags, x.k, x.min_score, x.anchor, x.policy,
-    x.expected, x.asserts, x.is_imported
-  from (
-    select false as is_imported, c.node_no as ordinal, c.name, c.keys ->> 'query' as query,
-      ragdb_internal.list(coalesce(c.keys ->> 'tags', '')) as tags,
-      (c.keys ->> 'topK')::integer as k, (c.keys ->> 'minScore')::float8 as min_score,
-        c.keys ->> 'anchor' as anchor, c.keys ->> 'policy' as policy,
-      pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('topK',
-        (c.keys ->> 'topK')::integer, 'minScore', (c.keys ->> 'minScore')::float8,
-        'chunkCount', (c.keys ->> 'chunkCount')::integer, 'sources',
-        case when c.keys ? 'sources'
-          then pg_catalog.to_jsonb(ragdb_internal.list(c.keys ->> 'sources')) end)) as expected,
-      coalesce(a.asserts, '[]') as asserts
-    from ragdb.contract_nodes c
-      left join a on a.parent_no = c.node_no
-    where c.contract = (declared).contract and c.version = (declared).version
-      and c.parent_no = (declared).node_no and c.node = 'ragCase'
-    union all
-    select true, i.ordinal, i.name, i.query, i.tags, null, null, null, null, '{}', i.asserts
-    from ragdb.eval_cases i where i.corpus_id = eval_cases.corpus_id and i.rag = (declared).rag
-      and i.eval = (declared).name
-  ) x
-  where eval_cases.tags is null or x.tags && eval_cases.tags;
+  with s as materialized (
+    select l.name, pg_catalog.jsonb_agg(l.source order by l.label_no) as sources
+    from ragdb.eval_labels l
+    where l.corpus_id = eval_cases.corpus_id and l.rag = (declared).rag and l.eval = (declared).name
+    group by l.name)
+  select pg_catalog.row_number() over (
+      order by c.origin <> 'contract', c.ordinal, c.name)::integer,
+    c.name, c.origin, c.query, c.tags, c.k, c.min_score, c.anchor, c.policy,
+    pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('topK', c.k,
+      'minScore', c.min_score, 'chunkCount', c.chunk_count,
+      'sources', case when c.origin = 'contract' then s.sources end)), c.asserts
+  from ragdb.eval_cases c left join s on s.name = c.name
+  where c.corpus_id = eval_cases.corpus_id and c.rag = (declared).rag
+    and c.eval = (declared).name
+    and (eval_cases.tags is null or c.tags && eval_cases.tags);
 end;
 comment on function ragdb_internal.eval_cases(ragdb.contract_nodes, integer, text[]) is
-  'Returns the cases of an eval, declared and imported, that have one of the tags (null: all).';
-
--- Runs read cases and labels by several statements, hence from several states: an import waits for
--- them, and they for it.
-create or replace function ragdb_internal.lock_eval(corpus_id integer, eval ragdb.contract_nodes,
-  is_writer boolean) returns void
-language sql
-return ragdb_internal.hold(
-  pg_catalog.format('eval %s %L %L', corpus_id, (eval).rag, (eval).name), not is_writer);
-comment on function ragdb_internal.lock_eval(integer, ragdb.contract_nodes, boolean) is
-  'Has whoever imports cases of an eval (is_writer) and whoever runs it wait for each other until '
-  'the transaction ends.';
+  'Returns the cases of an eval that have one of the tags (null: all), those of its contract '
+  'first. A contract expects of a case its sources and no others; other labels are only measured.';
 
 create or replace function ragdb_internal.setting_of_eval(rag text, eval text,
   rerank_scores jsonb default null) returns ragdb_internal.eval_setting
@@ -110,6 +86,47 @@ begin
 end $$;
 comment on function ragdb_internal.setting_of_eval(text, text, jsonb) is
   'Returns what a run of an eval rests on. Raises RG404, RG417, RG441.';
+
+create or replace function ragdb_internal.locked_setting(rag text, eval text, rerank_scores jsonb)
+  returns ragdb_internal.eval_setting
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.contract_node('rag', rag);
+  perform ragdb_internal.lock_evals(rag, false);
+  return ragdb_internal.setting_of_eval(rag, eval, rerank_scores);
+end $$;
+comment on function ragdb_internal.locked_setting(text, text, jsonb) is
+  'Returns what a run of an eval rests on, which stays so until the transaction ends. Raises '
+  'RG404, RG417, RG441.';
+
+create or replace function ragdb.list_eval_cases(rag text, eval text default null)
+returns table (case_no integer, name text, origin text, query text, tags text[], k integer,
+  min_score float8, anchor text, policy text, expected jsonb, asserts jsonb, labels jsonb)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_setting constant ragdb_internal.eval_setting := ragdb_internal.setting_of_eval(rag, eval);
+  v_corpus_id constant integer := (v_setting.corpus).corpus_id;
+begin
+  return query
+    select c.case_no, c.name, c.origin, c.query, c.tags, c.k, c.min_score, c.anchor, c.policy,
+      c.expected, c.asserts, coalesce((
+        select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('source', l.source,
+          'start', l.start_offset, 'end', l.end_offset, 'grade', l.grade)) order by l.label_no)
+        from ragdb.eval_labels l
+        where l.corpus_id = v_corpus_id and l.rag = (v_setting.eval).rag
+          and l.eval = (v_setting.eval).name and l.name = c.name), '[]')
+    from ragdb_internal.eval_cases(v_setting.eval, v_corpus_id, null) c
+    order by c.case_no;
+end $$;
+comment on function ragdb.list_eval_cases(text, text) is
+  'Lists the cases of an eval (the only one of the rag unless named) in the order in which a run '
+  'takes them: origin is contract, imported or asked; expected is what a contract holds the case '
+  'to (topK, minScore, chunkCount, sources), asserts what is tested beside it, labels what should '
+  'be found. Raises RG404, RG417, RG441.';
 
 create or replace function ragdb_internal.check_rerank_scores(setting ragdb_internal.eval_setting)
   returns void

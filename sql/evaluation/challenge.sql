@@ -64,7 +64,7 @@ begin
         v_case.asserts) a where a.kind <> 'latencyLte');
     v_challenge.labels := v_challenge.labels || array(
       select l from ragdb_internal.case_labels(setting.eval, v_challenge.corpus_id, v_case.case_no,
-        v_case.name, v_case.expected, v_case.is_imported) l);
+        v_case.name) l);
   end loop;
   v_challenge.labels :=
     ragdb_internal.resolved_labels(v_challenge.corpus_id, v_challenge.labels);
@@ -149,7 +149,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_setting constant ragdb_internal.eval_setting :=
-    ragdb_internal.setting_of_eval(rag, eval, rerank_scores);
+    ragdb_internal.locked_setting(rag, eval, rerank_scores);
   v_challenge ragdb_internal.challenge;
   v_hits ragdb_internal.eval_hit[];
   v_unsound integer[];
@@ -157,7 +157,6 @@ declare
   v_catching integer[] := '{}';
 begin
   perform ragdb_internal.check_rerank_scores(v_setting);
-  perform ragdb_internal.lock_eval((v_setting.corpus).corpus_id, v_setting.eval, false);
   v_challenge := ragdb_internal.new_challenge(v_setting, tags);
   v_unsound := ragdb_internal.failing_cases(v_challenge, array(
     select h from unnest(v_challenge.cases) c cross join lateral unnest(c.given) h));

@@ -135,7 +135,7 @@ return pg_catalog.array_remove(array[
   ragdb_internal.metric_reason(run),
   ragdb_internal.vacuous_reason(run),
   case when exists (select from ragdb.corpora c
-      where c.corpus_id = (run).corpus_id and c.version <> (run).corpus_version)
+      where c.corpus_id = (run).corpus_id and ragdb_internal.version_of(c) <> (run).corpus_version)
     and ragdb_internal.documents_hash((run).corpus_id) <> (run).documents_hash
     then 'the documents changed while it ran' end,
   case when (run).stale_labels > 0 and not exists (select from ragdb.eval_case_results c

@@ -53,6 +53,32 @@ end $$;
 comment on function ragdb_internal.check_imported_cases(jsonb) is
   'Refuses what is not a list of cases with labels. Raises RG442.';
 
+create or replace function ragdb_internal.check_not_declared(corpus_id integer,
+  declared ragdb.contract_nodes, cases jsonb) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_taken record;
+begin
+  select i.n, c.name, c.contract into v_taken
+    from jsonb_array_elements(cases) with ordinality i (v, n)
+      join ragdb.eval_cases c on c.corpus_id = check_not_declared.corpus_id
+        and c.rag = declared.rag and c.eval = declared.name and c.name = i.v ->> 'name'
+        and c.origin = 'contract'
+    order by i.n limit 1;
+  if found then
+    raise exception 'case % has the name % of a case of the contract', v_taken.n,
+        ragdb_internal.quote(v_taken.name)
+      using errcode = 'RG442',
+        detail = 'contract ' || ragdb_internal.quote(v_taken.contract)
+          || ' declares it; nothing was imported',
+        hint = 'give the case another name, or change the contract and apply it';
+  end if;
+end $$;
+comment on function ragdb_internal.check_not_declared(integer, ragdb.contract_nodes, jsonb) is
+  'Refuses to import a case whose name a case of the contract has. Raises RG442.';
+
 create or replace function ragdb_internal.insert_labels(corpus_id integer,
   declared ragdb.contract_nodes, cases jsonb) returns bigint
 language plpgsql
@@ -107,15 +133,17 @@ declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(v_settings.corpus, 'write');
 begin
   perform ragdb_internal.check_imported_cases(cases);
-  perform ragdb_internal.lock_eval(v_corpus.corpus_id, v_eval, true);
+  perform ragdb_internal.lock_evals(v_eval.rag, true);
   perform ragdb_internal.hold_corpus(v_corpus.corpus_id);
+  perform ragdb_internal.check_not_declared(v_corpus.corpus_id, v_eval, cases);
   -- what is imported takes the place of what was, and a question that somebody asked stays
   delete from ragdb.eval_cases c where c.corpus_id = v_corpus.corpus_id and c.rag = v_eval.rag
     and c.eval = v_eval.name
-    and (c.asked_at is null or exists (
+    and (c.origin = 'imported' or exists (
       select from jsonb_array_elements(cases) i where i ->> 'name' = c.name));
-  insert into ragdb.eval_cases (corpus_id, rag, eval, name, ordinal, query, tags)
-    select v_corpus.corpus_id, v_eval.rag, v_eval.name, c.v ->> 'name', c.n, c.v ->> 'query',
+  insert into ragdb.eval_cases (corpus_id, rag, eval, name, origin, ordinal, query, tags)
+    select v_corpus.corpus_id, v_eval.rag, v_eval.name, c.v ->> 'name', 'imported', c.n,
+      c.v ->> 'query',
       array(select t from jsonb_array_elements_text(coalesce(c.v -> 'tags', '[]')) t)
     from jsonb_array_elements(cases) with ordinality c (v, n);
   get diagnostics case_count = row_count;
@@ -125,6 +153,7 @@ begin
 end $$;
 comment on function ragdb.import_eval(text, text, jsonb) is
   'Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels": [{"source", '
-  '"start", "end", "grade"}]}], in place of those imported before, while the cases of '
-  'ragdb.add_eval_case stay; a label is of a document (uri or external id) or of a span of its '
-  'characters, and survives another chunking. Raises RG400, RG401, RG404, RG441, RG442.';
+  '"start", "end", "grade"}]}], in place of those imported before, while the cases of the '
+  'contract, whose names are taken, and of ragdb.add_eval_case stay; a label is of a document (uri '
+  'or external id) or of a span of its characters, and survives another chunking. Raises RG400, '
+  'RG401, RG404, RG441, RG442.';

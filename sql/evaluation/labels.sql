@@ -110,23 +110,17 @@ comment on function ragdb_internal.label_grades(ragdb_internal.eval_label[]) is
   'Returns the grades of the labels of each case that are not stale, best first, under its number.';
 
 create or replace function ragdb_internal.case_labels(declared ragdb.contract_nodes,
-  corpus_id integer, case_no integer, name text, expected jsonb, is_imported boolean)
+  corpus_id integer, case_no integer, name text)
 returns setof ragdb_internal.eval_label
 language sql stable parallel safe
 begin atomic
-  select case_labels.case_no, pg_catalog.min(s.n)::integer, s.source, null::integer, null::integer,
-    1, null::bytea, null::integer, null::boolean
-  from pg_catalog.jsonb_array_elements_text(coalesce(expected -> 'sources', '[]'))
-    with ordinality s (source, n) group by s.source
-  union all
   select case_labels.case_no, l.label_no, l.source, l.start_offset, l.end_offset, l.grade,
-    l.span_hash, null, null
-  from ragdb.eval_labels l where case_labels.is_imported and l.corpus_id = case_labels.corpus_id
+    l.span_hash, null::integer, null::boolean
+  from ragdb.eval_labels l where l.corpus_id = case_labels.corpus_id
     and l.rag = (declared).rag and l.eval = (declared).name and l.name = case_labels.name;
 end;
-comment on function ragdb_internal.case_labels(ragdb.contract_nodes, integer, integer, text, jsonb,
-  boolean) is
-  'Returns the labels of a case: its sources, or those that were imported.';
+comment on function ragdb_internal.case_labels(ragdb.contract_nodes, integer, integer, text) is
+  'Returns the labels of a case.';
 
 create or replace function ragdb_internal.label_results(labels ragdb_internal.eval_label[])
   returns setof ragdb_internal.eval_assert_result

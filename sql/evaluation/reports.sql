@@ -78,5 +78,5 @@ begin
     order by c.case_no, i.rank;
 end $$;
 comment on function ragdb.export_trec(uuid, text) is
-  'Returns the lines of a TREC run file, or of the qrels of the labels that were imported for its '
-  'eval. Raises RG400, RG443.';
+  'Returns the lines of a TREC run file, or of the qrels of the labels of its cases, among them '
+  'the sources that a contract gives a case. Raises RG400, RG443.';

@@ -23,7 +23,7 @@ create type ragdb_internal.eval_measure as (case_no integer, metric text, value 
 comment on type ragdb_internal.eval_measure is 'A metric of a case; case 0 is the run.';
 
 create type ragdb_internal.run_case as (
-  case_no integer, name text, tags text[], expected jsonb, asserts jsonb, is_imported boolean,
+  case_no integer, name text, tags text[], expected jsonb, asserts jsonb,
   retrieved ragdb_internal.eval_retrieval);
 comment on type ragdb_internal.run_case is
   'A case of a run with its number there, what it expects, and what was retrieved for it.';

@@ -42,7 +42,7 @@ declare
   v_labels ragdb_internal.eval_label[] := ragdb_internal.resolved_labels(run.corpus_id, array(
     select l from unnest(cases) c
       cross join lateral ragdb_internal.case_labels(write_cases.eval, run.corpus_id, c.case_no,
-        c.name, c.expected, c.is_imported) l));
+        c.name) l));
   v_items ragdb_internal.eval_item[] := array(
     select i from ragdb_internal.label_items(run.corpus_id, v_hits, v_labels) i);
   v_grades jsonb := ragdb_internal.label_grades(v_labels);
@@ -167,7 +167,7 @@ as $$
 declare
   v_started constant timestamptz := clock_timestamp();
   v_setting constant ragdb_internal.eval_setting :=
-    ragdb_internal.setting_of_eval(rag, eval, rerank_scores);
+    ragdb_internal.locked_setting(rag, eval, rerank_scores);
   v_run constant ragdb.eval_runs := ragdb_internal.new_run(v_setting, tags, label);
   v_depth constant integer := nullif(split_part(v_setting.metric, '@', 2), '')::integer;
   v_answered record;
@@ -177,7 +177,6 @@ declare
   v_batch ragdb_internal.run_case[] := '{}';
 begin
   perform ragdb_internal.check_rerank_scores(v_setting);
-  perform ragdb_internal.lock_eval(v_run.corpus_id, v_setting.eval, false);
   insert into ragdb.eval_runs select v_run.*;
   v_answered := ragdb_internal.run_answers(v_run, v_setting);
   for v_case in
@@ -189,7 +188,7 @@ begin
       v_case.k, v_case.min_score, v_case.anchor, v_case.policy);
     v_retrieved.outcome.answer := v_answered.answers -> v_case.query;
     v_batch := v_batch || row(v_case_no, v_case.name, v_case.tags, v_case.expected, v_case.asserts,
-      v_case.is_imported, v_retrieved)::ragdb_internal.run_case;
+      v_retrieved)::ragdb_internal.run_case;
     if cardinality(v_batch) = 100 or v_case.case_no = v_case.total then
       perform ragdb_internal.write_cases(v_run, v_setting.eval, v_batch, v_depth);
       v_batch := '{}';

@@ -6,8 +6,8 @@ returns table (query text, labels ragdb_internal.eval_label[])
 language sql stable parallel safe
 begin atomic
   select c.query, ragdb_internal.resolved_labels((corpus_cases.corpus).corpus_id, array(
-    select l from ragdb_internal.case_labels(e, (corpus_cases.corpus).corpus_id, c.case_no, c.name,
-      c.expected, c.is_imported) l))
+    select l from ragdb_internal.case_labels(e, (corpus_cases.corpus).corpus_id, c.case_no,
+      c.name) l))
   from ragdb.contract_nodes e
     join ragdb.contracts k on k.contract = e.contract and k.version = e.version and k.is_current
     join ragdb.contract_nodes r on r.contract = e.contract and r.version = e.version

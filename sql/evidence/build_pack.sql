@@ -197,7 +197,7 @@ begin
     v_trace := ragdb_internal.open_trace(trace_id);
     v_corpus := ragdb_internal.corpus_of_trace(v_trace, corpus);
   else
-    v_corpus := ragdb_internal.open_corpus(corpus, 'read');
+    v_corpus := ragdb_internal.open_corpus(corpus, 'read', true);
   end if;
   select coalesce(jsonb_agg(i.item order by i.n) filter (where i.reason is null), '[]'),
       coalesce(jsonb_agg(jsonb_build_object('source_id', i.source_id, 'chunk_id', i.chunk_id,

@@ -64,7 +64,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(
-    select row(a.lexeme, ragdb_internal.idf(cardinality(sentences), d.df)
+    select row(a.lexeme, ragdb_internal.cautious_idf(cardinality(sentences), d.df)
       )::ragdb_internal.asked_term
     from unnest(asked_terms.lexemes) a (lexeme)
       cross join lateral (

@@ -140,8 +140,8 @@ begin atomic
     join ragdb.retrieval_hits h on h.corpus_id = feedback_votes.corpus_id
       and h.trace_id = v.trace_id and h.created_at = ragdb_internal.uuid_time(v.trace_id)
       and h.chunk_id = v.chunk_id
-    join ragdb.chunks k on k.corpus_id = h.corpus_id and k.chunk_id = h.chunk_id
-      and k.content_hash = h.content_hash
+    join lateral ragdb_internal.chunk_of(h.corpus_id, h.chunk_id) k
+      on k.content_hash = h.content_hash
     where v.query_text ~ '\S'
     group by v.query_text, k.source, k.start_offset, k.end_offset;
 end;
@@ -154,7 +154,8 @@ language plpgsql stable security definer -- feedback and traces are granted to n
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(feedback_cases.corpus, 'read');
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_corpus(feedback_cases.corpus, 'read', true);
 begin
   return (
     with judged as (

@@ -114,9 +114,11 @@ create or replace function ragdb_internal.weighed_terms(
 returns table (lexeme text, weight float8)
 language sql stable parallel safe
 begin atomic
-  select t.lexeme, case when (weighed_terms.corpus).corpus_id is null then 1 else t.idf end
-  from ragdb_internal.term_facts(weighed_terms.corpus, weighed_terms.corpus,
-    ragdb_internal.lexemes(weighed_terms.question, weighed_terms.text_config)) t;
+  select t.lexeme, case when (w.whole).corpus_id is null then 1
+    else ragdb_internal.cautious_idf((w.whole).chunks, t.df) end
+  from (select ragdb_internal.whole_of(weighed_terms.corpus) as whole offset 0) w
+    cross join lateral ragdb_internal.term_facts(weighed_terms.corpus, w.whole,
+      ragdb_internal.lexemes(weighed_terms.question, weighed_terms.text_config)) t;
 end;
 comment on function ragdb_internal.weighed_terms(ragdb.corpora, text, text) is
   'Returns the terms of a question with their idf in a corpus; 1 each without a corpus.';

@@ -167,7 +167,7 @@ as $$
 begin
   -- no search refuses a corpus that there is not
   if run #>> '{policy,corpus}' is not null then
-    perform ragdb_internal.open_corpus(run #>> '{policy,corpus}', 'read');
+    perform ragdb_internal.open_corpus(run #>> '{policy,corpus}', 'read', true);
   end if;
   run := jsonb_set(run, '{summary,retrieval_skipped}', to_jsonb(reason));
   return case when run #>> '{policy,mode}' = 'required'

@@ -84,7 +84,7 @@ begin atomic
     select min(u.n), u.chunk_id, null, null
     from pg_catalog.unnest(evidence_items.chunk_ids) with ordinality u (chunk_id, n)
     group by u.chunk_id) w
-    left join ragdb.chunks c on c.corpus_id = evidence_items.corpus_id and c.chunk_id = w.chunk_id
+    left join lateral ragdb_internal.chunk_of(evidence_items.corpus_id, w.chunk_id) c on true
     left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no;
 end;
 comment on function ragdb_internal.evidence_items(integer, uuid, timestamptz, text[]) is

@@ -38,7 +38,7 @@ begin
       using errcode = 'RG460', detail = 'what is recorded is recorded under a corpus',
         hint = 'pass what ragdb.build_evidence_pack() returns';
   else
-    corpus := ragdb_internal.open_corpus(v_name, 'read');
+    corpus := ragdb_internal.open_corpus(v_name, 'read', true);
   end if;
   if evidence ->> 'sha256' !~ '^[0-9a-f]{64}$' or evidence -> 'sha256' is null then
     raise exception 'evidence has no sha256'

@@ -41,8 +41,7 @@ begin
     select x.row_no, x.citation, x.code, x.is_advisory, x.source_id, x.chunk_id, x.method,
       x.similarity, x.start_offset, x.end_offset, x.unit, k.text, k.page
     from ragdb.answer_citations x
-      left join ragdb.chunks k on v_reads and k.corpus_id = x.corpus_id
-        and k.chunk_id = x.chunk_id
+      left join lateral ragdb_internal.chunk_of(x.corpus_id, x.chunk_id) k on v_reads
     where x.corpus_id = v_answer.corpus_id and x.answer_id = v_answer.id
       and x.created_at = v_answer.created_at
     order by x.row_no;
@@ -107,17 +106,9 @@ create or replace function ragdb_internal.cases_of(queries text[])
 returns table (corpus text, query text, name text)
 language sql stable parallel safe
 begin atomic
-  with e as materialized (select * from ragdb.list_evals())
-  select e.corpus, d.keys ->> 'query', e.rag || '/' || e.eval || ': ' || d.name
-  from e join ragdb.contracts k on k.contract = e.contract and k.is_current
-    join ragdb.contract_nodes v on v.contract = k.contract and v.version = k.version
-      and v.node = 'ragEval' and v.rag = e.rag and v.name = e.eval
-    join ragdb.contract_nodes d on d.contract = k.contract and d.version = k.version
-      and d.node = 'ragCase' and d.parent_no = v.node_no
-  where d.keys ->> 'query' = any (queries)
-  union
   select e.corpus, s.query, e.rag || '/' || e.eval || ': ' || s.name
-  from e join ragdb.eval_cases s on s.corpus_id = ragdb_internal.corpus_number(e.corpus)
+  from ragdb.list_evals() e
+    join ragdb.eval_cases s on s.corpus_id = ragdb_internal.corpus_number(e.corpus)
       and s.rag = e.rag and s.eval = e.eval
   where s.query = any (queries);
 end;

@@ -87,8 +87,8 @@ begin atomic
     left join ragdb.retrieval_hits h on h.corpus_id = (cited_hit.trace).corpus_id
       and h.trace_id = (cited_hit.trace).id and h.created_at = (cited_hit.trace).created_at
       and h.chunk_id = cited_hit.chunk_id
-    left join ragdb.chunks c on c.corpus_id = (cited_hit.trace).corpus_id
-      and c.chunk_id = cited_hit.chunk_id;
+    left join lateral ragdb_internal.chunk_of(
+      (cited_hit.trace).corpus_id, cited_hit.chunk_id) c on true;
 end;
 comment on function ragdb_internal.cited_hit(ragdb.retrieval_traces, text, text) is
   'Returns what a trace saw of a chunk that is cited with what evidence says of it.';

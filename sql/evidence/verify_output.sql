@@ -37,19 +37,37 @@ return pg_catalog.jsonb_build_object('verifier_id', verifier)
 comment on function ragdb_internal.verdict_of(text, text[]) is
   'Returns the verdict of a verifier that found these codes.';
 
-create or replace function ragdb_internal.gate_reason(gate jsonb) returns text
+-- The gate's terms are stems, and a reader knows the words that were asked.
+create or replace function ragdb_internal.missing_words(question text, terms text[], config text)
+returns text
+language sql immutable parallel safe
+return (
+  select pg_catalog.string_agg(a.word, ', ' order by a.n)
+  from (
+    select w.word, pg_catalog.min(w.n) as n
+    from pg_catalog.unnest(ragdb_internal.all_words(
+        pg_catalog.lower(ragdb_internal.plain(missing_words.question) collate "C")))
+      with ordinality w (word, n)
+    where pg_catalog.tsvector_to_array(ragdb_internal.text_vector(w.word, missing_words.config))
+      && missing_words.terms
+    group by w.word) a);
+comment on function ragdb_internal.missing_words(text, text[], text) is
+  'Returns the words of a question that are among some terms, as a list; null for none.';
+
+create or replace function ragdb_internal.gate_reason(run jsonb) returns text
 language sql immutable parallel safe
 return 'insufficient evidence: the corpus does not say'
-  || case when coalesce((gate ->> 'best_score')::float8, 0) < (gate ->> 'min_score')::float8
-    then '; best score ' || pg_catalog.to_char(coalesce((gate ->> 'best_score')::float8, 0),
-        'FM0.00') || ', not ' || pg_catalog.to_char((gate ->> 'min_score')::float8, 'FM0.00')
+  || case when coalesce((run #>> '{gate,best_score}')::float8, 0)
+      < (run #>> '{gate,min_score}')::float8
+    then '; best score ' || pg_catalog.to_char(
+        coalesce((run #>> '{gate,best_score}')::float8, 0), 'FM0.00')
+      || ', not ' || pg_catalog.to_char((run #>> '{gate,min_score}')::float8, 'FM0.00')
     else '' end
-  || coalesce('; it lacks ' || (
-    select pg_catalog.string_agg(t.term, ', ' order by t.n)
-    from pg_catalog.jsonb_array_elements_text(gate -> 'missing_terms') with ordinality t (term, n)),
-    '');
+  || coalesce('; it lacks ' || ragdb_internal.missing_words(run ->> 'question',
+    array(select pg_catalog.jsonb_array_elements_text(run #> '{gate,missing_terms}')),
+    ragdb_internal.evidence_config(run -> 'pack')), '');
 comment on function ragdb_internal.gate_reason(jsonb) is
-  'Returns in words why a gate said no.';
+  'Returns in words why the gate of a run said no.';
 
 create or replace function ragdb_internal.run_reason(run jsonb, status text) returns text
 language sql immutable parallel safe
@@ -58,7 +76,7 @@ return case run_reason.status
   when 'unverified' then (
     select pg_catalog.string_agg(p.problem, '; ' order by p.n)
     from pg_catalog.jsonb_array_elements_text(run -> 'problems') with ordinality p (problem, n))
-  else case when run #> '{gate,enough}' = 'false' then ragdb_internal.gate_reason(run -> 'gate')
+  else case when run #> '{gate,enough}' = 'false' then ragdb_internal.gate_reason(run)
     else coalesce(run #>> '{summary,retrieval_skipped}', 'the corpus does not say') end
 end;
 comment on function ragdb_internal.run_reason(jsonb, text) is

@@ -25,6 +25,11 @@ declare
   v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(keep_history.corpus, 'admin');
 begin
   perform ragdb_internal.check_history(keep_history.history);
+  if v_corpus.part_of is not null then
+    raise exception 'corpus % is a part and keeps no history', ragdb_internal.quote(v_corpus.name)
+      using errcode = 'RG400', detail = 'what the statistics of a whole were is not kept',
+        hint = 'a corpus that stands alone can keep its history';
+  end if;
   return query
     update ragdb.corpora c
       set history = keep_history.history, history_from = coalesce(c.history_from, c.version),

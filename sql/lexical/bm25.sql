@@ -10,6 +10,13 @@ return pg_catalog.ln(1 + (idf.chunks - idf.df + 0.5::float8) / (idf.df + 0.5::fl
 comment on function ragdb_internal.idf(integer, integer) is
   'Returns the inverse document frequency of a term that df of some chunks have; it is over 0.';
 
+-- What four texts lack is not rare: fifty that have no term at all are counted with them.
+create or replace function ragdb_internal.cautious_idf(texts integer, df integer) returns float8
+language sql immutable parallel safe
+return ragdb_internal.idf(texts + 50, df);
+comment on function ragdb_internal.cautious_idf(integer, integer) is
+  'Returns the idf of a term that df of some texts have, which may be few; it is over 0.';
+
 create or replace function ragdb_internal.length_norm(
   length float8, k1 float8, b float8, pivot float8)
 returns float8

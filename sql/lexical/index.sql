@@ -77,8 +77,8 @@ comment on function ragdb_internal.next_term_id(ragdb.corpora, bigint) is
 -- go by key (lateral, offset 0), and what is joined in memory is hashed.
 --
 -- The pivot is the mean length of what a corpus begins with, if that is enough to tell; after that
--- ragdb.optimize_corpus alone moves it. A lexeme that becomes frequent keeps those chunks of its
--- list that blocks lack.
+-- ragdb.optimize_corpus alone moves it, and that of a part with that of its whole. A lexeme that
+-- becomes frequent keeps those chunks of its list that blocks lack.
 create or replace function ragdb_internal.index_chunks(
   corpus_id integer, chunk_nos integer[], is_first_load boolean default false)
 returns void
@@ -97,7 +97,8 @@ begin
   with chunks as materialized (
     select a.* from ragdb_internal.analysed(v_corpus, index_chunks.chunk_nos) a
   ), pivot as materialized (
-    select case when index_chunks.is_first_load and count(*) >= 1000 and sum(c.length) > 0
+    select case when index_chunks.is_first_load and v_corpus.part_of is null and count(*) >= 1000
+        and sum(c.length) > 0
       then sum(c.length)::float8 / count(*) else v_corpus.pivot end as pivot
     from chunks c
   ), terms as materialized (

@@ -92,37 +92,101 @@ comment on function ragdb_internal.catch_up(ragdb.corpora) is
   'Makes the blocks of a corpus know all of its chunks, and makes them anew where a fifth of what '
   'they know is gone; the caller holds the corpus lock.';
 
+create or replace function ragdb_internal.optimize(
+  corpus ragdb.corpora, pivot float8, out lexemes_dropped integer)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_moves constant boolean := optimize.pivot <> corpus.pivot;
+  v_corpus ragdb.corpora;
+begin
+  if v_moves then
+    perform ragdb_internal.move_pivot(corpus, optimize.pivot);
+  end if;
+  if v_moves or corpus.chunks < 10000 then
+    perform ragdb_internal.renew_bounds(corpus.corpus_id);
+  end if;
+  delete from ragdb.lexemes l where l.corpus_id = corpus.corpus_id and l.df = 0;
+  get diagnostics lexemes_dropped = row_count;
+  select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = corpus.corpus_id;
+  if v_moves then
+    perform ragdb_internal.build_blocks(v_corpus);
+  else
+    perform ragdb_internal.catch_up(v_corpus);
+  end if;
+end $$;
+comment on function ragdb_internal.optimize(ragdb.corpora, float8) is
+  'Optimizes a corpus for a pivot and returns how many lexemes it dropped; the caller holds the '
+  'corpus lock.';
+
+create or replace function ragdb_internal.next_pivot(corpus ragdb.corpora) returns float8
+language sql immutable parallel safe
+return case
+  when (corpus).lexeme_count = 0 then (corpus).pivot
+  when (corpus).chunks >= 10000
+      and abs((corpus).lexeme_count::float8 / (corpus).chunks / (corpus).pivot - 1) <= 0.1
+    then (corpus).pivot
+  else (corpus).lexeme_count::float8 / (corpus).chunks end;
+comment on function ragdb_internal.next_pivot(ragdb.corpora) is
+  'Returns the pivot that a corpus shall have: the mean length of its chunks, or what it has where '
+  'it has none, or where it has 10,000 chunks or more and is at most 10 % off.';
+
+-- All parts in one transaction, so that no search sees two pivots. In the order of their numbers:
+-- two that optimize cannot deadlock.
+create or replace function ragdb_internal.optimize_parts(
+  whole ragdb.corpora, out pivot float8, out lexemes_dropped integer)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_whole ragdb.corpora;
+  v_part ragdb.corpora;
+begin
+  lexemes_dropped := 0;
+  for v_part in
+    select p.* from ragdb.corpora p where p.part_of = whole.corpus_id order by p.corpus_id
+  loop
+    perform ragdb_internal.lock_corpus(v_part.name, 'write');
+  end loop;
+  perform ragdb_internal.sum_parts(whole);
+  select c.* into strict v_whole from ragdb.corpora c where c.corpus_id = whole.corpus_id;
+  pivot := ragdb_internal.next_pivot(v_whole);
+  for v_part in
+    select p.* from ragdb.corpora p where p.part_of = whole.corpus_id order by p.corpus_id
+  loop
+    lexemes_dropped := lexemes_dropped + ragdb_internal.optimize(v_part, pivot);
+  end loop;
+  update ragdb.corpora c set pivot = optimize_parts.pivot where c.corpus_id = whole.corpus_id;
+  delete from ragdb.lexemes l where l.corpus_id = whole.corpus_id and l.df = 0;
+end $$;
+comment on function ragdb_internal.optimize_parts(ragdb.corpora) is
+  'Sums the statistics of the parts of a corpus and optimizes each for one pivot, the mean length '
+  'of all their chunks; the caller holds the lock of the whole. Raises RG401, RG404.';
+
 create or replace function ragdb.optimize_corpus(corpus text)
 returns table (chunks integer, pivot_before float8, pivot float8, lexemes_dropped integer)
 language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.lock_corpus(optimize_corpus.corpus, 'write');
-  v_before constant float8 := v_corpus.pivot;
-  v_mean constant float8 := case when v_corpus.lexeme_count > 0
-    then v_corpus.lexeme_count::float8 / v_corpus.chunks else v_before end;
-  v_moves constant boolean := v_mean <> v_before
-    and (v_corpus.chunks < 10000 or abs(v_mean / v_before - 1) > 0.1);
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.lock_corpus(optimize_corpus.corpus, 'write', true);
+  v_pivot float8 := case when v_corpus.part_of is null
+    then ragdb_internal.next_pivot(v_corpus) else v_corpus.pivot end;
   v_dropped integer;
 begin
-  if v_moves then
-    perform ragdb_internal.move_pivot(v_corpus, v_mean);
-  end if;
-  if v_moves or v_corpus.chunks < 10000 then
-    perform ragdb_internal.renew_bounds(v_corpus.corpus_id);
-  end if;
-  delete from ragdb.lexemes l where l.corpus_id = v_corpus.corpus_id and l.df = 0;
-  get diagnostics v_dropped = row_count;
-  select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = v_corpus.corpus_id;
-  if v_moves then
-    perform ragdb_internal.build_blocks(v_corpus);
+  if v_corpus.parts > 0 then
+    select o.pivot, o.lexemes_dropped into v_pivot, v_dropped
+      from ragdb_internal.optimize_parts(v_corpus) o;
   else
-    perform ragdb_internal.catch_up(v_corpus);
+    v_dropped := ragdb_internal.optimize(v_corpus, v_pivot);
   end if;
-  return query select v_corpus.chunks, v_before, v_corpus.pivot, v_dropped;
+  return query select c.chunks, v_corpus.pivot, v_pivot, v_dropped
+    from ragdb.corpora c where c.corpus_id = v_corpus.corpus_id;
 end $$;
 comment on function ragdb.optimize_corpus(text) is
   'Sets a corpus''s pivot to the mean length of its chunks (from 10,000 chunks on only where it '
   'is over 10 % off), brings bounds and blocks up to date, and drops lexemes that no chunk has. '
-  'Raises RG400, RG401, RG404.';
+  'A part keeps the pivot of its whole; with the name of the whole, the statistics of all parts '
+  'are summed and all get one pivot. Raises RG400, RG401, RG404.';

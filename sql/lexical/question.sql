@@ -46,7 +46,8 @@ begin atomic
   select t.lexeme, t.term_id, t.df, t.max_impact, t.in_blocks, t.chunk_nos, s.frequency,
     t.common_df, t.idf, s.share * s.frequency * t.idf,
     case when s.adds then s.share * s.frequency * t.idf else 0 end, s.stands_for
-  from ragdb_internal.stand_ins(query_terms.corpus, query_terms.text, query_terms.typos) s
+  from ragdb_internal.stand_ins(
+      ragdb_internal.whole_of(query_terms.corpus), query_terms.text, query_terms.typos) s
     cross join lateral ragdb_internal.term_facts(query_terms.corpus, query_terms.statistics,
       pg_catalog.array_to_tsvector(array[s.lexeme])) t;
 end;
@@ -96,7 +97,8 @@ comment on function ragdb_internal.widened_question(ragdb.corpora, ragdb.corpora
   'Returns a text as a question, with what stands for some of its words; a lexeme that is asked '
   'for and stands for another one too has both weights.';
 
--- The terms of the query itself are what most queries have; what stands for others is looked for
+-- What a part lacks another may have, and its synonyms are those of its whole. The terms of the
+-- query itself are what most queries have; what stands for others is looked for
 -- where a corpus lacks one of them or has synonyms.
 create or replace function ragdb_internal.question(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, typos boolean default false,
@@ -107,6 +109,7 @@ as $$
 declare
   v_text constant text := ragdb_internal.ranking_text(query);
   v_lacks boolean;
+  v_has_synonyms boolean;
 begin
   select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.in_blocks)
       ::ragdb_internal.question_term order by t.lexeme) filter (where t.df > 0),
@@ -114,7 +117,7 @@ begin
     sum(t.weight order by t.lexeme),
     sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
     bool_or(t.in_blocks), string_agg(nullif(array_to_string(t.chunk_nos, ','), ''), ','),
-    bool_or(t.df = 0)
+    bool_or(t.df = 0 and (corpus.part_of is null or t.common_df = 0))
   into question.terms, question.weights, question.weight, question.max_score, question.in_blocks,
     question.listed, v_lacks
   from (
@@ -122,7 +125,11 @@ begin
     from ragdb_internal.term_facts(
       corpus, statistics, ragdb_internal.lexemes(v_text, corpus.text_config)) q
     offset 0) t;
-  if v_lacks and typos or corpus.has_synonyms then
+  v_has_synonyms := corpus.has_synonyms;
+  if corpus.part_of is not null then
+    v_has_synonyms := (ragdb_internal.whole_of(corpus)).has_synonyms;
+  end if;
+  if v_lacks and typos or v_has_synonyms then
     question := ragdb_internal.widened_question(corpus, statistics, v_text, typos);
   end if;
 end $$;

@@ -183,7 +183,8 @@ comment on function ragdb_internal.calibrate_when_due() is
 drop trigger if exists floors_follow_chunks on ragdb.corpora;
 create constraint trigger floors_follow_chunks after update on ragdb.corpora
   deferrable initially deferred for each row
-  when (old.chunks is distinct from new.chunks or old.pivot is distinct from new.pivot)
+  when (new.parts = 0
+    and (old.chunks is distinct from new.chunks or old.pivot is distinct from new.pivot))
   execute function ragdb_internal.calibrate_when_due();
 
 drop trigger if exists floors_follow_embedder on ragdb.embedding_spaces;

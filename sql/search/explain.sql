@@ -1,38 +1,39 @@
 -- Why a chunk has its score, and which of its words a query matches.
-create or replace function ragdb_internal.terms_in_chunk(
-  corpus ragdb.corpora, statistics ragdb.corpora, query text, chunk_no integer, syntax text,
+create or replace function ragdb_internal.terms_in_chunks(
+  corpus ragdb.corpora, statistics ragdb.corpora, query text, chunk_nos integer[], syntax text,
   typos boolean)
-returns table (lexeme text, stands_for text, df integer, query_frequency integer, idf float8,
-  weight float8, tf integer, impact float8)
+returns table (chunk_no integer, lexeme text, stands_for text, df integer,
+  query_frequency integer, idf float8, weight float8, tf integer, impact float8)
 language sql stable parallel safe
 begin atomic
-  with words as materialized (
-    select ragdb_internal.lexemes(ragdb_internal.searched_text(
+  with terms as materialized (
+    select t.* from ragdb_internal.query_terms(
+      terms_in_chunks.corpus, terms_in_chunks.statistics,
+      ragdb_internal.ranking_text(
+        ragdb_internal.read_query(terms_in_chunks.query, terms_in_chunks.syntax)),
+      terms_in_chunks.typos) t
+  ), words as materialized (
+    select c.chunk_no, ragdb_internal.lexemes(ragdb_internal.searched_text(
       ragdb_internal.title(c.corpus_id, c.doc_no), c.heading, c.text),
       (corpus).text_config) as words
     from ragdb.chunks c
-    where c.corpus_id = (corpus).corpus_id and c.chunk_no = terms_in_chunk.chunk_no
-  )
-  select t.lexeme, t.stands_for, t.common_df, t.frequency, t.idf, t.weight,
+    where c.corpus_id = (corpus).corpus_id and c.chunk_no = any (terms_in_chunks.chunk_nos))
+  select x.chunk_no, t.lexeme, t.stands_for, t.common_df, t.frequency, t.idf, t.weight,
     coalesce(p.tf, 0),
     coalesce(ragdb_internal.impact(p.tf, ragdb_internal.length_norm(
       x.lexeme_count, (corpus).k1, (corpus).b, (corpus).pivot), (corpus).k1), 0)
-  from ragdb_internal.query_terms(
-      terms_in_chunk.corpus, terms_in_chunk.statistics,
-      ragdb_internal.ranking_text(
-        ragdb_internal.read_query(terms_in_chunk.query, terms_in_chunk.syntax)),
-      terms_in_chunk.typos) t
-    join ragdb.chunk_lexemes x on x.corpus_id = (corpus).corpus_id
-      and x.chunk_no = terms_in_chunk.chunk_no
+  from ragdb.chunk_lexemes x
+    join words w on w.chunk_no = x.chunk_no
+    cross join terms t
     left join lateral (
-      select pg_catalog.cardinality(u.positions) as tf
-      from words w cross join pg_catalog.unnest(w.words) u
-      where u.lexeme = t.lexeme) p on true;
+      select pg_catalog.cardinality(u.positions) as tf from pg_catalog.unnest(w.words) u
+      where u.lexeme = t.lexeme) p on true
+  where x.corpus_id = (corpus).corpus_id and x.chunk_no = any (terms_in_chunks.chunk_nos);
 end;
-comment on function ragdb_internal.terms_in_chunk(
-  ragdb.corpora, ragdb.corpora, text, integer, text, boolean) is
-  'Returns the terms of a query, what each weighs, and how often and with what impact (0 to k1 + '
-  '1) a chunk has it.';
+comment on function ragdb_internal.terms_in_chunks(
+  ragdb.corpora, ragdb.corpora, text, integer[], text, boolean) is
+  'Returns the terms of a query for each of some chunks: what each weighs, and how often and with '
+  'what impact (0 to k1 + 1) the chunk has it.';
 
 create or replace function ragdb.explain_search(
   corpus text, query text, chunk_id text, statistics text default null,
@@ -44,19 +45,19 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
-  v_statistics ragdb.corpora := v_corpus;
+  v_statistics ragdb.corpora := ragdb_internal.whole_of(v_corpus);
   v_chunk_no integer;
 begin
   perform ragdb_internal.check_query(query), ragdb_internal.check_syntax(syntax);
   if statistics is not null then
-    v_statistics := ragdb_internal.open_corpus(statistics, 'read');
+    v_statistics := ragdb_internal.open_corpus(statistics, 'read', true);
   end if;
   v_chunk_no := (ragdb_internal.chunk(v_corpus, chunk_id)).chunk_no;
   return query
     with contributing as (
       select w.*, w.weight * w.impact as contribution
-      from ragdb_internal.terms_in_chunk(
-        v_corpus, v_statistics, query, v_chunk_no, syntax, typos) w
+      from ragdb_internal.terms_in_chunks(
+        v_corpus, v_statistics, query, array[v_chunk_no], syntax, typos) w
     )
     select c.lexeme, c.df, c.query_frequency, c.idf, c.tf, c.impact, c.contribution,
       c.contribution / nullif(sum(c.contribution) over (order by c.lexeme

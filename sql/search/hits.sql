@@ -40,6 +40,15 @@ comment on function ragdb_internal.surroundings(
   'Returns the text of a chunk with that of so many neighbours on each side (0: 20), of the same '
   'section only where that is asked for.';
 
+-- The runtime of KERN, which the mode follows, cites what nobody gave a citation by its source.
+create or replace function ragdb_internal.hit_citation(citation jsonb, source text, mode text)
+returns jsonb
+language sql immutable parallel safe
+return coalesce(citation, case when mode = 'reference'
+  then pg_catalog.jsonb_build_object('uri', source) end);
+comment on function ragdb_internal.hit_citation(jsonb, text, text) is
+  'Returns the citation of a hit; in mode reference its source, where it has none of its own.';
+
 -- Rows are joined by key (lateral, offset 0): the planner, which cannot know how few rows rank, is
 -- left no other way. What cannot be among the k best is dropped before its chunk is read.
 create or replace function ragdb_internal.hits(
@@ -55,9 +64,11 @@ begin atomic
       join pg_catalog.unnest(hits.corpora) c on c.corpus_id = r.corpus_id
   )
   select t.rank, t.corpus, t.chunk_id, d.doc_cid, t.source, d.title, t.heading, t.page,
-    t.start_offset, t.end_offset, t.text, t.citation, t.score, t.lexical_score, t.semantic_score,
-    case when hits.mode = 'lexical' then t.rank else t.lexical_rank end, t.semantic_rank, t.bm25,
-    t.coverage, pg_catalog.encode(ragdb_internal.content_hash(t.text), 'hex'), d.metadata,
+    t.start_offset, t.end_offset, t.text,
+    ragdb_internal.hit_citation(t.citation, t.source, hits.mode), t.score, t.lexical_score,
+    t.semantic_score, case when hits.mode = 'lexical' then t.rank else t.lexical_rank end,
+    t.semantic_rank, t.bm25, t.coverage,
+    pg_catalog.encode(ragdb_internal.content_hash(t.text), 'hex'), d.metadata,
     hits.mode, t.is_exact,
     case when (hits.options).context > 0 or (hits.options).section then
       ragdb_internal.surroundings(t.corpus_id, t.doc_no, t.ordinal, t.heading,

@@ -9,6 +9,8 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
+declare
+  v_whole constant ragdb.corpora := ragdb_internal.whole_of(corpus);
 begin
   select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.in_blocks)
       ::ragdb_internal.question_term order by t.lexeme),
@@ -19,17 +21,20 @@ begin
     question.listed
   from (
     select l.lexeme, l.term_id, l.df, l.max_impact, l.in_blocks, l.chunk_nos,
-      ragdb_internal.idf(corpus.chunks, l.df) as weight
+      ragdb_internal.idf(v_whole.chunks, l.common_df) as weight
     from ragdb.chunk_lexemes x
       cross join lateral (select ragdb_internal.length_norm(
         x.lexeme_count, corpus.k1, corpus.b, corpus.pivot) as norm offset 0) n
       cross join lateral (select ragdb_internal.entries(x.impacts) as entries offset 0) e
       cross join generate_series(1, cardinality(e.entries), 2) i
-      cross join lateral (select d.* from ragdb.lexemes d
-        where d.corpus_id = corpus.corpus_id and d.term_id = e.entries[i]::integer
-        offset 0) l
+      cross join lateral (
+        select d.*, case when corpus.part_of is null then d.df else coalesce((
+            select c.df from ragdb.lexemes c
+            where c.corpus_id = corpus.part_of and c.lexeme = d.lexeme), 0) end as common_df
+        from ragdb.lexemes d
+        where d.corpus_id = corpus.corpus_id and d.term_id = e.entries[i]::integer offset 0) l
     where x.corpus_id = corpus.corpus_id and x.chunk_no = likeness_question.chunk_no
-    order by ragdb_internal.idf(corpus.chunks, l.df) * ragdb_internal.impact(
+    order by ragdb_internal.idf(v_whole.chunks, l.common_df) * ragdb_internal.impact(
         ragdb_internal.frequency(e.entries[i + 1], n.norm, corpus.k1), n.norm, corpus.k1) desc,
       l.lexeme
     limit 25) t;

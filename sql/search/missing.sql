@@ -167,7 +167,10 @@ begin
     v_found.step := 'hit';
     v_found.reason := 'it is returned at rank ' || v_found.rank;
   else
-    v_own := ragdb_internal.ranked_alone(corpus, statistics, request, chunk);
+    select r.* into v_own
+      from unnest(ragdb_internal.ranked_among(
+        array[corpus], statistics, request, array[chunk.chunk_id])) r
+      where r.chunk_no = chunk.chunk_no;
     select u.step, u.reason into v_found.step, v_found.reason
       from ragdb_internal.left_unranked(corpus, request, chunk.chunk_id, v_own) u;
   end if;
@@ -215,8 +218,9 @@ declare
 begin
   perform ragdb_internal.check_request(v_request);
   v_corpus := ragdb_internal.open_corpus(explain_missing.corpus, 'read');
-  v_statistics := case when explain_missing.statistics is null then v_corpus
-    else ragdb_internal.open_corpus(explain_missing.statistics, 'read') end;
+  v_statistics := case when explain_missing.statistics is null
+    then ragdb_internal.whole_of(v_corpus)
+    else ragdb_internal.open_corpus(explain_missing.statistics, 'read', true) end;
   if filter is not null then
     perform ragdb_internal.filter_conditions(filter);
   end if;

@@ -10,12 +10,15 @@ begin
     ragdb_internal.embedding_in_sql(corpora, request.mode, request.query));
   request.mode := ragdb_internal.search_mode(
     corpora, request.mode, request.query, request.query_embedding);
+  if cardinality(corpora) > 1 and ragdb_internal.uses_embeddings(request.mode) then
+    perform ragdb_internal.check_one_embedder(corpora);
+  end if;
   return request;
 end $$;
 comment on function ragdb_internal.with_mode(
   ragdb.corpora[], ragdb_internal.search_request) is
   'Returns a request with its mode chosen, and the embedding of its query where the database makes '
-  'it. Raises RG400, RG415.';
+  'it. Raises RG400, RG415, RG417.';
 
 create or replace function ragdb_internal.rank_near(
   corpus ragdb.corpora, statistics ragdb.corpora, request ragdb_internal.search_request)
@@ -92,6 +95,32 @@ comment on function ragdb_internal.rank(
   'Returns at least the k best chunks of a corpus in a mode, in no order. Raises RG410, RG415, '
   'RG418.';
 
+create or replace function ragdb_internal.reaches_floors(
+  ranked ragdb_internal.ranked, request ragdb_internal.search_request)
+returns boolean
+language sql immutable parallel safe
+return (ranked).score >= (request).min_score
+  and coalesce((ranked).lexical_score, 0) >= (request).min_lexical
+  and coalesce((ranked).semantic_score, 0) >= (request).min_semantic;
+comment on function ragdb_internal.reaches_floors(
+  ragdb_internal.ranked, ragdb_internal.search_request) is
+  'Whether a chunk in a ranking reaches the floors of a search.';
+
+create or replace function ragdb_internal.rank_each(
+  corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request)
+returns setof ragdb_internal.ranked
+language sql stable parallel restricted
+begin atomic
+  select r.* from pg_catalog.unnest(corpora) c
+    cross join lateral ragdb_internal.rank(
+      c, case when statistics is null then ragdb_internal.whole_of(c) else statistics end,
+      request) r;
+end;
+comment on function ragdb_internal.rank_each(
+  ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request) is
+  'Ranks each of some corpora by the statistics of a corpus (null: each by its own, and a part by '
+  'those of its whole).';
+
 create or replace function ragdb_internal.rank_corpora(
   corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request)
 returns ragdb_internal.ranked[]
@@ -99,16 +128,23 @@ language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+  v_are_parts boolean := false;
 begin
+  if cardinality(corpora) > 1 and ragdb_internal.uses_embeddings(request.mode) then
+    v_are_parts := ragdb_internal.are_parts_of_one(corpora);
+  end if;
+  if v_are_parts then
+    return array(
+      select r from ragdb_internal.merged_legs(corpora, array(
+          select e from ragdb_internal.rank_each(corpora, statistics, request) e), request) r
+      where ragdb_internal.reaches_floors(r, request));
+  end if;
   return array(
-    select r from unnest(corpora) c
-      cross join lateral ragdb_internal.rank(
-        c, case when statistics is null then c else statistics end, request) r
-    where r.score >= request.min_score
-      and coalesce(r.lexical_score, 0) >= request.min_lexical
-      and coalesce(r.semantic_score, 0) >= request.min_semantic);
+    select r from ragdb_internal.rank_each(corpora, statistics, request) r
+    where ragdb_internal.reaches_floors(r, request));
 end $$;
 comment on function ragdb_internal.rank_corpora(
   ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request) is
   'Returns at least the k best chunks of each of some corpora that reach the floors of a search, '
-  'weighed by the statistics of a corpus (null: each by its own), in no order.';
+  'weighed by the statistics of a corpus (null: as each ranks alone), in no order.';

@@ -2,42 +2,38 @@
 -- the most that each could have given.
 
 -- An rrf is made of ranks, which only the whole ranking has.
-create or replace function ragdb_internal.ranked_alone(
-  corpus ragdb.corpora, statistics ragdb.corpora, request ragdb_internal.search_request,
-  chunk ragdb.chunks)
-returns ragdb_internal.ranked
+create or replace function ragdb_internal.ranked_among(
+  corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request,
+  chunk_ids text[])
+returns ragdb_internal.ranked[]
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_needs_ranks constant boolean := request.mode = 'hybrid' and request.fusion = 'rrf';
-  v_ranked ragdb_internal.ranked;
 begin
-  request.k := case when v_needs_ranks then 1000 else 1 end;
-  request.chunk_ids := case when not v_needs_ranks then array[chunk.chunk_id] end;
+  request.k := case when v_needs_ranks then 1000 else cardinality(chunk_ids) end;
+  request.chunk_ids := case when not v_needs_ranks then chunk_ids end;
   request.filter := null;
   request.min_score := 0;
   request.min_lexical := 0;
   request.min_semantic := 0;
-  select r.* into v_ranked
-    from unnest(ragdb_internal.rank_corpora(array[corpus], statistics, request)) r
-    where r.chunk_no = chunk.chunk_no;
-  return v_ranked;
+  return ragdb_internal.rank_corpora(corpora, statistics, request);
 end $$;
-comment on function ragdb_internal.ranked_alone(
-  ragdb.corpora, ragdb.corpora, ragdb_internal.search_request, ragdb.chunks) is
-  'Returns how a search scores a chunk whatever else there is; nulls where it does not rank, and '
-  'by rrf where it is not among the first 1000.';
+comment on function ragdb_internal.ranked_among(
+  ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request, text[]) is
+  'Returns how a search scores chunks whatever else there is; none of those that do not rank and, '
+  'by rrf, the first 1000 of all.';
 
 create type ragdb_internal.score_part as (
-  part text, lexeme text, stands_for text, df integer, tf integer, value float8, points float8,
-  most float8);
+  chunk_no integer, part text, lexeme text, stands_for text, df integer, tf integer,
+  value float8, points float8, most float8);
 comment on type ragdb_internal.score_part is
-  'A part of a score, as ragdb.explain_score returns it.';
+  'A part of the score of a chunk, as ragdb.explain_score returns it.';
 
 create or replace function ragdb_internal.score_parts(
   corpus ragdb.corpora, statistics ragdb.corpora, request ragdb_internal.search_request,
-  chunk ragdb.chunks, words float8, ranked ragdb_internal.ranked)
+  chunk_nos integer[], words float8, ranked ragdb_internal.ranked[])
 returns setof ragdb_internal.score_part
 language sql stable parallel safe
 begin atomic
@@ -46,37 +42,97 @@ begin atomic
       case (request).mode when 'hybrid' then 1 - words when 'semantic' then 1 else 0 end as meaning,
       (request).mode = 'hybrid' and (request).fusion = 'rrf' as is_rrf
   ), given as (
-    select l.*,
-      case when l.is_rrf then coalesce(61::float8 * l.words / (60 + (ranked).lexical_rank), 0)
-        else l.words * coalesce((ranked).lexical_score, 0) end as by_words,
-      case when l.is_rrf then coalesce(61::float8 * l.meaning / (60 + (ranked).semantic_rank), 0)
-        else l.meaning * coalesce((ranked).semantic_score, 0) end as by_meaning
-    from legs l
+    select c.chunk_no, l.*, r.score, r.semantic_score,
+      case when l.is_rrf then coalesce(61::float8 * l.words / (60 + r.lexical_rank), 0)
+        else l.words * coalesce(r.lexical_score, 0) end as by_words,
+      case when l.is_rrf then coalesce(61::float8 * l.meaning / (60 + r.semantic_rank), 0)
+        else l.meaning * coalesce(r.semantic_score, 0) end as by_meaning
+    from pg_catalog.unnest(chunk_nos) c (chunk_no) cross join legs l
+      left join pg_catalog.unnest(ranked) r on r.chunk_no = c.chunk_no
   ), terms as materialized (
-    select t.*, pg_catalog.sum(t.weight) over () as weights,
-      pg_catalog.sum(t.weight * t.impact) over () as bm25
-    from ragdb_internal.terms_in_chunk(score_parts.corpus, score_parts.statistics,
-      (request).query, (chunk).chunk_no, ((request).options).syntax,
+    select t.*, pg_catalog.sum(t.weight) over (partition by t.chunk_no) as weights,
+      pg_catalog.sum(t.weight * t.impact) over (partition by t.chunk_no) as bm25
+    from ragdb_internal.terms_in_chunks(score_parts.corpus, score_parts.statistics,
+      (request).query, score_parts.chunk_nos, ((request).options).syntax,
       ((request).options).typos) t
     where (request).mode in ('lexical', 'hybrid')
   )
-  select 'word', t.lexeme, t.stands_for, t.df, t.tf, t.impact,
+  select g.chunk_no, 'word', t.lexeme, t.stands_for, t.df, t.tf, t.impact,
     coalesce(g.by_words * t.weight * t.impact / nullif(t.bm25, 0), 0),
     coalesce(g.words * case when g.is_rrf then t.weight * t.impact / nullif(t.bm25, 0)
       else t.weight / nullif(t.weights, 0) end, 0)
-  from terms t cross join given g
+  from given g join terms t using (chunk_no)
   union all
-  select 'meaning', null, null, null, null, (ranked).semantic_score, g.by_meaning, g.meaning
+  select g.chunk_no, 'meaning', null, null, null, null, g.semantic_score, g.by_meaning, g.meaning
   from given g where g.meaning > 0
   union all
-  select 'overlap', null, null, null, null, (ranked).score, coalesce((ranked).score, 0), 1
-  where (request).mode = 'reference';
+  select g.chunk_no, 'overlap', null, null, null, null, g.score, coalesce(g.score, 0), 1
+  from given g where (request).mode = 'reference';
 end;
 comment on function ragdb_internal.score_parts(
-  ragdb.corpora, ragdb.corpora, ragdb_internal.search_request, ragdb.chunks, float8,
-  ragdb_internal.ranked) is
-  'Returns what each term and the meaning give to the score of a chunk; words is the share (0 to '
+  ragdb.corpora, ragdb.corpora, ragdb_internal.search_request, integer[], float8,
+  ragdb_internal.ranked[]) is
+  'Returns what each term and the meaning give to the scores of chunks; words is the share (0 to '
   '1) of the words in a hybrid search.';
+
+create or replace function ragdb_internal.check_explained(chunk_ids text[]) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not coalesce(ragdb_internal.is_list(chunk_ids) and cardinality(chunk_ids) between 1 and 100
+    and cardinality(chunk_ids) = (select count(distinct i.id) from unnest(chunk_ids) i (id)), false)
+  then
+    raise exception 'chunk_ids is not a list of 1 to 100 different chunks'
+      using errcode = 'RG400', detail = 'the score of each is taken apart',
+        hint = 'give the chunk_id of hits, each once';
+  end if;
+end $$;
+comment on function ragdb_internal.check_explained(text[]) is
+  'Checks the chunks whose scores are asked for. Raises RG400.';
+
+create or replace function ragdb.explain_scores(
+  corpus text, query text, chunk_ids text[], mode text default null, statistics text default null,
+  query_embedding float8[] default null, fusion text default 'convex',
+  lexical_weight float8 default null, syntax text default 'plain', typos boolean default true)
+returns table (chunk_id text, part text, lexeme text, stands_for text, df integer, tf integer,
+  value float8, points float8, most float8)
+language plpgsql stable parallel restricted security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_request ragdb_internal.search_request := row(explain_scores.query, 1, explain_scores.mode, 0,
+    null, null, ragdb_internal.single(explain_scores.query_embedding), explain_scores.fusion,
+    explain_scores.lexical_weight, 0, 0,
+    row(explain_scores.syntax, null, false, 0, 0, false, explain_scores.typos)
+      ::ragdb_internal.search_options);
+  v_corpus ragdb.corpora;
+  v_statistics ragdb.corpora;
+  v_chunk_nos integer[];
+begin
+  perform ragdb_internal.check_request(v_request);
+  perform ragdb_internal.check_explained(explain_scores.chunk_ids);
+  v_corpus := ragdb_internal.open_corpus(explain_scores.corpus, 'read');
+  v_statistics := case when explain_scores.statistics is null
+    then ragdb_internal.whole_of(v_corpus)
+    else ragdb_internal.open_corpus(explain_scores.statistics, 'read', true) end;
+  v_chunk_nos := array(select (ragdb_internal.chunk(v_corpus, i.id)).chunk_no
+    from unnest(chunk_ids) with ordinality i (id, n) order by i.n);
+  v_request := ragdb_internal.with_mode(array[v_corpus], v_request);
+  return query
+    select i.id, p.part, p.lexeme, p.stands_for, p.df, p.tf, p.value, p.points, p.most
+    from ragdb_internal.score_parts(v_corpus, v_statistics, v_request, v_chunk_nos,
+        coalesce(explain_scores.lexical_weight, ragdb_internal.lexical_weight(
+          (ragdb_internal.space(v_corpus.corpus_id, 'current')).embedder_id), 0.5),
+        ragdb_internal.ranked_among(array[v_corpus], v_statistics, v_request, chunk_ids)) p
+      join unnest(chunk_ids, v_chunk_nos) with ordinality i (id, chunk_no, n) using (chunk_no)
+    order by i.n, p.part desc, p.points desc, p.most desc, p.lexeme;
+end $$;
+comment on function ragdb.explain_scores(
+  text, text, text[], text, text, float8[], text, float8, text, boolean) is
+  'Does for 1 to 100 different chunks what ragdb.explain_score does for one, in the order of the '
+  'ids. Raises RG400, RG401, RG404, RG406, RG415, RG418.';
 
 create or replace function ragdb.explain_score(
   corpus text, query text, chunk_id text, mode text default null, statistics text default null,
@@ -84,33 +140,14 @@ create or replace function ragdb.explain_score(
   lexical_weight float8 default null, syntax text default 'plain', typos boolean default true)
 returns table (part text, lexeme text, stands_for text, df integer, tf integer, value float8,
   points float8, most float8)
-language plpgsql stable parallel restricted security definer
-set search_path = pg_catalog, pg_temp
-as $$
-#variable_conflict use_column
-declare
-  v_request ragdb_internal.search_request := row(explain_score.query, 1, explain_score.mode, 0,
-    null, null, ragdb_internal.single(explain_score.query_embedding), explain_score.fusion,
-    explain_score.lexical_weight, 0, 0,
-    row(explain_score.syntax, null, false, 0, 0, false, explain_score.typos)
-      ::ragdb_internal.search_options);
-  v_corpus ragdb.corpora;
-  v_statistics ragdb.corpora;
-  v_chunk ragdb.chunks;
-begin
-  perform ragdb_internal.check_request(v_request);
-  v_corpus := ragdb_internal.open_corpus(explain_score.corpus, 'read');
-  v_statistics := case when explain_score.statistics is null then v_corpus
-    else ragdb_internal.open_corpus(explain_score.statistics, 'read') end;
-  v_chunk := ragdb_internal.chunk(v_corpus, explain_score.chunk_id);
-  v_request := ragdb_internal.with_mode(array[v_corpus], v_request);
-  return query
-    select p.* from ragdb_internal.score_parts(v_corpus, v_statistics, v_request, v_chunk,
-      coalesce(explain_score.lexical_weight, ragdb_internal.lexical_weight(
-        (ragdb_internal.space(v_corpus.corpus_id, 'current')).embedder_id), 0.5),
-      ragdb_internal.ranked_alone(v_corpus, v_statistics, v_request, v_chunk)) p
-    order by p.part desc, p.points desc, p.most desc, p.lexeme;
-end $$;
+language sql stable parallel restricted
+begin atomic
+  select s.part, s.lexeme, s.stands_for, s.df, s.tf, s.value, s.points, s.most
+  from ragdb.explain_scores(explain_score.corpus, explain_score.query,
+    array[explain_score.chunk_id], explain_score.mode, explain_score.statistics,
+    explain_score.query_embedding, explain_score.fusion, explain_score.lexical_weight,
+    explain_score.syntax, explain_score.typos) s;
+end;
 comment on function ragdb.explain_score(
   text, text, text, text, text, float8[], text, float8, text, boolean) is
   'Takes the score of a chunk in a search with these arguments apart: a row for each term of the '

@@ -56,7 +56,7 @@ begin
   perform ragdb_internal.check_request(v_request);
   v_corpora := ragdb_internal.open_corpora(corpora);
   if statistics is not null then
-    v_statistics := ragdb_internal.open_corpus(statistics, 'read');
+    v_statistics := ragdb_internal.open_corpus(statistics, 'read', true);
   end if;
   if as_of is not null then
     return query select h.* from unnest(

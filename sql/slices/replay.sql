@@ -33,8 +33,9 @@ begin
   elsif ragdb_internal.uses_embeddings(trace.rank_mode) then
     select e.name into v_embedder from ragdb.embedding_spaces s
       join ragdb.embedders e on e.embedder_id = s.embedder_id
-      where s.corpus_id = corpus.corpus_id and case when as_of is null then s.state = 'current'
-        else s.space_id = (ragdb_internal.corpus_at(corpus, as_of)).space_id end;
+      where s.corpus_id = ragdb_internal.embedded_as(corpus)
+        and case when as_of is null then s.state = 'current'
+          else s.space_id = (ragdb_internal.corpus_at(corpus, as_of)).space_id end;
     if v_embedder is distinct from trace.embedding_model then
       verdict := 'drifted';
       cause := 'embedder_changed';
@@ -71,12 +72,16 @@ comment on function ragdb_internal.recorded_arguments(ragdb.retrieval_traces) is
   'Returns what a trace recorded of what was asked.';
 
 create or replace function ragdb_internal.search_again(
-  trace ragdb.retrieval_traces, corpus ragdb.corpora, asked ragdb_internal.search_arguments)
+  trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint,
+  asked ragdb_internal.search_arguments)
 returns ragdb.hit[]
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  if as_of is not null then
+    return ragdb_internal.hits_of_trace_then(corpus, as_of, asked, trace.slice_id is not null);
+  end if;
   -- the fields of turns are filters of slices only
   if trace.slice_id is not null then
     return ragdb_internal.search_turns(corpus, asked);
@@ -84,8 +89,8 @@ begin
   return array(select h from ragdb_internal.search_as(corpus.name, asked) h order by h.rank);
 end $$;
 comment on function ragdb_internal.search_again(
-  ragdb.retrieval_traces, ragdb.corpora, ragdb_internal.search_arguments) is
-  'Searches as a trace was recorded, under a slice or not.';
+  ragdb.retrieval_traces, ragdb.corpora, bigint, ragdb_internal.search_arguments) is
+  'Searches a corpus as it was (null: today) as a trace was recorded, under a slice or not.';
 
 create or replace function ragdb_internal.replayed_hits(
   trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint)
@@ -100,10 +105,7 @@ begin
     v_asked.chunk_ids :=
       (ragdb_internal.stored_slice(corpus.corpus_id, trace.slice_id)).chunk_ids;
   end if;
-  if as_of is not null then
-    return ragdb_internal.hits_of_trace_then(corpus, as_of, v_asked, trace.slice_id is not null);
-  end if;
-  return ragdb_internal.search_again(trace, corpus, v_asked);
+  return ragdb_internal.search_again(trace, corpus, as_of, v_asked);
 end $$;
 comment on function ragdb_internal.replayed_hits(
   ragdb.retrieval_traces, ragdb.corpora, bigint) is
@@ -160,7 +162,7 @@ as $$
 #variable_conflict use_column
 declare
   v_trace constant ragdb.retrieval_traces := ragdb_internal.open_trace(replay.trace_id);
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'read');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'read', true);
   v_recorded constant ragdb.retrieval_hits[] := array(
     select h from ragdb.trace_hits(v_trace.id) h order by h.rank);
   v_as_of constant bigint := ragdb_internal.replay_version(v_trace, v_corpus);

@@ -24,7 +24,7 @@ begin atomic
       ragdb_internal.turn_temporal(t.corpus_id, t.session_id, t.created_at), t.complexity,
       h.context
     from pg_catalog.unnest(with_turns.hits) h
-    join ragdb.chunks c on c.corpus_id = with_turns.corpus_id and c.chunk_id = h.chunk_id
+    cross join lateral ragdb_internal.chunk_of(with_turns.corpus_id, h.chunk_id) c
     left join ragdb.turns t on t.corpus_id = c.corpus_id and t.chunk_no = c.chunk_no
     order by h.rank;
 end;

@@ -39,7 +39,7 @@ comment on function ragdb_internal.why_returned(ragdb.retrieval_traces, text) is
   'hits.';
 
 create or replace function ragdb_internal.why_not_searched(
-  trace ragdb.retrieval_traces, corpus ragdb.corpora, chunk_id text,
+  trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint, chunk_id text,
   out step text, out reason text)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -48,11 +48,12 @@ as $$
 declare
   v_obstacle text;
 begin
-  if not exists (select from ragdb.chunks c
-    where c.corpus_id = corpus.corpus_id and c.chunk_id = why_not_searched.chunk_id)
+  if not exists (select from ragdb_internal.chunks_of_hits(corpus, as_of,
+    array[why_not_searched.chunk_id]))
   then
     step := 'corpus';
-    reason := 'the corpus has no chunk ' || ragdb_internal.quote(why_not_searched.chunk_id);
+    reason := case when as_of is null then 'the corpus has no chunk '
+      else 'the corpus had no chunk ' end || ragdb_internal.quote(why_not_searched.chunk_id);
   elsif trace.slice_id is not null and why_not_searched.chunk_id
     <> all ((ragdb_internal.stored_slice(corpus.corpus_id, trace.slice_id)).chunk_ids)
   then
@@ -62,7 +63,7 @@ begin
     step := 'filter';
     reason := 'it was not among the chunk ids that the call allowed';
   else
-    select o.detail into v_obstacle from ragdb_internal.replay_obstacle(trace, corpus, null) o;
+    select o.detail into v_obstacle from ragdb_internal.replay_obstacle(trace, corpus, as_of) o;
     if v_obstacle is not null then
       step := 'unknown';
       reason := 'the ranking cannot be repeated: ' || v_obstacle;
@@ -70,13 +71,13 @@ begin
   end if;
 end $$;
 comment on function ragdb_internal.why_not_searched(
-  ragdb.retrieval_traces, ragdb.corpora, text) is
+  ragdb.retrieval_traces, ragdb.corpora, bigint, text) is
   'Says why a recorded retrieval did not look at a chunk (step corpus, slice or filter), or why '
   'that cannot be known (unknown); nulls when it looked at it. Raises RG435.';
 
 -- The chunk alone is searched for again, without the limits of the call, which are then compared.
 create or replace function ragdb_internal.why_not_ranked(
-  trace ragdb.retrieval_traces, corpus ragdb.corpora, chunk_id text,
+  trace ragdb.retrieval_traces, corpus ragdb.corpora, as_of bigint, chunk_id text,
   out step text, out reason text)
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
@@ -92,7 +93,7 @@ begin
   v_asked.min_semantic := 0;
   v_asked.chunk_ids := array[why_not_ranked.chunk_id];
   v_asked.filter := null;
-  v_hit := (ragdb_internal.search_again(trace, corpus, v_asked))[1];
+  v_hit := (ragdb_internal.search_again(trace, corpus, as_of, v_asked))[1];
   v_asked.filter := v_limits.filter;
   if v_hit.chunk_id is null then
     step := 'ranking';
@@ -100,7 +101,7 @@ begin
       then 'it has no embedding, or lacks a required word'
       else 'it has none of the query''s words, or lacks a required one' end;
   elsif v_asked.filter is not null
-    and ragdb_internal.search_again(trace, corpus, v_asked) = '{}' then
+    and ragdb_internal.search_again(trace, corpus, as_of, v_asked) = '{}' then
     step := 'filter';
     reason := 'it does not satisfy ' || ragdb_internal.quote(v_asked.filter::text);
   elsif v_hit.score < v_limits.min_score
@@ -121,7 +122,8 @@ begin
         select round(min(h.score)::numeric, 4) from ragdb.trace_hits(trace.id) h), '');
   end if;
 end $$;
-comment on function ragdb_internal.why_not_ranked(ragdb.retrieval_traces, ragdb.corpora, text) is
+comment on function ragdb_internal.why_not_ranked(
+  ragdb.retrieval_traces, ragdb.corpora, bigint, text) is
   'Says where a chunk fell out of the ranking of a recorded retrieval: step ranking, filter, '
   'min_score or limit.';
 
@@ -135,19 +137,25 @@ as $$
 declare
   v_trace constant ragdb.retrieval_traces := ragdb_internal.open_trace(why_not.trace_id);
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'read');
+  v_as_of constant bigint := ragdb_internal.replay_version(v_trace, v_corpus);
 begin
   select w.step, w.reason into step, reason
     from ragdb_internal.why_returned(v_trace, why_not.chunk_id) w;
   if step is null then
     select w.step, w.reason into step, reason
-      from ragdb_internal.why_not_searched(v_trace, v_corpus, why_not.chunk_id) w;
+      from ragdb_internal.why_not_searched(v_trace, v_corpus, v_as_of, why_not.chunk_id) w;
   end if;
   if step is null then
     select w.step, w.reason into step, reason
-      from ragdb_internal.why_not_ranked(v_trace, v_corpus, why_not.chunk_id) w;
+      from ragdb_internal.why_not_ranked(v_trace, v_corpus, v_as_of, why_not.chunk_id) w;
+  end if;
+  if v_as_of is not null and step not in ('hit', 'rerank') then
+    reason := reason || format('; as of version %s, where the corpus is at %s', v_as_of,
+      v_corpus.version);
   end if;
   return next;
 end $$;
 comment on function ragdb.why_not(uuid, text) is
   'Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter, ranking, '
-  'min_score, limit or rerank; or that it was a hit; or unknown. Raises RG400, RG404, RG407.';
+  'min_score, limit or rerank; or that it was a hit; or unknown. A corpus that keeps its history '
+  'is asked as it was then, and the reason names the version. Raises RG400, RG404, RG407.';

@@ -41,7 +41,7 @@ language plpgsql security definer -- it writes tables that are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read', true);
   v_trace ragdb.retrieval_traces;
 begin
   perform ragdb_internal.check_failure(error_code, elapsed_ms, slice_id, anchor);

@@ -79,7 +79,8 @@ return pg_catalog.encode(ragdb_internal.fields_hash(
     select ragdb_internal.utf8(pg_catalog.string_agg(
       pg_catalog.concat_ws(E'\n', s.word, s.means, s.lexeme), E'\n' order by s.word, s.means))
     from ragdb.synonyms s
-    where (corpus).has_synonyms and s.corpus_id = (corpus).corpus_id)), 'hex');
+    where (ragdb_internal.whole_of(corpus)).has_synonyms
+      and s.corpus_id = (ragdb_internal.whole_of(corpus)).corpus_id)), 'hex');
 comment on function ragdb_internal.ranking_hash(ragdb.corpora) is
   'Returns the sha256 (hex) of what decides a corpus''s ranking besides its documents: text '
   'configuration, k1, b, pivot and synonyms.';

@@ -30,10 +30,13 @@ language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(find_in_corpus.corpus, 'read');
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_corpus(find_in_corpus.corpus, 'read', true);
+  v_corpora constant ragdb.corpora[] := case when v_corpus.parts > 0
+    then ragdb_internal.open_parts(v_corpus) else array[v_corpus] end;
   v_started constant timestamptz := clock_timestamp();
   v_embedding constant real[] := coalesce(ragdb_internal.single(asked.query_embedding),
-    ragdb_internal.embedding_in_sql(array[v_corpus], asked.mode, asked.query));
+    ragdb_internal.embedding_in_sql(v_corpora, asked.mode, asked.query));
   v_space ragdb.embedding_spaces;
   v_found ragdb_internal.corpus_finding;
 begin
@@ -41,11 +44,11 @@ begin
     where asked.query_embedding is null and v_embedding is not null;
   v_found.corpus := v_corpus;
   v_found.mode := ragdb_internal.search_mode(
-    array[v_corpus], asked.mode, asked.query, v_embedding);
+    v_corpora, asked.mode, asked.query, v_embedding);
   if ragdb_internal.uses_embeddings(v_found.mode) then
-    v_space := ragdb_internal.current_space(v_corpus);
+    v_space := ragdb_internal.current_space(v_corpora[1]);
     v_found.query_embedding :=
-      ragdb_internal.query_vector(v_corpus, v_space, asked.query, v_embedding);
+      ragdb_internal.query_vector(v_corpora[1], v_space, asked.query, v_embedding);
     v_found.embedder_id := v_space.embedder_id;
   end if;
   asked.mode := v_found.mode;

@@ -12,8 +12,8 @@ declare
 begin
   foreach v_hit in array hits loop
     v_hit.content_hash := (
-      select ragdb_internal.content_hash(c.text) from ragdb.chunks c
-      where c.corpus_id = v_hit.corpus_id and c.chunk_id = v_hit.chunk_id);
+      select ragdb_internal.content_hash(c.text)
+      from ragdb_internal.chunk_of(v_hit.corpus_id, v_hit.chunk_id) c);
     v_hits := v_hits || v_hit;
   end loop;
   return v_hits;

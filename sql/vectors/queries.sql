@@ -89,8 +89,9 @@ language sql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 begin atomic
   select e.*
-  from ragdb_internal.open_corpus(corpus_embedder.corpus, 'read') c
-    join ragdb.embedding_spaces s on s.corpus_id = c.corpus_id and s.state = 'current'
+  from ragdb_internal.open_corpus(corpus_embedder.corpus, 'read', true) c
+    join ragdb.embedding_spaces s on s.corpus_id = ragdb_internal.embedded_as(c)
+      and s.state = 'current'
     join ragdb.embedders e on e.embedder_id = s.embedder_id;
 end;
 comment on function ragdb.corpus_embedder(text) is

@@ -35,7 +35,7 @@ begin
     select c.corpus_id, c.chunk_no, c.chunk_id, coalesce(p.name, c.corpus_id::text) as corpus, case
         when c.content_hash <> ragdb_internal.content_hash(c.text)
           then 'its text is not the text that was put'
-        when not ragdb_internal.is_named_by_text(c, d, p.name)
+        when not ragdb_internal.is_named_by_text(c, d, (ragdb_internal.whole_of(p)).name)
           then 'its text is not the text that its id was made of' end as problem
       from ragdb.chunks c
         left join ragdb.corpora p on p.corpus_id = c.corpus_id

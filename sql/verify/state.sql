@@ -44,11 +44,13 @@ declare
   v_looked bigint;
 begin
   select count(*), coalesce(array_agg(row('corpora', 'error', 'corpus ' || c.name,
-        format('its version is %s, and a trace searched version %s', c.version,
+        format('its version is %s, and a trace searched version %s', v.version,
           t.corpus_version), 'restore the corpus from a backup, or ingest it anew')::ragdb.finding
-      order by c.name) filter (where t.corpus_version > c.version), '{}')
+      order by c.name) filter (where t.corpus_version > v.version), '{}')
     into strict v_looked, v_findings
-    from ragdb.corpora c left join lateral (
+    from ragdb.corpora c
+      cross join lateral (select ragdb_internal.version_of(c) as version offset 0) v
+      left join lateral (
       select r.corpus_version from ragdb.retrieval_traces r where r.corpus_id = c.corpus_id
         order by r.id desc limit 1) t on true;
   if (select max(e.lamport) from ragdb.events e)

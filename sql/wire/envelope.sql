@@ -179,7 +179,8 @@ comment on function ragdb_internal.wire_text(jsonb, text) is
   'Returns a field of a request that is a text; null when it is null or missing. Raises RG400.';
 
 -- `personal` is nobody's to route to, not even its owner's.
-create or replace function ragdb_internal.routable_corpus(corpus text, privilege text)
+create or replace function ragdb_internal.routable_corpus(
+  corpus text, privilege text, takes_parts boolean default false)
 returns ragdb.corpora
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -190,9 +191,9 @@ begin
       using errcode = 'RG404', detail = 'a personal corpus is served by no capability',
         hint = 'its owner searches it with ragdb.search()';
   end if;
-  return ragdb_internal.open_corpus(corpus, privilege);
+  return ragdb_internal.open_corpus(corpus, privilege, takes_parts);
 end $$;
-comment on function ragdb_internal.routable_corpus(text, text) is
+comment on function ragdb_internal.routable_corpus(text, text, boolean) is
   'Returns a corpus as ragdb_internal.open_corpus does, but no personal one. Raises RG400, RG401, '
   'RG404.';
 

@@ -63,23 +63,40 @@ end $$;
 comment on function ragdb_internal.wire_flag(jsonb, text) is
   'Returns a field of a request that is true or false, true unless given. Raises RG400.';
 
+create or replace function ragdb_internal.lacking_embedding(
+  corpus ragdb.corpora, embedder_id integer, query text)
+returns ragdb.corpora
+language sql stable parallel safe
+return (
+  select c from ragdb.corpora c
+  where (c.corpus_id = (corpus).corpus_id and (corpus).parts = 0
+      or c.part_of = (corpus).corpus_id and (corpus).parts > 0)
+    and not ragdb_internal.is_static(lacking_embedding.embedder_id)
+    and ragdb_internal.kept_embedding(
+      c.corpus_id, lacking_embedding.embedder_id, lacking_embedding.query) is null
+  order by c.corpus_id limit 1);
+comment on function ragdb_internal.lacking_embedding(ragdb.corpora, integer, text) is
+  'Returns the corpus, or the first of its parts, that has not kept the embedding of a query and '
+  'does not make it itself; null without one.';
+
 create or replace function ragdb_internal.answer_query(corpus ragdb.corpora, query text, k integer,
   filter jsonb, has_text boolean, began timestamptz) returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_space constant ragdb.embedding_spaces := ragdb_internal.space(corpus.corpus_id, 'current');
+  v_space constant ragdb.embedding_spaces :=
+    ragdb_internal.space(ragdb_internal.embedded_as(corpus), 'current');
   v_embedder ragdb.embedders;
+  v_lacking ragdb.corpora;
   v_chunks jsonb;
 begin
   if v_space.space_id is not null then
     select e.* into strict v_embedder from ragdb.embedders e
       where e.embedder_id = v_space.embedder_id;
-    if not ragdb_internal.is_static(v_embedder.embedder_id)
-      and ragdb_internal.kept_embedding(corpus.corpus_id, v_embedder.embedder_id, query) is null
-    then
-      return ragdb_internal.wait_for_query(corpus, v_embedder, query);
+    v_lacking := ragdb_internal.lacking_embedding(corpus, v_embedder.embedder_id, query);
+    if v_lacking.corpus_id is not null then
+      return ragdb_internal.wait_for_query(v_lacking, v_embedder, query);
     end if;
   end if;
   select coalesce(jsonb_agg(jsonb_build_object(
@@ -117,7 +134,7 @@ declare
 begin
   perform ragdb_internal.enter_capability('rag.query', request);
   v_corpus := ragdb_internal.routable_corpus(
-    ragdb_internal.wire_text(request -> 'params', 'corpus'), 'read');
+    ragdb_internal.wire_text(request -> 'params', 'corpus'), 'read', true);
   v_query := ragdb_internal.wire_text(v_input, 'query');
   perform ragdb_internal.check_query(v_query);
   v_k := ragdb_internal.wire_k(v_input);

@@ -130,7 +130,7 @@ def test_a_bar_is_as_long_as_its_value(
 @pytest.mark.parametrize(
     ("points", "drawn"),
     [
-        ([0, 1, 2, 3, 4, 5, 6, 7], "▁▂▃▄▅▆▇█"), ([None, 3, None], "·█·"), ([0, 0], "▄▄"),
+        ([0, 1, 2, 3, 4, 5, 6, 7], "▁▂▃▄▅▆▇█"), ([None, 3, None], "·█·"), ([0, 0], "▁▁"),
         ([None], "·"), ([-1, 1], "▁█"), ([], None),
     ],
 )  # fmt: skip

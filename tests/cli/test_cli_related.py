@@ -37,15 +37,17 @@ def run(monkeypatch: pytest.MonkeyPatch, filled: str) -> Run:
 
 def test_ask_answers_what_the_corpus_is_about_and_nothing_else(run: Run) -> None:
     floor = json.loads(run("corpus", "show", "docs", "--json").stdout)["gate_floors"]["lexical"]
-    assert run("ask", "docs", ANSWERED[1]).exit_code == 0
+    assert run("ask", ANSWERED[1], "-c", "docs").exit_code == 0
     for question in NOT_ANSWERED:
-        done = run("ask", "docs", question)
+        done = run("ask", question, "-c", "docs")
         assert (done.exit_code, done.stdout) == (1, "")
         assert done.stderr.startswith("insufficient evidence: the corpus does not say")
-    refused = json.loads(run("ask", "docs", NOT_ANSWERED[0], "--json").stdout)
+    refused = json.loads(run("ask", NOT_ANSWERED[0], "--json", "-c", "docs").stdout)
     assert refused["insufficient_evidence"] is True
     assert refused["gate"]["min_score"] == floor
-    asked = json.loads(run("ask", "docs", NOT_ANSWERED[0], "--min-score", "0.03", "--json").stdout)
+    asked = json.loads(
+        run("ask", NOT_ANSWERED[0], "--min-score", "0.03", "--json", "-c", "docs").stdout
+    )
     assert (asked["gate"]["min_score"], asked["gate"]["min_score_by"]) == (0.03, "caller")
 
 

@@ -87,6 +87,8 @@ def test_runs_are_blessed_compared_and_labels_imported(run: Run, tmp_path: Path)
     assert json.loads(imported.stdout) == {"case_count": 5, "label_count": 5, "stale_labels": 0}
     first = json.loads(run("eval", "run", "A", "--format", "json").stdout)
     assert (first["status"], first["metric_value"]) == ("passed", 1)
+    (case, *_) = json.loads(run("eval", "cases", "A", "--json").stdout)
+    assert (case["name"], case["origin"]) == ("q0", "imported")
     assert run("eval", "diff", first["run_id"]).exit_code == 5  # no baseline
     assert run("eval", "bless", first["run_id"]).exit_code == 0
     assert run("eval", "diff", first["run_id"]).exit_code == 0

@@ -43,7 +43,22 @@ def shows(shown: str, printed: str) -> bool:
     return bool(re.fullmatch(re.escape(expected).replace("…", ".*?") + "\n?", actual + "\n", re.S))
 
 
+LARGE = re.compile(r"^## By a larger model$.*?(?=^## )", re.M | re.S)
+
+
 def test_the_tutorial_prints_what_it_shows(clone: str, tmp_path: Path) -> None:
+    page = (ROOT / "docs/tutorial.md").read_text()
+    assert LARGE.search(page)
+    follow(LARGE.sub("", page), clone, tmp_path)
+
+
+@pytest.mark.nightly
+def test_the_tutorial_goes_on_to_a_larger_model(clone: str, tmp_path: Path) -> None:
+    follow((ROOT / "docs/tutorial.md").read_text(), clone, tmp_path)
+
+
+def follow(page: str, clone: str, tmp_path: Path) -> None:
+    """Run every command of a page in a shell, where its output is what is shown."""
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "ragdb"
     program.write_text(f"#!{sys.executable}\nfrom ragdb.cli.main import main\nmain()\n")
@@ -55,7 +70,7 @@ def test_the_tutorial_prints_what_it_shows(clone: str, tmp_path: Path) -> None:
         "COLUMNS": "100",
         "PAGER": "cat",
     }
-    for kind, text in BLOCK.findall((ROOT / "docs/tutorial.md").read_text()):
+    for kind, text in BLOCK.findall(page):
         if kind == "python":
             subprocess.run([sys.executable, "-c", text], check=True, cwd=tmp_path, env=environment)
             continue

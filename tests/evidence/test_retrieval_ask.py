@@ -50,7 +50,7 @@ def run(monkeypatch: pytest.MonkeyPatch, clone: str) -> Run:
 
 
 def test_an_answer_is_printed_with_its_sources(run: Run) -> None:
-    done = run("ask", "docs", "How are gifts refunded?")
+    done = run("ask", "How are gifts refunded?", "-c", "docs")
     assert done.exit_code == 0, done.stderr
     assert done.stdout.splitlines()[:3] == [
         "Gifts are refunded as vouchers. [1]",
@@ -61,15 +61,29 @@ def test_an_answer_is_printed_with_its_sources(run: Run) -> None:
     assert "not entailment" in done.stderr
 
 
+def test_the_only_corpus_need_not_be_named(run: Run, clone: str) -> None:
+    done = run("ask", "how are gifts refunded")
+    assert done.stdout.startswith("Gifts are refunded as vouchers. [1]"), done.stderr
+    assert "vouchers" in run("pack", "vouchers").stdout
+    with ragdb.connect(clone) as db:
+        db.create_corpus("more")
+    for verb in ("ask", "pack"):
+        done = run(verb, "how are gifts refunded")
+        assert done.exit_code == 2
+        assert "there are 2 corpora, and a question is asked of one" in done.stderr
+        assert "docs, more" in done.stderr
+    assert run("ask", "how are gifts refunded", "-c", "docs").exit_code == 0
+
+
 def test_what_the_corpus_does_not_say_is_a_negative_verdict(run: Run) -> None:
-    done = run("ask", "docs", "Who governs the planet Mars?")
+    done = run("ask", "Who governs the planet Mars?", "-c", "docs")
     assert done.exit_code == 1
     assert done.stdout == ""
     assert "the corpus does not say" in done.stderr
 
 
 def test_the_answer_as_json_has_its_evidence(run: Run, clone: str) -> None:
-    done = run("ask", "docs", "How are gifts refunded?", "--json")
+    done = run("ask", "How are gifts refunded?", "--json", "-c", "docs")
     answer = json.loads(done.stdout)
     assert answer["answer"] == "Gifts are refunded as vouchers."
     assert answer["problems"] == []
@@ -81,14 +95,14 @@ def test_the_answer_as_json_has_its_evidence(run: Run, clone: str) -> None:
 
 
 def test_a_pack_is_printed_as_it_is_hashed(run: Run) -> None:
-    shown = run("pack", "docs", "vouchers")
-    made = json.loads(run("pack", "docs", "vouchers", "--json").stdout)
+    shown = run("pack", "vouchers", "-c", "docs")
+    made = json.loads(run("pack", "vouchers", "--json", "-c", "docs").stdout)
     assert shown.stdout == made["canonical_text"] + "\n"
     assert f"hash {made['hash']}" in shown.stderr
-    assert run("pack", "docs", "zebra").exit_code == 1
-    cut = json.loads(run("pack", "docs", "vouchers", "--max-context", "40", "--json").stdout)
+    assert run("pack", "zebra", "-c", "docs").exit_code == 1
+    cut = json.loads(run("pack", "vouchers", "--max-context", "40", "--json", "-c", "docs").stdout)
     assert cut["size"] <= 40
-    assert run("ask", "none", "x").exit_code == 2
+    assert run("ask", "x", "-c", "none").exit_code == 2
 
 
 def test_the_retriever_of_a_contract_finds_and_records(db: Connection) -> None:
@@ -123,8 +137,8 @@ CONTRACT = {
 
 
 def test_what_was_asked_is_on_record(run: Run, clone: str) -> None:
-    found = json.loads(run("ask", "docs", "How are gifts refunded?", "--json").stdout)
-    assert run("ask", "docs", "Who governs the planet Mars?").exit_code == 1
+    found = json.loads(run("ask", "How are gifts refunded?", "--json", "-c", "docs").stdout)
+    assert run("ask", "Who governs the planet Mars?", "-c", "docs").exit_code == 1
     with psycopg.connect(clone) as db:
         gates = db.execute(
             "select trace_id::text, left(pack_hash, 16), is_enough, coverage, client"
@@ -147,14 +161,14 @@ def test_what_was_asked_is_on_record(run: Run, clone: str) -> None:
 def test_a_contract_decides_how_is_asked(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "contract.json"
     path.write_text(json.dumps(CONTRACT))
-    done = run("ask", "docs", "How are gifts refunded?", "--contract", str(path), "--json")
+    done = run("ask", "How are gifts refunded?", "--contract", str(path), "--json", "-c", "docs")
     assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["trace_summary"]["rag_mode"] == "required"
-    done = run("ask", "docs", "Who governs the planet Mars?", "--contract", str(path))
+    done = run("ask", "Who governs the planet Mars?", "--contract", str(path), "-c", "docs")
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr.startswith("rag required but no evidence found; recorded as trace ")
     path.write_text(json.dumps({**CONTRACT, "rag_policy": {"mode": "never"}}))
-    done = run("ask", "docs", "x", "--contract", str(path))
+    done = run("ask", "x", "--contract", str(path), "-c", "docs")
     assert done.exit_code == 2
     assert "rag_policy.mode: 'never' is not one of" in done.stderr
 
@@ -169,7 +183,16 @@ def test_a_model_answers_and_is_checked(run: Run, fake: Fake, clone: str) -> Non
             usage={"prompt_tokens": 321, "completion_tokens": 12},
         )
     ]
-    arguments = ["ask", "docs", "How are gifts refunded?", "--model", "m", "--endpoint", fake.url]
+    arguments = [
+        "ask",
+        "How are gifts refunded?",
+        "-c",
+        "docs",
+        "--model",
+        "m",
+        "--endpoint",
+        fake.url,
+    ]
     done = run(*arguments)
     assert done.exit_code == 0, done.stderr
     assert done.stdout.splitlines()[:3] == ["As vouchers. [1]", "", "[1] refunds.md"]
@@ -188,15 +211,15 @@ def test_a_model_answers_and_is_checked(run: Run, fake: Fake, clone: str) -> Non
         ("m", 1, False, None, None, True),
         ("m", 2, False, None, None, True),
     ]
-    assert run("ask", "docs", "x", "--endpoint", fake.url).exit_code == 2
+    assert run("ask", "x", "--endpoint", fake.url, "-c", "docs").exit_code == 2
 
 
 def test_a_corpus_with_embeddings_is_asked_by_meaning_too(run: Run, clone: str) -> None:
     with psycopg.connect(clone, autocommit=True) as db:
         make_corpus(db, {"a": "gifts are refunded as vouchers", "b": "the moon"}, "meant")
         embed(db)
-    found = json.loads(run("ask", "meant", "How are gifts refunded?", "--json").stdout)
-    packed = json.loads(run("pack", "meant", "How are gifts refunded?", "--json").stdout)
+    found = json.loads(run("ask", "How are gifts refunded?", "--json", "-c", "meant").stdout)
+    packed = json.loads(run("pack", "How are gifts refunded?", "--json", "-c", "meant").stdout)
     with ragdb.connect(clone) as base:
         for trace_id in (found["trace_id"], packed["trace_id"]):
             assert base.get_trace(trace_id).rank_mode == "hybrid"

@@ -160,6 +160,12 @@ def test_a_run_is_listed_and_reported_in_every_format(library: Api) -> None:
     with ragdb.connect(library.dsn) as db:
         run = db.run_eval("Desk")
         reports = {f: db.eval_report(run.run_id, f) for f in FORMATS}
+        declared = db.list_eval_cases("Desk")
+    listed = library("GET", "/api/evals/cases?rag=Desk").body["cases"]
+    assert listed[0]["origin"] == "contract"
+    found = [(case["name"], case["origin"]) for case in listed]
+    assert found == [(case.name, case.origin) for case in declared]
+    assert library("GET", "/api/evals/cases?rag=None").status == 404
     (latest, *_) = library("GET", "/api/evals/runs?rag=Desk").body["runs"]
     assert latest["run_id"] == str(run.run_id)
     for format, kind in FORMATS.items():

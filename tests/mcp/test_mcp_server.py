@@ -48,6 +48,7 @@ CHANGES = {
     "append_turns", "add_edges", "remove_edges", "promote", "propose", "decide_proposal",
     "record_feedback",
 }  # fmt: skip
+PEERS = {"list_peers", "ask_peers"}
 PROMPT = """corpus name=More
   source name=a kind=local uri=docs/*.md
 retriever name=MoreSearch corpus=More mode=lexical
@@ -117,7 +118,7 @@ def test_no_contract_may_use_the_name_of_a_tool_that_is_served(dsn: str) -> None
     with psycopg.connect(dsn) as connection:
         row = connection.execute("select ragdb_internal.builtin_tools()").fetchone()
     assert row is not None
-    assert set(row[0]) == BUILTIN | CHANGES
+    assert set(row[0]) == BUILTIN | CHANGES | PEERS
 
 
 async def every_tool(client: Client, trace: str) -> dict[str, Any]:

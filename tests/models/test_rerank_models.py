@@ -362,9 +362,13 @@ def test_ask_and_pack_take_what_the_reranker_puts_first(
     for query in ("near dog", "near house"):
         # the best of the four that are retrieved to leave one
         best, score = wanted(taught, query, db.search("docs", query, 4))[0]
-        evidence = json.loads(run("pack", "docs", query, "-k1", "--rerank=taught", "--json").stdout)
+        evidence = json.loads(
+            run("pack", query, "-k1", "--rerank=taught", "--json", "-c", "docs").stdout
+        )
         assert [chunk["chunk_id"] for chunk in evidence["chunks"]] == [best]
-        answered = json.loads(run("ask", "docs", query, "-k1", "--rerank=taught", "--json").stdout)
+        answered = json.loads(
+            run("ask", query, "-k1", "--rerank=taught", "--json", "-c", "docs").stdout
+        )
         first = db.trace_reranks(answered["trace_id"])[0]
         assert (first.model, first.chunk_id, first.score) == ("taught", best, score)
         assert db.get_trace(first.trace_id).query_text == query

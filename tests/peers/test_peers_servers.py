@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+from mcp import Client as McpClient
+from mcp import MCPError
 from typer.testing import CliRunner, Result
 
 import ragdb
 from ragdb.cli.main import app
+from ragdb.mcp.server import server
+from ragdb.mcp.tools import Tools
 from ragdb.peers import PeerError, asking, exchange
 from ragdb.peers.transport import Link
 from tests.conftest import Server
@@ -167,6 +172,55 @@ def test_a_query_asks_peers_and_marks_whose_each_chunk_is(
     assert {row["text"]: row.get("peer") for row in found} == {
         text: peer for text, (peer, *_) in chunks(answer).items()
     }
+
+
+def test_a_model_asks_peers_where_the_server_may(
+    sites: tuple[Site, Site], asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, bob = sites
+    monkeypatch.setenv("RAGDB_PEER_TOKEN_ANN", ann.token)
+
+    def served(**how: Any) -> Tools:
+        return Tools(bob.dsn, allow_private_peers=True, **how)
+
+    async def conversation(client: McpClient) -> tuple[Any, ...]:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        peers = await client.call_tool("list_peers", {"corpus": asked})
+        found = await client.call_tool("ask_peers", {"corpus": asked, "query": "zebra", "k": 9})
+        house = await client.call_tool("ask_peers", {"corpus": "house", "query": "zebra"})
+        return tools, peers.structured_content, found.structured_content, house
+
+    tools, listed, found, house = talk(served(ask_peers=True, corpora=[asked]), conversation)
+    for name in ("list_peers", "ask_peers"):
+        assert tools[name].annotations.read_only_hint
+    assert tools["ask_peers"].annotations.open_world_hint
+    assert [(peer["corpus"], peer["peer"], peer["trust"]) for peer in listed["peers"]] == [
+        (asked, "ann", "trusted")
+    ]
+    assert found["peers"] == [{"name": "ann", "trust": "trusted"}]
+    assert chunks({"output": found}) == {
+        "The zebra crossing is painted.": (None, ann.public, "trusted"),
+        "The zebra of Bob.": (None, None, None),
+        "The zebra of Ann.": ("ann", ann.public, "trusted"),
+    }
+    assert house.is_error
+    assert "not served here" in house.content[0].text
+
+    async def plain(client: McpClient) -> None:
+        assert "ask_peers" not in {tool.name for tool in (await client.list_tools()).tools}
+        with pytest.raises(MCPError, match="unknown tool"):
+            await client.call_tool("ask_peers", {"corpus": asked, "query": "zebra"})
+
+    talk(served(), plain)
+
+
+def talk(tools: Tools, conversation: Callable[[McpClient], Coroutine[Any, Any, Any]]) -> Any:
+    async def session() -> Any:
+        async with McpClient(server(tools)) as client:
+            return await conversation(client)
+
+    with tools.pool:
+        return asyncio.run(session())
 
 
 def test_a_peer_that_does_not_answer_is_named_and_the_local_answer_given(

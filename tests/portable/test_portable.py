@@ -432,7 +432,7 @@ def test_a_file_altered_anywhere_is_refused(
     assert format.check(altered) == original18.exported
 
 
-def says_the_same(file: bytes, lines: bytes) -> bool:
+def says_the_same(file: bytearray, lines: bytes) -> bool:
     try:
         return gzip.decompress(file) == lines
     except (OSError, EOFError, zlib.error):

@@ -24,7 +24,8 @@ axe.run({resultTypes: ['violations']}).then(
 PAGES = [
     "/studio/search?corpus=docs&q=refunds",
     "/studio/search?corpus=hostile&q=zebra",
-    "/studio/traces",
+    "/studio/login",
+    "/studio/traces?slower=3600000",
     "/studio/traces/{trace}?replay=true",
     "/studio/slices?corpus=chat",
     "/studio/slices/graph?corpus=chat&anchor={turn}&max_nodes=2",
@@ -38,6 +39,11 @@ PAGES = [
     "/studio/map?corpus=vectors&q=refunds",
 ]
 # what reaches beyond the window, where the page is wider than that
+# an empty one asks for no room; the number is wider than what shows it
+CUT = """
+[...document.querySelectorAll('main input:not([type=hidden])')]
+  .filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth).map(e => e.outerHTML)
+"""
 TOO_WIDE = """
 document.documentElement.scrollWidth <= innerWidth ? [] :
   [...document.querySelectorAll('main *')]
@@ -109,6 +115,7 @@ def test_each_view_is_whole(
         assert answer.status == 200, path
         assert page.locator("h1").count() == 1, path
         assert page.evaluate(TOO_WIDE) == [], path
+        assert page.evaluate(CUT) == [], path
         # each view in each scheme and at each width once: axe takes its time
         if (scheme, width) in (("light", 1440), ("dark", 390)):
             assert violations(axe) == [], path
@@ -135,6 +142,16 @@ def test_a_journey_by_keyboard(visit: Callable[..., BrowserContext]) -> None:
         page.keyboard.press("g")
         page.keyboard.press(key)
         page.wait_for_url(f"**/studio/{name}")
+    # from row to row, and into what one is about
+    for path, leads in (
+        ("/studio/traces", "**/studio/traces/*"),
+        ("/studio/evals", "**/evals/history*"),
+    ):
+        page.goto(path)
+        page.keyboard.press("j")
+        page.locator("[data-row]:focus").wait_for()
+        page.keyboard.press("Enter")
+        page.wait_for_url(leads)
     assert wrong == []
 
 

@@ -211,6 +211,30 @@ def test_the_latest_traces_are_watched_where_the_reader_asks(site: Api) -> None:
         assert client.get("/studio/traces?every=1").status_code == 400
 
 
+def test_a_corpus_without_a_document_says_the_next_command(site: Api) -> None:
+    with ragdb.connect(site.dsn) as db:
+        db.create_corpus("bare")
+        db.embed_corpus("bare", "hash")
+    with logged_in(site) as client:
+        for query in ({}, {"q": "zebra"}):
+            shown = page(client, "/studio/search", corpus="bare", **query)
+            assert "ragdb ingest FOLDER --corpus bare" in shown
+            assert "no embedding" not in shown
+            assert "Nothing matches" not in shown
+
+
+def test_a_failed_trace_says_what_its_code_means(site: Api) -> None:
+    with logged_in(site) as client, ragdb.connect(site.dsn) as db:
+        asked = {"query": "x", "corpora": ["docs"], "record": True, "mode": "semantic"}
+        assert site("POST", "/api/search", asked).status == 400
+        failed = page(client, "/studio/traces", outcome="failed", corpus="docs")
+        id = re.findall(r'href="/studio/traces/([0-9a-f-]{36})"', failed)[0]
+        shown = page(client, f"/studio/traces/{id}")
+        (known,) = (row for row in db.error_codes() if row.sqlstate == "RG415")
+        assert f"failed: RG415 {known.name}" in shown
+        assert f"ended with RG415: {known.meaning}" in shown
+
+
 def test_lines_that_were_broken_for_want_of_room_are_joined() -> None:
     long = "a deposit is refunded in full when the tool comes back clean,"
     assert flowing(f"{long}\ncomplete and working") == f"{long} complete and working"
@@ -226,3 +250,20 @@ def test_the_beginnings_of_two_runs_differ() -> None:
     runs = ("01a20771-fdfd-7c51-b05a-099584d14244", "01a20771-fded-7cd9-b9cd-f9fe9519de26")
     assert len({brief(run) for run in runs}) == 2
     assert brief("sha256:" + "ab" * 32) == "abababab"
+
+
+def test_a_question_that_nobody_can_embed_is_searched_by_its_words(site: Api) -> None:
+    """No worker runs a model of no provider, and a static one knows too few of some words."""
+    with ragdb.connect(site.dsn) as db:
+        db.create_embedder("given", 2)
+        db.create_corpus("given")
+        db.put_text("given", "a.txt", "A deposit is refunded.")
+        db.embed_corpus("given", "given")
+        db.put_embeddings("given", [db.list_chunks("given")[0].chunk_id], [0.6, 0.8])
+    with logged_in(site) as client:
+        shown = page(client, "/studio/search", corpus="given", q="deposit")
+        assert shown.count("<article") == 1
+        assert 'aria-label="semantic"' not in shown
+        assert "This question has no embedding" in shown
+        both = page(client, "/studio/search", corpus="vectors", q="the meaning of refunds")
+        assert both.count("<section aria-label") == 1  # until a worker has embedded it

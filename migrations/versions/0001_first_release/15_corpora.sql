@@ -6,6 +6,9 @@ create table ragdb.corpora (
     constraint corpora_name_is_a_slug check (name ~ '^[a-z0-9-]{1,64}$'),
   personal_of text collate "C",
   personal_oid oid,
+  part_of integer,
+  parts integer not null default 0
+    constraint corpora_parts_are_counted check (parts >= 0),
   is_restricted boolean not null default false,
   record_reads text not null default 'off'
     constraint corpora_record_reads_is_known
@@ -42,9 +45,12 @@ create table ragdb.corpora (
   constraint corpora_personal_has_a_role check (
     (name = 'personal') = (personal_of is not null)
     and (personal_of is null) = (personal_oid is null)),
+  constraint corpora_part_has_no_parts check (part_of is null or parts = 0 and name <> 'personal'),
   constraint corpora_history_has_a_beginning check (
     (history is null) = (history_from is null) and (history is null) = (history_since is null))
 );
+-- one corpus is dropped, and whoever lists the parts of one reads those alone
+create index corpora_by_whole on ragdb.corpora (part_of) where part_of is not null;
 comment on table ragdb.corpora is
   'Named sets of documents, how each is searched, and their exact counters. Whoever writes to a '
   'corpus locks its row. Read it through ragdb.list_corpora, ragdb.corpus_info and bi.dim_corpus.';
@@ -55,6 +61,12 @@ comment on column ragdb.corpora.personal_of is
   'Role that the corpus "personal" belongs to; null for a corpus that roles may share.';
 comment on column ragdb.corpora.personal_oid is
   'Oid of that role. Another role of the same name has another oid, and no right to it.';
+comment on column ragdb.corpora.part_of is
+  'Corpus that it is a part of; null for one that stands alone. A part ranks by the pivot and the '
+  'statistics of its whole.';
+comment on column ragdb.corpora.parts is
+  'How many parts it has. A corpus with parts has no documents: its chunks, lexemes and pivot are '
+  'what its parts rank by.';
 comment on column ragdb.corpora.is_restricted is
   'Whether only admins and the roles of corpus_grants have a right to it. It stays true, also '
   'without any grant, until ragdb.unrestrict_corpus.';
@@ -77,7 +89,9 @@ comment on column ragdb.corpora.version_xid is 'Transaction that raised the vers
 comment on column ragdb.corpora.import_xid is
   'Transaction that is importing the corpus; null when none is.';
 comment on column ragdb.corpora.documents is 'Number of documents of the corpus.';
-comment on column ragdb.corpora.chunks is 'Number of chunks of the corpus: N of BM25.';
+comment on column ragdb.corpora.chunks is
+  'Number of chunks of the corpus: N of BM25. Of a corpus with parts, theirs as of the last '
+  'ragdb.sync_statistics.';
 comment on column ragdb.corpora.lexeme_count is 'Lexemes of all chunks, each occurrence counted.';
 comment on column ragdb.corpora.token_count is 'Tokens of all chunks, as the chunker counted them.';
 comment on column ragdb.corpora.size_bytes is 'Bytes of all documents.';
@@ -97,6 +111,27 @@ comment on column ragdb.corpora.history_since is
 comment on column ragdb.corpora.created_at is 'When the corpus was created.';
 comment on column ragdb.corpora.updated_at is
   'Start of the transaction that wrote to the corpus last.';
+
+create table ragdb.part_states (
+  corpus_id integer constraint part_states_corpus_is_unique primary key
+    constraint part_states_corpus_exists references ragdb.corpora on delete cascade,
+  version bigint not null,
+  chunks integer not null,
+  lexeme_count bigint not null,
+  lexemes text[] collate "C" not null,
+  dfs integer[] not null,
+  synced_at timestamptz not null
+);
+comment on table ragdb.part_states is
+  'What the statistics of a whole count of each of its parts, as of the last '
+  'ragdb.sync_statistics. Read it through ragdb.list_parts.';
+comment on column ragdb.part_states.corpus_id is 'The part.';
+comment on column ragdb.part_states.version is 'Version of the part that was counted.';
+comment on column ragdb.part_states.chunks is 'Its chunks then.';
+comment on column ragdb.part_states.lexeme_count is 'Its lexemes then, each occurrence counted.';
+comment on column ragdb.part_states.lexemes is 'The lexemes that it had then.';
+comment on column ragdb.part_states.dfs is 'How many of its chunks had each of these lexemes.';
+comment on column ragdb.part_states.synced_at is 'When it was counted.';
 
 create table ragdb.corpus_grants (
   corpus_id integer not null

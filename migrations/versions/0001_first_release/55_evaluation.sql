@@ -6,29 +6,62 @@ create table ragdb.eval_cases (
   rag text collate "C" not null,
   eval text collate "C" not null,
   name text collate "C" not null,
+  origin text not null
+    constraint eval_cases_origin_is_known check (origin in ('contract', 'imported', 'asked')),
+  contract text collate "C",
+  contract_version integer,
   ordinal integer not null,
   query text not null constraint eval_cases_query_has_words check (query ~ '\S'),
   tags text[] not null,
+  k integer,
+  min_score float8,
+  chunk_count integer,
+  anchor text,
+  policy text,
   asserts jsonb not null default '[]'
     constraint eval_cases_asserts_are_a_list check (jsonb_typeof(asserts) = 'array'),
   asked_at timestamptz,
-  constraint eval_cases_name_is_unique_per_eval primary key (corpus_id, rag, eval, name)
+  constraint eval_cases_name_is_unique_per_eval primary key (corpus_id, rag, eval, name),
+  constraint eval_cases_contract_exists foreign key (contract, contract_version)
+    references ragdb.contracts on delete cascade,
+  constraint eval_cases_of_contracts_name_theirs check (case origin when 'contract'
+    then num_nulls(contract, contract_version) = 0
+    else num_nonnulls(contract, contract_version, k, min_score, chunk_count, anchor, policy) = 0
+    end),
+  constraint eval_cases_of_questions_say_when check ((asked_at is not null) = (origin = 'asked'))
 );
+create index eval_cases_by_contract on ragdb.eval_cases (contract, contract_version)
+  where contract is not null;
 comment on table ragdb.eval_cases is
-  'Cases of an eval that were imported from files or made of questions that somebody asked, beside '
-  'those that its contract declares. Read it through ragdb.eval_queries.';
+  'Cases of evals: those that contracts in force declare, and those that were imported from files '
+  'or made of questions that somebody asked. Read it through ragdb.list_eval_cases.';
 comment on column ragdb.eval_cases.corpus_id is 'Corpus of the rag.';
 comment on column ragdb.eval_cases.rag is 'The rag.';
 comment on column ragdb.eval_cases.eval is 'The eval.';
 comment on column ragdb.eval_cases.name is 'Name of the case: the id of its query.';
+comment on column ragdb.eval_cases.origin is
+  'contract: declared by the contract in force, and replaced with it; imported: from files, and '
+  'replaced by the next import; asked: made of a question.';
+comment on column ragdb.eval_cases.contract is 'Contract that declares the case; null otherwise.';
+comment on column ragdb.eval_cases.contract_version is 'Version of that contract.';
 comment on column ragdb.eval_cases.ordinal is
-  'Place in the file, from 1; of a question after all that were there.';
+  'Place in the eval of the contract or in the file, from 1; of a question after all that were '
+  'there.';
 comment on column ragdb.eval_cases.query is 'The query.';
 comment on column ragdb.eval_cases.tags is 'Tags by which a run can select the case.';
+comment on column ragdb.eval_cases.k is
+  'Number of chunks to retrieve; null: as the retriever declares it.';
+comment on column ragdb.eval_cases.min_score is
+  'Lowest score of a chunk, 0 to 1; null: as the retriever declares it.';
+comment on column ragdb.eval_cases.chunk_count is
+  'Number of chunks that have to be found; null: any.';
+comment on column ragdb.eval_cases.anchor is
+  'Chunk around which the slice is built that is searched; null: the corpus is searched.';
+comment on column ragdb.eval_cases.policy is 'Policy of that slice; null: the default.';
 comment on column ragdb.eval_cases.asserts is
   'What a run tests beside the labels, as a contract''s ragAssert nodes have it.';
 comment on column ragdb.eval_cases.asked_at is
-  'When the case was made of a question; null for an imported one, which the next import replaces.';
+  'When the case was made of a question; null for every other.';
 
 create table ragdb.eval_labels (
   corpus_id integer not null,
@@ -51,7 +84,7 @@ create table ragdb.eval_labels (
 );
 comment on table ragdb.eval_labels is
   'What a case should find: a document, or a span of one. A label stays valid when the document is '
-  'cut into other chunks.';
+  'cut into other chunks. The sources that a contract gives a case are its labels.';
 comment on column ragdb.eval_labels.corpus_id is 'Corpus of the case.';
 comment on column ragdb.eval_labels.rag is 'Rag of the case.';
 comment on column ragdb.eval_labels.eval is 'Eval of the case.';

@@ -61,6 +61,7 @@ from ragdb.client._generated.rows import (
     EventsAfterRow,
     ExplainMissingRow,
     ExplainScoreRow,
+    ExplainScoresRow,
     ExplainSearchRow,
     ExportDocumentsRow,
     ExportEmbeddingsRow,
@@ -88,12 +89,14 @@ from ragdb.client._generated.rows import (
     ListContractsRow,
     ListCorporaRow,
     ListErasuresRow,
+    ListEvalCasesRow,
     ListEvalsRow,
     ListFailedEmbeddingsRow,
     ListFeedbackRow,
     ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
+    ListPartsRow,
     ListPeerCorporaRow,
     ListPeersRow,
     ListPoliciesRow,
@@ -140,6 +143,7 @@ from ragdb.client._generated.rows import (
     SliceGraphRow,
     SliceMembersRow,
     SpaceQuestionsRow,
+    SyncStatisticsRow,
     ToolCandidatesRow,
     TracedHit,
     TraceStagesRow,
@@ -581,6 +585,7 @@ class AsyncFunctions(AsyncCaller):
         record_query_text: str = "full",
         is_restricted: bool = False,
         history: timedelta | str | None = None,
+        part_of: str | None = None,
     ) -> None:
         await self._run(
             calls.CREATE_CORPUS,
@@ -592,6 +597,7 @@ class AsyncFunctions(AsyncCaller):
             record_query_text,
             is_restricted,
             history,
+            part_of,
         )
 
     async def create_embedder(
@@ -847,6 +853,34 @@ class AsyncFunctions(AsyncCaller):
             corpus,
             query,
             chunk_id,
+            mode,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            syntax,
+            typos,
+        )
+
+    async def explain_scores(
+        self,
+        corpus: str,
+        query: str,
+        chunk_ids: Sequence[str],
+        mode: str | None = None,
+        statistics: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float | None = None,
+        syntax: str = "plain",
+        typos: bool = True,
+    ) -> Rows[ExplainScoresRow]:
+        return await self._rows(
+            calls.EXPLAIN_SCORES,
+            ExplainScoresRow,
+            corpus,
+            query,
+            chunk_ids,
             mode,
             statistics,
             query_embedding,
@@ -1240,6 +1274,9 @@ class AsyncFunctions(AsyncCaller):
     async def list_erasures(self, corpus: str, count: int = 100) -> Rows[ListErasuresRow]:
         return await self._rows(calls.LIST_ERASURES, ListErasuresRow, corpus, count)
 
+    async def list_eval_cases(self, rag: str, eval: str | None = None) -> Rows[ListEvalCasesRow]:
+        return await self._rows(calls.LIST_EVAL_CASES, ListEvalCasesRow, rag, eval)
+
     async def list_eval_runs(
         self, rag: str | None = None, eval: str | None = None, count: int = 50
     ) -> Rows[EvalRuns]:
@@ -1275,6 +1312,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def list_ledger_acts(self, count: int = 100) -> Rows[LedgerActs]:
         return await self._rows(calls.LIST_LEDGER_ACTS, LedgerActs, count)
+
+    async def list_parts(self, corpus: str) -> Rows[ListPartsRow]:
+        return await self._rows(calls.LIST_PARTS, ListPartsRow, corpus)
 
     async def list_peer_corpora(self, corpus: str | None = None) -> Rows[ListPeerCorporaRow]:
         return await self._rows(calls.LIST_PEER_CORPORA, ListPeerCorporaRow, corpus)
@@ -2379,6 +2419,9 @@ class AsyncFunctions(AsyncCaller):
     async def store_checkpoint(self, note: str) -> int:
         value: int = await self._value(calls.STORE_CHECKPOINT, note)
         return value
+
+    async def sync_statistics(self, corpus: str) -> SyncStatisticsRow:
+        return await self._row(calls.SYNC_STATISTICS, SyncStatisticsRow, corpus)
 
     async def tool_candidates(
         self,

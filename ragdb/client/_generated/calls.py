@@ -313,6 +313,7 @@ CREATE_CORPUS = Call(
         "record_query_text": "text",
         "is_restricted": "boolean",
         "history": "interval",
+        "part_of": "text",
     },
     {
         "title": None,
@@ -322,6 +323,7 @@ CREATE_CORPUS = Call(
         "record_query_text": "full",
         "is_restricted": False,
         "history": None,
+        "part_of": None,
     },
 )
 CREATE_EMBEDDER = Call(
@@ -486,6 +488,30 @@ EXPLAIN_SCORE = Call(
         "corpus": "text",
         "query": "text",
         "chunk_id": "text",
+        "mode": "text",
+        "statistics": "text",
+        "query_embedding": "double precision[]",
+        "fusion": "text",
+        "lexical_weight": "double precision",
+        "syntax": "text",
+        "typos": "boolean",
+    },
+    {
+        "mode": None,
+        "statistics": None,
+        "query_embedding": None,
+        "fusion": "convex",
+        "lexical_weight": None,
+        "syntax": "plain",
+        "typos": True,
+    },
+)
+EXPLAIN_SCORES = Call(
+    "explain_scores",
+    {
+        "corpus": "text",
+        "query": "text",
+        "chunk_ids": "text[]",
         "mode": "text",
         "statistics": "text",
         "query_embedding": "double precision[]",
@@ -749,6 +775,7 @@ LIST_DOCUMENTS = Call(
 )
 LIST_EMBEDDERS = Call("list_embedders", {})
 LIST_ERASURES = Call("list_erasures", {"corpus": "text", "count": "integer"}, {"count": 100})
+LIST_EVAL_CASES = Call("list_eval_cases", {"rag": "text", "eval": "text"}, {"eval": None})
 LIST_EVAL_RUNS = Call(
     "list_eval_runs",
     {"rag": "text", "eval": "text", "count": "integer"},
@@ -771,6 +798,7 @@ LIST_HTTP_TOKENS = Call("list_http_tokens", {})
 LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"}, {"count": 100})
 LIST_KEY_EVENTS = Call("list_key_events", {})
 LIST_LEDGER_ACTS = Call("list_ledger_acts", {"count": "integer"}, {"count": 100})
+LIST_PARTS = Call("list_parts", {"corpus": "text"})
 LIST_PEER_CORPORA = Call("list_peer_corpora", {"corpus": "text"}, {"corpus": None})
 LIST_PEERS = Call("list_peers", {})
 LIST_POLICIES = Call("list_policies", {})
@@ -1670,6 +1698,7 @@ SLICE_GRAPH = Call(
 SLICE_MEMBERS = Call("slice_members", {"corpus": "text", "slice_id": "text"})
 SPACE_QUESTIONS = Call("space_questions", {"corpus": "text", "count": "integer"}, {"count": 200})
 STORE_CHECKPOINT = Call("store_checkpoint", {"note": "text"})
+SYNC_STATISTICS = Call("sync_statistics", {"corpus": "text"})
 TOOL_CANDIDATES = Call(
     "tool_candidates",
     {"tool": "text", "arguments": "jsonb", "query_embedding": "double precision[]"},

@@ -60,6 +60,7 @@ from ragdb.client._generated.rows import (
     EventsAfterRow,
     ExplainMissingRow,
     ExplainScoreRow,
+    ExplainScoresRow,
     ExplainSearchRow,
     ExportDocumentsRow,
     ExportEmbeddingsRow,
@@ -87,12 +88,14 @@ from ragdb.client._generated.rows import (
     ListContractsRow,
     ListCorporaRow,
     ListErasuresRow,
+    ListEvalCasesRow,
     ListEvalsRow,
     ListFailedEmbeddingsRow,
     ListFeedbackRow,
     ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
+    ListPartsRow,
     ListPeerCorporaRow,
     ListPeersRow,
     ListPoliciesRow,
@@ -139,6 +142,7 @@ from ragdb.client._generated.rows import (
     SliceGraphRow,
     SliceMembersRow,
     SpaceQuestionsRow,
+    SyncStatisticsRow,
     ToolCandidatesRow,
     TracedHit,
     TraceStagesRow,
@@ -805,12 +809,15 @@ class Functions(Caller):
         record_query_text: str = "full",
         is_restricted: bool = False,
         history: timedelta | str | None = None,
+        part_of: str | None = None,
     ) -> None:
         """Creates an empty corpus, embedded by the default embedder if there is one: name 1 to
         64 of a-z, 0-9 and -, text configuration of pg_catalog, k1 0 to 10, b 0 to 1,
         record_query_text full, hash or none; is_restricted makes it the caller's and the
         admins' alone until ragdb.grant_corpus; history is for how long it can be searched as
-        it was (null: not at all). Raises RG400, RG401, RG409, RG411.
+        it was (null: not at all). part_of makes it a part of a corpus without documents,
+        which is searched with all of its parts as one: with the settings of that, and with
+        its rights until it is restricted itself. Raises RG400, RG401, RG404, RG409, RG411.
         """
         self._run(
             calls.CREATE_CORPUS,
@@ -822,6 +829,7 @@ class Functions(Caller):
             record_query_text,
             is_restricted,
             history,
+            part_of,
         )
 
     def create_embedder(
@@ -1245,6 +1253,37 @@ class Functions(Caller):
             typos,
         )
 
+    def explain_scores(
+        self,
+        corpus: str,
+        query: str,
+        chunk_ids: Sequence[str],
+        mode: str | None = None,
+        statistics: str | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float | None = None,
+        syntax: str = "plain",
+        typos: bool = True,
+    ) -> Rows[ExplainScoresRow]:
+        """Does for 1 to 100 different chunks what ragdb.explain_score does for one, in the order
+        of the ids. Raises RG400, RG401, RG404, RG406, RG415, RG418.
+        """
+        return self._rows(
+            calls.EXPLAIN_SCORES,
+            ExplainScoresRow,
+            corpus,
+            query,
+            chunk_ids,
+            mode,
+            statistics,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            syntax,
+            typos,
+        )
+
     def explain_search(
         self,
         corpus: str,
@@ -1317,8 +1356,8 @@ class Functions(Caller):
         return self._row(calls.EXPORT_SLICE, BuiltSlice, corpus, anchor, policy)
 
     def export_trec(self, run_id: UUID | str, what: str = "run") -> list[str]:
-        """Returns the lines of a TREC run file, or of the qrels of the labels that were imported
-        for its eval. Raises RG400, RG443.
+        """Returns the lines of a TREC run file, or of the qrels of the labels of its cases,
+        among them the sources that a contract gives a case. Raises RG400, RG443.
         """
         return self._values(calls.EXPORT_TREC, run_id, what)
 
@@ -1643,9 +1682,9 @@ class Functions(Caller):
     def import_eval(self, rag: str, eval: str, cases: Any) -> ImportEvalRow:
         """Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels":
         [{"source", "start", "end", "grade"}]}], in place of those imported before, while the
-        cases of ragdb.add_eval_case stay; a label is of a document (uri or external id) or of
-        a span of its characters, and survives another chunking. Raises RG400, RG401, RG404,
-        RG441, RG442.
+        cases of the contract, whose names are taken, and of ragdb.add_eval_case stay; a label
+        is of a document (uri or external id) or of a span of its characters, and survives
+        another chunking. Raises RG400, RG401, RG404, RG441, RG442.
         """
         return self._row(calls.IMPORT_EVAL, ImportEvalRow, rag, eval, cases)
 
@@ -1887,9 +1926,11 @@ class Functions(Caller):
         return self._rows(calls.LIST_CONTRACTS, ListContractsRow)
 
     def list_corpora(self) -> Rows[ListCorporaRow]:
-        """Lists the corpora that the caller may read: counts, the language of most documents,
-        and the drift of the mean length from the pivot (0.1 is 10 % longer; null without
-        chunks).
+        """Lists the corpora that the caller may read: counts (of one that has parts, of those
+        that the caller may read), the language of most documents, the drift of the mean
+        length from the pivot (0.1 is 10 % longer; null without chunks and of a part), the
+        corpus that it is a part of, how many parts it has, and how many of these were written
+        to since ragdb.sync_statistics.
         """
         return self._rows(calls.LIST_CORPORA, ListCorporaRow)
 
@@ -1913,6 +1954,14 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_ERASURES, ListErasuresRow, corpus, count)
 
+    def list_eval_cases(self, rag: str, eval: str | None = None) -> Rows[ListEvalCasesRow]:
+        """Lists the cases of an eval (the only one of the rag unless named) in the order in
+        which a run takes them: origin is contract, imported or asked; expected is what a
+        contract holds the case to (topK, minScore, chunkCount, sources), asserts what is
+        tested beside it, labels what should be found. Raises RG404, RG417, RG441.
+        """
+        return self._rows(calls.LIST_EVAL_CASES, ListEvalCasesRow, rag, eval)
+
     def list_eval_runs(
         self, rag: str | None = None, eval: str | None = None, count: int = 50
     ) -> Rows[EvalRuns]:
@@ -1923,8 +1972,8 @@ class Functions(Caller):
 
     def list_evals(self) -> Rows[ListEvalsRow]:
         """Lists the evals of the contracts in force whose corpus the caller may read: how many
-        cases the contract declares and how many are stored beside it, the number of runs, the
-        latest run, and the baseline main.
+        cases the contract declares and how many were imported or asked, the number of runs,
+        the latest run, and the baseline main.
         """
         return self._rows(calls.LIST_EVALS, ListEvalsRow)
 
@@ -1977,6 +2026,13 @@ class Functions(Caller):
         corpus, and the ledger switched on or off. Raises RG400.
         """
         return self._rows(calls.LIST_LEDGER_ACTS, LedgerActs, count)
+
+    def list_parts(self, corpus: str) -> Rows[ListPartsRow]:
+        """Lists the parts of a corpus that the caller may read: counts, and whether one was
+        written to since ragdb.sync_statistics counted it (is_stale), with how many chunks
+        that counted and when. Raises RG400, RG404.
+        """
+        return self._rows(calls.LIST_PARTS, ListPartsRow, corpus)
 
     def list_peer_corpora(self, corpus: str | None = None) -> Rows[ListPeerCorporaRow]:
         """Lists the shared corpora that the caller may read (null: all), each with the peers
@@ -2063,7 +2119,9 @@ class Functions(Caller):
         return self._rows(calls.LIST_STATIC_MODELS, ListStaticModelsRow)
 
     def list_synonyms(self, corpus: str) -> Rows[ListSynonymsRow]:
-        """Lists the words of a corpus that have synonyms, with these. Raises RG400, RG404."""
+        """Lists the words of a corpus, or of its whole, that have synonyms, with these. Raises
+        RG400, RG404.
+        """
         return self._rows(calls.LIST_SYNONYMS, ListSynonymsRow, corpus)
 
     def list_tools(self) -> Rows[ListToolsRow]:
@@ -2221,7 +2279,9 @@ class Functions(Caller):
     def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
         """Sets a corpus's pivot to the mean length of its chunks (from 10,000 chunks on only
         where it is over 10 % off), brings bounds and blocks up to date, and drops lexemes
-        that no chunk has. Raises RG400, RG401, RG404.
+        that no chunk has. A part keeps the pivot of its whole; with the name of the whole,
+        the statistics of all parts are summed and all get one pivot. Raises RG400, RG401,
+        RG404.
         """
         return self._row(calls.OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
 
@@ -2819,11 +2879,12 @@ class Functions(Caller):
         )
 
     def replay_hits(self, trace_id: UUID | str) -> Rows[ReplayHitsRow]:
-        """Runs a recorded retrieval again and returns what was recorded beside what is found
-        now, in the order of now: change is same, moved, left or entered, and null where the
-        retrieval cannot be run again; is_unchanged is whether a recorded chunk says what it
-        said, and null for one that entered; its source and text are those of now, null where
-        it is gone. Raises RG400, RG404, RG407, RG435.
+        """Runs a recorded retrieval again, in its corpus as it was then where the history of
+        that was kept, and returns what was recorded beside what is found, in the order of the
+        latter: change is same, moved, left or entered, and null where the retrieval cannot be
+        run again; is_unchanged is whether a recorded chunk says what it said, and null for
+        one that entered; its source and text are those of the version as_of, or of now where
+        that is null; null where it is gone. Raises RG400, RG404, RG407, RG435.
         """
         return self._rows(calls.REPLAY_HITS, ReplayHitsRow, trace_id)
 
@@ -3598,6 +3659,14 @@ class Functions(Caller):
         value: int = self._value(calls.STORE_CHECKPOINT, note)
         return value
 
+    def sync_statistics(self, corpus: str) -> SyncStatisticsRow:
+        """Sums the chunks, lexemes and df of the parts of a corpus anew, by which they all rank.
+        It reads the parts that were written to since the last time, and returns how many
+        these were, the chunks of all parts, and how many lexemes changed. Raises RG400,
+        RG401, RG404.
+        """
+        return self._row(calls.SYNC_STATISTICS, SyncStatisticsRow, corpus)
+
     def tool_candidates(
         self,
         tool: str,
@@ -3812,8 +3881,9 @@ class Functions(Caller):
 
     def why_not(self, trace_id: UUID | str, chunk_id: str) -> WhyNotRow:
         """Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter,
-        ranking, min_score, limit or rerank; or that it was a hit; or unknown. Raises RG400,
-        RG404, RG407.
+        ranking, min_score, limit or rerank; or that it was a hit; or unknown. A corpus that
+        keeps its history is asked as it was then, and the reason names the version. Raises
+        RG400, RG404, RG407.
         """
         return self._row(calls.WHY_NOT, WhyNotRow, trace_id, chunk_id)
 

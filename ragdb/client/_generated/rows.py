@@ -352,6 +352,9 @@ class CorpusInfoRow(Row):
     version: int
     created_at: datetime
     updated_at: datetime
+    part_of: str | None
+    parts: int
+    stale_parts: int
     text_config: str
     k1: float
     b: float
@@ -726,6 +729,21 @@ class ExplainScoreRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ExplainScoresRow(Row):
+    """A row of `explain_scores`."""
+
+    chunk_id: str
+    part: str
+    lexeme: str | None
+    stands_for: str | None
+    df: int | None
+    tf: int | None
+    value: float | None
+    points: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ExplainSearchRow(Row):
     """A row of `explain_search`."""
 
@@ -1083,6 +1101,9 @@ class ListCorporaRow(Row):
     version: int
     created_at: datetime
     updated_at: datetime
+    part_of: str | None
+    parts: int
+    stale_parts: int
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1102,6 +1123,24 @@ class ListErasuresRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ListEvalCasesRow(Row):
+    """A row of `list_eval_cases`."""
+
+    case_no: int
+    name: str
+    origin: str
+    query: str
+    tags: list[str]
+    k: int | None
+    min_score: float | None
+    anchor: str | None
+    policy: str | None
+    expected: Any
+    asserts: Any
+    labels: Any
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ListEvalsRow(Row):
     """A row of `list_evals`."""
 
@@ -1113,7 +1152,7 @@ class ListEvalsRow(Row):
     metric: str | None
     threshold: float | None
     declared_cases: int
-    stored_cases: int
+    added_cases: int
     runs: int
     last_run: UUID | None
     last_status: str | None
@@ -1182,6 +1221,21 @@ class ListIncidentsRow(Row):
     caller: str
     reason: str
     is_intact: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ListPartsRow(Row):
+    """A row of `list_parts`."""
+
+    name: str
+    title: str | None
+    documents: int
+    chunks: int
+    is_stale: bool
+    chunks_synced: int
+    synced_at: datetime
+    version: int
+    updated_at: datetime
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1595,6 +1649,7 @@ class ReplayHitsRow(Row):
     heading: list[str]
     page: int | None
     text: str | None
+    as_of: int | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1625,7 +1680,7 @@ class Rerankers(Row):
 class ResolveAnchorRow(Row):
     """A row of `resolve_anchor`."""
 
-    anchor: str
+    anchor: str | None
     resolved_by: str
 
 
@@ -1809,6 +1864,15 @@ class SpaceQuestionsRow(Row):
 
     origin: str
     query: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SyncStatisticsRow(Row):
+    """A row of `sync_statistics`."""
+
+    parts: int
+    chunks: int
+    lexemes: int
 
 
 @dataclass(frozen=True, slots=True, repr=False)

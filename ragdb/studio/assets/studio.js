@@ -32,9 +32,12 @@
       question.select();
     } else if (event.key === "j") move(1);
     else if (event.key === "k") move(-1);
-    else if (event.key === "Enter" && document.activeElement.matches(".hit")) {
-      const why = document.activeElement.querySelector("details");
+    else if (event.key === "Enter" && document.activeElement.matches(".hit, [data-row]")) {
+      const row = document.activeElement;
+      const why = row.querySelector("details");
+      const link = row.querySelector("a[href]");
       if (why) why.open = !why.open;
+      else if (link) link.click();
     }
   });
 })();

@@ -12,6 +12,7 @@ from tests.conftest import Connection
 from tests.embedding import one, put
 from tests.sql.evaluation.test_evaluation_runs import CASE, apply, contract, run
 
+OWN = "from ragdb.eval_cases where origin <> 'contract'"
 QUESTION = "where may I leave a van"
 ADD = "select ragdb.add_eval_case('A', %s, %s, %s)"
 
@@ -49,7 +50,7 @@ def test_the_floor_of_the_gate_is_what_a_first_hit_has_to_reach(docs: Connection
     put(docs, {"docs/other.md": "leave it, van"})
     one(docs, ADD, "V", QUESTION, None)
     assert case_of(docs, run(docs)["run_id"], QUESTION) == "passed"
-    docs.execute("delete from ragdb.eval_cases")
+    docs.execute(f"delete {OWN}")
     apply(docs, contract(CASE.format(name="a", query="b", keys="topK=1"), mode="lexical"))
     docs.execute(
         "insert into ragdb.gate_calibrations select corpus_id, 'lexical', null, null, 0.5, 1, 0,"
@@ -63,7 +64,7 @@ def test_who_asks_the_same_again_gets_the_same_case(docs: Connection) -> None:
     assert one(docs, ADD, None, "refund policy", None) == "refunds"  # the contract's
     first = one(docs, ADD, None, QUESTION, None)
     assert one(docs, ADD, "V", QUESTION, "docs/parking.md") == first
-    assert one(docs, "select count(*) from ragdb.eval_cases") == 1
+    assert one(docs, f"select count(*) {OWN}") == 1
 
 
 def test_an_import_leaves_it_unless_it_has_its_name(docs: Connection) -> None:
@@ -71,9 +72,9 @@ def test_an_import_leaves_it_unless_it_has_its_name(docs: Connection) -> None:
     imported = [{"name": "one", "query": "refund"}]
     for cases, left in ((imported, {name, "one"}), ([{"name": name, "query": "x"}], {name})):
         docs.execute("select ragdb.import_eval('A', null, %s)", (Jsonb(cases),))
-        rows = docs.execute("select name from ragdb.eval_cases").fetchall()
+        rows = docs.execute(f"select name {OWN}").fetchall()
         assert {row[0] for row in rows} == left
-    assert one(docs, "select query from ragdb.eval_cases") == "x"
+    assert one(docs, f"select query {OWN}") == "x"
 
 
 def test_it_takes_a_writer_of_the_corpus(docs: Connection) -> None:
@@ -99,7 +100,7 @@ def test_what_asks_nothing_or_too_much_is_refused(
 def test_the_list_has_what_a_role_may_read(docs: Connection) -> None:
     run(docs)
     rows = docs.execute(
-        "select rag, eval, corpus, declared_cases, stored_cases, runs, last_status"
+        "select rag, eval, corpus, declared_cases, added_cases, runs, last_status"
         " from ragdb.list_evals()"
     ).fetchall()
     assert rows == [("A", "V", "docs", 1, 0, 1, "passed")]

@@ -387,6 +387,53 @@ def test_psql_exits_with_3_for_a_run_that_failed(server18: Server, clone: str) -
     assert 'rag "" does not exist' in unset.stderr
 
 
+def test_psql_alone_applies_a_contract_of_a_file_and_runs_its_eval(
+    server18: Server, clone: str, tmp_path: Path
+) -> None:
+    library = ROOT / "examples/tool-library"
+    broken = tmp_path / "broken.kern"
+    broken.write_text("corpus name=Demo\n  sorce name=x\n")
+    script = tmp_path / "apply.sql"
+    script.write_text(
+        "\\set contract `cat :file`\n"
+        "select name, version, is_new, nodes from ragdb.apply_contract(:'contract', 'desk');\n"
+    )
+    documents = tmp_path / "documents.sql"
+    documents.write_text(
+        "".join(
+            f"\\set text `cat {page}`\n"
+            f"select ragdb.put_text('demo', 'handbook/{page.name}', :'text');\n"
+            for page in sorted((library / "handbook").iterdir())
+            if page.suffix in (".md", ".txt")
+        )
+    )
+
+    def psql(*arguments: str) -> subprocess.CompletedProcess[str]:
+        program = str(postgres.programs(server18.version) / "psql")
+        command = [program, clone, "-XAtq", "-v", "ON_ERROR_STOP=1", *arguments]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    wrong = psql("-v", f"file={broken}", "-f", str(script))
+    assert wrong.returncode == 3
+    assert "line 2, column 3" in wrong.stderr
+    desk = f"file={library / 'desk.kern'}"
+    assert psql("-v", desk, "-f", str(script)).stdout == "desk|1|t|19\n"
+    assert psql("-v", desk, "-f", str(script)).stdout == "desk|1|f|19\n"
+    put_all = psql("-f", str(documents))
+    assert put_all.returncode == 0, put_all.stderr
+    cases = (
+        "select string_agg(concat_ws(' ', origin, name), ',') from ragdb.list_eval_cases('Desk')"
+    )
+    assert psql("-c", cases).stdout.strip() == ",".join(
+        f"contract {name}" for name in ("deposit", "late", "opening", "trailer", "parking")
+    )
+    done = psql("-v", "rag=Desk", "-f", str(ROOT / "reports/eval_report.sql"))
+    # the handbook says nothing of parking
+    assert done.returncode == 3
+    told = psql("-c", "select status, passed_cases, cases from ragdb.list_eval_runs('Desk')")
+    assert told.stdout == "failed|4|5\n"
+
+
 # ── comparing ───────────────────────────────────────────────────────────────────────────────────
 
 

@@ -270,3 +270,24 @@ def test_an_embedder_without_a_provider_leaves_the_words(base: Database) -> None
     assert (row.status, row.gate["rank_mode"]) == ("answered", "lexical")
     assert "searching by words only" in str(told[0])
     assert base.prepare_query("void", QUESTION) is True  # no server waits for a worker
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["how long do refunds take?", "do vouchers expire some day?", "are gifts refunded in cash?"],
+)
+def test_a_corpus_of_two_documents_answers_what_it_says(base: Database, question: str) -> None:
+    base.put_text("docs", "copy.md", "Refunds take 14 days. Gifts are refunded as vouchers.")
+    asked = base.connection.execute("select status from ragdb.ask('docs', %s)", (question,))
+    assert asked.fetchone() == ("answered",)
+
+
+def test_a_refusal_names_the_words_that_were_asked(base: Database) -> None:
+    asked = base.connection.execute(
+        "select gate -> 'missing_terms', reason"
+        " from ragdb.ask('docs', 'How many galaxies are colliding in Bohm-Jacobsen?')"
+    ).fetchone()
+    assert asked is not None
+    terms, reason = asked
+    assert terms == ["bohm", "bohmjacobsen", "collid", "galaxi", "jacobsen", "mani"]
+    assert reason.endswith("; it lacks many, galaxies, colliding, bohm, jacobsen")

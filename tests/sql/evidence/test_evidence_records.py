@@ -73,8 +73,8 @@ def test_a_gate_leaves_what_it_was_decided_by(asked: Connection) -> None:
     assert (row["min_chunks"], row["min_score"], row["min_coverage"]) == (1, 0.01, 0.3)
     assert (row["chunks"], row["terms"]) == (len(pack["chunks"]), 3)
     assert row["best_score"] == max(c["score"] for c in pack["chunks"])
-    # of three chunks two have refund and paid, none has biker
-    known, missing = 2 * math.log(1 + 1.5 / 2.5), math.log(1 + 3.5 / 0.5)
+    # of three chunks, and fifty that have no term, two have refund and paid, none biker
+    known, missing = 2 * math.log(1 + 51.5 / 2.5), math.log(1 + 53.5 / 0.5)
     assert row["coverage"] == pytest.approx(known / (known + missing))
     assert row["is_enough"] is True
     assert row["missing_terms"] == ["biker"]

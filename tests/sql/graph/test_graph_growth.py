@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+import statistics
+import time
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from psycopg.rows import dict_row
 
@@ -242,6 +246,49 @@ def test_what_an_append_touches_does_not_grow_with_the_session(
     assert read < 10 * 80
     assert later_read < 1.3 * read
     assert later_written < 1.5 * written
+
+
+@pytest.mark.nightly
+def test_what_an_append_touches_is_the_same_up_to_a_hundred_thousand_turns(
+    clone: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begin_of_time = datetime(2026, 1, 1, tzinfo=UTC)
+    turns = [
+        turn | {"created_at": (begin_of_time + timedelta(seconds=20 * n)).isoformat()}
+        for n, turn in enumerate(stream(100_100, 13))
+    ]
+    touched: dict[int, tuple[float, float]] = {}
+    with psycopg.connect(clone) as db:
+        begin(db, embedded=False)
+        done = 0
+        for size in (100, 1_000, 10_000, 100_000):
+            while done < size:
+                batch = turns[done : min(size, done + 5000)]
+                append(db, "chat", batch)
+                db.commit()
+                done += len(batch)
+            db.execute("analyze ragdb.chunks, ragdb.turns, ragdb.edges, ragdb.documents")
+            db.commit()
+            figures = []
+            for turn in turns[size : size + 20]:
+                before = rows_touched(db)
+                clock = time.perf_counter()
+                append(db, "chat", [turn])
+                elapsed = 1000 * (time.perf_counter() - clock)
+                after = rows_touched(db)
+                figures.append((after[0] - before[0], after[1] - before[1], elapsed))
+                # a transaction each, so that rows which are gone are swept
+                db.commit()
+            done = size + 20
+            read, written, elapsed = (statistics.median(one) for one in zip(*figures, strict=True))
+            touched[size] = (read, written)
+            with capsys.disabled():
+                print(f"\n{size} turns: {read} rows read, {written} written, {elapsed:.1f} ms")
+    # where a session is small, its tables are read whole
+    read, written = touched.pop(1_000)
+    for size in (10_000, 100_000):
+        assert touched[size][0] < 1.3 * read
+        assert touched[size][1] < 1.5 * written
 
 
 @pytest.mark.nightly

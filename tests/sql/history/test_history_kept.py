@@ -254,6 +254,31 @@ def test_a_dropped_corpus_leaves_no_history(committed: Connection) -> None:
         assert one(db, f"select count(*) from ragdb.{table} where corpus_id = %s", number) == 0
 
 
+def test_why_a_chunk_was_no_hit_is_told_of_the_version_of_the_trace(committed: Connection) -> None:
+    db = committed
+    why = "select step, reason from ragdb.why_not(%s, %s)"
+    for corpus, history in (("kept", "1 day"), ("unkept", None)):
+        db.execute("select ragdb.create_corpus(%s, history => %s)", (corpus, history))
+        store(db, corpus, "a.md", "Anna rows.")
+        then = store(db, corpus, "b.md", "Berta swims.")
+        trace = one(db, "select trace_id from ragdb.retrieve(%s, 'anna')", corpus)
+        chunk = "select chunk_id from ragdb.document_chunks(%s, %s)"
+        before = one(db, chunk, corpus, "b.md")
+        store(db, corpus, "b.md", "Berta swims with Anna.")
+        now = store(db, corpus, "c.md", "Anna and Anna.")
+        told = {
+            source: db.execute(why, (trace, of)).fetchall()[0]
+            for source, of in (("b", before), ("c", one(db, chunk, corpus, "c.md")))
+        }
+        if history is None:
+            assert (told["b"][0], told["c"][0]) == ("corpus", "limit")
+        else:
+            assert (told["b"][0], told["c"][0]) == ("ranking", "corpus")
+            assert told["c"][1].startswith("the corpus had no chunk")
+            for _, reason in told.values():
+                assert reason.endswith(f"; as of version {then}, where the corpus is at {now}")
+
+
 def test_a_citation_replays_its_retrieval(committed: Connection) -> None:
     db = committed
     db.execute("select ragdb.create_corpus('cited', history => '1 day')")

@@ -11,6 +11,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.rows import dict_row
 
 from tests.sql.history.edits import Connection, Edited, Found
 
@@ -111,6 +112,22 @@ def test_a_slice_as_of_a_version_is_the_slice_of_then(past: Past) -> None:
 def test_every_trace_replays_exactly_whatever_changed_since(past: Past) -> None:
     assert verdicts(past) == {("exact", None): len(past.traces)}
     assert len(past.traces) > 40
+
+
+def test_the_hits_of_a_replay_are_beside_those_of_its_version(past: Past) -> None:
+    db = past.corpus.db
+    today = past.corpus.version()
+    hits = "select * from ragdb.replay_hits(%s)"
+    compared = 0
+    for trace in past.traces[::5]:
+        ((then,),) = db.execute("select (ragdb.get_trace(%s)).corpus_version", (trace,)).fetchall()
+        with db.cursor(row_factory=dict_row) as cursor:
+            for row in cursor.execute(hits, (trace,)):
+                assert row["as_of"] == (None if then == today else then)
+                assert (row["change"], row["is_unchanged"]) == ("same", True)
+                assert row["text"] is not None
+                compared += 1
+    assert compared > 20
 
 
 def test_a_version_equals_a_database_rebuilt_to_it(

@@ -8,6 +8,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from ragdb.client.calling import Reals
+from ragdb.errors import InvalidArgument
 from tests.embedding import ENCODER, Connection, embed, make_corpus
 
 WORDS = ("refund", "card", "voucher", "bicycle", "deposit", "trailer", "grinder")
@@ -109,12 +110,25 @@ def test_it_says_which_condition_which_better_chunk_and_how_many(docs: Connectio
 def test_the_points_of_a_score_add_up_to_it(docs: Connection, how: dict[str, Any]) -> None:
     names = ("mode", "fusion", "lexical_weight")
     ranking = {name: how[name] for name in names if name in how}
-    for hit in call(docs, "search", corpus="docs", query=QUERY, k=9, **ranking):
-        parts = call(
-            docs, "explain_score", corpus="docs", query=QUERY, chunk_id=hit["chunk_id"], **ranking
-        )
+    hits = call(docs, "search", corpus="docs", query=QUERY, k=9, **ranking)
+    asked = {"corpus": "docs", "query": QUERY, **ranking}
+    ids = [hit["chunk_id"] for hit in hits]
+    together = call(docs, "explain_scores", chunk_ids=ids, **asked)
+    for hit in hits:
+        parts = call(docs, "explain_score", chunk_id=hit["chunk_id"], **asked)
+        assert [{"chunk_id": hit["chunk_id"], **part} for part in parts] == [
+            row for row in together if row["chunk_id"] == hit["chunk_id"]
+        ]
         assert sum(part["points"] for part in parts) == pytest.approx(hit["score"], abs=1e-6)
         assert sum(part["most"] for part in parts) == pytest.approx(1)
         lexemes = {part["lexeme"] for part in parts if part["part"] == "word"}
         assert lexemes == ({"refund", "deposit", "card"} if hit["lexical_score"] else lexemes)
         assert all(part["points"] <= part["most"] + 1e-9 for part in parts)
+
+
+@pytest.mark.parametrize("ids", [[], [None], ["x"] * 2, [str(n) for n in range(101)]])
+def test_scores_of_no_chunk_or_of_one_twice_are_not_taken_apart(
+    docs: Connection, ids: list[str | None]
+) -> None:
+    with pytest.raises(InvalidArgument, match="1 to 100 different chunks"):
+        call(docs, "explain_scores", corpus="docs", query=QUERY, chunk_ids=ids)

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import itertools
 import json
 import math
+import os
+import random
+import unicodedata
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +28,9 @@ from ragdb.errors import (
     InvalidArgument,
     InvalidEmbedding,
 )
-from ragdb.models.static import read
+from ragdb.models.static import PACKAGE, _folder, read
 from ragdb.server import static
-from tests.sql.static.conftest import PROSE
+from tests.sql.static.conftest import PROSE, ROOT
 from tests.static_twin import Twin
 
 Connection = psycopg.Connection[Any]
@@ -40,6 +46,7 @@ TEXTS = [
     "😀 emoji 👩‍👩‍👧 and text",
     "♻\ufe0f a so\u00adft hyphen and a w\u2060ord joiner \ufe0f",
     "x" * 5000,
+    "first " * 11_000 + "what stands behind the first 65,536 characters does not count",
     "\x01\x02 control \x7f characters\ttabs\r\nlines",
 ]
 
@@ -72,6 +79,49 @@ def test_made_up_texts_embed_as_the_twin_embeds_them(
 ) -> None:
     for text in texts:
         np.testing.assert_allclose(embedded(loaded_once, text), small_twin.embed(text), atol=1e-5)
+
+
+@pytest.mark.nightly
+def test_ten_thousand_texts_of_all_kinds_embed_as_the_twin_embeds_them(db: Connection) -> None:
+    static.load(Database(db))
+    folder = _folder(PACKAGE)
+    twin = Twin(
+        folder / "weights/l2_supercat_256.safetensors",
+        folder / "tokenizers/l2_supercat_tokenizer_config.json",
+        "embedding.weight",
+    )
+    chance = random.Random(7)
+    # what every Unicode since knows: our classes are those of 15.0, Python's differ by its version
+    old = unicodedata.ucd_3_2_0
+    known = [c for c in map(chr, range(1, 0x2FA1E)) if old.category(c) not in ("Cs", "Cn")]
+    common = [c for c in known if ord(c) < 0x3000]
+    texts = list(itertools.islice(prose(), 7000))
+    while len(texts) < 10_000:
+        letters = chance.choice((known, common, [*map(chr, range(32, 127))]))
+        texts.append("".join(chance.choices([*letters, " "], k=chance.randrange(1, 300))))
+    for at in range(0, len(texts), 200):
+        some = texts[at : at + 200]
+        found = db.execute(
+            "select ragdb.embed(t) from unnest(%s::text[]) with ordinality u (t, n) order by n",
+            (some,),
+        ).fetchall()
+        for text, (numbers,) in zip(some, found, strict=True):
+            np.testing.assert_allclose(numbers, twin.embed(text), atol=1e-5, err_msg=ascii(text))
+
+
+def prose() -> Iterator[str]:
+    """Texts of eight collections in four languages, one of each in turn."""
+    shared = Path(os.environ.get("RAGDB_SHARED", ROOT.parent / "shared")) / "data"
+    files = sorted(f for f in shared.glob("**/corpus.jsonl*") if f.stat().st_size < 50_000_000)
+    if not files:
+        pytest.skip(f"no collections in {shared}")
+    for records in itertools.zip_longest(*map(lines, files)):
+        yield from (json.loads(r)["text"].replace("\0", "") for r in records if r)
+
+
+def lines(file: Path) -> Iterator[str]:
+    with gzip.open(file, "rt") if file.suffix == ".gz" else file.open() as rows:
+        yield from rows
 
 
 @settings(max_examples=150)

@@ -1,0 +1,145 @@
+-- Parts of one corpus rank by common statistics: N, df of each lexeme and the pivot of their whole.
+-- They are kept as those of any corpus, in its row and its dictionary, behind which there are no
+-- chunks.
+--
+-- What they count of each part is kept beside them (ragdb.part_states). So only parts that were
+-- written to since are read, only what differs is written, and no writer of a part waits.
+create or replace function ragdb_internal.is_stale(part ragdb.corpora) returns boolean
+language sql stable parallel safe
+return not exists (
+  select from ragdb.part_states s
+  where s.corpus_id = (part).corpus_id and s.version = (part).version);
+comment on function ragdb_internal.is_stale(ragdb.corpora) is
+  'Whether a part was written to since the statistics of its whole counted it.';
+
+-- One statement, hence one snapshot: df and chunks are of one version of the part.
+create or replace function ragdb_internal.counted_parts(whole_id integer, leaving integer)
+returns setof ragdb.part_states
+language sql stable parallel safe
+begin atomic
+  select p.corpus_id,
+    -- this transaction may write to the part again, under the same version
+    p.version - case when p.version_xid = pg_catalog.pg_current_xact_id_if_assigned()
+      then 1 else 0 end,
+    case when p.corpus_id = counted_parts.leaving then 0 else p.chunks end,
+    case when p.corpus_id = counted_parts.leaving then 0 else p.lexeme_count end,
+    coalesce(d.lexemes, '{}'), coalesce(d.dfs, '{}'), ragdb_internal.now()
+  from ragdb.corpora p
+    cross join lateral (
+      select pg_catalog.array_agg(l.lexeme) as lexemes, pg_catalog.array_agg(l.df) as dfs
+      from ragdb.lexemes l
+      where l.corpus_id = p.corpus_id and l.df > 0
+        and p.corpus_id is distinct from counted_parts.leaving
+      offset 0) d
+  where p.part_of = counted_parts.whole_id
+    and (p.corpus_id = counted_parts.leaving or ragdb_internal.is_stale(p));
+end;
+comment on function ragdb_internal.counted_parts(integer, integer) is
+  'Counts the parts of a corpus that its statistics do not count as they are, and one that leaves '
+  'as nothing.';
+
+create or replace function ragdb_internal.add_to_dictionary(
+  whole ragdb.corpora, counted ragdb.part_states[], out changed integer, out added integer)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set enable_mergejoin = off
+set work_mem = '64MB'
+set jit = off
+as $$
+begin
+  with differing as materialized (
+    select u.lexeme, sum(u.df)::integer as df
+    from (
+      select n.lexeme, n.df
+      from unnest(counted) c cross join lateral unnest(c.lexemes, c.dfs) n (lexeme, df)
+      union all
+      select o.lexeme, -o.df
+      from ragdb.part_states p cross join lateral unnest(p.lexemes, p.dfs) o (lexeme, df)
+      where p.corpus_id in (select c.corpus_id from unnest(counted) c)) u
+    group by u.lexeme having sum(u.df) <> 0
+  ), terms as materialized (
+    select d.lexeme, d.df, l.term_id is null as is_new, coalesce(l.term_id,
+      ragdb_internal.next_term_id(whole, row_number()
+        over (partition by l.term_id is null order by d.lexeme))) as term_id
+    from differing d
+      left join lateral (select k.term_id from ragdb.lexemes k
+        where k.corpus_id = whole.corpus_id and k.lexeme = d.lexeme offset 0) l on true
+  ), summed as (
+    insert into ragdb.lexemes as l (corpus_id, lexeme, term_id, df, max_impact)
+      select whole.corpus_id, t.lexeme, t.term_id, t.df, 0 from terms t order by t.lexeme
+    on conflict on constraint lexemes_are_unique_per_corpus do update set df = l.df + excluded.df
+  )
+  select count(*), count(*) filter (where t.is_new)
+    into add_to_dictionary.changed, add_to_dictionary.added from terms t;
+end $$;
+comment on function ragdb_internal.add_to_dictionary(ragdb.corpora, ragdb.part_states[]) is
+  'Adds to the dictionary of a corpus by how much its parts differ from what it counts of them; '
+  'returns how many lexemes that changed and how many were new. Raises RG413.';
+
+create or replace function ragdb_internal.sum_parts(
+  whole ragdb.corpora, leaving integer default null, out parts integer, out lexemes integer)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_counted constant ragdb.part_states[] := array(
+    select c from ragdb_internal.counted_parts(whole.corpus_id, sum_parts.leaving) c);
+  v_added integer;
+begin
+  select d.changed, d.added into lexemes, v_added
+    from ragdb_internal.add_to_dictionary(whole, v_counted) d;
+  insert into ragdb.part_states select c.* from unnest(v_counted) c
+    on conflict on constraint part_states_corpus_is_unique do update
+      set (version, chunks, lexeme_count, lexemes, dfs, synced_at) = row(excluded.version,
+        excluded.chunks, excluded.lexeme_count, excluded.lexemes, excluded.dfs, excluded.synced_at);
+  update ragdb.corpora w
+    set next_term_id = w.next_term_id + v_added, (chunks, lexeme_count) = (
+      select coalesce(sum(s.chunks), 0), coalesce(sum(s.lexeme_count), 0)
+      from ragdb.part_states s join ragdb.corpora p on p.corpus_id = s.corpus_id
+      where p.part_of = whole.corpus_id)
+    where w.corpus_id = whole.corpus_id;
+  parts := cardinality(v_counted);
+end $$;
+comment on function ragdb_internal.sum_parts(ragdb.corpora, integer) is
+  'Counts what the parts of a corpus have become into its statistics, and one that leaves as '
+  'nothing; returns how many parts it counted and how many lexemes that changed. The caller holds '
+  'the lock of the whole. Raises RG413.';
+
+create or replace function ragdb_internal.check_has_parts(corpus ragdb.corpora) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if corpus.parts = 0 then
+    raise exception 'corpus % has no parts', ragdb_internal.quote(corpus.name)
+      using errcode = 'RG400',
+        detail = case when corpus.part_of is null then 'it ranks by its own statistics, which are '
+          'always those of its chunks' else 'it is a part itself' end,
+        hint = 'ragdb.create_corpus() with part_of makes a part of a corpus without documents';
+  end if;
+end $$;
+comment on function ragdb_internal.check_has_parts(ragdb.corpora) is
+  'Refuses a corpus without parts. Raises RG400.';
+
+create or replace function ragdb.sync_statistics(corpus text)
+returns table (parts integer, chunks integer, lexemes integer)
+language plpgsql security definer rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_whole constant ragdb.corpora :=
+    ragdb_internal.lock_corpus(sync_statistics.corpus, 'write', true);
+  v_parts integer;
+  v_lexemes integer;
+begin
+  perform ragdb_internal.check_has_parts(v_whole);
+  select s.parts, s.lexemes into v_parts, v_lexemes from ragdb_internal.sum_parts(v_whole) s;
+  return query
+    select v_parts, c.chunks, v_lexemes from ragdb.corpora c where c.corpus_id = v_whole.corpus_id;
+end $$;
+comment on function ragdb.sync_statistics(text) is
+  'Sums the chunks, lexemes and df of the parts of a corpus anew, by which they all rank. It reads '
+  'the parts that were written to since the last time, and returns how many these were, the chunks '
+  'of all parts, and how many lexemes changed. Raises RG400, RG401, RG404.';

@@ -1,0 +1,83 @@
+-- The legs of a search by meaning over parts of one corpus, ranked as those of it in one piece.
+--
+-- Each part ranks both legs to the depth of the search. What is deeper than that in both legs of
+-- all parts together is not a candidate, and a rank is one among all parts.
+
+create or replace function ragdb_internal.are_parts_of_one(corpora ragdb.corpora[])
+returns boolean
+language sql immutable parallel safe
+return pg_catalog.cardinality(are_parts_of_one.corpora) > 1 and exists (
+  select from pg_catalog.unnest(are_parts_of_one.corpora) c
+  where c.part_of is not null group by c.part_of having count(*) > 1);
+comment on function ragdb_internal.are_parts_of_one(ragdb.corpora[]) is
+  'Whether several of some corpora are parts of one.';
+
+-- Similarities by two models do not compare.
+create or replace function ragdb_internal.check_one_embedder(corpora ragdb.corpora[])
+returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_whole text;
+begin
+  select w.name into v_whole
+    from unnest(corpora) c join ragdb.corpora w on w.corpus_id = c.part_of
+    group by w.name
+    having count(distinct (ragdb_internal.space(c.corpus_id, 'current')).embedder_id) > 1
+    limit 1;
+  if found then
+    raise exception 'the parts of corpus % are embedded by several embedders',
+        ragdb_internal.quote(v_whole)
+      using errcode = 'RG417', detail = 'similarities by two models do not compare',
+        hint = 'pass mode => ''lexical'' until all parts are embedded by one; '
+               'ragdb.reembed_corpus() changes that of a part';
+  end if;
+end $$;
+comment on function ragdb_internal.check_one_embedder(ragdb.corpora[]) is
+  'Refuses to compare meanings over parts of one corpus with different embedders. Raises RG417.';
+
+create or replace function ragdb_internal.merged_legs(
+  corpora ragdb.corpora[], ranked ragdb_internal.ranked[], request ragdb_internal.search_request)
+returns setof ragdb_internal.ranked
+language sql stable parallel safe
+begin atomic
+  with parts as materialized (
+    select c.corpus_id, c.part_of, coalesce((request).lexical_weight, ragdb_internal.lexical_weight(
+        (ragdb_internal.space(c.corpus_id, 'current')).embedder_id)) as weight
+    from pg_catalog.unnest(merged_legs.corpora) c where c.part_of is not null
+  ), near as (
+    select r.*, p.part_of, p.weight, h.chunk_id,
+      case when r.semantic_rank is not null then pg_catalog.row_number() over (
+        partition by p.part_of, r.semantic_rank is null
+        order by r.semantic_score desc, h.chunk_id, r.corpus_id)::integer end as nearness
+    from pg_catalog.unnest(merged_legs.ranked) r
+      join parts p on p.corpus_id = r.corpus_id
+      cross join lateral (select c.chunk_id from ragdb.chunks c
+        where c.corpus_id = r.corpus_id and c.chunk_no = r.chunk_no offset 0) h
+  ), placed as (
+    select n.*, n.nearness <= d.depth as is_near, d.depth,
+      case when n.lexical_rank is not null then pg_catalog.row_number() over (
+        partition by n.part_of,
+          n.lexical_rank is not null or coalesce(n.nearness <= d.depth, false)
+        order by n.lexical_score desc, n.chunk_id, n.corpus_id)::integer end as place
+    from near n
+      cross join (select ragdb_internal.hybrid_depth((request).k) as depth) d
+  ), merged as (
+    select p.*, case when p.place <= p.depth then p.place end as worded,
+      case when p.is_near then p.nearness end as neared
+    from placed p where p.place <= p.depth or p.is_near
+  )
+  select m.corpus_id, m.chunk_no,
+    case (request).fusion when 'rrf' then ragdb_internal.fused('rrf', m.weight, m.lexical_score,
+      m.semantic_score, m.worded, m.neared) else m.score end,
+    m.lexical_score, m.semantic_score, m.worded, m.neared, m.bm25, m.coverage, m.is_exact
+  from merged m
+  union all
+  select r.* from pg_catalog.unnest(merged_legs.ranked) r
+    where r.corpus_id not in (select p.corpus_id from parts p);
+end;
+comment on function ragdb_internal.merged_legs(
+  ragdb.corpora[], ragdb_internal.ranked[], ragdb_internal.search_request) is
+  'Returns the candidates of a semantic or hybrid search of each of some corpora, those of parts '
+  'of one corpus with their ranks, and the score by rrf, among all of these parts.';

@@ -1,0 +1,345 @@
+"""Parts of a corpus rank as the corpus in one piece: the same chunks, ids, order and scores.
+
+The corpus in one piece is made first, asked, and dropped; then parts of one of the same name are
+given the same documents, so that also the ids of chunks, by which what ties is ordered, are equal.
+"""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from ragdb import errors
+from ragdb.client.calling import Reals
+from tests.embedding import ENCODER, document, embed, make_embedder, one, put
+
+Connection = psycopg.Connection[Any]
+PARTS = ["part-0", "part-1", "part-2"]
+SHOWN = (
+    "rank, chunk_id, source, score, lexical_score, semantic_score, lexical_rank, semantic_rank, "
+    "bm25, coverage, text, mode, is_exact"
+)
+WORDS = [
+    f"{a}{b}{c}"
+    for a in ("br", "cl", "dr", "fl", "gr", "pl", "sm", "tr")
+    for b in ("a", "e", "i", "o", "u")
+    for c in ("bb", "ckle", "dd", "mp", "nd", "rt", "zz")
+]
+
+
+def part_of(uri: str) -> str:
+    return PARTS[zlib.crc32(uri.encode()) % len(PARTS)]
+
+
+class Collection:
+    """Documents that come, change and go at random, the same for every corpus."""
+
+    def __init__(self, db: Connection, documents: int = 120, seed: int = 7) -> None:
+        self.db, self.documents = db, documents
+        self.rng = random.Random(seed)
+
+    def text(self) -> str:
+        # few words are frequent, and some texts are equal, so that scores tie
+        if self.rng.random() < 0.1:
+            return f"{WORDS[0]} {WORDS[3]}"
+        places = [int(len(WORDS) * self.rng.random() ** 3) for _ in range(self.rng.randint(2, 30))]
+        return " ".join(WORDS[place] for place in places)
+
+    def made(self, number: int) -> dict[str, Any]:
+        made = document(f"doc-{number}", self.text(), metadata={"half": number % 2})
+        first = made["chunks"][0]
+        more = self.text()
+        start = first["end"] + 2
+        made["chunks"] += [{**first, "text": more, "start": start, "end": start + len(more)}]
+        return made
+
+    def write(self, divided: bool, *optimized: str) -> None:
+        """Three batches of upserts and deletes; what is optimized is so before the last."""
+        for batch in range(3):
+            numbers = (
+                list(range(self.documents))
+                if batch == 0
+                else self.rng.sample(range(self.documents + 20), self.documents // 8)
+            )
+            documents = [self.made(number) for number in numbers]
+            gone = [f"doc-{number}" for number in self.rng.sample(range(self.documents), 5)]
+            for corpus in PARTS if divided else ["whole"]:
+                self.db.execute(
+                    "select count(*) from ragdb.put_documents(%s, %s)",
+                    (
+                        corpus,
+                        Jsonb([d for d in documents if not divided or part_of(d["uri"]) == corpus]),
+                    ),
+                )
+                self.db.execute(
+                    "select ragdb.delete_sources(%s, %s)",
+                    (corpus, [uri for uri in gone if not divided or part_of(uri) == corpus]),
+                )
+            embed(self.db)
+            for corpus in optimized if batch == 1 else ():
+                self.db.execute("select ragdb.optimize_corpus(%s)", (corpus,))
+
+
+def questions(count: int) -> Iterator[dict[str, Any]]:
+    rng = random.Random(3)
+    for number in range(count):
+        words = [rng.choice(WORDS) for _ in range(rng.randint(1, 5))]
+        if number % 5 == 0:
+            words[0] += "x"  # nobody has it: what was meant is looked for
+        how: dict[str, Any] = {"query": " ".join(words), "k": rng.choice([3, 10, 30])}
+        how["mode"] = ["lexical", "semantic", "hybrid", "hybrid"][number % 4]
+        if number % 8 == 3:
+            how["fusion"] = "rrf"
+        if number % 3 == 0:
+            how["filter"] = Jsonb({"half": number % 2})
+        if number % 7 == 0:
+            how.update(query=f"+{words[-1]} {how['query']} -{WORDS[1]}", syntax="web")
+        if number % 11 == 0:
+            how.update(per_document=1, collapse=True)
+        if how["mode"] != "lexical":
+            how["query_embedding"] = Reals(ENCODER.encode([" ".join(words)]))
+        yield how
+
+
+def ask(db: Connection, how: dict[str, Any], corpus: str = "whole") -> list[Any]:
+    named = "".join(f", {key} => %({key})s" for key in how)
+    return db.execute(
+        f"select {SHOWN} from ragdb.search(%(corpus)s{named}) order by rank",
+        {"corpus": corpus, **how},
+    ).fetchall()
+
+
+def make_parts(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('whole')")
+    db.execute("select ragdb.embed_corpus('whole', 'hash')")
+    for part in PARTS:
+        db.execute("select ragdb.create_corpus(%s, part_of => 'whole')", (part,))
+
+
+COUNTED = (
+    "select * from ragdb.count_matches('whole', %s)",
+    "select * from ragdb.facets('whole', %s, '{half,source}')",
+)
+
+
+def test_parts_rank_as_the_corpus_in_one_piece(db: Connection) -> None:
+    make_embedder(db)
+    db.execute("select ragdb.create_corpus('whole')")
+    db.execute("select ragdb.embed_corpus('whole', 'hash')")
+    synonyms = "select ragdb.add_synonyms('whole', %s)"
+    db.execute(synonyms, ([WORDS[2], WORDS[9]],))
+    Collection(db).write(False, "whole")
+    asked = list(questions(40))
+    expected = [ask(db, how) for how in asked]
+    counted = [db.execute(query, (how["query"],)).fetchall() for query in COUNTED for how in asked]
+    db.execute("select ragdb.drop_corpus('whole')")
+
+    make_parts(db)
+    db.execute(synonyms, ([WORDS[2], WORDS[9]],))
+    # a part that is optimized alone keeps the pivot of all
+    Collection(db).write(True, "whole", *PARTS)
+    db.execute("select ragdb.sync_statistics('whole')")
+    for how, hits in zip(asked, expected, strict=True):
+        assert ask(db, how) == hits, how
+    assert counted == [
+        db.execute(query, (how["query"],)).fetchall() for query in COUNTED for how in asked
+    ]
+    assert sum(len(hits) for hits in expected) > 200
+
+
+@pytest.fixture
+def parts(db: Connection) -> Connection:
+    """Three parts with a few documents, counted."""
+    make_embedder(db)
+    make_parts(db)
+    put(db, {"a": "red apple", "b": "green pear"}, "part-0")
+    put(db, {"c": "red plum", "d": "red red wine"}, "part-1")
+    put(db, {"e": "a green apple tree"}, "part-2")
+    embed(db)
+    db.execute("select ragdb.optimize_corpus('whole')")
+    return db
+
+
+def refused(db: Connection, statement: str, *arguments: Any) -> psycopg.Error:
+    with pytest.raises(psycopg.DatabaseError) as raised, db.transaction():
+        db.execute(statement, arguments)
+    assert raised.value.diag.message_hint
+    return raised.value
+
+
+def dfs(db: Connection) -> list[Any]:
+    """What the whole says of each lexeme, and what its parts say together."""
+    return db.execute("""
+        select l.lexeme, sum(l.df) filter (where c.name = 'whole'),
+          sum(l.df) filter (where c.name <> 'whole')
+        from ragdb.lexemes l join ragdb.corpora c using (corpus_id) group by 1 order by 1
+        """).fetchall()
+
+
+def test_what_is_not_synced_is_shown_and_changes_no_score(parts: Connection) -> None:
+    listed = "select stale_parts from ragdb.list_corpora() where name = 'whole'"
+    stale = "select name, is_stale, chunks, chunks_synced from ragdb.list_parts('whole')"
+    parts.execute("select ragdb.sync_statistics('whole')")
+    before = ask(parts, {"query": "red apple", "mode": "lexical"})
+    assert all(whole == summed for _, whole, summed in dfs(parts))
+    put(parts, {"f": "red cherry", "g": "red currant"}, "part-2")
+    assert one(parts, listed) >= 1
+    assert ("part-2", True, 3, 1) in parts.execute(stale).fetchall()
+    score = {row[2]: row[3] for row in ask(parts, {"query": "red apple", "mode": "lexical"})}
+    assert {row[2]: row[3] for row in before}.items() <= score.items()
+    assert "f" in score  # it is found all the same
+
+    counted = parts.execute("select * from ragdb.sync_statistics('whole')").fetchone()
+    assert counted is not None
+    assert counted[1:] == (7, 3)  # red is in two more, cherry and currant are new
+    assert all(whole == summed for _, whole, summed in dfs(parts))
+    assert one(parts, "select chunks from ragdb.corpora where name = 'whole'") == 7
+    parts.execute("select ragdb.delete_sources('part-1', '{c,d}')")
+    parts.execute("select ragdb.repair_corpus('part-2')")
+    parts.execute("select ragdb.sync_statistics('whole')")
+    assert all((whole or 0) == (summed or 0) for _, whole, summed in dfs(parts))
+
+
+def test_what_is_written_in_the_transaction_of_a_sync_is_counted_by_the_next(clone: str) -> None:
+    with psycopg.connect(clone, autocommit=True) as db:
+        make_embedder(db)
+        make_parts(db)
+        with db.transaction():
+            put(db, {"a": "red"}, "part-0")
+            db.execute("select ragdb.sync_statistics('whole')")
+            put(db, {"b": "red"}, "part-0")
+        assert one(db, "select stale_parts from ragdb.corpus_info('whole')") == 1
+        assert db.execute("select * from ragdb.sync_statistics('whole')").fetchone() == (1, 2, 1)
+        assert one(db, "select stale_parts from ragdb.corpus_info('whole')") == 0
+        assert db.execute("select * from ragdb.sync_statistics('whole')").fetchone() == (0, 2, 0)
+
+
+def test_a_part_that_goes_takes_its_statistics_along(parts: Connection) -> None:
+    error = refused(parts, "select ragdb.drop_corpus('whole')")
+    assert error.sqlstate == "RG438"
+    parts.execute("select ragdb.drop_corpus('part-1')")
+    assert all((whole or 0) == (summed or 0) for _, whole, summed in dfs(parts))
+    assert one(parts, "select documents from ragdb.corpus_info('whole')") == 3
+    for part in ("part-0", "part-2"):
+        parts.execute("select ragdb.drop_corpus(%s)", (part,))
+    assert dfs(parts) == []
+    put(parts, {"a": "red apple"}, "whole")
+    assert [row[2] for row in ask(parts, {"query": "apple"})] == ["a"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "select ragdb.put_text('whole', 'a', 'some text')",
+        "select ragdb.delete_sources('whole', '{a}')",
+        "select ragdb.list_documents('whole')",
+        "select ragdb.get_chunk('whole', 'a')",
+        "select ragdb.embed_corpus('whole', 'hash')",
+        "select ragdb.similar('whole', 'a')",
+        "select ragdb.search_global('whole', 'red')",
+        "select ragdb.build_slice('whole', 'a')",
+        "select ragdb.check_corpus('whole')",
+    ],
+)
+def test_what_takes_one_part_refuses_the_whole(parts: Connection, statement: str) -> None:
+    error = refused(parts, statement)
+    assert error.sqlstate == "RG438"
+    assert "list_parts" in (error.diag.message_hint or "")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "select ragdb.create_corpus('p', part_of => 'part-0')",
+        "select ragdb.create_corpus('p', part_of => 'used')",
+        "select ragdb.create_corpus('p', part_of => 'past')",
+        "select ragdb.create_corpus('p', part_of => 'whole', k1 => 2)",
+        "select ragdb.create_corpus('p', part_of => 'whole', text_config => 'german')",
+        "select ragdb.create_corpus('p', part_of => 'whole', history => '1 day')",
+        "select ragdb.create_corpus('personal', part_of => 'whole')",
+        "select ragdb.keep_history('part-0', '1 day')",
+        "select ragdb.add_synonyms('part-0', '{red,crimson}')",
+        "select ragdb.sync_statistics('part-0')",
+        "select ragdb.sync_statistics('used')",
+    ],
+)
+def test_what_cannot_be_a_part_is_refused(parts: Connection, statement: str) -> None:
+    parts.execute("select ragdb.create_corpus('used')")
+    put(parts, {"a": "red"}, "used")
+    parts.execute("select ragdb.create_corpus('past', history => '1 day')")
+    assert refused(parts, statement).sqlstate == "RG400"
+
+
+def test_meanings_by_two_embedders_are_not_compared(parts: Connection) -> None:
+    make_embedder(parts, "other")
+    parts.execute("select ragdb.create_corpus('part-3', part_of => 'whole')")
+    parts.execute("select ragdb.embed_corpus('part-3', 'other')")
+    error = refused(
+        parts,
+        "select ragdb.search('whole', 'red', mode => 'semantic', query_embedding => %s)",
+        Reals(ENCODER.encode(["red"])),
+    )
+    assert error.sqlstate == "RG417"
+    assert ask(parts, {"query": "red", "mode": "lexical"})
+
+
+def test_a_part_has_the_rights_of_its_whole_until_it_is_restricted(parts: Connection) -> None:
+    parts.execute("select ragdb.grant_corpus('whole', 'reader', 'read')")
+
+    def sees(role: str, corpus: str) -> list[str]:
+        parts.execute(f"set local role {role}")
+        try:
+            with parts.transaction():
+                hits = parts.execute(
+                    "select corpus from ragdb.search(%s, 'red')", (corpus,)
+                ).fetchall()
+            return sorted({hit[0] for hit in hits})
+        except errors.CorpusNotFound:
+            return ["none"]
+        except errors.NotAuthorized as error:
+            return ["named" if "part-1" in str(error) else "refused"]
+        finally:
+            parts.execute("reset role")
+
+    assert sees("reader", "whole") == ["part-0", "part-1"]
+    assert sees("reader", "part-1") == ["part-1"]
+    assert sees("writer", "whole") == sees("writer", "part-1") == ["none"]
+    parts.execute("select ragdb.restrict_corpus('part-1')")
+    assert sees("reader", "part-1") == ["none"]
+    assert sees("reader", "whole") == ["refused"]  # never less than all parts, unseen
+    assert sees("reader", "part-0") == ["part-0"]
+    parts.execute("set local role reader")
+    assert parts.execute("select corpus from ragdb.search(null::text, 'red')").fetchall() == [
+        ("part-0",)
+    ]
+    assert [row[0] for row in parts.execute("select name from ragdb.list_parts('whole')")] == [
+        "part-0",
+        "part-2",
+    ]
+    assert one(parts, "select documents from ragdb.corpus_info('whole')") == 3
+
+
+def test_a_retrieval_from_the_whole_is_recorded_and_replayed(parts: Connection) -> None:
+    parts.execute("select ragdb.create_signing_key('k')")
+    hits = parts.execute(
+        "select trace_id, corpus, chunk_id, text from ragdb.retrieve('whole', 'red apple')"
+    ).fetchall()
+    trace = hits[0][0]
+    assert {hit[1] for hit in hits} == set(PARTS)
+    assert one(parts, "select corpus from ragdb.get_trace(%s)", trace) == "whole"
+    checked = parts.execute("select field, is_intact from ragdb.verify_trace(%s)", (trace,))
+    assert all(intact for _, intact in checked)
+    replay = "select verdict, cause from ragdb.replay(%s)"
+    assert parts.execute(replay, (trace,)).fetchone() == ("exact", None)
+    pack = one(parts, "select ragdb.build_evidence_pack(%s)", trace)
+    assert [chunk["text"] for chunk in pack["chunks"]] == [hit[3] for hit in hits]
+    put(parts, {"f": "red red apple"}, "part-2")
+    assert parts.execute(replay, (trace,)).fetchone() == ("drifted", "corpus_changed")
+    errors_found = "select * from ragdb.verify() where severity = 'error'"
+    assert parts.execute(errors_found).fetchall() == []
