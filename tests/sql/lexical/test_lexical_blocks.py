@@ -258,6 +258,9 @@ def test_demands_of_frequent_words_are_met_as_by_reading_every_text(db: Connecti
     def has(*words: str) -> Any:
         return lambda text: any(tuple(text[n : n + len(words)]) == words for n in range(len(text)))
 
+    def among(found: set[int]) -> Any:
+        return lambda numbers: np.isin(numbers, list(found))
+
     a, b, c, d = made.words[:4]
     for query, ranking, demand in [
         (f"+{a} {b}", [a, b], lambda t: a in t),
@@ -272,7 +275,7 @@ def test_demands_of_frequent_words_are_met_as_by_reading_every_text(db: Connecti
     ]:  # fmt: skip
         found = allowed(demand)
         for k in (3, 40, 1_000):
-            expected = made.best(ranking, k, lambda numbers, f=found: np.isin(numbers, list(f)))
+            expected = made.best(ranking, k, among(found))
             rows = db.execute(
                 "select chunk_id, bm25 from ragdb.search('made', %s, %s, mode => 'lexical',"
                 " typos => false, syntax => 'web')",
