@@ -32,7 +32,7 @@ begin
   loop
     v_found := array(
       select c from ragdb_internal.candidates_among(corpus.corpus_id, best_among.chunk_nos,
-        best_among.after, weights, scope.patterns, v_looked_for) c
+        best_among.after, weights, scope.patterns, scope.orders, v_looked_for) c
       order by c.score desc);
     v_passing := ragdb_internal.passing(corpus, scope, v_found, k);
     exit when not ragdb_internal.cuts_ties(v_found, v_passing, k, v_looked_for);
@@ -56,7 +56,7 @@ begin
   return ragdb_internal.passing(corpus, scope, array(
     select row(g.chunk_no, g.score)::ragdb_internal.candidate
     from ragdb_internal.candidates_in_groups(
-      corpus.corpus_id, passing_in_groups.group_nos, weights, scope.patterns) g
+      corpus.corpus_id, passing_in_groups.group_nos, weights, scope.patterns, scope.orders) g
     where g.score > 0 and g.score >= passing_in_groups.kth and g.chunk_no <> all (other_nos)
     order by g.score desc), k);
 end $$;
@@ -102,7 +102,7 @@ begin
         select row(c.chunk_no, c.score)::ragdb_internal.candidate
         from (
           select g.chunk_no, g.score from ragdb_internal.candidates_in_groups(
-            corpus.corpus_id, case when v_is_free then v_nos end, weights, null) g
+            corpus.corpus_id, case when v_is_free then v_nos end, weights, null, null) g
           where g.chunk_no <> all (v_other_nos)
           union all
           select f.chunk_no, f.score from unnest(v_found || v_passing) f) c

@@ -68,12 +68,35 @@ comment on function ragdb_internal.ranking_text(text) is
 
 create type ragdb_internal.demand as (
   is_not boolean, term_ids integer[], places integer[], units sparsevec[], phrase tsquery,
-  patterns bytea[]);
+  patterns bytea[], orders bytea[]);
 comment on type ragdb_internal.demand is
   'What chunks must have, or must not (is_not): for each place one of its terms, which stand in '
   'term_ids beside their places and in units as a sparse vector for each place; and a phrase of '
   'lexemes (null: the words in any order). The order of the words of a chunk that has it is like '
-  'all patterns.';
+  'all patterns, and like one of orders (null: any).';
+
+-- Where a phrase has a stop word, a chunk may have another word instead, or none that counts.
+create or replace function ragdb_internal.phrase_orders(bytes bytea[], distances integer[])
+returns bytea[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_orders bytea[] := array['%'::bytea];
+begin
+  for v_i in 1 .. cardinality(bytes) loop
+    if cardinality(v_orders) * distances[v_i] > 16 then
+      return null;
+    end if;
+    v_orders := array(
+      select o || decode(repeat('5f', n), 'hex') || bytes[v_i]  -- 5f is _, any byte
+      from unnest(v_orders) o cross join generate_series(0, distances[v_i] - 1) n);
+  end loop;
+  return array(select o || '%'::bytea from unnest(v_orders) o);
+end $$;
+comment on function ragdb_internal.phrase_orders(bytea[], integer[]) is
+  'Returns patterns of which the order of words is like one where words have these bytes in a '
+  'row, each at a distance from the one before it, in words; null for more than 16.';
 
 -- Lexemes of one position are forms of one word: any of them will do.
 create or replace function ragdb_internal.lexeme_query(words tsvector, is_phrase boolean)
@@ -129,7 +152,12 @@ return (
         then array['%' || (select pg_catalog.string_agg(
             case when p.distance > 1 then '%' else '' end::bytea || p.byte, ''::bytea
             order by p.position) from places p) || '%']
-        else array(select '%' || p.byte || '%' from places p) end)::ragdb_internal.demand
+        else array(select '%' || p.byte || '%' from places p) end,
+      case when demanded.is_phrase and (select max(p.distance) from places p) > 1
+        then (select ragdb_internal.phrase_orders(
+            pg_catalog.array_agg(p.byte order by p.position),
+            pg_catalog.array_agg(coalesce(p.distance, 1) order by p.position))
+          from places p) end)::ragdb_internal.demand
   where (select bool_and(p.is_known) from places p));
 comment on function ragdb_internal.demanded(integer, text, boolean, tsvector) is
   'Returns what a clause demands of chunks; null when the corpus lacks one of its words.';

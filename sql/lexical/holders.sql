@@ -133,6 +133,7 @@ begin
           when exists (select from unnest(d.units) u (unit)
             where ragdb_internal.inner_product(x.impacts, u.unit) <= 0) then false
           when not (x.word_order like all (d.patterns)) then false
+          when not (x.word_order like any (d.orders)) then false
           when d.phrase is null then true
           else ragdb_internal.has_phrase(corpus, x.chunk_no, d.phrase) end));
 end $$;
@@ -145,7 +146,7 @@ language sql immutable parallel safe
 begin atomic
   select pg_catalog.array_agg(t.term_id), pg_catalog.array_agg((20000 * d.n + t.place)::integer)
   from pg_catalog.unnest(demanded_terms.demands) with ordinality
-      d (is_not, term_ids, places, units, phrase, patterns, n)
+      d (is_not, term_ids, places, units, phrase, patterns, orders, n)
     cross join lateral unnest(d.term_ids, d.places) t (term_id, place)
   where not d.is_not;
 end;

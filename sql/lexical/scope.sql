@@ -1,17 +1,16 @@
 -- Which chunks may be ranked for a query: by its clauses, a filter, chunk ids or a list.
-create type ragdb_internal.restriction as (
-  joins text, conditions jsonb[], chunk_nos integer[]);
+create type ragdb_internal.restriction as (filter jsonb, chunk_nos integer[]);
 comment on type ragdb_internal.restriction is
-  'What chunks must meet besides words: joins and a where clause for rows x of '
-  'ragdb.chunk_lexemes, with the conditions of a filter as $1 and a list of chunks as $2.';
+  'What chunks must meet besides words: a filter, or a list of chunks.';
 
 create type ragdb_internal.scope as (
   chunk_nos integer[], restriction ragdb_internal.restriction, demands ragdb_internal.demand[],
-  patterns bytea[], listed integer[]);
+  patterns bytea[], orders bytea[], listed integer[]);
 comment on type ragdb_internal.scope is
   'The chunks that may be ranked: those of a list (null: all of the corpus) that meet a '
   'restriction (null: none) and demands (null: no chunk meets them). Their orders of words are '
-  'like all patterns (null: any); of a demanded word the dictionary lists chunks that blocks lack.';
+  'like all patterns (null: any), and like one of orders (null: any); of a demanded word the '
+  'dictionary lists chunks that blocks lack.';
 
 create or replace function ragdb_internal.is_free(scope ragdb_internal.scope) returns boolean
 language sql immutable parallel safe
@@ -27,22 +26,25 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_conditions jsonb[];
   v_chunk_nos integer[];
 begin
-  if restriction is null then
-    return chunk_nos;
+  if restriction.filter is null then
+    return restriction.chunk_nos;
+  elsif cardinality(restricted.chunk_nos) > 1000 then
+    return ragdb_internal.filtered_chunks(restricted.corpus_id, restriction.filter, null);
   end if;
-  execute 'select array(select x.chunk_no from ragdb.chunk_lexemes x' || restriction.joins
-    || ' and x.corpus_id = $3'
-    || case when chunk_nos is null then '' else ' and x.chunk_no = any ($4)' end || ')'
-    into v_chunk_nos
-    using restriction.conditions, restriction.chunk_nos, restricted.corpus_id, chunk_nos;
+  v_conditions := array(
+    select to_jsonb(f) from ragdb_internal.filter_conditions(restriction.filter) f);
+  execute 'select array(select x.chunk_no'
+    ' from (select $2 as corpus_id, n as chunk_no from unnest($3) n) x'
+    || ragdb_internal.filter_joins(v_conditions) || ')'
+    into v_chunk_nos using v_conditions, restricted.corpus_id, restricted.chunk_nos;
   return v_chunk_nos;
 end $$;
 comment on function ragdb_internal.restricted(
   integer, ragdb_internal.restriction, integer[]) is
-  'Returns those of some chunks of a corpus (null: of all) that meet a restriction; with none '
-  '(null), what it was given.';
+  'Returns chunks of a corpus that meet a restriction, all among them that are given.';
 
 -- Of many chunks under a filter it is cheaper to look at the best than at each one.
 create or replace function ragdb_internal.scope(
@@ -54,7 +56,6 @@ as $$
 declare
   v_most constant integer := case when chunk_ids is null then 5001 end;
   v_scope ragdb_internal.scope;
-  v_conditions jsonb[];
   v_is_complete boolean;
 begin
   v_scope.demands := ragdb_internal.demands(corpus, query);
@@ -63,11 +64,10 @@ begin
       corpus.corpus_id, filter, chunk_ids, v_most);
     if cardinality(v_scope.chunk_nos) = v_most then
       v_scope.chunk_nos := null;
-      v_conditions := array(select to_jsonb(f) from ragdb_internal.filter_conditions(filter) f);
-      v_scope.restriction := row(ragdb_internal.filter_joins(v_conditions), v_conditions, null);
+      v_scope.restriction := row(filter, null);
     end if;
   elsif cardinality(among) > 20000 then
-    v_scope.restriction := row(' where x.chunk_no = any ($2)', null, among);
+    v_scope.restriction := row(null, among);
   else
     v_scope.chunk_nos := among;
   end if;
@@ -75,6 +75,9 @@ begin
     v_scope.patterns := (
       select array_agg(p) from unnest(v_scope.demands) d cross join unnest(d.patterns) p
       where not d.is_not);
+    v_scope.orders := (
+      select d.orders from unnest(v_scope.demands) d
+      where not d.is_not and d.orders is not null limit 1);
   end if;
   if v_scope.chunk_nos is null and v_scope.patterns is not null then
     select l.chunk_nos, l.is_complete into v_scope.listed, v_is_complete
@@ -89,7 +92,6 @@ end $$;
 comment on function ragdb_internal.scope(ragdb.corpora, text, jsonb, text[], integer[]) is
   'Returns which chunks of a corpus may be ranked for a query, under its clauses, a filter and '
   'chunk ids, or among the given (null: all). Raises RG400, RG410.';
-
 
 -- To look for a phrase in a text takes longer than all else, so the best come first, and the others
 -- only until k have passed.
@@ -112,8 +114,7 @@ begin
   end if;
   if not (scope.restriction is null) then
     v_chunk_nos := ragdb_internal.restricted(corpus.corpus_id, scope.restriction,
-      case when cardinality(ranked) <= 1000
-        then array(select f.chunk_no from unnest(ranked) f) end);
+      array(select f.chunk_no from unnest(ranked) f));
     v_left := array(
       select f from unnest(ranked) f where f.chunk_no in (select unnest(v_chunk_nos))
       order by f.score desc);
@@ -121,7 +122,7 @@ begin
   while v_at < cardinality(v_left) loop
     exit when v_left[v_at + 1].score < ragdb_internal.at_least(v_passing[k].score, 2);
     v_until := case when (select bool_or(d.phrase is not null) from unnest(scope.demands) d)
-      then v_at + greatest(4, k - cardinality(v_passing)) else cardinality(v_left) end;
+      then v_at + greatest(4, k - cardinality(v_passing), v_at / 2) else cardinality(v_left) end;
     v_chunk_nos := ragdb_internal.meeting(corpus, scope.demands, array(
       select f.chunk_no from unnest(v_left[v_at + 1 : v_until]) f));
     v_passing := v_passing || array(select f from unnest(v_left[v_at + 1 : v_until]) f

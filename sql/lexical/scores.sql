@@ -9,7 +9,7 @@ comment on type ragdb_internal.candidate is 'A chunk and its BM25 in float4.';
 -- scan for each key.
 create or replace function ragdb_internal.candidates_among(
   corpus_id integer, chunk_nos integer[], after integer, weights sparsevec, patterns bytea[],
-  k integer)
+  orders bytea[], k integer)
 returns setof ragdb_internal.candidate
 language sql stable parallel safe
 begin atomic
@@ -21,6 +21,8 @@ begin atomic
       and x.chunk_no = any (candidates_among.chunk_nos)
       and (candidates_among.patterns is null or x.word_order is null
         or x.word_order like all (candidates_among.patterns))
+      and (candidates_among.orders is null or x.word_order is null
+        or x.word_order like any (candidates_among.orders))
     union all
     select y.chunk_no, ragdb_internal.inner_product(y.impacts, candidates_among.weights)
     from ragdb.chunk_lexemes y
@@ -28,18 +30,21 @@ begin atomic
       and y.chunk_no > candidates_among.after
       and (candidates_among.patterns is null or y.word_order is null
         or y.word_order like all (candidates_among.patterns))
+      and (candidates_among.orders is null or y.word_order is null
+        or y.word_order like any (candidates_among.orders))
     offset 0) c
   where c.score > 0
   order by c.score desc
   limit candidates_among.k;
 end;
 comment on function ragdb_internal.candidates_among(
-  integer, integer[], integer, sparsevec, bytea[], integer) is
+  integer, integer[], integer, sparsevec, bytea[], bytea[], integer) is
   'Returns the k best of the given chunks, and of those after a number (null: none), that have a '
-  'term and may have words in the order of patterns (null: any).';
+  'term and whose words may be in an order like all patterns (null: any) and one of orders '
+  '(null: any).';
 
 create or replace function ragdb_internal.candidates_in_groups(
-  corpus_id integer, group_nos integer[], weights sparsevec, patterns bytea[])
+  corpus_id integer, group_nos integer[], weights sparsevec, patterns bytea[], orders bytea[])
 returns setof ragdb_internal.candidate
 language sql stable parallel safe
 begin atomic
@@ -53,12 +58,14 @@ begin atomic
           cross join pg_catalog.generate_series(1, 4) i))
       and (candidates_in_groups.patterns is null or y.word_order is null
         or y.word_order like all (candidates_in_groups.patterns))
+      and (candidates_in_groups.orders is null or y.word_order is null
+        or y.word_order like any (candidates_in_groups.orders))
     offset 0) x;
 end;
 comment on function ragdb_internal.candidates_in_groups(
-  integer, integer[], sparsevec, bytea[]) is
-  'Returns the chunks of the given groups of four chunks (from 0) that may have words in the order '
-  'of patterns (null: any).';
+  integer, integer[], sparsevec, bytea[], bytea[]) is
+  'Returns the chunks of the given groups of four chunks (from 0) whose words may be in an order '
+  'like all patterns (null: any) and one of orders (null: any).';
 
 create or replace function ragdb_internal.at_least(score float8, roundings integer default 1)
 returns float8
