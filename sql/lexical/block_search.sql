@@ -25,7 +25,9 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_looked_for integer := 2 * k + 32;
+  -- to look for candidates again is to look into the same texts again
+  v_looked_for integer := case when ragdb_internal.has_phrases(scope) and scope.restriction is null
+    then 1000000 else 2 * k + 32 end;
   v_found ragdb_internal.candidate[];
   v_passing ragdb_internal.candidate[];
 begin
@@ -171,6 +173,7 @@ declare
   v_state ragdb.block_states;
   v_listed integer[] := scope.listed || ('{' || question.listed || '}')::integer[];
   v_after integer;
+  v_few constant integer := case when ragdb_internal.has_phrases(scope) then 4000 else 200 end;
   v_holding record;
   v_others ragdb_internal.candidate[];
 begin
@@ -188,8 +191,8 @@ begin
   select h.* into v_holding
     from ragdb_internal.groups_demanded(corpus.corpus_id, scope.demands) h
     where scope.patterns is not null and v_after > 0;
-  -- to look at each chunk that may have the words takes less time than to prune a few
-  if v_holding.groups <= 4000 then
+  -- few chunks may pass: to look at each takes less time than to prune
+  if v_holding.groups <= v_few then
     return ragdb_internal.best_among(corpus, scope, v_listed
       || ragdb_internal.chunks_of_groups(v_holding.block_nos, v_holding.bits), v_after,
       v_weights, k);

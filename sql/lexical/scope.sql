@@ -19,6 +19,13 @@ return (is_free.scope).restriction is null
 comment on function ragdb_internal.is_free(ragdb_internal.scope) is
   'Whether every chunk that a scope lists (all where it does not list any) may be ranked.';
 
+create or replace function ragdb_internal.has_phrases(scope ragdb_internal.scope) returns boolean
+language sql immutable parallel safe
+return exists (
+  select from pg_catalog.unnest((has_phrases.scope).demands) d where d.phrase is not null);
+comment on function ragdb_internal.has_phrases(ragdb_internal.scope) is
+  'Whether a scope demands a phrase, or demands that there is none.';
+
 create or replace function ragdb_internal.restricted(
   corpus_id integer, restriction ragdb_internal.restriction, chunk_nos integer[])
 returns integer[]
@@ -103,6 +110,7 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_has_phrases constant boolean := ragdb_internal.has_phrases(scope);
   v_left ragdb_internal.candidate[] := ranked;
   v_passing ragdb_internal.candidate[] := '{}';
   v_chunk_nos integer[];
@@ -121,7 +129,7 @@ begin
   end if;
   while v_at < cardinality(v_left) loop
     exit when v_left[v_at + 1].score < ragdb_internal.at_least(v_passing[k].score, 2);
-    v_until := case when (select bool_or(d.phrase is not null) from unnest(scope.demands) d)
+    v_until := case when v_has_phrases
       then v_at + greatest(4, k - cardinality(v_passing), v_at / 2) else cardinality(v_left) end;
     v_chunk_nos := ragdb_internal.meeting(corpus, scope.demands, array(
       select f.chunk_no from unnest(v_left[v_at + 1 : v_until]) f));
