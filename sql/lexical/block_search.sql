@@ -173,7 +173,7 @@ declare
   v_state ragdb.block_states;
   v_listed integer[] := scope.listed || ('{' || question.listed || '}')::integer[];
   v_after integer;
-  v_few constant integer := case when ragdb_internal.has_phrases(scope) then 4000 else 200 end;
+  v_few constant integer := case when ragdb_internal.has_phrases(scope) then 1000 else 200 end;
   v_holding record;
   v_others ragdb_internal.candidate[];
 begin

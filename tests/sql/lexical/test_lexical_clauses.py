@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
+from tests.embedding import document
 from tests.sql.lexical_twin import make_docs, search
 
 Connection = psycopg.Connection[Any]
@@ -55,3 +58,57 @@ def test_a_clause_changes_which_chunks_rank_and_no_score(docs: Connection) -> No
     plain = {chunk: score for chunk, score, _ in search(docs, "docs", "purchase order")}
     for chunk, score, _ in search(docs, "docs", '"purchase order"', syntax="web"):
         assert score == plain[chunk]
+
+
+def test_a_stop_word_of_a_phrase_stands_for_any_one_word(db: Connection) -> None:
+    words = ["amber", "birch", "cedar", "dune", "ember", "fjord", "the", "of"]
+    rng = random.Random(2)
+    texts = [" ".join(rng.choices(words, k=rng.randint(2, 9))) for _ in range(2_100)]
+    db.execute("select ragdb.create_corpus('made')")
+    db.execute(
+        "select ragdb.put_documents('made', %s)",
+        (Jsonb([{**document("made", ""), "chunks": [
+            {"text": text, "start": 100 * n, "end": 100 * n + len(text), "tokens": len(text)}
+            for n, text in enumerate(texts)]}]),),
+    )  # fmt: skip
+    # what is indexed first has a list, then come blocks
+    for _ in range(2):
+        for phrase in (
+            "amber birch", "amber the birch", "amber the of birch", "dune of ember the fjord",
+            "cedar cedar of cedar", "amber the of the of the of the of the of the birch",
+        ):  # fmt: skip
+            expected = {
+                row[0]
+                for row in db.execute(
+                    "select c.chunk_id from ragdb.chunks c"
+                    " where to_tsvector('english', c.text) @@ phraseto_tsquery('english', %s)",
+                    (phrase,),
+                ).fetchall()
+            }
+            for query in (f'"{phrase}"', f'+fjord "{phrase}" of', f'amber -"{phrase}"'):
+                ranked = [
+                    [
+                        row[0]
+                        for row in db.execute(
+                            "select chunk_id from ragdb.search('made', %s, %s, syntax => 'web')",
+                            (query, k),
+                        ).fetchall()
+                    ]
+                    for k in (10, 1_000)
+                ]
+                assert ranked[0] == ranked[1][:10], query
+                allowed = (
+                    expected
+                    if query.startswith('"')
+                    else expected & with_word(db, "fjord")
+                    if query.startswith("+")
+                    else with_word(db, "amber") - expected
+                )
+                assert set(ranked[1]) <= allowed, query
+                assert len(ranked[1]) == min(1_000, len(allowed)), query
+        db.execute("select ragdb.optimize_corpus('made')")
+
+
+def with_word(db: Connection, word: str) -> set[str]:
+    statement = "select chunk_id from ragdb.chunks where text ~ %s"
+    return {row[0] for row in db.execute(statement, (rf"\y{word}\y",)).fetchall()}
