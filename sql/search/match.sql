@@ -59,7 +59,7 @@ begin
     select corpus.corpus_id, r.chunk_no, r.score, r.score, null::float8, null::integer,
       null::integer, r.bm25, r.coverage, true
     from ragdb_internal.rank_question(corpus, v_question,
-      row(rank_alike.among, null, '{}', null, null)::ragdb_internal.scope, rank_alike.k) r;
+      row(rank_alike.among, null, '{}', null, null, null)::ragdb_internal.scope, rank_alike.k) r;
 end $$;
 comment on function ragdb_internal.rank_alike(ragdb.corpora, integer, integer, integer[]) is
   'Returns at least the k chunks of a corpus, among the given when not null, that have most of '

@@ -40,7 +40,7 @@ def test_given_chunks_and_newer_ones_are_found_by_key(filled: Connection) -> Non
     found = plan(
         filled,
         "select * from ragdb_internal.candidates_among(1, array[1, 2, 3], 390,"
-        " ragdb_internal.sparse('1:1'), null, 10)",
+        " ragdb_internal.sparse('1:1'), null, null, 10)",
     )
     assert found.count("chunk_lexemes_chunk_is_unique") == 2
     assert "Seq Scan" not in found
