@@ -168,7 +168,9 @@ def test_a_query_asks_peers_and_marks_whose_each_chunk_is(
     ]
     jsonschema.validate(answer, schema)
     env = {"RAGDB_PEER_TOKEN_ANN": ann.token}
-    found = bob.ok("ask", asked, "zebra", "--allow-private", **env)
+    several = bob.run("ask", "zebra", **env)
+    assert (several.exit_code, "add --corpus with one of" in several.output) == (2, True)
+    found = bob.ok("ask", "zebra", "-c", asked, "--allow-private", **env)
     assert {row["text"]: row.get("peer") for row in found} == {
         text: peer for text, (peer, *_) in chunks(answer).items()
     }
