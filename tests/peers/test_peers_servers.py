@@ -168,6 +168,7 @@ def test_a_query_asks_peers_and_marks_whose_each_chunk_is(
     ]
     jsonschema.validate(answer, schema)
     env = {"RAGDB_PEER_TOKEN_ANN": ann.token}
+    bob.db.put_text("elsewhere", "e", "No stripes.")
     several = bob.run("ask", "zebra", **env)
     assert (several.exit_code, "add --corpus with one of" in several.output) == (2, True)
     found = bob.ok("ask", "zebra", "-c", asked, "--allow-private", **env)
