@@ -27,9 +27,7 @@ CHUNKS_OF_A_DOCUMENT = 5
 EDITED = 5
 BACK = (0, 1, 2, 4)
 KEPT = "('ragdb.past_rows'), ('ragdb.corpus_versions')"
-TODAY = (
-    "('ragdb.documents'), ('ragdb.document_sources'), ('ragdb.chunks'), ('ragdb.chunk_lexemes')"
-)
+TODAY = "('ragdb.documents'), ('ragdb.document_sources'), ('ragdb.chunks'), ('ragdb.chunk_lexemes')"
 
 
 def busy(db: Connection) -> float:
