@@ -198,8 +198,11 @@ def ask(
     for peer in found["meta"].get("peers", ()):
         if "error" in peer:
             session.note(f"no answer of {peer['name']}: {peer['error']}")
-    rows = [chunk | chunk["metadata"] for chunk in found["output"]["chunks"]]
     columns = ["rank", "score", "peer", "trust", "author", "doc_title", "text"]
+    # what is from here has neither peer nor author
+    rows = [
+        dict.fromkeys(columns) | chunk | chunk["metadata"] for chunk in found["output"]["chunks"]
+    ]
     output.rows(session, rows, columns, empty="nothing was found")
 
 

@@ -171,7 +171,9 @@ def test_a_query_asks_peers_and_marks_whose_each_chunk_is(
     bob.db.put_text("elsewhere", "e", "No stripes.")
     several = bob.run("ask", "zebra", **env)
     assert (several.exit_code, "add --corpus with one of" in several.output) == (2, True)
-    found = bob.ok("ask", "zebra", "-c", asked, "--allow-private", **env)
+    words = ("ask", "zebra", "-c", asked, "--allow-private")
+    assert "The zebra of Bob." in str(bob.ok(*words, "--format", "table", **env))
+    found = bob.ok(*words, **env)
     assert {row["text"]: row.get("peer") for row in found} == {
         text: peer for text, (peer, *_) in chunks(answer).items()
     }
