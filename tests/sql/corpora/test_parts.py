@@ -43,13 +43,20 @@ class Collection:
     def __init__(self, db: Connection, documents: int = 120, seed: int = 7) -> None:
         self.db, self.documents = db, documents
         self.rng = random.Random(seed)
+        self.long = ""
 
     def text(self) -> str:
         # few words are frequent, and some texts are equal, so that scores tie
         if self.rng.random() < 0.1:
             return f"{WORDS[0]} {WORDS[3]}"
+        # and some are nearly equal
+        if self.long and self.rng.random() < 0.2:
+            return f"{self.long} {self.rng.choice(WORDS)}"
         places = [int(len(WORDS) * self.rng.random() ** 3) for _ in range(self.rng.randint(2, 30))]
-        return " ".join(WORDS[place] for place in places)
+        made = " ".join(WORDS[place] for place in places)
+        if len(places) > 20:
+            self.long = made
+        return made
 
     def made(self, number: int) -> dict[str, Any]:
         made = document(f"doc-{number}", self.text(), metadata={"half": number % 2})
@@ -102,6 +109,8 @@ def questions(count: int) -> Iterator[dict[str, Any]]:
             how.update(query=f"+{words[-1]} {how['query']} -{WORDS[1]}", syntax="web")
         if number % 11 == 0:
             how.update(per_document=1, collapse=True)
+        if number % 11 == 5:
+            how.update(diversity=0.4, k=5)
         if how["mode"] != "lexical":
             how["query_embedding"] = Reals(ENCODER.encode([" ".join(words)]))
         yield how
@@ -122,10 +131,72 @@ def make_parts(db: Connection) -> None:
         db.execute("select ragdb.create_corpus(%s, part_of => 'whole')", (part,))
 
 
-COUNTED = (
-    "select * from ragdb.count_matches('whole', %s)",
-    "select * from ragdb.facets('whole', %s, '{half,source}')",
+# of a query; of a query and a chunk; of a query, an embedding and chunks; of none
+OF_QUERY = (
+    "select * from ragdb.count_matches('whole', %(query)s)",
+    "select * from ragdb.facets('whole', %(query)s, '{half,source}')",
+    "select ragdb.did_you_mean('whole', %(query)s)",
+    "select ragdb.did_you_mean('{whole}'::text[], %(query)s)",
+    "select rank, source, metadata, score, chunks from ragdb.search_documents('whole', %(query)s)",
 )
+OF_HITS = (
+    "select * from ragdb.explain_scores('whole', %(query)s, %(ids)s, 'lexical')",
+    "select * from ragdb.explain_scores('whole', %(query)s, %(ids)s, 'hybrid',"
+    " query_embedding => %(embedding)s)",
+    "select * from ragdb.explain_scores('whole', %(query)s, %(ids)s, 'hybrid', fusion => 'rrf',"
+    " query_embedding => %(embedding)s)",
+    "select * from unnest(%(late)s::text[]) i (id), ragdb.explain_missing('whole', %(query)s, i.id,"
+    " 3, 'hybrid', query_embedding => %(embedding)s)",
+    "select * from unnest(%(late)s::text[]) i (id), ragdb.explain_missing('whole', %(query)s, i.id,"
+    " 3, 'hybrid', fusion => 'rrf', query_embedding => %(embedding)s, filter => '{\"half\": 0}')",
+    "select * from unnest(%(late)s::text[]) i (id), ragdb.explain_missing('whole', %(query)s, i.id,"
+    " 5, collapse => true, per_document => 1, min_score => 0.1)",
+)
+OF_CHUNK = (
+    "select * from ragdb.explain_search('whole', %(query)s, %(id)s)",
+    "select * from ragdb.explain_score('whole', %(query)s, %(id)s, 'lexical')",
+    "select ragdb.highlight('whole', %(id)s, %(query)s)",
+    f"select {SHOWN} from ragdb.similar('whole', %(id)s) order by rank",
+    f"select {SHOWN} from ragdb.similar('whole', %(id)s, filter => '{{\"half\": 1}}') order by rank",
+    f"select {SHOWN} from ragdb.similar('whole', %(id)s, mode => 'lexical') order by rank",
+    "select * from ragdb.get_chunk('whole', %(id)s)",
+    "select ragdb.find_chunk('whole', left(%(id)s, 20))",
+    "select * from ragdb.locate_quote('whole', %(id)s, 'brabb')",
+    "select * from ragdb.match_documents(%(embedding)s, 0.1, 7, corpus => 'whole')",
+)
+DOCUMENT = "source, sources, title, metadata, chunks, tokens"
+OF_NONE = (
+    f"select {DOCUMENT} from ragdb.list_documents('whole', count => 40)",
+    f"select {DOCUMENT} from ragdb.list_documents('whole', 'doc-1', 'doc-11')",
+    "select * from ragdb.list_chunks('whole', count => 50)",
+    "select * from ragdb.list_chunks('whole', '{\"half\": 1}', after => 'c')",
+    f"select {DOCUMENT} from ragdb.get_document('whole', 'doc-12')",
+    "select * from ragdb.document_chunks('whole', 'doc-12')",
+    "select ragdb.document_text('whole', 'doc-12')",
+    "select doc_cid from ragdb.get_source('whole', 'doc-12')",
+    "select title, chunks, is_current from ragdb.document_versions('whole', 'doc-12', 1)",
+    "select uri, doc_cid from ragdb.known_sources('whole', '{doc-12,doc-13,doc-999}')",
+)
+
+
+def all_asked(db: Connection, asked: list[dict[str, Any]], hits: list[Any]) -> Iterator[Any]:
+    """What functions beside the search answer about the whole."""
+    for statement in OF_NONE:
+        yield statement, db.execute(statement).fetchall()
+    for number, (how, found) in enumerate(zip(asked, hits, strict=True)):
+        words = how["query"].replace("+", "").split(" -")[0]
+        given: dict[str, Any] = {"query": how["query"], "ids": [hit[1] for hit in found][:5]}
+        given["embedding"] = Reals(ENCODER.encode([words]))
+        given["late"] = given["ids"][3:]
+        statements = OF_QUERY
+        if given["ids"]:
+            given["id"] = given["ids"][number % len(given["ids"])]
+            statements = (OF_QUERY, OF_HITS, OF_CHUNK)[number % 3]
+        for statement in statements:
+            yield (statement, given), db.execute(statement, given).fetchall()
+    for shown in db.execute("select distinct chunk_id from ragdb.list_chunks('whole') limit 5"):
+        trace = one(db, "select max(trace_id::text) from ragdb.retrieve('whole', %s)", WORDS[0])
+        yield shown, db.execute("select * from ragdb.why_not(%s, %s)", (trace, *shown)).fetchall()
 
 
 def test_parts_rank_as_the_corpus_in_one_piece(db: Connection) -> None:
@@ -137,7 +208,7 @@ def test_parts_rank_as_the_corpus_in_one_piece(db: Connection) -> None:
     Collection(db).write(False, "whole")
     asked = list(questions(40))
     expected = [ask(db, how) for how in asked]
-    counted = [db.execute(query, (how["query"],)).fetchall() for query in COUNTED for how in asked]
+    told = list(all_asked(db, asked, expected))
     db.execute("select ragdb.drop_corpus('whole')")
 
     make_parts(db)
@@ -147,9 +218,8 @@ def test_parts_rank_as_the_corpus_in_one_piece(db: Connection) -> None:
     db.execute("select ragdb.sync_statistics('whole')")
     for how, hits in zip(asked, expected, strict=True):
         assert ask(db, how) == hits, how
-    assert counted == [
-        db.execute(query, (how["query"],)).fetchall() for query in COUNTED for how in asked
-    ]
+    for (was_asked, answer), (_, now) in zip(told, all_asked(db, asked, expected), strict=True):
+        assert now == answer, was_asked
     assert sum(len(hits) for hits in expected) > 200
 
 
