@@ -48,6 +48,22 @@ comment on function ragdb_internal.open_with_parts(text) is
   'Opens a corpus to read it, with all of its parts where it has any, and returns those instead. '
   'Raises RG400, RG401, RG404, RG470, RG471.';
 
+create or replace function ragdb_internal.with_parts(corpus_id integer) returns integer[]
+language sql stable parallel safe
+return array(
+  select c.corpus_id from ragdb.corpora c
+  where c.corpus_id = with_parts.corpus_id or c.part_of = with_parts.corpus_id
+  order by c.corpus_id);
+comment on function ragdb_internal.with_parts(integer) is
+  'Returns the id of a corpus and those of all of its parts.';
+
+create or replace function ragdb_internal.members(corpus ragdb.corpora) returns ragdb.corpora[]
+language sql stable parallel safe
+return case when (corpus).parts = 0 then array[corpus] else array(
+  select p from ragdb.corpora p where p.part_of = (corpus).corpus_id order by p.corpus_id) end;
+comment on function ragdb_internal.members(ragdb.corpora) is
+  'Returns the parts of a corpus, whoever may read them; itself where it has none.';
+
 -- What the caller may not read of a part is not there for them.
 create or replace function ragdb_internal.readable_ids(corpus ragdb.corpora) returns integer[]
 language sql stable parallel safe

@@ -157,7 +157,7 @@ OF_CHUNK = (
     "select * from ragdb.explain_score('whole', %(query)s, %(id)s, 'lexical')",
     "select ragdb.highlight('whole', %(id)s, %(query)s)",
     f"select {SHOWN} from ragdb.similar('whole', %(id)s) order by rank",
-    f"select {SHOWN} from ragdb.similar('whole', %(id)s, filter => '{{\"half\": 1}}') order by rank",
+    f"select {SHOWN} from ragdb.similar('whole', %(id)s, 5, filter => '{{\"half\": 1}}')",
     f"select {SHOWN} from ragdb.similar('whole', %(id)s, mode => 'lexical') order by rank",
     "select * from ragdb.get_chunk('whole', %(id)s)",
     "select ragdb.find_chunk('whole', left(%(id)s, 20))",
