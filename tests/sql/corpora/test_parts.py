@@ -306,26 +306,6 @@ def test_a_part_that_goes_takes_its_statistics_along(parts: Connection) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "select ragdb.put_text('whole', 'a', 'some text')",
-        "select ragdb.delete_sources('whole', '{a}')",
-        "select ragdb.list_documents('whole')",
-        "select ragdb.get_chunk('whole', 'a')",
-        "select ragdb.embed_corpus('whole', 'hash')",
-        "select ragdb.similar('whole', 'a')",
-        "select ragdb.search_global('whole', 'red')",
-        "select ragdb.build_slice('whole', 'a')",
-        "select ragdb.check_corpus('whole')",
-    ],
-)
-def test_what_takes_one_part_refuses_the_whole(parts: Connection, statement: str) -> None:
-    error = refused(parts, statement)
-    assert error.sqlstate == "RG438"
-    assert "list_parts" in (error.diag.message_hint or "")
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
         "select ragdb.create_corpus('p', part_of => 'part-0')",
         "select ragdb.create_corpus('p', part_of => 'used')",
         "select ragdb.create_corpus('p', part_of => 'past')",

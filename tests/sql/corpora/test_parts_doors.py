@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from tests.embedding import embed, make_embedder, one, put
 from tests.sql.corpora.test_parts import make_parts
+from tests.sql.evaluation.test_evaluation_runs import apply, contract
 
 Connection = psycopg.Connection[Any]
 NEAR = "array_fill(0.1::float8, array[64])"
@@ -213,3 +216,40 @@ def test_each_function_takes_a_corpus_of_parts_or_says_to_name_one(parts: Connec
         if (found := called(parts, name, arguments)) != REFUSAL:
             wrong[name] = found
     assert wrong == {}, "\n".join(f"{n}: {w}" for n, w in wrong.items())
+
+
+def test_an_eval_of_parts_measures_what_one_of_the_corpus_in_one_piece_does(db: Connection) -> None:
+    chance = random.Random(7)
+    words = [f"w{n}" for n in range(12)]
+    texts = {f"d{n}": " ".join(chance.choices(words, k=4)) for n in range(40)}
+    cases = []
+    for number in range(8):
+        asked = " ".join(chance.sample(words, 2))
+        labels = [{"source": uri, "start": 1, "end": 6} for uri in chance.sample(sorted(texts), 3)]
+        labels += [{"source": uri} for uri in ["gone", *chance.sample(sorted(texts), 3)]]
+        cases.append({"name": f"q{number}", "query": asked, "labels": labels})
+
+    def measured(corpora: list[str]) -> list[Any]:
+        apply(db, contract("", "lexical"))
+        for corpus in corpora if corpora != ["docs"] else ():
+            db.execute("select ragdb.create_corpus(%s, part_of => 'docs')", (corpus,))
+        for number, corpus in enumerate(corpora):
+            part = {u: t for u, t in texts.items() if int(u[1:]) % len(corpora) == number}
+            put(db, part, corpus)
+        db.execute("select ragdb.optimize_corpus('docs')")
+        imported = db.execute("select * from ragdb.import_eval('A', 'V', %s)", (Jsonb(cases),))
+        run = one(db, "select run_id from ragdb.run_eval('A')")
+        found: list[Any] = imported.fetchall()
+        for columns in (
+            "case_no, metric, value from ragdb.eval_metrics",
+            "case_no, kind, code, message from ragdb.eval_assert_results",
+            "case_no, name, status from ragdb.eval_case_results",
+        ):
+            found.append(sorted(db.execute(f"select {columns}(%s)", (run,)).fetchall()))
+        challenged = db.execute("select * from ragdb.challenge_eval('A')").fetchall()
+        return [*found, challenged]
+
+    expected = measured(["docs"])
+    db.execute("select ragdb.drop_corpus('docs')")
+    assert measured(["p0", "p1", "p2"]) == expected
+    assert any("STALE_LABEL" in map(str, row) for row in expected[2])
