@@ -188,7 +188,7 @@ def all_asked(db: Connection, asked: list[dict[str, Any]], hits: list[Any]) -> I
         given: dict[str, Any] = {"query": how["query"], "ids": [hit[1] for hit in found][:5]}
         given["embedding"] = Reals(ENCODER.encode([words]))
         given["late"] = given["ids"][3:]
-        statements = OF_QUERY
+        statements: tuple[str, ...] = OF_QUERY
         if given["ids"]:
             given["id"] = given["ids"][number % len(given["ids"])]
             statements = (OF_QUERY, OF_HITS, OF_CHUNK)[number % 3]
@@ -288,6 +288,13 @@ def test_what_is_written_in_the_transaction_of_a_sync_is_counted_by_the_next(clo
         assert db.execute("select * from ragdb.sync_statistics('whole')").fetchone() == (1, 2, 1)
         assert one(db, "select stale_parts from ragdb.corpus_info('whole')") == 0
         assert db.execute("select * from ragdb.sync_statistics('whole')").fetchone() == (0, 2, 0)
+        with db.transaction():
+            put(db, {"c": "red"}, "part-1")
+            db.execute("select ragdb.sync_statistics('whole')")
+            db.execute("select ragdb.delete_sources('part-1', '{c}')")
+        assert db.execute("select * from ragdb.sync_statistics('whole')").fetchone() == (1, 2, 1)
+        db.execute("select ragdb.optimize_corpus('whole')")
+        assert one(db, "select stale_parts from ragdb.corpus_info('whole')") == 0
 
 
 def test_a_part_that_goes_takes_its_statistics_along(parts: Connection) -> None:
