@@ -2,7 +2,9 @@
 
 -- A whole is never less than all of its parts: hits that somebody may not see would be missing
 -- unseen, and what is left would be ranked by them all the same.
-create or replace function ragdb_internal.open_parts(whole ragdb.corpora) returns ragdb.corpora[]
+create or replace function ragdb_internal.open_parts(
+  whole ragdb.corpora, takes_some boolean default false)
+returns ragdb.corpora[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -14,6 +16,7 @@ begin
     select p.* from ragdb.corpora p where p.part_of = whole.corpus_id order by p.corpus_id
   loop
     if v_part.is_restricted and ragdb_internal.privilege(v_part) = 0 then
+      continue when takes_some;
       perform ragdb_internal.log_refusal(v_part.name, 'read');
       raise exception 'corpus % has a part that role % may not read',
           ragdb_internal.quote(whole.name), ragdb_internal.quote(ragdb_internal.caller())
@@ -27,16 +30,17 @@ begin
   end loop;
   return v_parts;
 end $$;
-comment on function ragdb_internal.open_parts(ragdb.corpora) is
-  'Returns the parts of a corpus that the caller may read, all of which they must. Raises RG401, '
-  'RG471.';
+comment on function ragdb_internal.open_parts(ragdb.corpora, boolean) is
+  'Returns the parts of a corpus, all of which the caller must be able to read unless the call '
+  'takes some. Raises RG401, RG471.';
 
-create or replace function ragdb_internal.parts_or_itself(corpus ragdb.corpora)
+create or replace function ragdb_internal.parts_or_itself(
+  corpus ragdb.corpora, takes_some boolean default false)
 returns ragdb.corpora[]
 language sql stable
-return case when (corpus).parts > 0 then ragdb_internal.open_parts(corpus)
-  else array[corpus] end;
-comment on function ragdb_internal.parts_or_itself(ragdb.corpora) is
+return case when (corpus).parts > 0
+  then ragdb_internal.open_parts(corpus, parts_or_itself.takes_some) else array[corpus] end;
+comment on function ragdb_internal.parts_or_itself(ragdb.corpora, boolean) is
   'Returns the parts of a corpus that was opened to be read, or itself where it has none. Raises '
   'RG401, RG471.';
 

@@ -32,7 +32,9 @@ set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
-  v_corpora constant ragdb.corpora[] := ragdb_internal.open_with_parts(list_chunks.corpus);
+  -- what is named and cannot be read is passed over as what is not there
+  v_corpora constant ragdb.corpora[] := ragdb_internal.parts_or_itself(
+    ragdb_internal.open_corpus(list_chunks.corpus, 'read', true), chunk_ids is not null);
 begin
   if after is null or count is null
       or count not between 1 and (ragdb_internal.limits()).page_rows then

@@ -168,8 +168,7 @@ begin
       lexeme_count = c.lexeme_count + (select coalesce(sum(i.lexeme_count), 0) from indexed i),
       next_term_id = c.next_term_id + (select count(*) from terms t where t.is_new)
     where c.corpus_id = v_corpus.corpus_id;
-  -- many entries at once cost a fifth of one by one; the list is empty again before anybody
-  -- searches
+  -- many entries at once cost a fifth of one by one; nobody searches a list that is not empty
   perform gin_clean_pending_list('ragdb.chunk_lexemes_by_lexeme');
   perform ragdb_internal.mark_stale(v_corpus, index_chunks.chunk_nos),
     ragdb_internal.uncount_part(v_corpus.corpus_id);

@@ -115,10 +115,10 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read', true);
+  v_corpora constant ragdb.corpora[] := ragdb_internal.open_with_parts(corpus);
 begin
   perform ragdb_internal.check_query(query), ragdb_internal.check_syntax(syntax);
-  return ragdb_internal.meant_query(ragdb_internal.whole_of(v_corpus), query, syntax);
+  return ragdb_internal.meant_query(ragdb_internal.whole_of(v_corpora[1]), query, syntax);
 end $$;
 comment on function ragdb.did_you_mean(text, text, text) is
   'Returns a query with the words that a corpus lacks replaced by those one edit away that were '

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -371,7 +372,15 @@ def test_a_part_has_the_rights_of_its_whole_until_it_is_restricted(parts: Connec
     assert sees("reader", "part-1") == ["none"]
     assert sees("reader", "whole") == ["refused"]  # never less than all parts, unseen
     assert sees("reader", "part-0") == ["part-0"]
+    ids = [row[0] for row in parts.execute("select chunk_id from ragdb.list_chunks('whole')")]
     parts.execute("set local role reader")
+    # what is named is found in the parts that can be read; what counts or ranks takes all
+    named = "select source from ragdb.list_chunks('whole', null, %s) order by 1"
+    assert [row[0] for row in parts.execute(named, (ids,))] == ["a", "b", "e"]
+    assert one(parts, "select title is null from ragdb.get_document('whole', 'a')")
+    assert refused(parts, "select ragdb.get_document('whole', 'c')").sqlstate == "RG405"
+    for call in ("list_documents('whole')", "did_you_mean('whole', 'aple')"):
+        assert refused(parts, f"select ragdb.{call}").sqlstate == "RG401"
     assert parts.execute("select corpus from ragdb.search(null::text, 'red')").fetchall() == [
         ("part-0",)
     ]
@@ -380,6 +389,20 @@ def test_a_part_has_the_rights_of_its_whole_until_it_is_restricted(parts: Connec
         "part-2",
     ]
     assert one(parts, "select documents from ragdb.corpus_info('whole')") == 3
+
+
+def test_reads_by_the_name_of_the_whole_are_events_of_the_part_too(parts: Connection) -> None:
+    parts.execute("select ragdb.record_reads('whole', 'on')")
+    parts.execute("select ragdb.create_corpus('part-3', part_of => 'whole')")
+    chunk = one(parts, "select chunk_id from ragdb.list_chunks('part-1') limit 1")
+    seen = "select corpus from ragdb.list_access_events() where kind = 'read'"
+    before = parts.execute(seen).fetchall()
+    parts.execute("select ragdb.get_document('whole', 'a')")
+    parts.execute("select ragdb.get_chunk('whole', %s)", (chunk,))
+    events = Counter(parts.execute(seen).fetchall()) - Counter(before)
+    assert events == {("part-0",): 1, ("part-1",): 1, ("whole",): 2}
+    parts.execute("select ragdb.search('part-3', 'red')")
+    assert "part-3" in {row[0] for row in parts.execute(seen)}
 
 
 def test_a_retrieval_from_the_whole_is_recorded_and_replayed(parts: Connection) -> None:

@@ -9,6 +9,10 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from ragdb.client.corpora import searched
+from ragdb.database import Database
+from ragdb.mcp import builtin, explaining
+from ragdb.mcp.served import Served, ToolError
 from tests.embedding import embed, make_embedder, one, put
 from tests.sql.corpora.test_parts import make_parts
 from tests.sql.evaluation.test_evaluation_runs import apply, contract
@@ -253,3 +257,36 @@ def test_an_eval_of_parts_measures_what_one_of_the_corpus_in_one_piece_does(db: 
     db.execute("select ragdb.drop_corpus('docs')")
     assert measured(["p0", "p1", "p2"]) == expected
     assert any("STALE_LABEL" in map(str, row) for row in expected[2])
+
+
+def test_models_and_clients_mean_the_whole(clone: str) -> None:
+    with psycopg.connect(clone, autocommit=True) as db:
+        for corpus in ("whole", "other"):
+            db.execute("select ragdb.create_corpus(%s)", (corpus,))
+        for part in ("part-0", "part-1"):
+            db.execute("select ragdb.create_corpus(%s, part_of => 'whole')", (part,))
+        put(db, {"a": "red apple"}, "part-0")
+        put(db, {"b": "red pear"}, "part-1")
+        listed = Database(db).list_corpora()
+        assert searched(listed) == ["other", "whole"]
+        # without one of them the others are searched one by one
+        seen = [corpus for corpus in listed if corpus.name != "part-0"]
+        assert searched(seen) == ["other", "part-1"]
+    served = Served(clone, corpora=["whole"])
+    served.pool.open()
+    try:
+        found = builtin.search(served, {"query": "red pear"})["results"]
+        assert [hit["text"] for hit in found] == ["red pear", "red apple"]
+        fetched = builtin.fetch(served, {"id": found[0]["id"]})
+        assert fetched["text"] == "red pear"
+        passage = {
+            "corpus": "whole",
+            "query": "red apple",
+            "chunk_id": found[0]["id"].split("/")[1],
+        }
+        explained = explaining.explain_passage(served, passage)
+        assert (explained["step"], explained["rank"]) == ("hit", 2)
+        with pytest.raises(ToolError):
+            served.check("other")
+    finally:
+        served.pool.close()
