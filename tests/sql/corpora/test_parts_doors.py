@@ -9,11 +9,12 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from ragdb.client.calling import Reals
 from ragdb.client.corpora import searched
 from ragdb.database import Database
 from ragdb.mcp import builtin, explaining
 from ragdb.mcp.served import Served, ToolError
-from tests.embedding import embed, make_embedder, one, put
+from tests.embedding import ENCODER, embed, make_embedder, one, put
 from tests.sql.corpora.test_parts import make_parts
 from tests.sql.evaluation.test_evaluation_runs import apply, contract
 
@@ -290,3 +291,46 @@ def test_models_and_clients_mean_the_whole(clone: str) -> None:
             served.check("other")
     finally:
         served.pool.close()
+
+
+def test_a_query_is_embedded_once_for_all_parts(parts: Connection) -> None:
+    query = "red apple"
+    vector = Reals(ENCODER.encode([query]))
+    ask = "select chunk_id, score from ragdb.search(%s, %s, mode => 'hybrid'{}) order by rank"
+    expected = parts.execute(ask.format(", query_embedding => %s"), ("whole", query, vector))
+    assert one(parts, "select ragdb.request_query_embedding('whole', %s)", query) is False
+    claimed = parts.execute("select corpus, query from ragdb.claim_queries('w')").fetchall()
+    assert claimed == [("whole", query)]
+    parts.execute("select ragdb.put_query_embedding('whole', %s, %s)", (query, vector))
+    assert parts.execute(ask.format(""), ("whole", query)).fetchall() == expected.fetchall()
+    # and a part alone has it too, where what a writer of one part gives is not for all
+    assert parts.execute(ask.format(""), ("part-1", query)).fetchall()
+    parts.execute("select ragdb.put_query_embedding('part-1', 'plum', %s)", (vector,))
+    assert one(parts, "select ragdb.request_query_embedding('whole', 'plum')") is False
+
+
+def test_the_gate_of_parts_has_the_floors_of_the_corpus_in_one_piece(db: Connection) -> None:
+    chance = random.Random(5)
+    words = ["pump", "valve", "hose", "boat", "sail", "oar", "mast", "keel", "rope", "deck"]
+    texts = {f"{n:02}": " ".join(chance.choices(words, k=12)) for n in range(60)}
+    shown = "mode, floor, own_score, other_score, own_questions"
+    floors = f"select {shown} from ragdb.calibrate_gate(%s)"
+    found = []
+    for parts in ([], ["docs-0", "docs-1"]):
+        db.execute("select ragdb.create_corpus('docs')")
+        for number, corpus in enumerate(parts or ["docs"]):
+            if parts:
+                db.execute("select ragdb.create_corpus(%s, part_of => 'docs')", (corpus,))
+            own = [n for n in texts if not parts or int(n) // 40 == number]
+            put(db, {n: texts[n] for n in own}, corpus)
+        db.execute("select ragdb.optimize_corpus('docs')")
+        # as at a commit, by which a corpus of 50 chunks has its floors
+        db.execute("set constraints all immediate")
+        db.execute("set constraints all deferred")
+        assert one(db, "select count(*) from ragdb.gate_calibrations g join ragdb.corpora c"
+                   " using (corpus_id) where c.name = 'docs'") == 1  # fmt: skip
+        found.append(db.execute(floors, ("docs",)).fetchall())
+        if not parts:
+            db.execute("select ragdb.drop_corpus('docs')")
+    assert found[0] == found[1]
+    assert found[0][0][-1] == 36
