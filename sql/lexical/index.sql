@@ -72,6 +72,19 @@ end $$;
 comment on function ragdb_internal.next_term_id(ragdb.corpora, bigint) is
   'Returns the number of the nth new lexeme of a corpus. Raises RG413 past 1,000,000,000.';
 
+-- A transaction that summed a part and writes to it again does so under the same version.
+create or replace function ragdb_internal.uncount_part(corpus_id integer) returns void
+language sql
+begin atomic
+  update ragdb.part_states s set version = s.version - 1
+    from ragdb.corpora c
+    where s.corpus_id = uncount_part.corpus_id and c.corpus_id = uncount_part.corpus_id
+      and s.version = c.version;
+end;
+comment on function ragdb_internal.uncount_part(integer) is
+  'Has the statistics of its whole count a part again that they counted in this transaction; the '
+  'caller holds the lock of the part.';
+
 -- One statement, so that a text is analysed once and nothing is kept in between. What the planner
 -- believes of tables that grow within a transaction is worthless, so it is given no choice: lookups
 -- go by key (lateral, offset 0), and what is joined in memory is hashed.
@@ -148,7 +161,8 @@ begin
       next_term_id = c.next_term_id + (select count(*) from terms t where t.is_new),
       pivot = (select v.pivot from pivot v)
     where c.corpus_id = v_corpus.corpus_id;
-  perform ragdb_internal.extend_blocks(v_corpus.corpus_id, index_chunks.chunk_nos);
+  perform ragdb_internal.extend_blocks(v_corpus.corpus_id, index_chunks.chunk_nos),
+    ragdb_internal.uncount_part(v_corpus.corpus_id);
 end $$;
 comment on function ragdb_internal.index_chunks(integer, integer[], boolean) is
   'Adds chunks to the lexical index and the counters of their corpus; the caller holds the corpus '
@@ -189,6 +203,7 @@ begin
     set gone_chunks = s.gone_chunks + (
       select count(*) from unnest(unindex_chunks.chunk_nos) n where n <= s.last_chunk_no)
     where s.corpus_id = unindex_chunks.corpus_id;
+  perform ragdb_internal.uncount_part(unindex_chunks.corpus_id);
 end $$;
 comment on function ragdb_internal.unindex_chunks(integer, integer[]) is
   'Takes chunks out of the lexical index and the counters of their corpus; the caller holds the '
