@@ -40,12 +40,15 @@ begin atomic
   with legs as (
     select case (request).mode when 'hybrid' then words when 'semantic' then 0 else 1 end as words,
       case (request).mode when 'hybrid' then 1 - words when 'semantic' then 1 else 0 end as meaning,
-      (request).mode = 'hybrid' and (request).fusion = 'rrf' as is_rrf
+      (request).mode = 'hybrid' and (request).fusion = 'rrf' as is_rrf,
+      (ragdb_internal.rrf_constant() + 1)::float8 as first
   ), given as (
     select c.chunk_no, l.*, r.score, r.semantic_score,
-      case when l.is_rrf then coalesce(61::float8 * l.words / (60 + r.lexical_rank), 0)
+      case when l.is_rrf
+        then coalesce(l.first * l.words / (ragdb_internal.rrf_constant() + r.lexical_rank), 0)
         else l.words * coalesce(r.lexical_score, 0) end as by_words,
-      case when l.is_rrf then coalesce(61::float8 * l.meaning / (60 + r.semantic_rank), 0)
+      case when l.is_rrf
+        then coalesce(l.first * l.meaning / (ragdb_internal.rrf_constant() + r.semantic_rank), 0)
         else l.meaning * coalesce(r.semantic_score, 0) end as by_meaning
     from pg_catalog.unnest(chunk_nos) c (chunk_no) cross join legs l
       left join pg_catalog.unnest(ranked) r on r.chunk_no = c.chunk_no
