@@ -8,15 +8,13 @@ from typing import Annotated, Any
 from urllib.parse import quote_plus
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BeforeValidator
 from starlette.responses import HTMLResponse
 
 from ragdb.client.client import AsyncClient
-from ragdb.studio.pages import Studio, address
+from ragdb.studio.pages import Blank, Studio, address
 
 INKS = 6
 SIDE = 1000  # of the picture
-Blank = BeforeValidator(lambda given: given or None)
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,18 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from markupsafe import Markup
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 from starlette.responses import HTMLResponse
 
 from ragdb.client._generated.rows import Embedders
 from ragdb.client.client import AsyncClient
-from ragdb.studio.pages import Marks, Studio
+from ragdb.studio.pages import Blank, Marks, Studio
 from ragdb.studio.parts import Part, meaning, stacked, words
+from ragdb.studio.recipes import recipes
 
-# a field of a form may be left empty
-Blank = BeforeValidator(lambda given: given or None)
 Count = Annotated[Annotated[int, Field(ge=1)] | None, Blank]
 Share = Annotated[Annotated[float, Field(ge=0, le=1)] | None, Blank]
+ALIKE = 5  # chunks that are shown beside one
 MODES = ("lexical", "semantic", "hybrid")
 
 
@@ -65,7 +65,9 @@ def register(router: APIRouter, studio: Studio) -> None:
             part = await _lexical_part(db, embedder) if weight is None else weight
             is_bare = any(one.name == chosen and not one.chunks for one in corpora)
             asked = {"lexical_weight": weight, "syntax": syntax, "per_document": per_document}
+            evals: list[Any] = []
             if chosen is not None and q.strip():
+                evals = await studio.evals(db, chosen)
                 waiting = embedder is not None and not await db.prepare_query(chosen, q)
                 columns = await _columns(db, chosen, q, k, part, asked)
                 meant = await db.did_you_mean(chosen, q, syntax)
@@ -84,6 +86,8 @@ def register(router: APIRouter, studio: Studio) -> None:
             waiting=waiting,
             unmeant=embedder is not None and not is_bare and 0 < len(columns) < len(MODES),
             is_bare=is_bare,
+            evals=evals,
+            recipes=recipes(str(request.base_url), chosen or "", q, k, asked),
             here=studio.here(request),
             # as it was asked, for who says what they think of a hit
             asked={
@@ -128,6 +132,7 @@ def _add_why(router: APIRouter, studio: Studio) -> None:
             parts = [Part.of(row) for row in found]
             text = await marked(db, corpus, q, syntax, id)
             row = await db.get_chunk(corpus, id)
+            alike = await db.similar(corpus, id, ALIKE)
         return studio.page(
             request,
             "why.html",
@@ -143,6 +148,7 @@ def _add_why(router: APIRouter, studio: Studio) -> None:
             missing=missing,
             parts=stacked(parts),
             steps=STEPS,
+            alike=alike,
         )
 
 

@@ -99,6 +99,25 @@ def test_who_may_not_write_makes_no_case_and_no_baseline(site: Api) -> None:
         assert client.get("/studio/evals").status_code == 200  # and is still logged in
 
 
+def test_a_challenge_says_which_broken_retrievers_an_eval_notices(site: Api) -> None:
+    with logged_in(site) as client:
+        page = client.get(HISTORY).text
+        fields = {"csrf": csrf(page), "rag": "Help", "eval": "V"}
+        refused = client.post("/studio/evals/challenge", data=fields | {"csrf": "0" * 64})
+        assert refused.status_code == 403
+        hidden = client.post("/studio/evals/challenge", data=fields | {"rag": "Plan"})
+        assert hidden.status_code == 404
+        shown = client.post("/studio/evals/challenge", data=fields).text
+    with ragdb.connect(site.dsn) as db:
+        found = db.challenge_eval("Help", "V")
+        broken = [row for row in found if row.subject == "retriever"]
+        apply = [row for row in broken if row.applies]
+        assert 0 < len(apply) < len(broken)
+        assert f"{sum(row.caught for row in apply)} of {len(apply)} noticed" in shown
+        assert shown.count(">noticed</span>") == sum(row.caught for row in broken)
+        assert shown.count("<li>") == len(found) - len(broken)
+
+
 @pytest.mark.parametrize("path", ["evals", "answers", "health", "map?corpus=secret"])
 def test_a_corpus_of_others_is_nowhere(site: Api, path: str) -> None:
     with logged_in(site, "admin") as admin, logged_in(site, "reader") as reader:
