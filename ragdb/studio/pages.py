@@ -80,12 +80,20 @@ class Studio:
         )
         return HTMLResponse(text, status, dict(sessions.headers()))
 
-    async def corpora(self, db: AsyncClient, named: str | None) -> tuple[list[Any], str | None]:
-        """The corpora to choose from, and the one that is meant: named, or the first."""
-        found = [c for c in await db.list_corpora() if c.name not in ("personal", "system")]
+    async def corpora(
+        self, db: AsyncClient, named: str | None, of_parts: bool = True
+    ) -> tuple[list[Any], str | None]:
+        """The corpora to choose from, and the one that is meant: named, or the first.
+
+        A view of corpora in one piece shows the first part of one that is made of parts.
+        """
+        hidden = {"personal", "system"} - {named or ""} | {"personal"}
+        found = [c for c in await db.list_corpora() if c.name not in hidden]
+        shown = [c for c in found if of_parts or not c.parts]
         if named:
-            return found, self.server.served(named)
-        return found, found[0].name if found else None
+            parts = [c.name for c in shown if not of_parts and c.part_of == named]
+            return shown, parts[0] if parts else self.server.served(named)
+        return shown, shown[0].name if shown else None
 
     @staticmethod
     async def evals(db: AsyncClient, corpus: str | None = None) -> list[rows.ListEvalsRow]:

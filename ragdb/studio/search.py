@@ -14,6 +14,7 @@ from ragdb.client._generated.rows import Embedders
 from ragdb.client.client import AsyncClient
 from ragdb.studio.pages import Blank, Marks, Studio
 from ragdb.studio.parts import Part, meaning, stacked, words
+from ragdb.studio.pieces import piece_of
 from ragdb.studio.recipes import recipes
 
 Count = Annotated[Annotated[int, Field(ge=1)] | None, Blank]
@@ -115,7 +116,7 @@ def _add_why(router: APIRouter, studio: Studio) -> None:
         per_document: Count = None,
     ) -> HTMLResponse:
         async with studio.transaction(request) as db:
-            id = await db.find_chunk(studio.server.served(corpus), chunk.strip())
+            corpus, id = await piece_of(db, studio.server.served(corpus), chunk.strip())
             missing = await db.explain_missing(
                 corpus,
                 q,
@@ -161,7 +162,7 @@ async def _lexical_part(db: AsyncClient, embedder: Embedders | None) -> float:
 
 
 async def _columns(
-    db: AsyncClient, corpus: str, query: str, k: int, part: float, asked: dict[str, Any]
+    db: AsyncClient, corpus: str, query: str, k: int, weight: float, asked: dict[str, Any]
 ) -> dict[str, list[Card]]:
     """What each mode finds; only words are compared where nobody can embed the query."""
     best = await db.search(corpus, query, k, **asked)
@@ -170,15 +171,16 @@ async def _columns(
         found = {mode: await db.search(corpus, query, k, mode, **asked) for mode in MODES[:2]}
         found[MODES[2]] = best
     # one chunk may stand in each column
-    ids = list({hit.chunk_id: None for hits in found.values() for hit in hits})
+    parts = {hit.chunk_id: hit.corpus for hits in found.values() for hit in hits}
     syntax = asked["syntax"]
-    texts = {id: await marked(db, corpus, query, syntax, id) for id in ids}
-    terms: dict[str, list[Any]] = {id: [] for id in ids}
-    if ids:
-        for row in await db.explain_scores(corpus, query, ids, "lexical", syntax=syntax):
+    texts = {id: await marked(db, part, query, syntax, id) for id, part in parts.items()}
+    terms: dict[str, list[Any]] = {id: [] for id in parts}
+    for part in set(parts.values()):
+        ids = [id for id in parts if parts[id] == part]
+        for row in await db.explain_scores(part, query, ids, "lexical", syntax=syntax):
             terms[row.chunk_id].append(row)
     return {
-        mode: [_card(hit, part, texts[hit.chunk_id], terms[hit.chunk_id]) for hit in hits]
+        mode: [_card(hit, weight, texts[hit.chunk_id], terms[hit.chunk_id]) for hit in hits]
         for mode, hits in found.items()
     }
 

@@ -62,7 +62,7 @@ def register(router: APIRouter, studio: Studio) -> None:
         before: Annotated[str | None, Query(max_length=512), Blank] = None,
     ) -> HTMLResponse:
         async with studio.transaction(request) as db:
-            corpora, chosen = await studio.corpora(db, corpus)
+            corpora, chosen = await studio.corpora(db, corpus, of_parts=False)
             listed: list[Any] = []
             if chosen is not None:
                 listed = list(await db.list_slices(chosen, None, PAGE + 1, before))

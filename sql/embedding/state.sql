@@ -88,6 +88,7 @@ begin
         where b.corpus_id = s.corpus_id and b.space_id = s.space_id) j
     where s.corpus_id = coalesce(v_only, s.corpus_id)
       and ragdb_internal.privilege(c) >= 1
+      and c.parts = 0 -- what is embedded is in its parts
     order by c.name, s.state = 'current' desc, s.space_id;
 end $$;
 comment on function ragdb.embedding_status(text) is

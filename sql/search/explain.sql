@@ -114,7 +114,7 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read', true);
 begin
   perform ragdb_internal.check_query(query), ragdb_internal.check_syntax(syntax);
   return ragdb_internal.meant_query(v_corpus, query, syntax);

@@ -11,6 +11,7 @@ from ragdb.client._generated import calls
 from ragdb.client._generated.functions import Functions
 from ragdb.client._generated.rows import (
     AccessEvents,
+    Advice,
     AppendTurnsRow,
     ApplyContractRow,
     ApplyEventsRow,
@@ -195,6 +196,9 @@ class AsyncFunctions(AsyncCaller):
     async def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
         value: int = await self._value(calls.ADD_SYNONYMS, corpus, words)
         return value
+
+    async def advice(self) -> Rows[Advice]:
+        return await self._rows(calls.ADVICE, Advice)
 
     async def answer_from_evidence(
         self, question: str, evidence: Any, max_sentences: int = 2, min_support: float = 0.5
@@ -1412,8 +1416,10 @@ class AsyncFunctions(AsyncCaller):
     async def maintain(self) -> list[str]:
         return await self._values(calls.MAINTAIN)
 
-    async def map_corpus(self, corpus: str, count: int = 2000) -> Rows[MapPoint]:
-        return await self._rows(calls.MAP_CORPUS, MapPoint, corpus, count)
+    async def map_corpus(
+        self, corpus: str, count: int = 2000, query: str | None = None
+    ) -> Rows[MapPoint]:
+        return await self._rows(calls.MAP_CORPUS, MapPoint, corpus, count, query)
 
     async def match_documents(
         self,

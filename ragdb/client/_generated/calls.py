@@ -18,6 +18,7 @@ ADD_PEER = Call(
     {"url": None, "trust": "member"},
 )
 ADD_SYNONYMS = Call("add_synonyms", {"corpus": "text", "words": "text[]"})
+ADVICE = Call("advice", {})
 ANSWER_FROM_EVIDENCE = Call(
     "answer_from_evidence",
     {
@@ -863,7 +864,11 @@ LIST_VERSIONS = Call(
 LOCATE_QUOTE = Call("locate_quote", {"corpus": "text", "chunk_id": "text", "quote": "text"})
 LOG_POSITION = Call("log_position", {})
 MAINTAIN = Call("maintain", {})
-MAP_CORPUS = Call("map_corpus", {"corpus": "text", "count": "integer"}, {"count": 2000})
+MAP_CORPUS = Call(
+    "map_corpus",
+    {"corpus": "text", "count": "integer", "query": "text"},
+    {"count": 2000, "query": None},
+)
 MATCH_DOCUMENTS = Call(
     "match_documents",
     {
