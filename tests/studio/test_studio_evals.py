@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import psycopg
+import pypdfium2 as pdfium
 import pytest
 
 import ragdb
@@ -210,7 +211,13 @@ def test_reports_open_from_disk_without_a_request(
         # its style is obeyed though its policy names only that
         style = page.locator(".card").first.evaluate("e => getComputedStyle(e).borderTopWidth")
         assert style == "1px"
-        assert page.pdf().startswith(b"%PDF")
+        printed = pdfium.PdfDocument(page.pdf(format="A4", print_background=True))
+        text = "".join(sheet.get_textpage().get_text_bounded() for sheet in printed)
+        assert len(set(re.findall(r"case\s*(\d+)", text))) == max(0, rows - 1)
+        for sheet in printed:
+            pixels = sheet.render().to_numpy()
+            for edge in (pixels[:30], pixels[-30:], pixels[:, :30], pixels[:, -30:]):
+                assert edge.min() == 255  # margins of white paper
     context.close()
 
 
