@@ -47,20 +47,20 @@ end;
 comment on function ragdb_internal.advice_on_embeddings() is
   'Returns what is to be done for the embeddings of corpora that the caller may read.';
 
-create or replace function ragdb_internal.advice_on_jobs() returns setof ragdb.advice
-language sql stable parallel restricted
+create or replace function ragdb_internal.advice_on_jobs(has_worker boolean) returns setof ragdb.advice
+language sql stable parallel safe
 begin atomic
   select pg_catalog.concat('jobs of ', j.capability, ' for ' || j.corpus), j.corpus, a.is_fault,
     a.found, a.fix
   from ragdb.job_status() j cross join lateral (values
     (j.failed > 0, true,
       pg_catalog.format('%s failed in the last day: %s', j.failed, j.last_error), null),
-    (j.waiting > 0 and not ragdb.has_worker(), false,
+    (j.waiting > 0 and not advice_on_jobs.has_worker, false,
       pg_catalog.concat(j.waiting, ' wait, and no worker runs'), 'ragdb worker')
     ) a (applies, is_fault, found, fix)
   where a.applies;
 end;
-comment on function ragdb_internal.advice_on_jobs() is
+comment on function ragdb_internal.advice_on_jobs(boolean) is
   'Returns what is to be done for the jobs of workers that the caller may see.';
 
 -- What waits for a day counts as back-dated.
@@ -101,7 +101,7 @@ declare
 begin
   return query
     select a.* from ragdb_internal.advice_on_embeddings() a
-    union all select a.* from ragdb_internal.advice_on_jobs() a
+    union all select a.* from ragdb_internal.advice_on_jobs(ragdb.has_worker()) a
     union all select a.* from ragdb_internal.advice_on_corpora() a;
   if has_function_privilege(v_caller, 'ragdb.ledger_status()', 'execute') then
     return query select a.* from ragdb_internal.advice_on_ledger() a;
