@@ -1,26 +1,36 @@
-"""A search as a program would ask it: in SQL, over HTTP and in Python."""
+"""A search as a program would ask it: what it passes in SQL, over HTTP and in Python."""
 
 from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import dataclass
 from typing import Any
 
 
-def recipes(home: str, corpus: str, query: str, k: int, asked: dict[str, Any]) -> dict[str, str]:
+@dataclass(frozen=True)
+class Recipe:
+    """The arguments of one search through three doors."""
+
+    sql: str
+    url: str
+    body: str
+    python: str
+
+
+def recipe(home: str, corpus: str, query: str, k: int, asked: dict[str, Any]) -> Recipe:
     """The same search through each door; what was asked for is named, what is null left out."""
     given = {name: value for name, value in asked.items() if value is not None}
-    named = "".join(f", {name} => {_literal(value)}" for name, value in given.items())
-    body = json.dumps({"query": query, "corpora": [corpus], "k": k, **given}, ensure_ascii=False)
-    passed = "".join(f", {name}={value!r}" for name, value in given.items())
-    return {
-        "SQL": "select rank, score, source, text\n"
-        f"from ragdb.search({_literal(corpus)}, {_literal(query)}, {k}{named});",
-        "curl": f'curl -s {home}api/search -H "Authorization: Bearer $TOKEN" \\\n'
-        f"  --json {shlex.quote(body)}",
-        "Python": "import ragdb\n\nwith ragdb.connect() as db:\n"
-        f"    hits = db.search({corpus!r}, {query!r}, {k}{passed})",
-    }
+    first = (corpus, query, k)
+    body = {"query": query, "corpora": [corpus], "k": k, **given}
+    return Recipe(
+        ", ".join(
+            [*map(_literal, first), *(f"{name} => {_literal(v)}" for name, v in given.items())]
+        ),
+        f"{home}api/search",
+        shlex.quote(json.dumps(body, ensure_ascii=False)),
+        ", ".join([*map(repr, first), *(f"{name}={value!r}" for name, value in given.items())]),
+    )
 
 
 def _literal(value: Any) -> str:

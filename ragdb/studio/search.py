@@ -15,7 +15,7 @@ from ragdb.client.client import AsyncClient
 from ragdb.studio.pages import Blank, Marks, Studio
 from ragdb.studio.parts import Part, meaning, stacked, words
 from ragdb.studio.pieces import piece_of
-from ragdb.studio.recipes import recipes
+from ragdb.studio.recipes import recipe
 
 Count = Annotated[Annotated[int, Field(ge=1)] | None, Blank]
 Share = Annotated[Annotated[float, Field(ge=0, le=1)] | None, Blank]
@@ -88,7 +88,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             unmeant=embedder is not None and not is_bare and 0 < len(columns) < len(MODES),
             is_bare=is_bare,
             evals=evals,
-            recipes=recipes(str(request.base_url), chosen or "", q, k, asked),
+            recipe=recipe(str(request.base_url), chosen or "", q, k, asked),
             here=studio.here(request),
             # as it was asked, for who says what they think of a hit
             asked={

@@ -47,7 +47,8 @@ end;
 comment on function ragdb_internal.advice_on_embeddings() is
   'Returns what is to be done for the embeddings of corpora that the caller may read.';
 
-create or replace function ragdb_internal.advice_on_jobs(has_worker boolean) returns setof ragdb.advice
+create or replace function ragdb_internal.advice_on_jobs(has_worker boolean)
+  returns setof ragdb.advice
 language sql stable parallel safe
 begin atomic
   select pg_catalog.concat('jobs of ', j.capability, ' for ' || j.corpus), j.corpus, a.is_fault,
