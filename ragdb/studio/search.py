@@ -131,7 +131,7 @@ def _add_why(router: APIRouter, studio: Studio) -> None:
                 corpus, q, id, mode or None, lexical_weight=weight, syntax=syntax
             )
             parts = [Part.of(row) for row in found]
-            text = await marked(db, corpus, q, syntax, id)
+            text = (await marked(db, corpus, q, syntax, [id]))[id]
             row = await db.get_chunk(corpus, id)
             alike = await db.similar(corpus, id, ALIKE)
         return studio.page(
@@ -173,10 +173,11 @@ async def _columns(
     # one chunk may stand in each column
     parts = {hit.chunk_id: hit.corpus for hits in found.values() for hit in hits}
     syntax = asked["syntax"]
-    texts = {id: await marked(db, part, query, syntax, id) for id, part in parts.items()}
+    texts: dict[str, Markup] = {}
     terms: dict[str, list[Any]] = {id: [] for id in parts}
     for part in set(parts.values()):
         ids = [id for id in parts if parts[id] == part]
+        texts |= await marked(db, part, query, syntax, ids)
         for row in await db.explain_scores(part, query, ids, "lexical", syntax=syntax):
             terms[row.chunk_id].append(row)
     return {
@@ -185,10 +186,13 @@ async def _columns(
     }
 
 
-async def marked(db: AsyncClient, corpus: str, query: str, syntax: str, chunk_id: str) -> Markup:
+async def marked(
+    db: AsyncClient, corpus: str, query: str, syntax: str, ids: list[str]
+) -> dict[str, Markup]:
+    """The texts of chunks around the first word that the query matches."""
     marks = Marks()
-    text = await db.highlight(corpus, chunk_id, query, marks.start, marks.end, syntax)
-    return marks.snippet(text)
+    found = await db.highlight_chunks(corpus, ids, query, marks.start, marks.end, syntax)
+    return {row.chunk_id: marks.snippet(row.text) for row in found}
 
 
 def _card(hit: Any, weight: float, snippet: Markup, terms: list[Any]) -> Card:

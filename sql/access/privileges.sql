@@ -51,7 +51,7 @@ begin
         'claim_queries fail_query embed_query has_worker put_embeddings'),
       ('search', 'ragdb_reader',
         'search explain_search explain_score explain_scores explain_missing highlight similar '
-        'map_corpus match_documents facets count_matches '
+        'highlight_chunks map_corpus match_documents facets count_matches '
         'did_you_mean search_documents calibrate_gate gate_questions'),
       ('history', 'ragdb_reader',
         'version_at list_versions diff_corpus keep_history drop_history '

@@ -73,6 +73,7 @@ from ragdb.client._generated.rows import (
     GetSliceRow,
     GetSourceRow,
     GetTurnRow,
+    HighlightChunksRow,
     Hit,
     ImportEvalRow,
     JobStateRow,
@@ -1095,6 +1096,26 @@ class AsyncFunctions(AsyncCaller):
             calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark, syntax
         )
         return value
+
+    async def highlight_chunks(
+        self,
+        corpus: str,
+        chunk_ids: Sequence[str],
+        query: str,
+        start_mark: str = "**",
+        end_mark: str = "**",
+        syntax: str = "plain",
+    ) -> Rows[HighlightChunksRow]:
+        return await self._rows(
+            calls.HIGHLIGHT_CHUNKS,
+            HighlightChunksRow,
+            corpus,
+            chunk_ids,
+            query,
+            start_mark,
+            end_mark,
+            syntax,
+        )
 
     async def http_session_role(self, session_hash: bytes) -> str | None:
         value: str | None = await self._value(calls.HTTP_SESSION_ROLE, session_hash)

@@ -671,6 +671,18 @@ HIGHLIGHT = Call(
     },
     {"start_mark": "**", "end_mark": "**", "syntax": "plain"},
 )
+HIGHLIGHT_CHUNKS = Call(
+    "highlight_chunks",
+    {
+        "corpus": "text",
+        "chunk_ids": "text[]",
+        "query": "text",
+        "start_mark": "text",
+        "end_mark": "text",
+        "syntax": "text",
+    },
+    {"start_mark": "**", "end_mark": "**", "syntax": "plain"},
+)
 HTTP_SESSION_ROLE = Call("http_session_role", {"session_hash": "bytea"})
 HTTP_TOKEN_ROLE = Call("http_token_role", {"token_hash": "bytea"})
 IMPORT_CORPUS = Call("import_corpus", {"header": "jsonb", "corpus": "text"}, {"corpus": None})

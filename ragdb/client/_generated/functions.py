@@ -72,6 +72,7 @@ from ragdb.client._generated.rows import (
     GetSliceRow,
     GetSourceRow,
     GetTurnRow,
+    HighlightChunksRow,
     Hit,
     ImportEvalRow,
     JobStateRow,
@@ -1640,6 +1641,29 @@ class Functions(Caller):
             calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark, syntax
         )
         return value
+
+    def highlight_chunks(
+        self,
+        corpus: str,
+        chunk_ids: Sequence[str],
+        query: str,
+        start_mark: str = "**",
+        end_mark: str = "**",
+        syntax: str = "plain",
+    ) -> Rows[HighlightChunksRow]:
+        """Returns the texts of at most 1,000 chunks, in any order, with the words that a query
+        matches between two marks. Raises RG400, RG401, RG404, RG406.
+        """
+        return self._rows(
+            calls.HIGHLIGHT_CHUNKS,
+            HighlightChunksRow,
+            corpus,
+            chunk_ids,
+            query,
+            start_mark,
+            end_mark,
+            syntax,
+        )
 
     def http_session_role(self, session_hash: bytes) -> str | None:
         """Returns the role of a browser's session, by the SHA-256 of its secret; null when it is

@@ -879,6 +879,14 @@ class GetTurnRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class HighlightChunksRow(Row):
+    """A row of `highlight_chunks`."""
+
+    chunk_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Hit(Row):
     """A row of type `ragdb.hit`."""
 
