@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import psycopg
-import pypdfium2 as pdfium
+import pypdfium2 as pdfium  # type: ignore[import-untyped]
 import pytest
 
 import ragdb
