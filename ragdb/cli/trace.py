@@ -92,15 +92,13 @@ def trace_show(session: Session, trace: Trace) -> None:
 
 
 def _chunks(db: Database, corpus: str, ids: list[str]) -> dict[str, Any]:
-    """The chunks of a corpus, or of its parts, as far as they are there and may be read."""
+    """The chunks of a corpus, as far as they are there and may be read."""
     from ragdb.errors import CorpusNotFound
 
-    found: dict[str, Any] = {}
     with contextlib.suppress(CorpusNotFound):
-        for one in [part.name for part in db.list_parts(corpus)] or [corpus]:
-            listed = db.list_chunks(one, None, ids, count=len(ids)) if ids else []
-            found |= {chunk.chunk_id: chunk for chunk in listed}
-    return found
+        listed = db.list_chunks(corpus, None, ids, count=len(ids)) if ids else []
+        return {chunk.chunk_id: chunk for chunk in listed}
+    return {}
 
 
 def trace_verify(

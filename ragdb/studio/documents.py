@@ -17,7 +17,6 @@ from ragdb.http.transactions import Refused
 from ragdb.readers.page import Page
 from ragdb.studio import sessions
 from ragdb.studio.pages import Blank, Marks, Studio
-from ragdb.studio.pieces import piece_of
 
 Text = Annotated[str | None, Blank]
 Number = Annotated[Annotated[int, Field(ge=1)] | None, Blank]
@@ -50,13 +49,10 @@ def register(router: APIRouter, studio: Studio) -> None:
         page: Number = None,
     ) -> HTMLResponse:
         async with studio.transaction(request) as db:
-            studio.server.served(corpus)
-            if chunk is not None:
-                corpus, chunk = await piece_of(db, corpus, chunk)
-            found = await db.get_document(corpus, document)
+            found = await db.get_document(studio.server.served(corpus), document)
             meant = marks = located = None
             if chunk is not None:
-                meant = await db.get_chunk(corpus, chunk)
+                meant = await db.get_chunk(corpus, await db.find_chunk(corpus, chunk))
                 if meant.doc_cid != found.doc_cid:
                     raise Refused(404, "CHUNK_NOT_FOUND", "the chunk is of another document")
                 first = max(0, meant.ordinal - 3) if first == 0 else first
@@ -108,7 +104,7 @@ def _add_list(router: APIRouter, studio: Studio) -> None:
         after: Annotated[str, Query(max_length=2048)] = "",
     ) -> HTMLResponse:
         async with studio.transaction(request) as db:
-            corpora, chosen = await studio.corpora(db, corpus, of_parts=False)
+            corpora, chosen = await studio.corpora(db, corpus)
             listed: Any = []
             hits: Any = []
             info = None

@@ -14,7 +14,6 @@ from ragdb.client._generated.rows import Embedders
 from ragdb.client.client import AsyncClient
 from ragdb.studio.pages import Blank, Marks, Studio
 from ragdb.studio.parts import Part, meaning, stacked, words
-from ragdb.studio.pieces import piece_of
 from ragdb.studio.recipes import recipe
 
 Count = Annotated[Annotated[int, Field(ge=1)] | None, Blank]
@@ -116,7 +115,7 @@ def _add_why(router: APIRouter, studio: Studio) -> None:
         per_document: Count = None,
     ) -> HTMLResponse:
         async with studio.transaction(request) as db:
-            corpus, id = await piece_of(db, studio.server.served(corpus), chunk.strip())
+            id = await db.find_chunk(studio.server.served(corpus), chunk.strip())
             missing = await db.explain_missing(
                 corpus,
                 q,
@@ -171,14 +170,12 @@ async def _columns(
         found = {mode: await db.search(corpus, query, k, mode, **asked) for mode in MODES[:2]}
         found[MODES[2]] = best
     # one chunk may stand in each column
-    parts = {hit.chunk_id: hit.corpus for hits in found.values() for hit in hits}
+    ids = list({hit.chunk_id: None for hits in found.values() for hit in hits})
     syntax = asked["syntax"]
-    texts: dict[str, Markup] = {}
-    terms: dict[str, list[Any]] = {id: [] for id in parts}
-    for part in set(parts.values()):
-        ids = [id for id in parts if parts[id] == part]
-        texts |= await marked(db, part, query, syntax, ids)
-        for row in await db.explain_scores(part, query, ids, "lexical", syntax=syntax):
+    texts = await marked(db, corpus, query, syntax, ids)
+    terms: dict[str, list[Any]] = {id: [] for id in ids}
+    if ids:
+        for row in await db.explain_scores(corpus, query, ids, "lexical", syntax=syntax):
             terms[row.chunk_id].append(row)
     return {
         mode: [_card(hit, weight, texts[hit.chunk_id], terms[hit.chunk_id]) for hit in hits]

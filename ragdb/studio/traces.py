@@ -15,7 +15,6 @@ from ragdb.client.client import AsyncClient
 from ragdb.http.records import served_trace
 from ragdb.studio.pages import Blank, Studio
 from ragdb.studio.parts import Part, stacked
-from ragdb.studio.pieces import chunks_of, pieces
 
 # what a browser sends for a time has no zone: it is UTC, as the page says
 Moment = Annotated[datetime | None, Blank]
@@ -95,7 +94,6 @@ def register(router: APIRouter, studio: Studio) -> None:
                 "why": None,
                 "failure": await _failure(db, found.error_code),
                 "chunk": chunk,
-                "is_whole": readable and await pieces(db, found.corpus) != [found.corpus],
                 "here": studio.here(request),
             }
             if chunk is not None and readable:
@@ -120,7 +118,10 @@ async def _hits(
     """Each hit with its chunk as it is now, where the role may read it, and its bar."""
     hits = await db.trace_hits(trace.id)
     ids = [hit.chunk_id for hit in hits]
-    chunks = await chunks_of(db, trace.corpus, ids) if readable else {}
+    chunks: dict[str, Any] = {}
+    if ids and readable:
+        listed = await db.list_chunks(trace.corpus, None, ids, count=len(ids))
+        chunks = {chunk.chunk_id: chunk for chunk in listed}
     weight = float((trace.ranking or {}).get("lexical_weight", 0.5))
     return [(hit, chunks.get(hit.chunk_id), _parts(hit, trace, weight)) for hit in hits]
 

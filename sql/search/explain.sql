@@ -37,7 +37,7 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_with_chunk(corpus, chunk_id);
   v_statistics ragdb.corpora := ragdb_internal.whole_of(v_corpus);
   v_chunk_no integer;
 begin
@@ -45,7 +45,7 @@ begin
   if statistics is not null then
     v_statistics := ragdb_internal.open_corpus(statistics, 'read', true);
   end if;
-  v_chunk_no := (ragdb_internal.chunk(v_corpus, chunk_id)).chunk_no;
+  v_chunk_no := (ragdb_internal.chunk(array[v_corpus], chunk_id)).chunk_no;
   return query
     with contributing as (
       select w.*, w.weight * w.impact as contribution
@@ -99,7 +99,8 @@ declare
 begin
   perform ragdb_internal.check_query(query), ragdb_internal.check_syntax(syntax);
   foreach v_corpus in array ragdb_internal.open_corpora(corpora) loop
-    v_meant := coalesce(v_meant, ragdb_internal.meant_query(v_corpus, query, syntax));
+    v_meant := coalesce(v_meant,
+      ragdb_internal.meant_query(ragdb_internal.whole_of(v_corpus), query, syntax));
   end loop;
   return v_meant;
 end $$;
@@ -114,10 +115,10 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read', true);
+  v_corpora constant ragdb.corpora[] := ragdb_internal.open_with_parts(corpus);
 begin
   perform ragdb_internal.check_query(query), ragdb_internal.check_syntax(syntax);
-  return ragdb_internal.meant_query(v_corpus, query, syntax);
+  return ragdb_internal.meant_query(ragdb_internal.whole_of(v_corpora[1]), query, syntax);
 end $$;
 comment on function ragdb.did_you_mean(text, text, text) is
   'Returns a query with the words that a corpus lacks replaced by those one edit away that were '
@@ -126,7 +127,7 @@ comment on function ragdb.did_you_mean(text, text, text) is
 -- Words are looked up in runs of letters and digits as they stand in the text, so that its
 -- punctuation survives; each once, because texts say most of their words more than once.
 create or replace function ragdb_internal.marked_texts(
-  corpus ragdb.corpora, chunk_ids text[], asked text[], start_mark text, end_mark text)
+  corpora ragdb.corpora[], chunk_ids text[], asked text[], start_mark text, end_mark text)
 returns table (chunk_id text, text text)
 language sql stable parallel safe
 begin atomic
@@ -134,12 +135,12 @@ begin atomic
     select i.chunk_id, r.part[1] as gap, r.part[2] as word, r.n
     from (select distinct u.chunk_id from pg_catalog.unnest(marked_texts.chunk_ids) u (chunk_id)) i
       cross join lateral pg_catalog.regexp_matches(
-        (ragdb_internal.chunk(marked_texts.corpus, i.chunk_id)).text,
+        (ragdb_internal.chunk(marked_texts.corpora, i.chunk_id)).text,
         pg_catalog.replace('([^A-Za-z0-9&]*)([A-Za-z0-9&]*)', '&', ragdb_internal.wordly()), 'g')
         with ordinality r (part, n)),
   words as materialized (
     select d.word, pg_catalog.tsvector_to_array(ragdb_internal.lexemes(d.word,
-        (marked_texts.corpus).text_config)) && marked_texts.asked as is_asked
+        (marked_texts.corpora)[1].text_config)) && marked_texts.asked as is_asked
     from (select distinct o.word from runs o) d)
   select r.chunk_id, pg_catalog.string_agg(r.gap || case
       when w.is_asked then marked_texts.start_mark || r.word || marked_texts.end_mark
@@ -147,7 +148,7 @@ begin atomic
   from runs r join words w on w.word = r.word
   group by r.chunk_id;
 end;
-comment on function ragdb_internal.marked_texts(ragdb.corpora, text[], text[], text, text) is
+comment on function ragdb_internal.marked_texts(ragdb.corpora[], text[], text[], text, text) is
   'Returns the texts of chunks with the words that have one of the asked lexemes between two '
   'marks. Raises RG406.';
 
@@ -159,7 +160,7 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
+  v_corpora constant ragdb.corpora[] := ragdb_internal.open_with_parts(corpus);
 begin
   if query is null or start_mark is null or end_mark is null then
     raise exception '% is null', case when query is null then 'query'
@@ -179,10 +180,10 @@ begin
       using errcode = 'RG400', detail = 'a list has one dimension, no null and 1,000 ids at most',
             hint = 'pass an array, such as array[''a'', ''b'']';
   end if;
-  return query select m.chunk_id, m.text from ragdb_internal.marked_texts(v_corpus, chunk_ids,
+  return query select m.chunk_id, m.text from ragdb_internal.marked_texts(v_corpora, chunk_ids,
     tsvector_to_array(ragdb_internal.lexemes(
       coalesce(ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax)), ''),
-      v_corpus.text_config)), start_mark, end_mark) m;
+      v_corpora[1].text_config)), start_mark, end_mark) m;
 end $$;
 comment on function ragdb.highlight_chunks(text, text[], text, text, text, text) is
   'Returns the texts of at most 1,000 chunks, in any order, with the words that a query matches '

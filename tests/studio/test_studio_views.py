@@ -344,8 +344,9 @@ def test_each_view_shows_a_corpus_of_parts(site: Api) -> None:
         recorded = page(client, f"/studio/traces/{trace}", replay="true")
         assert "the okapi of part-1 sleeps" in recorded
         assert "Replay: exact" in recorded
-        for view in ("documents", "slices", "map"):
+        for view in ("slices", "map"):
             assert "part-1 · part of whole" in page(client, f"/studio/{view}", corpus="whole")
         assert 'value="whole"' in shown
         assert "whole · 2 parts · 2 chunks" in shown
+        assert "part-2.md" in page(client, "/studio/documents", corpus="whole")
         assert "2 parts" in page(client, "/studio/health")
