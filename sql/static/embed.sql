@@ -42,12 +42,12 @@ begin atomic
           offset 0) v), (
       select n.embedding::vector - n.embedding::vector from ragdb.static_pieces n
       where n.embedder_id = (word_vectors.model).embedder_id and n.piece = ''))
-  from (select (word_vectors.model).embedder_id offset 0) m
-    cross join pg_catalog.unnest(word_vectors.words) w (word)
+  from pg_catalog.unnest(word_vectors.words) w (word)
     left join ragdb.static_pieces p
-      on p.embedder_id = m.embedder_id and p.piece = ' ' || w.word
+      on p.embedder_id = (word_vectors.model).embedder_id and p.piece = ' ' || w.word
     left join ragdb.static_words s
-      on s.embedder_id = m.embedder_id and s.word = w.word and p.embedding is null;
+      on s.embedder_id = (word_vectors.model).embedder_id and s.word = w.word
+        and p.embedding is null;
 end;
 comment on function ragdb_internal.word_vectors(ragdb.static_models, text[]) is
   'Returns the vectors of words, zero where no part of one is known.';
