@@ -92,6 +92,8 @@ def ask(
     if endpoint is not None and model is None:
         raise Failure("--endpoint without --model", hint="name the model that answers with --model")
     with session.connect() as db:
+        if corpus is None and (retriever is not None or rag is not None):
+            corpus = db.ask_retriever(None, retriever, rag).corpus
         corpus = corpus or one_readable(db)
         try:
             answer = db.ask(

@@ -121,7 +121,7 @@ def share(session: Session, corpus: Corpus, key: Key = None) -> None:
     with session.connect() as db:
         public = _signer(key).public if key else None
         print(db.share_corpus(corpus, public))
-    session.note("publish what is in it: ragdb peer publish")
+    session.note(f"publish what is in it: ragdb peer publish {corpus} --key FILE")
 
 
 def unshare(session: Session, corpus: Corpus) -> None:
@@ -165,7 +165,7 @@ def pull(
         done = exchange.pull(db, link, here, corpus)
     output.one(session, done.as_dict())
     if done.conflicts:
-        session.note(f"{done.conflicts} changes were not taken: ragdb peer conflicts -c {here}")
+        session.note(f"{done.conflicts} changes were not taken: ragdb peer conflicts {here}")
     if done.waiting:
         session.note(
             f"{done.waiting} documents wait for their text, which {name} has not published"
@@ -174,8 +174,11 @@ def pull(
 
 def ask(
     session: Session,
-    corpus: Corpus,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What is looked for.")],
+    corpus: Annotated[
+        str | None,
+        typer.Option("--corpus", "-c", help="Corpus. Default: the only one you may read."),
+    ] = None,
     k: Annotated[int, typer.Option("-k", min=1, max=20, help="Chunks to return.")] = 5,
     allow_private: AllowPrivate = False,
 ) -> None:
@@ -184,17 +187,22 @@ def ask(
     The token for each peer is in RAGDB_PEER_TOKEN_NAME. A peer that does not answer is named.
     """
     from ragdb.cli import output
+    from ragdb.cli.query import one_readable
     from ragdb.peers import asking
 
     with session.connect() as db:
+        corpus = corpus or one_readable(db)
         found = asking.query(db, corpus, query, k, allow_private=allow_private)
     if "error" in found:
         raise Failure(str(found.get("message") or found["error"]), hint=found.get("hint"))
     for peer in found["meta"].get("peers", ()):
         if "error" in peer:
             session.note(f"no answer of {peer['name']}: {peer['error']}")
-    rows = [chunk | chunk["metadata"] for chunk in found["output"]["chunks"]]
     columns = ["rank", "score", "peer", "trust", "author", "doc_title", "text"]
+    # what is from here has neither peer nor author
+    rows = [
+        dict.fromkeys(columns) | chunk | chunk["metadata"] for chunk in found["output"]["chunks"]
+    ]
     output.rows(session, rows, columns, empty="nothing was found")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragdb.cli.session import Failure, Session
+from ragdb.client.corpora import searched
 
 if TYPE_CHECKING:
     from ragdb.database import Database
@@ -24,7 +25,7 @@ MinScore = Annotated[float, typer.Option(help="Minimum score, 0 to 1.")]
 
 def readable(db: Database) -> list[str]:
     """Every corpus that the caller may read; the manual only where there is nothing else."""
-    names = [corpus.name for corpus in db.list_corpora()]
+    names = searched(db.list_corpora())
     if not names:
         raise Failure(
             "there is no corpus to search", hint="create one with `ragdb ingest PATH --corpus NAME`"

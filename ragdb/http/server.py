@@ -15,6 +15,7 @@ from psycopg.types.json import Jsonb
 from starlette.requests import Request
 
 from ragdb.client.client import AsyncClient
+from ragdb.client.corpora import searched
 from ragdb.client.rows import loads
 from ragdb.errors import CorpusNotFound, RagdbError
 from ragdb.http.config import Config
@@ -47,8 +48,8 @@ class Server(Transactions):
 
     async def readable(self, db: AsyncClient) -> list[str]:
         """The corpora that are searched where none is named; the manual is one that is named."""
-        corpora = await db.list_corpora()
-        found = [c.name for c in corpora if c.name not in ("personal", "system")]
+        names = searched(await db.list_corpora())
+        found = [name for name in names if name not in ("personal", "system")]
         if not found:
             raise Refused(404, "CORPUS_NOT_FOUND", "there is no corpus to search")
         return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
@@ -15,7 +15,8 @@ from psycopg_pool import ConnectionPool
 
 from ragdb.client.client import Client
 from ragdb.client.connecting import options
-from ragdb.errors import EmbedderNotFound, RagdbError
+from ragdb.client.corpora import searched
+from ragdb.errors import CorpusNotFound, EmbedderNotFound, RagdbError
 from ragdb.models import asking, embedders, encoders, rerank
 from ragdb.server import signing
 from ragdb.version import __version__
@@ -78,9 +79,13 @@ class Served:
         return self.corpora is None or corpus in self.corpora
 
     def check(self, corpus: str) -> None:
-        """Raise ToolError for a corpus that is not served."""
-        if not self.serves(corpus):
-            raise ToolError(f"corpus {corpus[:80]!r} is not served here")
+        """Raise ToolError for a corpus that neither is served nor a part of one that is."""
+        if self.corpora is None or corpus in self.corpora:
+            return
+        with self.database() as db, suppress(CorpusNotFound):
+            if db.corpus_info(corpus).part_of in self.corpora:
+                return
+        raise ToolError(f"corpus {corpus[:80]!r} is not served here")
 
     def tools_of_contracts(self, db: Client) -> list[ListToolsRow]:
         """Those of the corpora that are served."""
@@ -90,9 +95,11 @@ class Served:
     def names(self) -> list[str]:
         """The corpora to search; the manual only where there is nothing else."""
         with self.database() as db:
-            readable = [corpus.name for corpus in db.list_corpora()]
+            listed = db.list_corpora()
         if self.corpora is not None:
-            return [name for name in self.corpora if name in readable]
+            names = {corpus.name for corpus in listed}
+            return [name for name in self.corpora if name in names]
+        readable = searched(listed)
         return [name for name in readable if name != "system"] or readable
 
     def named(self, arguments: Json) -> list[str]:

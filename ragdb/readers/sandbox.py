@@ -21,7 +21,7 @@ Tell = Callable[[float], None]
 
 # what a document may cost: so much, and more for each byte of it
 _MEMORY = 512 * 1024 * 1024
-_MEMORY_PER_BYTE = 16
+_MEMORY_PER_BYTE = 32
 _SECONDS = 10
 _BYTES_PER_SECOND = 1_000_000
 _MAX_ANSWER = 1024 * 1024 * 1024

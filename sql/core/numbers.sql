@@ -38,6 +38,13 @@ comment on function ragdb_internal.single(float8[]) is
   'Returns numbers in the precision of an embedding: below 1e-37 zero, above 3e38 not a number. '
   'That, and {{0}} for an array of arrays, is refused by ragdb_internal.check_embeddings().';
 
+-- The constant of reciprocal rank fusion. Its callers are planned with the number in this place.
+create or replace function ragdb_internal.rrf_constant() returns integer
+language sql immutable parallel safe
+return 60;
+comment on function ragdb_internal.rrf_constant() is
+  'Returns what reciprocal rank fusion adds to a rank before it divides by it.';
+
 create or replace function ragdb_internal.list(value text) returns text[]
 language sql immutable parallel safe
 return array(select pg_catalog.btrim(i.item, E' \t')

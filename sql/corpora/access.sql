@@ -6,7 +6,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin', true);
 begin
   if mode is null or mode not in ('off', 'on', 'required') then
     raise exception 'mode is %, not off, on or required', ragdb_internal.quote(mode)
@@ -15,14 +15,14 @@ begin
         hint = 'a read that is recorded waits for the disk as a write does';
   end if;
   update ragdb.corpora c set record_reads = record_reads.mode
-    where c.corpus_id = v_corpus.corpus_id;
+    where c.corpus_id = any (ragdb_internal.with_parts(v_corpus.corpus_id));
   perform ragdb_internal.record_access('record_reads', v_corpus.corpus_id, corpus, mode);
 end $$;
 comment on function ragdb.record_reads(text, text) is
-  'Says whether reads of a corpus are events of access: off (the default), on (recorded where the '
-  'transaction can write, so not on a standby), or required (refused where they cannot be). A '
-  'reader who rolls back takes the event back; a line of the server''s log stays. Raises RG400, '
-  'RG401, RG404.';
+  'Says whether reads of a corpus and of all its parts are events of access: off (the default), '
+  'on (recorded where the transaction can write, so not on a standby), or required (refused where '
+  'they cannot be). A reader who rolls back takes the event back; a line of the server''s log '
+  'stays. Raises RG400, RG401, RG404.';
 
 create or replace function ragdb_internal.note_refusal(corpus text, error_code text) returns void
 language plpgsql

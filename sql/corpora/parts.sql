@@ -46,7 +46,8 @@ declare
 begin
   update ragdb.corpora c
     set part_of = whole.corpus_id, text_config = whole.text_config, k1 = whole.k1, b = whole.b,
-      pivot = whole.pivot, record_query_text = whole.record_query_text
+      pivot = whole.pivot, record_query_text = whole.record_query_text,
+      record_reads = whole.record_reads
     where c.corpus_id = join_whole.corpus_id;
   update ragdb.corpora c set parts = c.parts + 1 where c.corpus_id = whole.corpus_id;
   perform ragdb_internal.drop_spaces(join_whole.corpus_id);

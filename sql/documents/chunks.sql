@@ -22,7 +22,8 @@ language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(get_chunk.corpus, 'read');
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_with_chunk(get_chunk.corpus, get_chunk.chunk_id);
 begin
   return query
     select c.* from ragdb_internal.chunk_rows(v_corpus.corpus_id, null, get_chunk.chunk_id) c;
@@ -42,16 +43,18 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(find_chunk.corpus, 'read');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(find_chunk.corpus, 'read', true);
   v_id text;
 begin
-  select c.chunk_id into v_id from ragdb.chunks c
-    where c.corpus_id = v_corpus.corpus_id and c.chunk_id = prefix;
+  select c.chunk_id into v_id from ragdb_internal.chunk_of(v_corpus.corpus_id, prefix) c;
   if not found and prefix <> '' then
     v_id := ragdb_internal.only_id(array(
-      select c.chunk_id from ragdb.chunks c
-        where c.corpus_id = v_corpus.corpus_id
-          and c.chunk_id >= prefix and c.chunk_id <= ragdb_internal.past_prefix(prefix)
+      select distinct c.chunk_id from unnest(ragdb_internal.readable_ids(v_corpus)) i (id)
+        cross join lateral (
+          select k.chunk_id from ragdb.chunks k
+          where k.corpus_id = i.id
+            and k.chunk_id >= prefix and k.chunk_id <= ragdb_internal.past_prefix(prefix)
+          order by k.chunk_id limit 2) c
         order by c.chunk_id limit 2), 'chunk', prefix);
   end if;
   if v_id is null then
@@ -73,7 +76,8 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(document_chunks.corpus, 'read');
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_corpus(document_chunks.corpus, 'read', true);
   v_document constant ragdb.documents :=
     ragdb_internal.find_document(v_corpus, document_chunks.document);
 begin
@@ -121,7 +125,8 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(document_text.corpus, 'read');
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_corpus(document_text.corpus, 'read', true);
   v_document constant ragdb.documents :=
     ragdb_internal.find_document(v_corpus, document_text.document);
 begin

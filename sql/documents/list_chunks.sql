@@ -1,4 +1,27 @@
 -- Chunks read by what a filter asks or by their ids, in pages.
+
+-- One look-up for each number: of a corpus without statistics the planner would scan all of it.
+create or replace function ragdb_internal.page_of_chunks(
+  corpus_id integer, among integer[], after text, count integer)
+returns table (chunk_id text)
+language sql stable parallel safe
+begin atomic
+  select p.chunk_id from (
+    select c.chunk_id
+    from pg_catalog.unnest(page_of_chunks.among) n (chunk_no) cross join lateral (
+      select h.chunk_id from ragdb.chunks h
+      where h.corpus_id = page_of_chunks.corpus_id and h.chunk_no = n.chunk_no offset 0) c
+    where page_of_chunks.among is not null and c.chunk_id > page_of_chunks.after collate "C"
+    union all
+    (select h.chunk_id from ragdb.chunks h
+      where page_of_chunks.among is null and h.corpus_id = page_of_chunks.corpus_id
+        and h.chunk_id > page_of_chunks.after collate "C"
+      order by h.chunk_id collate "C" limit page_of_chunks.count)) p
+  order by 1 limit page_of_chunks.count;
+end;
+comment on function ragdb_internal.page_of_chunks(integer, integer[], text, integer) is
+  'Returns the ids of the next chunks of a corpus, among some or all (null), in their order.';
+
 create or replace function ragdb.list_chunks(
   corpus text, filter jsonb default null, chunk_ids text[] default null, after text default '',
   count integer default 100)
@@ -9,8 +32,9 @@ set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
-  v_id constant integer := (ragdb_internal.open_corpus(list_chunks.corpus, 'read')).corpus_id;
-  v_among integer[];
+  -- what is named and cannot be read is passed over as what is not there
+  v_corpora constant ragdb.corpora[] := ragdb_internal.parts_or_itself(
+    ragdb_internal.open_corpus(list_chunks.corpus, 'read', true), chunk_ids is not null);
 begin
   if after is null or count is null
       or count not between 1 and (ragdb_internal.limits()).page_rows then
@@ -22,22 +46,15 @@ begin
       using errcode = 'RG400', detail = 'a list of chunks names each of them',
         hint = 'pass a plain list without nulls';
   end if;
-  v_among := ragdb_internal.filtered_chunks(v_id, filter, chunk_ids);
-  -- one look-up for each number: of a corpus without statistics the planner would scan all of it
   return query
     select r.*
     from (
-      select c.chunk_id
-      from unnest(v_among) n (chunk_no) cross join lateral (
-        select h.chunk_id from ragdb.chunks h
-        where h.corpus_id = v_id and h.chunk_no = n.chunk_no offset 0) c
-      where v_among is not null and c.chunk_id > after collate "C"
-      union all
-      (select h.chunk_id from ragdb.chunks h
-        where v_among is null and h.corpus_id = v_id and h.chunk_id > after collate "C"
-        order by h.chunk_id collate "C" limit count)
-      order by 1 limit count) p
-      cross join lateral ragdb_internal.chunk_rows(v_id, null, p.chunk_id) r
+      select c.corpus_id, p.chunk_id
+      from unnest(v_corpora) c
+        cross join lateral ragdb_internal.page_of_chunks(c.corpus_id,
+          ragdb_internal.filtered_chunks(c.corpus_id, filter, chunk_ids), after, count) p
+      order by 2 limit count) p
+      cross join lateral ragdb_internal.chunk_rows(p.corpus_id, null, p.chunk_id) r
     order by r.chunk_id collate "C";
 end $$;
 comment on function ragdb.list_chunks(text, jsonb, text[], text, integer) is

@@ -2,41 +2,58 @@
 -- because nobody but the owner touches the tables.
 
 -- A source has one document. External ids and bytes may have several.
-create or replace function ragdb_internal.documents_called(corpus_id integer, document text)
+create or replace function ragdb_internal.documents_called(corpus_ids integer[], document text)
 returns setof ragdb.documents
 language sql stable parallel safe
 begin atomic
   with called as materialized (
-    select s.doc_no, 1 as rank from ragdb.document_sources s
-    where s.corpus_id = documents_called.corpus_id and s.uri = documents_called.document
+    select s.corpus_id, s.doc_no, 1 as rank from ragdb.document_sources s
+    where s.corpus_id = any (documents_called.corpus_ids) and s.uri = documents_called.document
     union all
-    select d.doc_no, 2 from ragdb.documents d
-    where d.corpus_id = documents_called.corpus_id
+    select d.corpus_id, d.doc_no, 2 from ragdb.documents d
+    where d.corpus_id = any (documents_called.corpus_ids)
       and d.external_id = documents_called.document
     union all
-    select d.doc_no, 3 from ragdb.documents d
-    where d.corpus_id = documents_called.corpus_id and d.doc_cid = documents_called.document
+    select d.corpus_id, d.doc_no, 3 from ragdb.documents d
+    where d.corpus_id = any (documents_called.corpus_ids)
+      and d.doc_cid = documents_called.document
   )
   select d.*
   from called c
     cross join lateral (
       select h.* from ragdb.documents h
-      where h.corpus_id = documents_called.corpus_id and h.doc_no = c.doc_no offset 0) d
+      where h.corpus_id = c.corpus_id and h.doc_no = c.doc_no offset 0) d
   where c.rank = (select min(m.rank) from called m)
   order by d.source;
 end;
-comment on function ragdb_internal.documents_called(integer, text) is
+comment on function ragdb_internal.documents_called(integer[], text) is
   'Returns the document of a source; without one those of an external id; without these those of '
   'some bytes.';
 
+create or replace function ragdb_internal.open_part_of(
+  document ragdb.documents, corpus ragdb.corpora)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.record_read(p) from ragdb.corpora p
+    where p.corpus_id = document.corpus_id and p.corpus_id <> corpus.corpus_id
+      and p.record_reads <> 'off';
+end $$;
+comment on function ragdb_internal.open_part_of(ragdb.documents, ragdb.corpora) is
+  'Records the read of the part that a document is in, where the corpus that was opened is the '
+  'whole. Raises RG471.';
+
 create or replace function ragdb_internal.find_document(corpus ragdb.corpora, document text)
 returns ragdb.documents
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_documents constant ragdb.documents[] := array(
-    select d from ragdb_internal.documents_called(corpus.corpus_id, document) d);
+    select d from ragdb_internal.documents_called(
+      ragdb_internal.readable_ids(corpus), document) d);
 begin
   if cardinality(v_documents) = 0 then
     raise exception 'corpus % has no document %',
@@ -56,11 +73,12 @@ begin
           || case when cardinality(v_documents) > 10 then ' and more' else '' end,
         hint = 'name one by its source';
   end if;
+  perform ragdb_internal.open_part_of(v_documents[1], corpus) where corpus.parts > 0;
   return v_documents[1];
 end $$;
 comment on function ragdb_internal.find_document(ragdb.corpora, text) is
-  'Returns the row of a document: of a source, of an external id, or of some bytes. Raises RG405, '
-  'RG425.';
+  'Returns the row of a document of a corpus, or of a part of it that the caller may read: of a '
+  'source, of an external id, or of some bytes. Raises RG405, RG425.';
 
 create or replace function ragdb_internal.document_rows(document ragdb.documents)
 returns setof ragdb.document
@@ -85,7 +103,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_id constant integer := (ragdb_internal.open_corpus(list_documents.corpus, 'read')).corpus_id;
+  v_corpora constant ragdb.corpora[] := ragdb_internal.open_with_parts(list_documents.corpus);
 begin
   if prefix is null or after is null or count is null
       or count not between 1 and (ragdb_internal.limits()).page_rows then
@@ -96,11 +114,16 @@ begin
   end if;
   return query
     select r.*
-    from ragdb.documents d cross join lateral ragdb_internal.document_rows(d) r
-    -- the first of the two is a range of the index, which the function is not
-    where d.corpus_id = v_id and d.source >= prefix collate "C" and starts_with(d.source, prefix)
-      and d.source > after collate "C"
-    order by d.source limit count;
+    from (
+      select o.document from unnest(v_corpora) c cross join lateral (
+        select d as document, d.source from ragdb.documents d
+        -- the first of the two is a range of the index, which the function is not
+        where d.corpus_id = c.corpus_id and d.source >= prefix collate "C"
+          and starts_with(d.source, prefix) and d.source > after collate "C"
+        order by d.source limit count) o
+      order by o.source limit count) l
+      cross join lateral ragdb_internal.document_rows(l.document) r
+    order by (l.document).source;
 end $$;
 comment on function ragdb.list_documents(text, text, text, integer) is
   'Lists the documents of a corpus by their first source: those whose source begins with a prefix '
@@ -112,7 +135,7 @@ language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(get_document.corpus, 'read');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(get_document.corpus, 'read', true);
   v_document constant ragdb.documents :=
     ragdb_internal.find_document(v_corpus, get_document.document);
 begin
@@ -132,7 +155,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(get_source.corpus, 'read');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(get_source.corpus, 'read', true);
 begin
   if get_source.uri is null then
     raise exception 'uri is null'
@@ -142,7 +165,7 @@ begin
   return query
     select d.doc_cid, s.source_name, s.etag, d.chunking, s.seen_at
       from ragdb.document_sources s join ragdb.documents d using (corpus_id, doc_no)
-      where s.corpus_id = v_corpus.corpus_id and s.uri = get_source.uri;
+      where s.corpus_id = any (ragdb_internal.readable_ids(v_corpus)) and s.uri = get_source.uri;
 end $$;
 comment on function ragdb.get_source(text, text) is
   'Returns what document a source gave last, with the version that its store named (etag), its '

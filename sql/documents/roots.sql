@@ -37,7 +37,8 @@ set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
-  v_id constant integer := (ragdb_internal.open_corpus(known_sources.corpus, 'read')).corpus_id;
+  v_ids constant integer[] := ragdb_internal.readable_ids(
+    ragdb_internal.open_corpus(known_sources.corpus, 'read', true));
 begin
   if known_sources.uris is null or not ragdb_internal.is_list(known_sources.uris) then
     raise exception 'uris is not a list of sources'
@@ -50,7 +51,7 @@ begin
       cross join lateral (
         select s.root, d.doc_cid
         from ragdb.document_sources s join ragdb.documents d using (corpus_id, doc_no)
-        where s.corpus_id = v_id and s.uri = u.uri
+        where s.corpus_id = any (v_ids) and s.uri = u.uri
         offset 0) s;
 end $$;
 comment on function ragdb.known_sources(text, text[]) is

@@ -139,8 +139,6 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
-declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(check_corpus.corpus, 'read');
 begin
   if deep is null then
     raise exception 'deep is null'
@@ -148,19 +146,21 @@ begin
         hint = 'the default is true';
   end if;
   return query
-    select c."check", c.expected::text, c.found::text
-    from (
-      select * from ragdb_internal.counter_checks(v_corpus)
-      union all select * from ragdb_internal.index_checks(v_corpus)
-      union all select a.* from ragdb_internal.analysis_checks(v_corpus) a where deep
-      union all select * from ragdb_internal.document_checks(v_corpus)
-      union all select * from ragdb_internal.chunk_checks(v_corpus)) c
+    select case when p.name = check_corpus.corpus then '' else p.name || ': ' end || c."check",
+      c.expected::text, c.found::text
+    from unnest(ragdb_internal.open_with_parts(check_corpus.corpus)) p
+      cross join lateral (
+        select * from ragdb_internal.counter_checks(p)
+        union all select * from ragdb_internal.index_checks(p)
+        union all select a.* from ragdb_internal.analysis_checks(p) a where deep
+        union all select * from ragdb_internal.document_checks(p)
+        union all select * from ragdb_internal.chunk_checks(p)) c
     where c.expected <> c.found;
 end $$;
 comment on function ragdb.check_corpus(text, boolean) is
-  'Recounts and recomputes a corpus and returns what differs from what is stored: no row means '
-  'that all is well. With deep, every chunk is analysed again, which takes as long as indexing it. '
-  'Raises RG400, RG404.';
+  'Recounts and recomputes a corpus, or each of its parts, and returns what differs from what is '
+  'stored: no row means that all is well. With deep, every chunk is analysed again, which takes '
+  'as long as indexing it. Raises RG400, RG404.';
 
 create or replace function ragdb.repair_corpus(corpus text) returns void
 language plpgsql security definer

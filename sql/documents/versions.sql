@@ -9,7 +9,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(document_versions.corpus, 'read');
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_corpus(document_versions.corpus, 'read', true);
   v_document constant ragdb.documents :=
     ragdb_internal.find_document(v_corpus, document_versions.document);
 begin
@@ -24,7 +25,7 @@ begin
     select e.event_id, e.kind, e.created_at, e.author, e.doc_cid, e.title, e.chunks,
         e.event_id = v_document.event_id
       from ragdb.events e
-      where e.corpus_id = v_corpus.corpus_id and e.source = v_document.source
+      where e.corpus_id = v_document.corpus_id and e.source = v_document.source
       order by e.event_id desc limit document_versions.count;
 end $$;
 comment on function ragdb.document_versions(text, text, integer) is

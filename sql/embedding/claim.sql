@@ -57,7 +57,7 @@ comment on function ragdb_internal.check_claim(integer, text[]) is
   'RG400.';
 
 create or replace function ragdb_internal.claimable_spaces(
-  only_corpus_id integer, only_embedder text, except_embedders text[])
+  only_corpus_ids integer[], only_embedder text, except_embedders text[])
 returns table (
   corpus_id integer, space_id integer, corpus text, embedder text, passage_prefix text)
 language sql stable parallel safe
@@ -67,14 +67,15 @@ begin atomic
     join ragdb.corpora c on c.corpus_id = s.corpus_id
     join ragdb.embedders e on e.embedder_id = s.embedder_id
   where s.state <> 'retired' and e.provider is distinct from 'static'
-    and s.corpus_id = coalesce(claimable_spaces.only_corpus_id, s.corpus_id)
+    and (claimable_spaces.only_corpus_ids is null
+      or s.corpus_id = any (claimable_spaces.only_corpus_ids))
     and e.name = coalesce(claimable_spaces.only_embedder, e.name)
     and e.name <> all (claimable_spaces.except_embedders)
     and ragdb_internal.privilege(c) >= 2
   order by s.state desc, s.space_id;
 end;
-comment on function ragdb_internal.claimable_spaces(integer, text, text[]) is
-  'Returns the spaces that are filled, of all corpora that the caller may write or of one, and of '
+comment on function ragdb_internal.claimable_spaces(integer[], text, text[]) is
+  'Returns the spaces that are filled, of all corpora that the caller may write or of some, and of '
   'one embedder or all but some; current ones first.';
 
 -- Rows that are locked are found again by their place: of a queue that was just filled nothing is
@@ -145,14 +146,15 @@ set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
-  v_only integer;
+  v_only integer[];
   v_space record;
   v_taken ragdb.embedding_jobs[];
 begin
   perform ragdb_internal.check_worker(worker, lease);
   perform ragdb_internal.check_claim(count, except_embedders);
   if only_corpus is not null then
-    v_only := (ragdb_internal.open_corpus(only_corpus, 'write')).corpus_id;
+    v_only := ragdb_internal.with_parts(
+      (ragdb_internal.open_corpus(only_corpus, 'write', true)).corpus_id);
   end if;
   if only_embedder is not null then
     perform ragdb_internal.embedder(only_embedder);
@@ -182,9 +184,10 @@ begin
   end loop;
 end $$;
 comment on function ragdb.claim_embeddings(text, integer, interval, text, text, text[]) is
-  'Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for the time of '
-  'the lease (1 s to 1 day), of all corpora that the caller may write or of one, and of one '
-  'embedder or all but some. Commit before computing. Raises RG400, RG401, RG404, RG416.';
+  'Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for the time '
+  'of the lease (1 s to 1 day), of all corpora that the caller may write or of one with its '
+  'parts, and of one embedder or all but some. Commit before computing. Raises RG400, RG401, '
+  'RG404, RG416.';
 
 create or replace function ragdb.renew_embeddings(
   worker text, lease interval default '60 seconds')

@@ -4,7 +4,8 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(request_query_embedding.corpus, 'read');
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(
+    request_query_embedding.corpus, 'read', true);
   v_space ragdb.embedding_spaces := ragdb_internal.current_space(v_corpus);
 begin
   perform ragdb_internal.check_query(query);
@@ -31,7 +32,8 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(query_embedding_state.corpus, 'read');
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(
+    query_embedding_state.corpus, 'read', true);
   v_space ragdb.embedding_spaces := ragdb_internal.current_space(v_corpus);
 begin
   select q.embedding_hash is not null, q.last_error into is_ready, last_error
@@ -98,7 +100,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(fail_query.corpus, 'write');
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(fail_query.corpus, 'write', true);
   v_embedder ragdb.embedders := ragdb_internal.embedder(embedder);
 begin
   -- five failures, and nobody waits for it any more

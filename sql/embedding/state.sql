@@ -4,17 +4,18 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_only integer;
+  v_only integer[];
   v_revived integer;
 begin
   if corpus is not null then
-    v_only := (ragdb_internal.open_corpus(retry_failed.corpus, 'write')).corpus_id;
+    v_only := ragdb_internal.with_parts(
+      (ragdb_internal.open_corpus(retry_failed.corpus, 'write', true)).corpus_id);
   end if;
   update ragdb.embedding_jobs j
     set is_dead = false, failures = 0, attempt = j.attempt + 1, worker = null,
         due_at = clock_timestamp()
     from ragdb.corpora c
-    where c.corpus_id = j.corpus_id and j.corpus_id = coalesce(v_only, j.corpus_id)
+    where c.corpus_id = j.corpus_id and (v_only is null or j.corpus_id = any (v_only))
       and ragdb_internal.privilege(c) >= 2
       and j.worker is null and j.failures > 0;
   get diagnostics v_revived = row_count;
@@ -32,15 +33,16 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_only integer;
+  v_only integer[];
   v_queued integer;
 begin
   if corpus is not null then
-    v_only := (ragdb_internal.open_corpus(requeue_embeddings.corpus, 'write')).corpus_id;
+    v_only := ragdb_internal.with_parts(
+      (ragdb_internal.open_corpus(requeue_embeddings.corpus, 'write', true)).corpus_id);
   end if;
   update ragdb.embedding_spaces s set queued_to = 0
     from ragdb.corpora c
-    where c.corpus_id = s.corpus_id and s.corpus_id = coalesce(v_only, s.corpus_id)
+    where c.corpus_id = s.corpus_id and (v_only is null or s.corpus_id = any (v_only))
       and s.queued_to > 0 and s.state <> 'retired'
       and ragdb_internal.privilege(c) >= 2;
   get diagnostics v_queued = row_count;
@@ -61,10 +63,11 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
 declare
-  v_only integer;
+  v_only integer[];
 begin
   if only_corpus is not null then
-    v_only := (ragdb_internal.open_corpus(only_corpus, 'read')).corpus_id;
+    v_only := ragdb_internal.with_parts(
+      (ragdb_internal.open_corpus(only_corpus, 'read', true)).corpus_id);
   end if;
   return query
     select c.name, e.name, e.model, e.provider, e.provider_model, e.dims, e.metric, s.state,
@@ -86,14 +89,14 @@ begin
             filter (where b.last_error is not null))[1] as last_error
         from ragdb.embedding_jobs b
         where b.corpus_id = s.corpus_id and b.space_id = s.space_id) j
-    where s.corpus_id = coalesce(v_only, s.corpus_id)
+    where (v_only is null or s.corpus_id = any (v_only)) and c.parts = 0
       and ragdb_internal.privilege(c) >= 1
     order by c.name, s.state = 'current' desc, s.space_id;
 end $$;
 comment on function ragdb.embedding_status(text) is
-  'Lists the spaces of one corpus or all that the caller may read: coverage (0 to 1), chunks that '
-  'wait, inputs in work, failing and dead, the age of the oldest job and the last error. Raises '
-  'RG401, RG404.';
+  'Lists the spaces of one corpus, those of its parts where it has any, or of all that the caller '
+  'may read: coverage (0 to 1), chunks that wait, inputs in work, failing and dead, the age of '
+  'the oldest job and the last error. Raises RG401, RG404.';
 
 create or replace view ragdb.embedding_status with (security_invoker = true) as
 select * from ragdb.embedding_status();
@@ -126,8 +129,8 @@ language sql stable security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
   select e.name, c.chunk_id, j.is_dead, j.failures, j.last_error, j.due_at
-  from ragdb_internal.open_corpus(list_failed_embeddings.corpus, 'read') o
-    join ragdb.embedding_jobs j on j.corpus_id = o.corpus_id
+  from ragdb_internal.open_corpus(list_failed_embeddings.corpus, 'read', true) o
+    join ragdb.embedding_jobs j on j.corpus_id = any (ragdb_internal.readable_ids(o))
     join ragdb.embedding_spaces s on s.corpus_id = j.corpus_id and s.space_id = j.space_id
     join ragdb.embedders e on e.embedder_id = s.embedder_id
     join ragdb.chunks c on c.corpus_id = j.corpus_id and c.chunk_no = any (j.chunk_nos)

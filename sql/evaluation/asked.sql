@@ -107,7 +107,7 @@ declare
   v_settings constant ragdb.retriever_settings := ragdb_internal.retriever_settings(
     ragdb_internal.contract_node('retriever',
       (ragdb_internal.contract_node('rag', rag)).keys ->> 'retriever'));
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_settings.corpus, 'write');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_settings.corpus, 'write', true);
   v_name text;
 begin
   perform ragdb_internal.check_asked(query, source);
@@ -127,7 +127,7 @@ begin
     from ragdb.eval_cases c
     where c.corpus_id = v_corpus.corpus_id and c.rag = v_eval.rag and c.eval = v_eval.name;
   -- a label of what is not there yet would be stale; the assertion waits for it
-  if ragdb_internal.document_of(v_corpus.corpus_id, source) is not null then
+  if (ragdb_internal.labelled_document(v_corpus.corpus_id, source)).doc_no is not null then
     insert into ragdb.eval_labels (corpus_id, rag, eval, name, label_no, source, grade)
       values (v_corpus.corpus_id, v_eval.rag, v_eval.name, v_name, 1, source, 1);
   end if;

@@ -18,7 +18,7 @@ begin
       using errcode = 'RG442', detail = 'nothing can be compared with it',
         hint = 'bless a run that ran something';
   end if;
-  perform ragdb_internal.open_corpus(v_run.corpus, 'write');
+  perform ragdb_internal.open_corpus(v_run.corpus, 'write', true);
   insert into ragdb.eval_baselines (corpus_id, rag, eval, name, run_id, blessed_at, blessed_by,
     reason)
     values (v_run.corpus_id, v_run.rag, v_run.eval, bless_run.name, v_run.run_id,

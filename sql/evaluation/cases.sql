@@ -75,7 +75,7 @@ begin
   v_setting.retriever :=
     ragdb_internal.contract_node('retriever', (v_setting.rag).keys ->> 'retriever');
   v_setting.settings := ragdb_internal.open_retriever(v_setting.retriever, null);
-  v_setting.corpus := ragdb_internal.open_corpus((v_setting.settings).corpus, 'read');
+  v_setting.corpus := ragdb_internal.open_corpus((v_setting.settings).corpus, 'read', true);
   v_setting.metric := ragdb_internal.eval_metric((v_setting.eval).keys ->> 'metric');
   v_setting.threshold := ((v_setting.eval).keys ->> 'threshold')::float8;
   select (g.keys ->> 'maxContext')::integer into v_setting.max_context from ragdb.contract_nodes g

@@ -27,8 +27,7 @@ begin
     from ragdb.search((setting.settings).corpus, outcome.query,
         case when (setting.settings).reranker is null then least(1000, 3 * k + 1)
           else ragdb.rerank_depth(k) end, (setting.settings).mode, 0) h
-      join ragdb.chunks c on c.corpus_id = (setting.corpus).corpus_id
-        and c.chunk_id = h.chunk_id
+      cross join lateral ragdb_internal.chunk_of((setting.corpus).corpus_id, h.chunk_id) c
       left join ragdb.retrieval_reranks r on r.corpus_id = (setting.corpus).corpus_id
         and r.trace_id = outcome.trace_id
         and r.created_at = ragdb_internal.uuid_time(outcome.trace_id) and r.chunk_id = h.chunk_id

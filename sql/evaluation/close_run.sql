@@ -6,9 +6,10 @@ language sql stable parallel safe
 return (
   select pg_catalog.encode(pg_catalog.sha256(ragdb_internal.utf8(
     coalesce(pg_catalog.string_agg(d.doc_cid, E'\n' order by d.doc_cid), ''))), 'hex')
-  from ragdb.documents d where d.corpus_id = documents_hash.corpus_id);
+  from ragdb.documents d where d.corpus_id = any (
+    ragdb_internal.with_parts(documents_hash.corpus_id)));
 comment on function ragdb_internal.documents_hash(integer) is
-  'Returns the sha256 (hex) of the cids of a corpus''s documents, in order.';
+  'Returns the sha256 (hex) of the cids of the documents of a corpus and its parts, in order.';
 
 create or replace function ragdb_internal.new_run(setting ragdb_internal.eval_setting, tags text[],
   label text) returns ragdb.eval_runs

@@ -94,12 +94,12 @@ begin
       coalesce((l.v ->> 'grade')::integer, 1),
       -- a span that cannot be found has no text, and is stale until it has
       case when l.v ->> 'start' is not null then coalesce(ragdb_internal.span_hash(
-        insert_labels.corpus_id,
-        ragdb_internal.document_of(insert_labels.corpus_id, l.v ->> 'source'),
-        (l.v ->> 'start')::integer, (l.v ->> 'end')::integer), '') end
+        d.part_id, d.doc_no, (l.v ->> 'start')::integer, (l.v ->> 'end')::integer), '') end
     from jsonb_array_elements(cases) c (v)
       cross join lateral jsonb_array_elements(coalesce(c.v -> 'labels', '[]'))
-        with ordinality l (v, n);
+        with ordinality l (v, n)
+      cross join lateral ragdb_internal.labelled_document(
+        insert_labels.corpus_id, l.v ->> 'source') d;
   get diagnostics v_count = row_count;
   return v_count;
 end $$;
@@ -113,7 +113,7 @@ return (
   select pg_catalog.count(*) filter (where r.is_stale)
   from pg_catalog.unnest(ragdb_internal.resolved_labels(count_stale_labels.corpus_id, array(
     select row(0, l.label_no, l.source, l.start_offset, l.end_offset, l.grade, l.span_hash, null,
-      null)::ragdb_internal.eval_label
+      null, null)::ragdb_internal.eval_label
     from ragdb.eval_labels l
     where l.corpus_id = count_stale_labels.corpus_id and l.rag = (declared).rag
       and l.eval = (declared).name))) r);
@@ -130,7 +130,7 @@ declare
   v_rag ragdb.contract_nodes := ragdb_internal.contract_node('rag', rag);
   v_settings ragdb.retriever_settings := ragdb_internal.retriever_settings(
     ragdb_internal.contract_node('retriever', v_rag.keys ->> 'retriever'));
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(v_settings.corpus, 'write');
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(v_settings.corpus, 'write', true);
 begin
   perform ragdb_internal.check_imported_cases(cases);
   perform ragdb_internal.lock_evals(v_eval.rag, true);

@@ -21,33 +21,42 @@ comment on function ragdb_internal.span_hash(integer, integer, integer, integer)
   'Returns the sha256 of the characters, white space left out, that the chunks of a document have '
   'in a span; null when they have none.';
 
-create or replace function ragdb_internal.document_of(corpus_id integer, source text)
-  returns integer
+create or replace function ragdb_internal.labelled_document(corpus_id integer, source text,
+  out part_id integer, out doc_no integer)
 language sql stable parallel safe
-return coalesce(
-  (select s.doc_no from ragdb.document_sources s where s.corpus_id = document_of.corpus_id
-    and s.uri = document_of.source),
-  (select d.doc_no from ragdb.documents d where d.corpus_id = document_of.corpus_id
-    and d.external_id = document_of.source order by d.doc_no limit 1));
-comment on function ragdb_internal.document_of(integer, text) is
-  'Returns the document of a uri or external id; null when there is none.';
+begin atomic
+  with parts as materialized (
+    select ragdb_internal.with_parts(labelled_document.corpus_id) as ids
+  )
+  select f.corpus_id, f.doc_no
+  from parts p cross join lateral (
+    select s.corpus_id, s.doc_no, 1 as rank from ragdb.document_sources s
+    where s.corpus_id = any (p.ids) and s.uri = labelled_document.source
+    union all
+    select d.corpus_id, d.doc_no, 2 from ragdb.documents d
+    where d.corpus_id = any (p.ids) and d.external_id = labelled_document.source) f
+  order by f.rank, f.corpus_id, f.doc_no limit 1;
+end;
+comment on function ragdb_internal.labelled_document(integer, text) is
+  'Returns the document of a uri or external id in a corpus or its parts; null when there is none.';
 
 create or replace function ragdb_internal.resolved_labels(corpus_id integer,
   labels ragdb_internal.eval_label[]) returns ragdb_internal.eval_label[]
 language sql stable parallel safe
 return array(
   select row(l.case_no, l.label_no, l.source, l.start_offset, l.end_offset, l.grade, l.span_hash,
-    l.doc_no, l.doc_no is null or l.span_hash is distinct from case
-      when l.start_offset is not null then ragdb_internal.span_hash(resolved_labels.corpus_id,
+    l.part_id, l.doc_no, l.doc_no is null or l.span_hash is distinct from case
+      when l.start_offset is not null then ragdb_internal.span_hash(l.part_id,
         l.doc_no, l.start_offset, l.end_offset) end)::ragdb_internal.eval_label
   from (
     select u.case_no, u.label_no, u.source, u.start_offset, u.end_offset, u.grade, u.span_hash,
-      d.doc_no
+      d.part_id, d.doc_no
     from pg_catalog.unnest(resolved_labels.labels) u
       left join (
-        select n.source,
-          ragdb_internal.document_of(resolved_labels.corpus_id, n.source) as doc_no
-        from (select distinct x.source from pg_catalog.unnest(resolved_labels.labels) x) n) d
+        select n.source, f.part_id, f.doc_no
+        from (select distinct x.source from pg_catalog.unnest(resolved_labels.labels) x) n
+          cross join lateral ragdb_internal.labelled_document(
+            resolved_labels.corpus_id, n.source) f) d
         on d.source = u.source) l);
 comment on function ragdb_internal.resolved_labels(integer, ragdb_internal.eval_label[]) is
   'Returns labels with their documents; is_stale where that is gone or the text of the span is '
@@ -61,14 +70,15 @@ returns setof ragdb_internal.eval_item
 language sql stable parallel safe
 begin atomic
   with h as materialized (
-    select u.case_no, u.rank, u.chunk_id, u.source, u.start_offset, u.end_offset, d.doc_no,
-      d.external_id
-    from pg_catalog.unnest(hits) u
-      left join ragdb.documents d on d.corpus_id = label_items.corpus_id and d.doc_no = (
+    select u.case_no, u.rank, u.chunk_id, u.source, u.start_offset, u.end_offset,
+      d.corpus_id as part_id, d.doc_no, d.external_id
+    from (select ragdb_internal.with_parts(label_items.corpus_id) as ids) p
+      cross join pg_catalog.unnest(hits) u
+      left join lateral (
         -- the hits of broken retrievers have no source, or a chunk id of their own
-        select o.doc_no from ragdb.documents o
-        where o.corpus_id = label_items.corpus_id and o.doc_cid = u.doc_cid
-        order by o.source = u.source desc, o.doc_no limit 1)
+        select o.corpus_id, o.doc_no, o.external_id from ragdb.documents o
+        where o.corpus_id = any (p.ids) and o.doc_cid = u.doc_cid
+        order by o.source = u.source desc, o.corpus_id, o.doc_no limit 1) d on true
   ), l as materialized (
     select u.* from pg_catalog.unnest(labels) u where not u.is_stale
   ), spans as materialized (
@@ -77,7 +87,7 @@ begin atomic
     select h.case_no, h.rank, h.chunk_id, l.label_no, l.grade, l.source
       || case when l.start_offset is null then ''
         else '#' || l.start_offset || '-' || l.end_offset end as item
-    from h join l on l.case_no = h.case_no and l.doc_no = h.doc_no
+    from h join l on l.case_no = h.case_no and l.part_id = h.part_id and l.doc_no = h.doc_no
     where l.start_offset is null
       or (l.start_offset < h.end_offset and h.start_offset < l.end_offset)
   ), found as (
@@ -115,7 +125,7 @@ returns setof ragdb_internal.eval_label
 language sql stable parallel safe
 begin atomic
   select case_labels.case_no, l.label_no, l.source, l.start_offset, l.end_offset, l.grade,
-    l.span_hash, null::integer, null::boolean
+    l.span_hash, null::integer, null::integer, null::boolean
   from ragdb.eval_labels l where l.corpus_id = case_labels.corpus_id
     and l.rag = (declared).rag and l.eval = (declared).name and l.name = case_labels.name;
 end;

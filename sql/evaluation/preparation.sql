@@ -12,7 +12,8 @@ declare
 begin
   if not ragdb_internal.uses_embeddings((v_setting.settings).mode)
     or (ragdb_internal.static_model((ragdb_internal.space(
-      (v_setting.corpus).corpus_id, 'current')).embedder_id)).embedder_id is not null
+      ragdb_internal.embedded_as(v_setting.corpus), 'current')).embedder_id)).embedder_id
+        is not null
   then
     return;
   end if;
@@ -56,7 +57,7 @@ begin
   return query
     select c.chunk_id, ragdb_internal.searched_text(d.title, c.heading, c.text)
     from unnest(v_found) h (chunk_id)
-      join ragdb.chunks c on c.corpus_id = (setting.corpus).corpus_id and c.chunk_id = h.chunk_id
+      cross join lateral ragdb_internal.chunk_of((setting.corpus).corpus_id, h.chunk_id) c
       join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no;
 end $$;
 comment on function ragdb_internal.case_candidates(ragdb_internal.eval_setting, text, integer,

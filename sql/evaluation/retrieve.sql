@@ -38,8 +38,8 @@ begin
         (setting.settings).mode, min_score,
         asker => ragdb_internal.call_context('ragdb eval',
           retriever => (setting.retriever).name, rag => (setting.rag).name)) h
-      left join ragdb.chunks c on c.corpus_id = (setting.corpus).corpus_id
-        and c.chunk_id = h.chunk_id
+      left join lateral ragdb_internal.chunk_of(
+        (setting.corpus).corpus_id, h.chunk_id) c on true
     order by h.rank);
 end $$;
 comment on function ragdb_internal.global_hits(ragdb_internal.eval_setting, integer, text, integer,
@@ -61,8 +61,8 @@ begin
         policy => ragdb_internal.policy_reference(slice_hits.policy), k => slice_hits.k,
         mode => (setting.settings).mode, min_score => slice_hits.min_score,
         client => 'ragdb eval') h
-      left join ragdb.chunks c on c.corpus_id = (setting.corpus).corpus_id
-        and c.chunk_id = h.chunk_id
+      left join lateral ragdb_internal.chunk_of(
+        (setting.corpus).corpus_id, h.chunk_id) c on true
       left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
     order by h.rank);
 end $$;

@@ -3,9 +3,10 @@
 
 create type ragdb_internal.eval_label as (
   case_no integer, label_no integer, source text, start_offset integer, end_offset integer,
-  grade integer, span_hash bytea, doc_no integer, is_stale boolean);
+  grade integer, span_hash bytea, part_id integer, doc_no integer,
+  is_stale boolean);
 comment on type ragdb_internal.eval_label is
-  'A label of a case, and the document that it is of now.';
+  'A label of a case, and the document that it is of now, in the corpus or in a part of it.';
 
 create type ragdb_internal.eval_setting as (
   rag ragdb.contract_nodes, eval ragdb.contract_nodes, retriever ragdb.contract_nodes,

@@ -37,7 +37,47 @@ create type ragdb_internal.asked_term as (lexeme text, weight float8);
 comment on type ragdb_internal.asked_term is
   'A term of a question and what it weighs: more, the fewer sentences have it.';
 
+create or replace function ragdb_internal.is_question(sentence text) returns boolean
+language sql immutable parallel safe
+return is_question.sentence ~ '[?\uff1f\u061f]["''*_)\]\u2019\u201d\u00bb]*$';
+comment on function ragdb_internal.is_question(text) is
+  'Tells whether a sentence ends in a question mark, brackets and quotes behind it left out.';
+
 -- A sentence shorter than the shortest quote cannot be cited.
+create or replace function ragdb_internal.is_citable(sentence text) returns boolean
+language sql immutable parallel safe
+return pg_catalog.length(is_citable.sentence) >= 64 or pg_catalog.length(pg_catalog.replace(
+  (ragdb_internal.quotable(is_citable.sentence)).letters, ' ', '')) >= 8;
+comment on function ragdb_internal.is_citable(text) is
+  'Tells whether a sentence is long enough to be quoted.';
+
+-- A question is not an answer. What follows it is, as on a page of frequent questions, and has the
+-- words of both; what is too short to be quoted is quoted with its question.
+create or replace function ragdb_internal.telling_sentences(text text)
+returns table (start_offset integer, end_offset integer, sentence text, words text)
+language sql immutable parallel safe
+begin atomic
+  select b.start, b.end_offset,
+    pg_catalog.substr(telling_sentences.text, b.start + 1, b.end_offset - b.start), b.words
+  from (
+    select a.*, pg_catalog.bool_and(a.is_question) over (partition by a.told) as is_open,
+      case when a.is_question or ragdb_internal.is_citable(a.sentence) then a.start_offset
+        else pg_catalog.min(a.start_offset) over w end as start,
+      case when a.is_question then a.sentence
+        else pg_catalog.string_agg(a.sentence, E'\n') over w end as words
+    from (
+      select s.*, q.is_question, pg_catalog.count(*) filter (where not q.is_question) over (
+          order by s.start_offset rows between unbounded preceding and 1 preceding) as told
+      from ragdb_internal.sentences(telling_sentences.text) s
+        cross join lateral (select ragdb_internal.is_question(s.sentence) as is_question) q) a
+    window w as (partition by a.told order by a.start_offset)) b
+  where b.is_open or not b.is_question
+  order by b.start;
+end;
+comment on function ragdb_internal.telling_sentences(text) is
+  'Returns the sentences of a text that may answer, their ranges in it, from 0, and the words that '
+  'each is found by: of a question that nothing follows its own, of what follows one both.';
+
 create or replace function ragdb_internal.evidence_sentences(evidence jsonb, config text)
   returns ragdb_internal.evidence_sentence[]
 language plpgsql immutable parallel safe
@@ -47,12 +87,11 @@ begin
   return array(
     select row((row_number() over (order by c.n, s.start_offset))::integer,
       c.chunk ->> 'source_id', c.chunk ->> 'chunk_id', c.chunk -> 'page', s.start_offset,
-      s.end_offset, s.sentence, tsvector_to_array(ragdb_internal.lexemes(s.sentence, config))
+      s.end_offset, s.sentence, tsvector_to_array(ragdb_internal.lexemes(s.words, config))
       )::ragdb_internal.evidence_sentence
     from jsonb_array_elements(evidence -> 'chunks') with ordinality c (chunk, n),
-      ragdb_internal.sentences(c.chunk ->> 'text') s
-    where length(s.sentence) >= 64
-      or length(replace((ragdb_internal.quotable(s.sentence)).letters, ' ', '')) >= 8);
+      ragdb_internal.telling_sentences(c.chunk ->> 'text') s
+    where ragdb_internal.is_citable(s.sentence));
 end $$;
 comment on function ragdb_internal.evidence_sentences(jsonb, text) is
   'Returns the sentences of evidence, in its order, that are long enough to be quoted.';

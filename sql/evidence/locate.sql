@@ -6,8 +6,10 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(locate_quote.corpus, 'read');
-  v_chunk constant ragdb.chunks := ragdb_internal.chunk(v_corpus, locate_quote.chunk_id);
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_with_chunk(locate_quote.corpus, locate_quote.chunk_id);
+  v_chunk constant ragdb.chunks :=
+    ragdb_internal.chunk(array[v_corpus], locate_quote.chunk_id);
 begin
   if locate_quote.quote is null or length(locate_quote.quote) not between 1 and 10000 then
     raise exception 'quote has % characters', coalesce(length(locate_quote.quote)::text, 'no')

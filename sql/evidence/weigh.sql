@@ -29,7 +29,8 @@ return (
       pg_catalog.row_number() over (order by u.weight desc, u.first) as rank
     from (
       select pg_catalog.array_agg(c.chunk order by f.n, c.rank) as chunks,
-        pg_catalog.sum(1::float8 / (60 + c.rank) order by f.n, c.rank) as weight,
+        pg_catalog.sum(1::float8 / (ragdb_internal.rrf_constant() + c.rank)
+          order by f.n, c.rank) as weight,
         pg_catalog.min(array[f.n, c.rank]) as first
       from pg_catalog.jsonb_array_elements(results) with ordinality f (result, n)
         cross join lateral pg_catalog.jsonb_array_elements(f.result -> 'chunks')
@@ -37,8 +38,8 @@ return (
       group by c.chunk ->> 'source_id', c.chunk ->> 'chunk_id') u) b
   where b.rank <= fused_chunks.k);
 comment on function ragdb_internal.fused_chunks(jsonb, integer) is
-  'Returns the k chunks that several results have in the best places, by the sum of 1 / (60 + '
-  'rank).';
+  'Returns the k chunks that several results have in the best places, by the sum of their '
+  'reciprocal ranks.';
 
 create or replace function ragdb_internal.one_corpus(chunks jsonb, otherwise text) returns text
 language sql immutable parallel safe

@@ -193,7 +193,7 @@ as $$
 declare
   v_corpus ragdb.corpora;
 begin
-  v_corpus := ragdb_internal.open_corpus(get_turn.corpus, 'read');
+  v_corpus := ragdb_internal.open_with_chunk(get_turn.corpus, get_turn.chunk_id);
   return query
     select c.chunk_id, t.session_id, t.role, t.phase, t.salience, t.depth, t.sibling_order,
         t.homogeneity, ragdb_internal.turn_temporal(t.corpus_id, t.session_id, t.created_at),

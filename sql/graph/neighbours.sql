@@ -36,7 +36,8 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(get_parents.corpus, 'read');
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_with_chunk(get_parents.corpus, get_parents.chunk_id);
   v_chunk_no constant integer := ragdb_internal.anchored(v_corpus, get_parents.chunk_id);
 begin
   return query
@@ -58,7 +59,8 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(get_children.corpus, 'read');
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_with_chunk(get_children.corpus, get_children.chunk_id);
   v_chunk_no constant integer := ragdb_internal.anchored(v_corpus, get_children.chunk_id);
   v_most constant integer := (ragdb_internal.limits()).page_rows;
 begin

@@ -23,12 +23,25 @@ return array(
 comment on function ragdb_internal.retitled_at(ragdb.corpora) is
   'Returns the documents of a corpus that have another title than it had.';
 
+-- A chunk that went on in another version of its document has the words that it had, if text,
+-- heading and title are the same.
 create or replace function ragdb_internal.stale_chunks(
   corpus ragdb.corpora, retitled integer[])
 returns integer[]
 language sql stable parallel safe
 return array(
-  select i.key::integer from ragdb_internal.images(stale_chunks.corpus, 'chunk') i
+  select i.key::integer
+  from ragdb_internal.images(stale_chunks.corpus, 'chunk') i
+    left join ragdb_internal.images(stale_chunks.corpus, 'document') p on p.key = i.was ->> 'doc_no'
+    left join ragdb.documents e on e.corpus_id = (stale_chunks.corpus).corpus_id
+      and e.doc_no = (i.was ->> 'doc_no')::integer
+    left join ragdb.chunks c on c.corpus_id = (stale_chunks.corpus).corpus_id
+      and c.chunk_no = i.key::integer
+    left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
+  where not coalesce(c.text = i.was ->> 'text'
+    and pg_catalog.to_jsonb(c.heading) = i.was -> 'heading'
+    and d.title is not distinct from case when p.key is null then e.title
+      else p.was ->> 'title' end, false)
   union
   select c.chunk_no from ragdb.chunks c
     where c.corpus_id = (stale_chunks.corpus).corpus_id

@@ -108,6 +108,19 @@ end $$;
 comment on function ragdb_internal.next_term_id(ragdb.corpora, bigint) is
   'Returns the number of the nth new lexeme of a corpus. Raises RG413 past 1,000,000,000.';
 
+-- A transaction that summed a part and writes to it again does so under the same version.
+create or replace function ragdb_internal.uncount_part(corpus_id integer) returns void
+language sql
+begin atomic
+  update ragdb.part_states s set version = s.version - 1
+    from ragdb.corpora c
+    where s.corpus_id = uncount_part.corpus_id and c.corpus_id = uncount_part.corpus_id
+      and s.version = c.version;
+end;
+comment on function ragdb_internal.uncount_part(integer) is
+  'Has the statistics of its whole count a part again that they counted in this transaction; the '
+  'caller holds the lock of the part.';
+
 -- One statement, so that a text is analysed once and nothing is kept in between. What the planner
 -- believes of tables that grow within a transaction is worthless, so it is given no choice: lookups
 -- go by key (lateral, offset 0), and what is joined in memory is hashed.
@@ -155,10 +168,10 @@ begin
       lexeme_count = c.lexeme_count + (select coalesce(sum(i.lexeme_count), 0) from indexed i),
       next_term_id = c.next_term_id + (select count(*) from terms t where t.is_new)
     where c.corpus_id = v_corpus.corpus_id;
-  -- many entries at once cost a fifth of one by one; the list is empty again before anybody
-  -- searches
+  -- many entries at once cost a fifth of one by one; nobody searches a list that is not empty
   perform gin_clean_pending_list('ragdb.chunk_lexemes_by_lexeme');
-  perform ragdb_internal.mark_stale(v_corpus, index_chunks.chunk_nos);
+  perform ragdb_internal.mark_stale(v_corpus, index_chunks.chunk_nos),
+    ragdb_internal.uncount_part(v_corpus.corpus_id);
 end $$;
 comment on function ragdb_internal.index_chunks(integer, integer[]) is
   'Adds chunks to the lexical index and the counters of their corpus; the caller holds the corpus '
@@ -194,6 +207,7 @@ begin
   update ragdb.lexemes l set df = l.df - t.loss
     from unnest(v_term_ids, v_losses) t (term_id, loss)
     where l.corpus_id = unindex_chunks.corpus_id and l.term_id = t.term_id;
+  perform ragdb_internal.uncount_part(unindex_chunks.corpus_id);
 end $$;
 comment on function ragdb_internal.unindex_chunks(integer, integer[]) is
   'Takes chunks out of the lexical index and the counters of their corpus; the caller holds the '

@@ -17,10 +17,7 @@ create or replace function ragdb_internal.counted_parts(whole_id integer, leavin
 returns setof ragdb.part_states
 language sql stable parallel safe
 begin atomic
-  select p.corpus_id,
-    -- this transaction may write to the part again, under the same version
-    p.version - case when p.version_xid = pg_catalog.pg_current_xact_id_if_assigned()
-      then 1 else 0 end,
+  select p.corpus_id, p.version,
     case when p.corpus_id = counted_parts.leaving then 0 else p.chunks end,
     case when p.corpus_id = counted_parts.leaving then 0 else p.lexeme_count end,
     coalesce(d.lexemes, '{}'), coalesce(d.dfs, '{}'), ragdb_internal.now()

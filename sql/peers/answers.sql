@@ -67,7 +67,8 @@ create or replace function ragdb_internal.merged_chunks(corpus_id integer, answe
 language sql stable parallel safe
 return (
   with found as (
-    select pg_catalog.sum(1.0 / (60 + l.nth)) as weight, pg_catalog.min(l.place) as place,
+    select pg_catalog.sum(1.0 / (ragdb_internal.rrf_constant() + l.nth)) as weight,
+      pg_catalog.min(l.place) as place,
       (pg_catalog.array_agg(l.chunk order by l.place, l.nth))[1] as chunk
     from ragdb_internal.listed_chunks(merged_chunks.corpus_id, merged_chunks.answer,
       merged_chunks.answers) l

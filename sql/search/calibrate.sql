@@ -10,7 +10,9 @@ language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_space constant ragdb.embedding_spaces := ragdb_internal.space(corpus.corpus_id, 'current');
+  v_space constant ragdb.embedding_spaces := ragdb_internal.space(
+    ragdb_internal.embedded_as(corpus), 'current');
+  v_members constant ragdb.corpora[] := ragdb_internal.members(corpus);
   v_options constant ragdb_internal.search_options := row('plain', null, false, 0, 0, false, true);
   v_question text;
   v_embedding real[];
@@ -25,7 +27,7 @@ begin
       from (
           select max(r.score) as score, max(r.lexical_score) as lexical_score,
             max(r.semantic_score) as semantic_score
-          from unnest(ragdb_internal.rank_corpora(array[corpus], null, row(v_question, 1, v_mode,
+          from unnest(ragdb_internal.rank_corpora(v_members, null, row(v_question, 1, v_mode,
             0, null, null, v_embedding, 'convex', null, 0, 0, v_options)
             ::ragdb_internal.search_request)) r) b
         cross join lateral (values ('lexical', b.lexical_score), ('semantic', b.semantic_score),
@@ -94,7 +96,8 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_space constant ragdb.embedding_spaces := ragdb_internal.space(corpus.corpus_id, 'current');
+  v_space constant ragdb.embedding_spaces := ragdb_internal.space(
+    ragdb_internal.embedded_as(corpus), 'current');
   v_questions constant text[] := ragdb_internal.own_questions(corpus);
   v_own ragdb_internal.best_score[];
   v_other ragdb_internal.best_score[];
@@ -142,7 +145,8 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_space constant ragdb.embedding_spaces := ragdb_internal.space(corpus.corpus_id, 'current');
+  v_space constant ragdb.embedding_spaces := ragdb_internal.space(
+    ragdb_internal.embedded_as(corpus), 'current');
   v_words ragdb.gate_calibrations;
 begin
   select g.* into v_words from ragdb.gate_calibrations g
@@ -183,8 +187,7 @@ comment on function ragdb_internal.calibrate_when_due() is
 drop trigger if exists floors_follow_chunks on ragdb.corpora;
 create constraint trigger floors_follow_chunks after update on ragdb.corpora
   deferrable initially deferred for each row
-  when (new.parts = 0
-    and (old.chunks is distinct from new.chunks or old.pivot is distinct from new.pivot))
+  when (old.chunks is distinct from new.chunks or old.pivot is distinct from new.pivot)
   execute function ragdb_internal.calibrate_when_due();
 
 drop trigger if exists floors_follow_embedder on ragdb.embedding_spaces;
@@ -200,7 +203,8 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(calibrate_gate.corpus, 'write');
+  v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(
+    calibrate_gate.corpus, 'write', true);
 begin
   perform ragdb_internal.calibrate(v_corpus);
   return query

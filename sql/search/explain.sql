@@ -37,7 +37,7 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_with_chunk(corpus, chunk_id);
   v_statistics ragdb.corpora := ragdb_internal.whole_of(v_corpus);
   v_chunk_no integer;
 begin
@@ -45,7 +45,7 @@ begin
   if statistics is not null then
     v_statistics := ragdb_internal.open_corpus(statistics, 'read', true);
   end if;
-  v_chunk_no := (ragdb_internal.chunk(v_corpus, chunk_id)).chunk_no;
+  v_chunk_no := (ragdb_internal.chunk(array[v_corpus], chunk_id)).chunk_no;
   return query
     with contributing as (
       select w.*, w.weight * w.impact as contribution
@@ -99,7 +99,8 @@ declare
 begin
   perform ragdb_internal.check_query(query), ragdb_internal.check_syntax(syntax);
   foreach v_corpus in array ragdb_internal.open_corpora(corpora) loop
-    v_meant := coalesce(v_meant, ragdb_internal.meant_query(v_corpus, query, syntax));
+    v_meant := coalesce(v_meant,
+      ragdb_internal.meant_query(ragdb_internal.whole_of(v_corpus), query, syntax));
   end loop;
   return v_meant;
 end $$;
@@ -114,10 +115,10 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
+  v_corpora constant ragdb.corpora[] := ragdb_internal.open_with_parts(corpus);
 begin
   perform ragdb_internal.check_query(query), ragdb_internal.check_syntax(syntax);
-  return ragdb_internal.meant_query(v_corpus, query, syntax);
+  return ragdb_internal.meant_query(ragdb_internal.whole_of(v_corpora[1]), query, syntax);
 end $$;
 comment on function ragdb.did_you_mean(text, text, text) is
   'Returns a query with the words that a corpus lacks replaced by those one edit away that were '
@@ -133,7 +134,7 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
+  v_corpus constant ragdb.corpora := ragdb_internal.open_with_chunk(corpus, chunk_id);
   v_asked text[];
   v_run record;
   v_marked text := '';
@@ -158,7 +159,7 @@ begin
   for v_run in
     with runs as materialized (
       select r.part[1] as gap, r.part[2] as word, r.n
-      from regexp_matches((ragdb_internal.chunk(v_corpus, chunk_id)).text,
+      from regexp_matches((ragdb_internal.chunk(array[v_corpus], chunk_id)).text,
         replace('([^A-Za-z0-9&]*)([A-Za-z0-9&]*)', '&', ragdb_internal.wordly()), 'g')
         with ordinality r (part, n)
     )

@@ -176,22 +176,27 @@ begin atomic
   select coalesce(pg_catalog.array_agg(p.piece order by p.n) filter (where p.piece ~ '\S'), '{}')
   from (
     select i.n, case when pg_catalog.length(w.whole) > 24 then w.whole else s.piece end as piece
-    from pg_catalog.generate_series(0, 35) i (n)
+    from (
+        select m.corpus_id, m.next_chunk_no - 1::bigint as numbers,
+          sum(m.next_chunk_no - 1) over (order by m.corpus_id) - m.next_chunk_no + 1 as before,
+          sum(m.next_chunk_no - 1) over () as total
+        from pg_catalog.unnest(ragdb_internal.members(own_questions.corpus)) m) p
+      cross join pg_catalog.generate_series(0, 35) i (n)
       cross join lateral (
         select c.text from ragdb.chunks c
-        where c.corpus_id = (own_questions.corpus).corpus_id
-          and c.chunk_no >= 1 + i.n * ((own_questions.corpus).next_chunk_no - 1::bigint) / 36
+        where c.corpus_id = p.corpus_id and c.chunk_no >= 1 + i.n * p.total / 36 - p.before
         order by c.chunk_no limit 1) k
       cross join lateral (
         select pg_catalog.substr(k.text,
           1 + i.n * 7919 % greatest(1, pg_catalog.length(k.text) - 64), 64) as piece offset 0) s
       cross join lateral (
         select pg_catalog.regexp_replace(s.piece, '^\S*\s+|\s+\S*$', '', 'g') as whole offset 0) w
+    where i.n * p.total / 36 >= p.before and i.n * p.total / 36 < p.before + p.numbers
   ) p;
 end;
 comment on function ragdb_internal.own_questions(ragdb.corpora) is
-  'Returns pieces of up to 64 characters from chunks spread over a corpus, the same for the same '
-  'corpus; 36 at most.';
+  'Returns pieces of up to 64 characters from chunks spread over a corpus or its parts, the same '
+  'for the same corpus; 36 at most.';
 
 create or replace function ragdb.gate_questions(corpus text)
 returns table (question text, is_own boolean)
@@ -199,7 +204,7 @@ language sql stable security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
   select q.question, q.is_own
-  from ragdb_internal.open_corpus(gate_questions.corpus, 'write') c
+  from ragdb_internal.open_corpus(gate_questions.corpus, 'write', true) c
     cross join lateral (
       select o.question, true from pg_catalog.unnest(ragdb_internal.own_questions(c)) o (question)
       union all

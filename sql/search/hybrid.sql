@@ -37,9 +37,10 @@ create or replace function ragdb_internal.fused(
 returns float8
 language sql immutable parallel safe
 return pg_catalog.round(1000000::float8 * case fused.fusion
-  when 'rrf' then 61::float8 * (
-    coalesce(fused.lexical_weight / (60 + fused.lexical_rank), 0)
-    + coalesce((1 - fused.lexical_weight) / (60 + fused.semantic_rank), 0))
+  when 'rrf' then (ragdb_internal.rrf_constant() + 1)::float8 * (
+    coalesce(fused.lexical_weight / (ragdb_internal.rrf_constant() + fused.lexical_rank), 0)
+    + coalesce((1 - fused.lexical_weight)
+      / (ragdb_internal.rrf_constant() + fused.semantic_rank), 0))
   else fused.lexical_weight * fused.lexical_score
     + (1 - fused.lexical_weight) * coalesce(fused.semantic_score, 0)
   end) / 1000000::float8;

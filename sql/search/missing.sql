@@ -53,13 +53,16 @@ begin
       v_document, options.per_document);
   elsif options.collapse then
     select c.chunk_id into v_repeated
-      from unnest(better) with ordinality b (ranked, document, content_hash, n)
+      from unnest(better) with ordinality b
         join ragdb.chunks c on c.corpus_id = (b.ranked).corpus_id
           and c.chunk_no = (b.ranked).chunk_no
       where b.content_hash = own.content_hash
-        or ragdb_internal.is_near((b.ranked).corpus_id, (own.ranked).chunk_no,
-          array[(b.ranked).chunk_no])
-      order by b.n limit 1;
+        or (b.ranked).corpus_id = (own.ranked).corpus_id and own.impacts is null
+          and ragdb_internal.is_near((b.ranked).corpus_id, (own.ranked).chunk_no,
+            array[(b.ranked).chunk_no])
+        or b.whole_id is not distinct from own.whole_id
+          and ragdb_internal.cosine(b.impacts, own.impacts) between 0.95 and 1.1
+      order by b.ordinality limit 1;
     if v_repeated is not null then
       step := 'collapse';
       reason := format('it nearly repeats chunk %s, which ranks before it',
@@ -107,14 +110,14 @@ comment on function ragdb_internal.missed_place(
   'Adds to where a chunk stands among the contenders why it is not among so many hits.';
 
 create or replace function ragdb_internal.left_unranked(
-  corpus ragdb.corpora, request ragdb_internal.search_request, chunk_id text,
+  corpus_id integer, request ragdb_internal.search_request, chunk_id text,
   alone ragdb_internal.ranked, out step text, out reason text)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_refused constant text := ragdb_internal.refusing_conditions(
-    corpus.corpus_id, request.filter, left_unranked.chunk_id);
+    left_unranked.corpus_id, request.filter, left_unranked.chunk_id);
 begin
   if alone.chunk_no is null and not (request.mode = 'hybrid' and request.fusion = 'rrf') then
     step := 'ranking';
@@ -130,24 +133,34 @@ begin
   end if;
 end $$;
 comment on function ragdb_internal.left_unranked(
-  ragdb.corpora, ragdb_internal.search_request, text, ragdb_internal.ranked) is
+  integer, ragdb_internal.search_request, text, ragdb_internal.ranked) is
   'Says why a chunk is not in the ranking of a search at all (ranking, filter or min_score), by '
   'how it scores alone; nulls where it is.';
 
 create or replace function ragdb_internal.first_hits(
-  corpus ragdb.corpora, statistics ragdb.corpora, request ragdb_internal.search_request)
+  corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request)
 returns ragdb_internal.ranked[]
 language sql stable parallel restricted
 return case when ragdb_internal.picks((request).options)
-  then ragdb_internal.rank_picked(array[corpus], statistics, request)
-  else array(select c.ranked from ragdb_internal.contenders(array[corpus],
-    ragdb_internal.rank_corpora(array[corpus], statistics, request), (request).k) c) end;
+  then ragdb_internal.rank_picked(corpora, statistics, request)
+  else array(select c.ranked from ragdb_internal.contenders(corpora,
+    ragdb_internal.rank_corpora(corpora, statistics, request), (request).k) c) end;
 comment on function ragdb_internal.first_hits(
-  ragdb.corpora, ragdb.corpora, ragdb_internal.search_request) is
-  'Returns the hits of a search of one corpus in their order.';
+  ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request) is
+  'Returns the hits of a search of one corpus, or of its parts, in their order.';
+
+create or replace function ragdb_internal.place_of(
+  chunk ragdb.chunks, ranked ragdb_internal.ranked[])
+returns integer
+language sql immutable parallel safe
+return (
+  select r.ordinality::integer from pg_catalog.unnest(ranked) with ordinality r
+  where r.corpus_id = (chunk).corpus_id and r.chunk_no = (chunk).chunk_no);
+comment on function ragdb_internal.place_of(ragdb.chunks, ragdb_internal.ranked[]) is
+  'Returns at which place of a list a chunk is, from 1; null where it is not there.';
 
 create or replace function ragdb_internal.find_missing(
-  corpus ragdb.corpora, statistics ragdb.corpora, request ragdb_internal.search_request,
+  corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request,
   chunk ragdb.chunks)
 returns ragdb_internal.missing
 language plpgsql stable parallel restricted
@@ -156,12 +169,12 @@ as $$
 declare
   v_deep ragdb_internal.search_request := request;
   v_hits constant ragdb_internal.ranked[] :=
-    ragdb_internal.first_hits(corpus, statistics, request);
+    ragdb_internal.first_hits(corpora, statistics, request);
   v_own ragdb_internal.ranked;
   v_contenders ragdb_internal.contender[];
   v_found ragdb_internal.missing;
 begin
-  v_found.rank := array_position(array(select h.chunk_no from unnest(v_hits) h), chunk.chunk_no);
+  v_found.rank := ragdb_internal.place_of(chunk, v_hits);
   if v_found.rank is not null then
     v_own := v_hits[v_found.rank];
     v_found.step := 'hit';
@@ -169,10 +182,10 @@ begin
   else
     select r.* into v_own
       from unnest(ragdb_internal.ranked_among(
-        array[corpus], statistics, request, array[chunk.chunk_id])) r
-      where r.chunk_no = chunk.chunk_no;
+        corpora, statistics, request, array[chunk.chunk_id])) r
+      where r.corpus_id = chunk.corpus_id and r.chunk_no = chunk.chunk_no;
     select u.step, u.reason into v_found.step, v_found.reason
-      from ragdb_internal.left_unranked(corpus, request, chunk.chunk_id, v_own) u;
+      from ragdb_internal.left_unranked(chunk.corpus_id, request, chunk.chunk_id, v_own) u;
   end if;
   v_found.score := v_own.score;
   v_found.lexical_score := v_own.lexical_score;
@@ -180,18 +193,17 @@ begin
   v_found.last_score := (select min(h.score) from unnest(v_hits) h);
   if v_found.step is null then
     v_deep.k := 1000;
-    v_contenders := array(select c from ragdb_internal.contenders(array[corpus],
-      ragdb_internal.rank_corpora(array[corpus], statistics, v_deep), v_deep.k) c);
-    v_found.rank := array_position(
-      array(select (c.ranked).chunk_no from unnest(v_contenders) c), chunk.chunk_no);
+    v_contenders := ragdb_internal.to_pick(corpora,
+      ragdb_internal.rank_corpora(corpora, statistics, v_deep), v_deep);
+    v_found.rank := ragdb_internal.place_of(chunk, ragdb_internal.ranked_of(v_contenders));
     v_found := ragdb_internal.missed_place(
       request, v_contenders, v_found, cardinality(v_hits));
   end if;
   return v_found;
 end $$;
 comment on function ragdb_internal.find_missing(
-  ragdb.corpora, ragdb.corpora, ragdb_internal.search_request, ragdb.chunks) is
-  'Returns where a chunk falls out of a search of one corpus.';
+  ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request, ragdb.chunks) is
+  'Returns where a chunk falls out of a search of one corpus, or of its parts.';
 
 create or replace function ragdb.explain_missing(
   corpus text, query text, chunk_id text, k integer default 10, mode text default null,
@@ -212,21 +224,21 @@ declare
     explain_missing.lexical_weight, min_lexical, min_semantic,
     row(syntax, per_document, collapse, diversity, 0, false, typos)
       ::ragdb_internal.search_options);
-  v_corpus ragdb.corpora;
+  v_corpora ragdb.corpora[];
   v_statistics ragdb.corpora;
   v_chunk ragdb.chunks;
 begin
   perform ragdb_internal.check_request(v_request);
-  v_corpus := ragdb_internal.open_corpus(explain_missing.corpus, 'read');
+  v_corpora := ragdb_internal.open_with_parts(explain_missing.corpus);
   v_statistics := case when explain_missing.statistics is null
-    then ragdb_internal.whole_of(v_corpus)
+    then ragdb_internal.whole_of(v_corpora[1])
     else ragdb_internal.open_corpus(explain_missing.statistics, 'read', true) end;
   if filter is not null then
     perform ragdb_internal.filter_conditions(filter);
   end if;
-  v_chunk := ragdb_internal.chunk(v_corpus, explain_missing.chunk_id);
-  return query select m.* from ragdb_internal.find_missing(v_corpus, v_statistics,
-    ragdb_internal.with_mode(array[v_corpus], v_request), v_chunk) m;
+  v_chunk := ragdb_internal.chunk(v_corpora, explain_missing.chunk_id);
+  return query select m.* from ragdb_internal.find_missing(v_corpora, v_statistics,
+    ragdb_internal.with_mode(v_corpora, v_request), v_chunk) m;
 end $$;
 comment on function ragdb.explain_missing(
   text, text, text, integer, text, float8, jsonb, text, float8[], text, float8, float8, float8,

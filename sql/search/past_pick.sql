@@ -102,7 +102,8 @@ begin atomic
   )
   select b.ranked, b.doc_no::text, b.content_hash,
     coalesce(i.impacts, ragdb_internal.sparse(null)), e.embedding,
-    (select m.metric from ragdb.embedders m where m.embedder_id = (past).embedder_id)
+    (select m.metric from ragdb.embedders m where m.embedder_id = (past).embedder_id),
+    null::integer
   from best b
     left join ragdb_internal.impacts_then(contenders_then.past,
       array(select o.chunk_no from best o)) i on i.chunk_no = b.chunk_no

@@ -3,36 +3,6 @@
 --
 -- What a chunk says is compared by its impacts, which the lexical index keeps: the cosine of two of
 -- them is 1 for the same words as often, and does not need a model.
-create type ragdb_internal.contender as (
-  ranked ragdb_internal.ranked, document text, content_hash bytea, impacts sparsevec,
-  embedding vector, metric text);
-comment on type ragdb_internal.contender is
-  'A ranked chunk, the document that it is of, and the hash of its text; of a corpus as it was '
-  'also its impacts and its embedding, which the index of today may not have.';
-
--- Past the k-th not all that rank are known.
-create or replace function ragdb_internal.contenders(
-  corpora ragdb.corpora[], ranked ragdb_internal.ranked[], k integer)
-returns setof ragdb_internal.contender
-language sql stable parallel safe
-begin atomic
-  with ranked as materialized (select r as ranked, r.* from pg_catalog.unnest(contenders.ranked) r)
-  select r.ranked, r.corpus_id || '.' || h.doc_no, h.content_hash, null::sparsevec, null::vector,
-    null::text
-  from ranked r
-    join pg_catalog.unnest(contenders.corpora) c on c.corpus_id = r.corpus_id
-    cross join lateral (
-      select o.doc_no, o.chunk_id, o.content_hash from ragdb.chunks o
-      where o.corpus_id = r.corpus_id and o.chunk_no = r.chunk_no offset 0) h
-  where r.score >= coalesce((select s.score from ranked s order by s.score desc
-    limit 1 offset contenders.k - 1), 0)
-  order by r.score desc, h.chunk_id, c.name
-  limit contenders.k;
-end;
-comment on function ragdb_internal.contenders(
-  ragdb.corpora[], ragdb_internal.ranked[], integer) is
-  'Returns the k best of ranked chunks of some corpora, best first.';
-
 create or replace function ragdb_internal.is_near(
   corpus_id integer, chunk_no integer, chunk_nos integer[])
 returns boolean
@@ -82,7 +52,8 @@ begin
           select n.chunk_no from unnest(v_ids, v_nos) n (corpus_id, chunk_no)
           where n.corpus_id = v_ranked.corpus_id and v_contender.impacts is null))
         or exists (select from unnest(v_picked) p
-          where ragdb_internal.cosine(p.impacts, v_contender.impacts) between 0.95 and 1.1);
+          where p.whole_id is not distinct from v_contender.whole_id
+            and ragdb_internal.cosine(p.impacts, v_contender.impacts) between 0.95 and 1.1);
       v_hashes := v_hashes || v_contender.content_hash;
       v_ids := v_ids || v_ranked.corpus_id;
       v_nos := v_nos || v_ranked.chunk_no;
@@ -95,7 +66,7 @@ end $$;
 comment on function ragdb_internal.picked(
   ragdb_internal.contender[], ragdb_internal.search_options, integer) is
   'Returns the first of some chunks that are neither too many of a document nor repeat one before '
-  'them, by the same text or, in a corpus, nearly the same words; at most so many.';
+  'them, by the same text or, in a corpus or its parts, nearly the same words; at most so many.';
 
 create or replace function ragdb_internal.likeness(
   corpus ragdb.corpora, own_no integer, chunk_nos integer[])
@@ -130,19 +101,20 @@ comment on function ragdb_internal.likeness(ragdb.corpora, integer, integer[]) i
 
 create or replace function ragdb_internal.likeness_among(
   own ragdb_internal.contender, pool ragdb_internal.contender[])
-returns table (chunk_no integer, likeness float8)
+returns table (corpus_id integer, chunk_no integer, likeness float8)
 language sql immutable parallel safe
 begin atomic
-  select ((p).ranked).chunk_no, case when (own).embedding is not null
+  select ((p).ranked).corpus_id, ((p).ranked).chunk_no, case when (own).embedding is not null
     then ragdb_internal.similarity((p).embedding, (own).embedding, (own).metric)
     else ragdb_internal.cosine((p).impacts, (own).impacts) end
   from pg_catalog.unnest(likeness_among.pool) p
-  where (own).embedding is null or (p).embedding is not null;
+  where (p).whole_id is not distinct from (own).whole_id
+    and ((own).embedding is null or (p).embedding is not null);
 end;
 comment on function ragdb_internal.likeness_among(
   ragdb_internal.contender, ragdb_internal.contender[]) is
-  'Returns how like (0 to 1) some chunks of a corpus as it was are to one of them, as '
-  'ragdb_internal.likeness does for today.';
+  'Returns how like (0 to 1) some chunks of a corpus as it was, or of the parts of one, are to one '
+  'of them, as ragdb_internal.likeness does for one corpus of today.';
 
 -- Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998).
 create or replace function ragdb_internal.diverse(
@@ -166,7 +138,7 @@ begin
     v_closest := array(
       select greatest(v_closest[p.n], nullif(s.likeness, 'NaN'))
       from unnest(pool) with ordinality
-          p (ranked, document, content_hash, impacts, embedding, metric, n)
+          p (ranked, document, content_hash, impacts, embedding, metric, whole_id, n)
         left join (
           select c.corpus_id, s.* from unnest(corpora) c
             cross join lateral ragdb_internal.likeness(c, (pool[v_at].ranked).chunk_no, array(
@@ -174,7 +146,7 @@ begin
               where (o.ranked).corpus_id = c.corpus_id)) s
           where c.corpus_id = (pool[v_at].ranked).corpus_id and pool[v_at].impacts is null
           union all
-          select (pool[v_at].ranked).corpus_id, s.*
+          select s.*
           from ragdb_internal.likeness_among(pool[v_at], pool) s
           where pool[v_at].impacts is not null) s
           on s.corpus_id = (p.ranked).corpus_id and s.chunk_no = (p.ranked).chunk_no
@@ -192,7 +164,7 @@ returns ragdb_internal.ranked[]
 language sql immutable parallel safe
 return array(
   select p.ranked from unnest(ranked_of.picked) with ordinality
-    p (ranked, document, content_hash, impacts, embedding, metric, n) order by p.n);
+    p (ranked, document, content_hash, impacts, embedding, metric, whole_id, n) order by p.n);
 comment on function ragdb_internal.ranked_of(ragdb_internal.contender[]) is
   'Returns picked chunks as a ranking, in their order.';
 
@@ -222,8 +194,7 @@ begin
   loop
     v_ranked := ragdb_internal.rank_corpora(corpora, statistics, request);
     v_picked := ragdb_internal.picked(
-      array(select c from ragdb_internal.contenders(corpora, v_ranked, request.k) c),
-      request.options, v_wanted);
+      ragdb_internal.to_pick(corpora, v_ranked, request), request.options, v_wanted);
     exit when cardinality(v_picked) >= v_wanted or cardinality(v_ranked) < request.k;
     -- to rank again costs more than to rank deeper, but eight times as deep costs four times as
     -- much

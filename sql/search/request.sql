@@ -88,45 +88,12 @@ comment on function ragdb_internal.readable_corpora() is
   'Returns the names of all corpora with documents that the caller may read; the manual only where '
   'there is nothing else.';
 
--- A whole is never less than all of its parts: hits that somebody may not see would be missing
--- unseen, and what is left would be ranked by them all the same.
-create or replace function ragdb_internal.open_parts(whole ragdb.corpora) returns ragdb.corpora[]
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_part ragdb.corpora;
-  v_parts ragdb.corpora[] := '{}';
-begin
-  for v_part in
-    select p.* from ragdb.corpora p where p.part_of = whole.corpus_id order by p.corpus_id
-  loop
-    if v_part.is_restricted and ragdb_internal.privilege(v_part) = 0 then
-      perform ragdb_internal.log_refusal(v_part.name, 'read');
-      raise exception 'corpus % has a part that role % may not read',
-          ragdb_internal.quote(whole.name), ragdb_internal.quote(ragdb_internal.caller())
-        using errcode = 'RG401', detail = 'a corpus is searched with all of its parts',
-          hint = 'ragdb.list_parts() lists those that you may read; they can be searched by name';
-    end if;
-    if v_part.record_reads <> 'off' then
-      perform ragdb_internal.record_read(v_part);
-    end if;
-    v_parts := v_parts || v_part;
-  end loop;
-  return v_parts;
-end $$;
-comment on function ragdb_internal.open_parts(ragdb.corpora) is
-  'Returns the parts of a corpus that the caller may read, all of which they must. Raises RG401, '
-  'RG471.';
-
 create or replace function ragdb_internal.open_corpora(corpora text[]) returns ragdb.corpora[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_name text;
-  v_opened ragdb.corpora;
-  v_found ragdb.corpora[];
   v_corpus ragdb.corpora;
   v_ids integer[] := '{}';
   v_corpora ragdb.corpora[] := '{}';
@@ -140,13 +107,7 @@ begin
             hint = 'ragdb.list_corpora() lists the names; null stands for all of them';
   end if;
   foreach v_name in array corpora loop
-    v_opened := ragdb_internal.open_corpus(v_name, 'read', true);
-    if v_opened.parts > 0 then
-      v_found := ragdb_internal.open_parts(v_opened);
-    else
-      v_found := array[v_opened];
-    end if;
-    foreach v_corpus in array v_found loop
+    foreach v_corpus in array ragdb_internal.open_with_parts(v_name) loop
       if v_corpus.corpus_id <> all (v_ids) then
         v_ids := v_ids || v_corpus.corpus_id;
         v_corpora := v_corpora || v_corpus;
@@ -158,42 +119,3 @@ end $$;
 comment on function ragdb_internal.open_corpora(text[]) is
   'Returns the rows of some corpora that the caller may read, each once, and of one that has parts '
   'those; null stands for all of them. Raises RG400, RG401, RG404.';
-
--- What the caller may not read of a part is not there for them.
-create or replace function ragdb_internal.chunk_of(corpus_id integer, chunk_id text)
-returns setof ragdb.chunks
-language sql stable parallel safe rows 1
-begin atomic
-  select c.* from ragdb.chunks c
-    where c.corpus_id = chunk_of.corpus_id and c.chunk_id = chunk_of.chunk_id
-  union all
-  select c.* from ragdb.corpora p
-    cross join lateral (select o.* from ragdb.chunks o
-      where o.corpus_id = p.corpus_id and o.chunk_id = chunk_of.chunk_id offset 0) c
-    where p.part_of = chunk_of.corpus_id
-      and case when p.is_restricted then ragdb_internal.privilege(p) > 0 else true end
-  limit 1;
-end;
-comment on function ragdb_internal.chunk_of(integer, text) is
-  'Returns a chunk of a corpus, or of one of its parts that the caller may read.';
-
-create or replace function ragdb_internal.chunk(corpus ragdb.corpora, chunk_id text)
-returns ragdb.chunks
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_chunk ragdb.chunks;
-begin
-  select c.* into v_chunk from ragdb.chunks c
-    where c.corpus_id = corpus.corpus_id and c.chunk_id = chunk.chunk_id;
-  if not found then
-    raise exception 'chunk % does not exist', ragdb_internal.quote(chunk.chunk_id)
-      using errcode = 'RG406',
-            detail = 'corpus ' || ragdb_internal.quote(corpus.name) || ' has no such chunk',
-            hint = 'ragdb.search() returns chunk ids';
-  end if;
-  return v_chunk;
-end $$;
-comment on function ragdb_internal.chunk(ragdb.corpora, text) is
-  'Returns the row of a chunk. Raises RG406.';

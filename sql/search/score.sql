@@ -40,12 +40,15 @@ begin atomic
   with legs as (
     select case (request).mode when 'hybrid' then words when 'semantic' then 0 else 1 end as words,
       case (request).mode when 'hybrid' then 1 - words when 'semantic' then 1 else 0 end as meaning,
-      (request).mode = 'hybrid' and (request).fusion = 'rrf' as is_rrf
+      (request).mode = 'hybrid' and (request).fusion = 'rrf' as is_rrf,
+      (ragdb_internal.rrf_constant() + 1)::float8 as first
   ), given as (
     select c.chunk_no, l.*, r.score, r.semantic_score,
-      case when l.is_rrf then coalesce(61::float8 * l.words / (60 + r.lexical_rank), 0)
+      case when l.is_rrf
+        then coalesce(l.first * l.words / (ragdb_internal.rrf_constant() + r.lexical_rank), 0)
         else l.words * coalesce(r.lexical_score, 0) end as by_words,
-      case when l.is_rrf then coalesce(61::float8 * l.meaning / (60 + r.semantic_rank), 0)
+      case when l.is_rrf
+        then coalesce(l.first * l.meaning / (ragdb_internal.rrf_constant() + r.semantic_rank), 0)
         else l.meaning * coalesce(r.semantic_score, 0) end as by_meaning
     from pg_catalog.unnest(chunk_nos) c (chunk_no) cross join legs l
       left join pg_catalog.unnest(ranked) r on r.chunk_no = c.chunk_no
@@ -107,27 +110,32 @@ declare
     explain_scores.lexical_weight, 0, 0,
     row(explain_scores.syntax, null, false, 0, 0, false, explain_scores.typos)
       ::ragdb_internal.search_options);
-  v_corpus ragdb.corpora;
+  v_corpora ragdb.corpora[];
   v_statistics ragdb.corpora;
-  v_chunk_nos integer[];
+  v_chunks ragdb.chunks[];
+  v_ranked ragdb_internal.ranked[];
 begin
   perform ragdb_internal.check_request(v_request);
   perform ragdb_internal.check_explained(explain_scores.chunk_ids);
-  v_corpus := ragdb_internal.open_corpus(explain_scores.corpus, 'read');
+  v_corpora := ragdb_internal.open_with_parts(explain_scores.corpus);
   v_statistics := case when explain_scores.statistics is null
-    then ragdb_internal.whole_of(v_corpus)
+    then ragdb_internal.whole_of(v_corpora[1])
     else ragdb_internal.open_corpus(explain_scores.statistics, 'read', true) end;
-  v_chunk_nos := array(select (ragdb_internal.chunk(v_corpus, i.id)).chunk_no
+  v_chunks := array(select ragdb_internal.chunk(v_corpora, i.id)
     from unnest(chunk_ids) with ordinality i (id, n) order by i.n);
-  v_request := ragdb_internal.with_mode(array[v_corpus], v_request);
+  v_request := ragdb_internal.with_mode(v_corpora, v_request);
+  v_ranked := ragdb_internal.ranked_among(v_corpora, v_statistics, v_request, chunk_ids);
   return query
-    select i.id, p.part, p.lexeme, p.stands_for, p.df, p.tf, p.value, p.points, p.most
-    from ragdb_internal.score_parts(v_corpus, v_statistics, v_request, v_chunk_nos,
+    select h.chunk_id, p.part, p.lexeme, p.stands_for, p.df, p.tf, p.value, p.points, p.most
+    from unnest(v_corpora) c
+      cross join lateral ragdb_internal.score_parts(c, v_statistics, v_request,
+        array(select h.chunk_no from unnest(v_chunks) h where h.corpus_id = c.corpus_id),
         coalesce(explain_scores.lexical_weight, ragdb_internal.lexical_weight(
-          (ragdb_internal.space(v_corpus.corpus_id, 'current')).embedder_id), 0.5),
-        ragdb_internal.ranked_among(array[v_corpus], v_statistics, v_request, chunk_ids)) p
-      join unnest(chunk_ids, v_chunk_nos) with ordinality i (id, chunk_no, n) using (chunk_no)
-    order by i.n, p.part desc, p.points desc, p.most desc, p.lexeme;
+          (ragdb_internal.space(c.corpus_id, 'current')).embedder_id), 0.5),
+        array(select r from unnest(v_ranked) r where r.corpus_id = c.corpus_id)) p
+      join unnest(v_chunks) with ordinality h
+        on h.corpus_id = c.corpus_id and h.chunk_no = p.chunk_no
+    order by h.ordinality, p.part desc, p.points desc, p.most desc, p.lexeme;
 end $$;
 comment on function ragdb.explain_scores(
   text, text, text[], text, text, float8[], text, float8, text, boolean) is

@@ -100,7 +100,7 @@ begin
   perform ragdb_internal.check_turn_filter(v_filter);
   members := array(
     select c.chunk_id from ragdb.turns t join ragdb.chunks c using (corpus_id, chunk_no)
-      where t.corpus_id = turn_filter.corpus_id
+      where t.corpus_id = any (ragdb_internal.with_parts(turn_filter.corpus_id))
         and ragdb_internal.meets_turn_filter(t, v_filter)
         and (turn_filter.chunk_ids is null
           or c.chunk_id in (select unnest(turn_filter.chunk_ids))));
@@ -204,7 +204,8 @@ language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(search_global.corpus, 'read');
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_corpus(search_global.corpus, 'read', true);
   v_asked constant ragdb_internal.search_arguments := row(
     query, k, mode, min_score, filter, chunk_ids, statistics, query_embedding, fusion,
     lexical_weight, min_lexical, min_semantic,

@@ -5,7 +5,8 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_space ragdb.embedding_spaces := ragdb_internal.space(corpus.corpus_id, 'current');
+  v_space ragdb.embedding_spaces := ragdb_internal.space(
+    ragdb_internal.embedded_as(corpus), 'current');
 begin
   if v_space.space_id is null then
     raise exception 'corpus % has no embeddings', ragdb_internal.quote(corpus.name)
@@ -44,10 +45,14 @@ return (
   from ragdb.embedded_queries q
     join ragdb.query_embeddings v on v.corpus_id = q.corpus_id and v.embedder_id = q.embedder_id
       and v.embedding_hash = q.embedding_hash
-  where q.corpus_id = kept_embedding.corpus_id and q.embedder_id = kept_embedding.embedder_id
-    and q.query_hash = pg_catalog.sha256(pg_catalog.convert_to(kept_embedding.query, 'UTF8')));
+  where q.corpus_id in (kept_embedding.corpus_id, (
+      select c.part_of from ragdb.corpora c where c.corpus_id = kept_embedding.corpus_id))
+    and q.embedder_id = kept_embedding.embedder_id
+    and q.query_hash = pg_catalog.sha256(pg_catalog.convert_to(kept_embedding.query, 'UTF8'))
+  order by q.corpus_id = kept_embedding.corpus_id desc limit 1);
 comment on function ragdb_internal.kept_embedding(integer, integer, text) is
-  'Returns the embedding kept for a query; null without one.';
+  'Returns the embedding kept for a query in a corpus, or in the whole that it is a part of; null '
+  'without one.';
 
 -- For writers only: what is kept here answers every reader who asks the same.
 create or replace function ragdb.put_query_embedding(corpus text, query text, embedding float8[])
@@ -56,7 +61,8 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(put_query_embedding.corpus, 'write');
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(
+    put_query_embedding.corpus, 'write', true);
   v_space ragdb.embedding_spaces := ragdb_internal.current_space(v_corpus);
   v_numbers constant real[] := ragdb_internal.single(embedding);
   v_embedder ragdb.embedders;

@@ -21,12 +21,8 @@ as $$
 declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(prepare_query.corpus, 'read', true);
   v_space constant ragdb.embedding_spaces :=
-    ragdb_internal.space(v_corpus.corpus_id, 'current');
+    ragdb_internal.space(ragdb_internal.embedded_as(v_corpus), 'current');
 begin
-  if v_corpus.parts > 0 then
-    return (select bool_and(ragdb.prepare_query(p.name, prepare_query.query))
-      from unnest(ragdb_internal.open_parts(v_corpus)) p);
-  end if;
   -- no worker embeds what is bound to no provider: the search says what it does without
   return v_space.space_id is null
     or exists (select from ragdb.embedders e

@@ -73,6 +73,16 @@ def test_the_only_corpus_need_not_be_named(run: Run, clone: str) -> None:
         assert "there are 2 corpora, and a question is asked of one" in done.stderr
         assert "docs, more" in done.stderr
     assert run("ask", "how are gifts refunded", "-c", "docs").exit_code == 0
+    with ragdb.connect(clone) as db:
+        db.apply_contract(
+            "corpus name=docs\n"
+            "retriever name=Shelf corpus=docs mode=lexical\n"
+            "rag name=Desk retriever=Shelf",
+            "desk",
+        )
+    # a rag and a retriever name their corpus
+    for named in (("--rag", "Desk"), ("--retriever", "Shelf")):
+        assert run("ask", "how are gifts refunded", *named).exit_code == 0
 
 
 def test_what_the_corpus_does_not_say_is_a_negative_verdict(run: Run) -> None:

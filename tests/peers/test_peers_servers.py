@@ -168,10 +168,34 @@ def test_a_query_asks_peers_and_marks_whose_each_chunk_is(
     ]
     jsonschema.validate(answer, schema)
     env = {"RAGDB_PEER_TOKEN_ANN": ann.token}
-    found = bob.ok("ask", asked, "zebra", "--allow-private", **env)
+    bob.db.put_text("elsewhere", "e", "No stripes.")
+    several = bob.run("ask", "zebra", **env)
+    assert (several.exit_code, "add --corpus with one of" in several.output) == (2, True)
+    words = ("ask", "zebra", "-c", asked, "--allow-private")
+    assert "The zebra of Bob." in str(bob.ok(*words, "--format", "table", **env))
+    found = bob.ok(*words, **env)
     assert {row["text"]: row.get("peer") for row in found} == {
         text: peer for text, (peer, *_) in chunks(answer).items()
     }
+
+
+def test_a_corpus_that_is_empty_here_is_answered_by_a_peer(sites: tuple[Site, Site]) -> None:
+    ann, bob = sites
+    ann.db.put_text("away", "a", "The quagga is extinct.")
+    request = {"params": {"corpus": "away"}, "input": {"query": "quagga"}}
+    assert bob.api is not None
+
+    def asked() -> Any:
+        assert bob.api is not None
+        return bob.api("POST", "/capabilities/rag.query@1.0", request, role=bob.token)
+
+    # who may read a corpus is decided where it is asked for, so it must be there
+    assert (asked().status, asked().body["error"]) == (404, "not_found")
+    ann.db.share_corpus("away")
+    bob.db.create_corpus("away")
+    bob.db.share_corpus("away")
+    bob.db.follow_peer("away", "ann")
+    assert chunks(asked().body) == {"The quagga is extinct.": ("ann", ann.public, "trusted")}
 
 
 def test_a_model_asks_peers_where_the_server_may(

@@ -113,6 +113,17 @@ def test_the_limit_of_bytes_is_exact(size: int) -> None:
         assert refused(data, "a.txt", max_bytes=10).code == "too_large"
 
 
+@pytest.mark.nightly
+def test_a_large_file_of_short_sections_and_tables_is_read() -> None:
+    section = (
+        "## Part {n}\n\nOn day {n} *nobody* knows who mends the `lift`.\n\n| a | b |\n|---|---|\n"
+        "| {n} | 2 |\n\n- one\n- two\n\n```\ncode\n```\n\n" + "It is seen again. " * 30 + "\n\n"
+    )
+    data = "".join(section.format(n=n) for n in range(76_000)).encode()
+    assert len(data) > 50_000_000
+    assert len(sandbox.read("markdown", data).text) > 40_000_000
+
+
 def test_nul_is_replaced_and_counted() -> None:
     [document] = read(b"a\0b" + b"text " * 20, "a.txt")
 

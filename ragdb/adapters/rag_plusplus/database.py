@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragdb.adapters.rag_plusplus.errors import SliceError
+from ragdb.client.corpora import searched
 from ragdb.database import Database
 
 
@@ -18,7 +19,7 @@ def one_of(corpora: Sequence[str], what: str) -> str:
 
 def only_corpus(database: Database) -> str:
     """The corpus where the role may read one alone. Raises SliceError."""
-    listed = [row.name for row in database.list_corpora() if row.name != "personal"]
+    listed = [name for name in searched(database.list_corpora()) if name != "personal"]
     return one_of(listed, "that may be read")
 
 

@@ -585,9 +585,9 @@ class Functions(Caller):
         )
 
     def check_corpus(self, corpus: str, deep: bool = True) -> Rows[CheckCorpusRow]:
-        """Recounts and recomputes a corpus and returns what differs from what is stored: no row
-        means that all is well. With deep, every chunk is analysed again, which takes as long
-        as indexing it. Raises RG400, RG404.
+        """Recounts and recomputes a corpus, or each of its parts, and returns what differs from
+        what is stored: no row means that all is well. With deep, every chunk is analysed
+        again, which takes as long as indexing it. Raises RG400, RG404.
         """
         return self._rows(calls.CHECK_CORPUS, CheckCorpusRow, corpus, deep)
 
@@ -624,8 +624,8 @@ class Functions(Caller):
     ) -> Rows[ClaimEmbeddingsRow]:
         """Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for
         the time of the lease (1 s to 1 day), of all corpora that the caller may write or of
-        one, and of one embedder or all but some. Commit before computing. Raises RG400,
-        RG401, RG404, RG416.
+        one with its parts, and of one embedder or all but some. Commit before computing.
+        Raises RG400, RG401, RG404, RG416.
         """
         return self._rows(
             calls.CLAIM_EMBEDDINGS,
@@ -1069,9 +1069,9 @@ class Functions(Caller):
         return self._value(calls.EMBED_TEXT, request)
 
     def embedding_status(self, only_corpus: str | None = None) -> Rows[EmbeddingStatusRow]:
-        """Lists the spaces of one corpus or all that the caller may read: coverage (0 to 1),
-        chunks that wait, inputs in work, failing and dead, the age of the oldest job and the
-        last error. Raises RG401, RG404.
+        """Lists the spaces of one corpus, those of its parts where it has any, or of all that
+        the caller may read: coverage (0 to 1), chunks that wait, inputs in work, failing and
+        dead, the age of the oldest job and the last error. Raises RG401, RG404.
         """
         return self._rows(calls.EMBEDDING_STATUS, EmbeddingStatusRow, only_corpus)
 
@@ -2228,7 +2228,7 @@ class Functions(Caller):
         """Returns the match_count (1 to 1000) chunks nearest to an embedding with a similarity
         of at least match_threshold (-1 to 1), in the columns of Supabase's guide; corpus may
         be left out where one readable corpus alone has embeddings. Raises RG400, RG401,
-        RG404, RG410, RG415, RG418.
+        RG404, RG410, RG415, RG417, RG418.
         """
         return self._rows(
             calls.MATCH_DOCUMENTS,
@@ -2753,10 +2753,10 @@ class Functions(Caller):
         self._run(calls.RECORD_READING, corpus, source_name, documents, failed)
 
     def record_reads(self, corpus: str, mode: str) -> None:
-        """Says whether reads of a corpus are events of access: off (the default), on (recorded
-        where the transaction can write, so not on a standby), or required (refused where they
-        cannot be). A reader who rolls back takes the event back; a line of the server's log
-        stays. Raises RG400, RG401, RG404.
+        """Says whether reads of a corpus and of all its parts are events of access: off (the
+        default), on (recorded where the transaction can write, so not on a standby), or
+        required (refused where they cannot be). A reader who rolls back takes the event back;
+        a line of the server's log stays. Raises RG400, RG401, RG404.
         """
         self._run(calls.RECORD_READS, corpus, mode)
 
@@ -3612,7 +3612,7 @@ class Functions(Caller):
         """Returns the k (1 to 1000) chunks of a corpus most like one of its chunks, without that
         one: nearest in meaning (mode semantic) or by the BM25 of the 25 terms that weigh most
         in it (lexical); when mode is left out semantic where the chunk has an embedding.
-        Raises RG400, RG401, RG404, RG406, RG410, RG415.
+        Raises RG400, RG401, RG404, RG406, RG410, RG415, RG417.
         """
         return self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter, mode)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -43,13 +44,20 @@ class Collection:
     def __init__(self, db: Connection, documents: int = 120, seed: int = 7) -> None:
         self.db, self.documents = db, documents
         self.rng = random.Random(seed)
+        self.long = ""
 
     def text(self) -> str:
         # few words are frequent, and some texts are equal, so that scores tie
         if self.rng.random() < 0.1:
             return f"{WORDS[0]} {WORDS[3]}"
+        # and some are nearly equal
+        if self.long and self.rng.random() < 0.2:
+            return f"{self.long} {self.rng.choice(WORDS)}"
         places = [int(len(WORDS) * self.rng.random() ** 3) for _ in range(self.rng.randint(2, 30))]
-        return " ".join(WORDS[place] for place in places)
+        made = " ".join(WORDS[place] for place in places)
+        if len(places) > 20:
+            self.long = made
+        return made
 
     def made(self, number: int) -> dict[str, Any]:
         made = document(f"doc-{number}", self.text(), metadata={"half": number % 2})
@@ -102,6 +110,8 @@ def questions(count: int) -> Iterator[dict[str, Any]]:
             how.update(query=f"+{words[-1]} {how['query']} -{WORDS[1]}", syntax="web")
         if number % 11 == 0:
             how.update(per_document=1, collapse=True)
+        if number % 11 == 5:
+            how.update(diversity=0.4, k=5)
         if how["mode"] != "lexical":
             how["query_embedding"] = Reals(ENCODER.encode([" ".join(words)]))
         yield how
@@ -122,10 +132,72 @@ def make_parts(db: Connection) -> None:
         db.execute("select ragdb.create_corpus(%s, part_of => 'whole')", (part,))
 
 
-COUNTED = (
-    "select * from ragdb.count_matches('whole', %s)",
-    "select * from ragdb.facets('whole', %s, '{half,source}')",
+# of a query; of a query and a chunk; of a query, an embedding and chunks; of none
+OF_QUERY = (
+    "select * from ragdb.count_matches('whole', %(query)s)",
+    "select * from ragdb.facets('whole', %(query)s, '{half,source}')",
+    "select ragdb.did_you_mean('whole', %(query)s)",
+    "select ragdb.did_you_mean('{whole}'::text[], %(query)s)",
+    "select rank, source, metadata, score, chunks from ragdb.search_documents('whole', %(query)s)",
 )
+OF_HITS = (
+    "select * from ragdb.explain_scores('whole', %(query)s, %(ids)s, 'lexical')",
+    "select * from ragdb.explain_scores('whole', %(query)s, %(ids)s, 'hybrid',"
+    " query_embedding => %(embedding)s)",
+    "select * from ragdb.explain_scores('whole', %(query)s, %(ids)s, 'hybrid', fusion => 'rrf',"
+    " query_embedding => %(embedding)s)",
+    "select * from unnest(%(late)s::text[]) i (id), ragdb.explain_missing('whole', %(query)s, i.id,"
+    " 3, 'hybrid', query_embedding => %(embedding)s)",
+    "select * from unnest(%(late)s::text[]) i (id), ragdb.explain_missing('whole', %(query)s, i.id,"
+    " 3, 'hybrid', fusion => 'rrf', query_embedding => %(embedding)s, filter => '{\"half\": 0}')",
+    "select * from unnest(%(late)s::text[]) i (id), ragdb.explain_missing('whole', %(query)s, i.id,"
+    " 5, collapse => true, per_document => 1, min_score => 0.1)",
+)
+OF_CHUNK = (
+    "select * from ragdb.explain_search('whole', %(query)s, %(id)s)",
+    "select * from ragdb.explain_score('whole', %(query)s, %(id)s, 'lexical')",
+    "select ragdb.highlight('whole', %(id)s, %(query)s)",
+    f"select {SHOWN} from ragdb.similar('whole', %(id)s) order by rank",
+    f"select {SHOWN} from ragdb.similar('whole', %(id)s, 5, filter => '{{\"half\": 1}}')",
+    f"select {SHOWN} from ragdb.similar('whole', %(id)s, mode => 'lexical') order by rank",
+    "select * from ragdb.get_chunk('whole', %(id)s)",
+    "select ragdb.find_chunk('whole', left(%(id)s, 20))",
+    "select * from ragdb.locate_quote('whole', %(id)s, 'brabb')",
+    "select * from ragdb.match_documents(%(embedding)s, 0.1, 7, corpus => 'whole')",
+)
+DOCUMENT = "source, sources, title, metadata, chunks, tokens"
+OF_NONE = (
+    f"select {DOCUMENT} from ragdb.list_documents('whole', count => 40)",
+    f"select {DOCUMENT} from ragdb.list_documents('whole', 'doc-1', 'doc-11')",
+    "select * from ragdb.list_chunks('whole', count => 50)",
+    "select * from ragdb.list_chunks('whole', '{\"half\": 1}', after => 'c')",
+    f"select {DOCUMENT} from ragdb.get_document('whole', 'doc-12')",
+    "select * from ragdb.document_chunks('whole', 'doc-12')",
+    "select ragdb.document_text('whole', 'doc-12')",
+    "select doc_cid from ragdb.get_source('whole', 'doc-12')",
+    "select title, chunks, is_current from ragdb.document_versions('whole', 'doc-12', 1)",
+    "select uri, doc_cid from ragdb.known_sources('whole', '{doc-12,doc-13,doc-999}')",
+)
+
+
+def all_asked(db: Connection, asked: list[dict[str, Any]], hits: list[Any]) -> Iterator[Any]:
+    """What functions beside the search answer about the whole."""
+    for statement in OF_NONE:
+        yield statement, db.execute(statement).fetchall()
+    for number, (how, found) in enumerate(zip(asked, hits, strict=True)):
+        words = how["query"].replace("+", "").split(" -")[0]
+        given: dict[str, Any] = {"query": how["query"], "ids": [hit[1] for hit in found][:5]}
+        given["embedding"] = Reals(ENCODER.encode([words]))
+        given["late"] = given["ids"][3:]
+        statements: tuple[str, ...] = OF_QUERY
+        if given["ids"]:
+            given["id"] = given["ids"][number % len(given["ids"])]
+            statements = (OF_QUERY, OF_HITS, OF_CHUNK)[number % 3]
+        for statement in statements:
+            yield (statement, given), db.execute(statement, given).fetchall()
+    for shown in db.execute("select distinct chunk_id from ragdb.list_chunks('whole') limit 5"):
+        trace = one(db, "select max(trace_id::text) from ragdb.retrieve('whole', %s)", WORDS[0])
+        yield shown, db.execute("select * from ragdb.why_not(%s, %s)", (trace, *shown)).fetchall()
 
 
 def test_parts_rank_as_the_corpus_in_one_piece(db: Connection) -> None:
@@ -137,7 +209,7 @@ def test_parts_rank_as_the_corpus_in_one_piece(db: Connection) -> None:
     Collection(db).write(False, "whole")
     asked = list(questions(40))
     expected = [ask(db, how) for how in asked]
-    counted = [db.execute(query, (how["query"],)).fetchall() for query in COUNTED for how in asked]
+    told = list(all_asked(db, asked, expected))
     db.execute("select ragdb.drop_corpus('whole')")
 
     make_parts(db)
@@ -147,9 +219,8 @@ def test_parts_rank_as_the_corpus_in_one_piece(db: Connection) -> None:
     db.execute("select ragdb.sync_statistics('whole')")
     for how, hits in zip(asked, expected, strict=True):
         assert ask(db, how) == hits, how
-    assert counted == [
-        db.execute(query, (how["query"],)).fetchall() for query in COUNTED for how in asked
-    ]
+    for (was_asked, answer), (_, now) in zip(told, all_asked(db, asked, expected), strict=True):
+        assert now == answer, was_asked
     assert sum(len(hits) for hits in expected) > 200
 
 
@@ -218,6 +289,13 @@ def test_what_is_written_in_the_transaction_of_a_sync_is_counted_by_the_next(clo
         assert db.execute("select * from ragdb.sync_statistics('whole')").fetchone() == (1, 2, 1)
         assert one(db, "select stale_parts from ragdb.corpus_info('whole')") == 0
         assert db.execute("select * from ragdb.sync_statistics('whole')").fetchone() == (0, 2, 0)
+        with db.transaction():
+            put(db, {"c": "red"}, "part-1")
+            db.execute("select ragdb.sync_statistics('whole')")
+            db.execute("select ragdb.delete_sources('part-1', '{c}')")
+        assert db.execute("select * from ragdb.sync_statistics('whole')").fetchone() == (1, 2, 1)
+        db.execute("select ragdb.optimize_corpus('whole')")
+        assert one(db, "select stale_parts from ragdb.corpus_info('whole')") == 0
 
 
 def test_a_part_that_goes_takes_its_statistics_along(parts: Connection) -> None:
@@ -233,47 +311,26 @@ def test_a_part_that_goes_takes_its_statistics_along(parts: Connection) -> None:
     assert [row[2] for row in ask(parts, {"query": "apple"})] == ["a"]
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "select ragdb.put_text('whole', 'a', 'some text')",
-        "select ragdb.delete_sources('whole', '{a}')",
-        "select ragdb.list_documents('whole')",
-        "select ragdb.get_chunk('whole', 'a')",
-        "select ragdb.embed_corpus('whole', 'hash')",
-        "select ragdb.similar('whole', 'a')",
-        "select ragdb.search_global('whole', 'red')",
-        "select ragdb.build_slice('whole', 'a')",
-        "select ragdb.check_corpus('whole')",
-    ],
+CANNOT_BE = (
+    "select ragdb.create_corpus('p', part_of => 'part-0')",
+    "select ragdb.create_corpus('p', part_of => 'used')",
+    "select ragdb.create_corpus('p', part_of => 'past')",
+    "select ragdb.create_corpus('p', part_of => 'whole', k1 => 2)",
+    "select ragdb.create_corpus('p', part_of => 'whole', text_config => 'german')",
+    "select ragdb.create_corpus('p', part_of => 'whole', history => '1 day')",
+    "select ragdb.create_corpus('personal', part_of => 'whole')",
+    "select ragdb.keep_history('part-0', '1 day')",
+    "select ragdb.add_synonyms('part-0', '{red,crimson}')",
+    "select ragdb.sync_statistics('part-0')",
+    "select ragdb.sync_statistics('used')",
 )
-def test_what_takes_one_part_refuses_the_whole(parts: Connection, statement: str) -> None:
-    error = refused(parts, statement)
-    assert error.sqlstate == "RG438"
-    assert "list_parts" in (error.diag.message_hint or "")
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "select ragdb.create_corpus('p', part_of => 'part-0')",
-        "select ragdb.create_corpus('p', part_of => 'used')",
-        "select ragdb.create_corpus('p', part_of => 'past')",
-        "select ragdb.create_corpus('p', part_of => 'whole', k1 => 2)",
-        "select ragdb.create_corpus('p', part_of => 'whole', text_config => 'german')",
-        "select ragdb.create_corpus('p', part_of => 'whole', history => '1 day')",
-        "select ragdb.create_corpus('personal', part_of => 'whole')",
-        "select ragdb.keep_history('part-0', '1 day')",
-        "select ragdb.add_synonyms('part-0', '{red,crimson}')",
-        "select ragdb.sync_statistics('part-0')",
-        "select ragdb.sync_statistics('used')",
-    ],
-)
-def test_what_cannot_be_a_part_is_refused(parts: Connection, statement: str) -> None:
+def test_what_cannot_be_a_part_is_refused(parts: Connection) -> None:
     parts.execute("select ragdb.create_corpus('used')")
     put(parts, {"a": "red"}, "used")
     parts.execute("select ragdb.create_corpus('past', history => '1 day')")
-    assert refused(parts, statement).sqlstate == "RG400"
+    assert {s: refused(parts, s).sqlstate for s in CANNOT_BE} == dict.fromkeys(CANNOT_BE, "RG400")
 
 
 def test_meanings_by_two_embedders_are_not_compared(parts: Connection) -> None:
@@ -314,7 +371,15 @@ def test_a_part_has_the_rights_of_its_whole_until_it_is_restricted(parts: Connec
     assert sees("reader", "part-1") == ["none"]
     assert sees("reader", "whole") == ["refused"]  # never less than all parts, unseen
     assert sees("reader", "part-0") == ["part-0"]
+    ids = [row[0] for row in parts.execute("select chunk_id from ragdb.list_chunks('whole')")]
     parts.execute("set local role reader")
+    # what is named is found in the parts that can be read; what counts or ranks takes all
+    named = "select source from ragdb.list_chunks('whole', null, %s) order by 1"
+    assert [row[0] for row in parts.execute(named, (ids,))] == ["a", "b", "e"]
+    assert one(parts, "select title is null from ragdb.get_document('whole', 'a')")
+    assert refused(parts, "select ragdb.get_document('whole', 'c')").sqlstate == "RG405"
+    for call in ("list_documents('whole')", "did_you_mean('whole', 'aple')"):
+        assert refused(parts, f"select ragdb.{call}").sqlstate == "RG401"
     assert parts.execute("select corpus from ragdb.search(null::text, 'red')").fetchall() == [
         ("part-0",)
     ]
@@ -323,6 +388,20 @@ def test_a_part_has_the_rights_of_its_whole_until_it_is_restricted(parts: Connec
         "part-2",
     ]
     assert one(parts, "select documents from ragdb.corpus_info('whole')") == 3
+
+
+def test_reads_by_the_name_of_the_whole_are_events_of_the_part_too(parts: Connection) -> None:
+    parts.execute("select ragdb.record_reads('whole', 'on')")
+    parts.execute("select ragdb.create_corpus('part-3', part_of => 'whole')")
+    chunk = one(parts, "select chunk_id from ragdb.list_chunks('part-1') limit 1")
+    seen = "select corpus from ragdb.list_access_events() where kind = 'read'"
+    before = parts.execute(seen).fetchall()
+    parts.execute("select ragdb.get_document('whole', 'a')")
+    parts.execute("select ragdb.get_chunk('whole', %s)", (chunk,))
+    events = Counter(parts.execute(seen).fetchall()) - Counter(before)
+    assert events == {("part-0",): 1, ("part-1",): 1, ("whole",): 2}
+    parts.execute("select ragdb.search('part-3', 'red')")
+    assert "part-3" in {row[0] for row in parts.execute(seen)}
 
 
 def test_a_retrieval_from_the_whole_is_recorded_and_replayed(parts: Connection) -> None:

@@ -149,6 +149,34 @@ def test_a_second_sentence_brings_what_the_first_has_not(any_db: Connection) -> 
     assert answer(any_db, "Do vouchers expire?")["answer"] == "Vouchers never expire."
 
 
+@pytest.mark.parametrize(
+    ("text", "question", "said"),
+    [
+        ("# How do refunds work?\n\nThey follow a policy. Shipping is free.",
+         "How do refunds work?", "They follow a policy."),
+        ("Who pays? How are (gifts refunded?)\nVouchers are handed out.",
+         "How are gifts refunded?", "Vouchers are handed out."),
+        ("Are vouchers refunded? No. They never expire.",
+         "Are vouchers refunded?", "Are vouchers refunded? No."),
+        ("Vouchers never expire. Are vouchers refunded?",
+         "Are vouchers refunded?", "Are vouchers refunded?"),
+    ],
+)  # fmt: skip
+def test_a_question_is_answered_by_what_follows_it(
+    any_db: Connection, text: str, question: str, said: str
+) -> None:
+    chunk = {"source_id": "faq.md", "chunk_id": "f", "text": text, "score": 0.9}
+    found = answer(any_db, question, {"chunks": [chunk]}, max_sentences=1)
+    (citation,) = found["citations"]
+    assert (found["answer"], citation["quote"]) == (said, said)
+    assert text[citation["start"] : citation["end"]] == said
+    checks = any_db.execute(
+        "select code from ragdb.check_citations(%s, %s)",
+        (json.dumps(found), json.dumps({"chunks": [chunk]})),
+    ).fetchall()
+    assert checks == [(None,)]
+
+
 @pytest.mark.parametrize("evidence", [EVIDENCE, {"chunks": []}])
 def test_what_the_evidence_does_not_say_is_not_answered(any_db: Connection, evidence: Any) -> None:
     found = answer(any_db, "Who is the president of Mars?", evidence)
