@@ -33,7 +33,7 @@ PAGES = (
     ("documents", "/studio/documents?corpus=demo"),
     ("documents-found", "/studio/documents?corpus=demo&q=deposit"),
     ("answers", "/studio/answers"),
-    ("map", "/studio/map?corpus=demo&q=deposit"),
+    ("map", "/studio/map?corpus=demo&q=is+the+deposit+refunded"),
     ("map-system", "/studio/map?corpus=system&q=admissible+slice"),
     ("health", "/studio/health"),
     ("error", "/studio/traces/00000000-0000-7000-8000-000000000000"),

@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from html import unescape
+from threading import Thread
 from urllib.parse import urlencode
 
 import httpx2 as httpx
@@ -179,7 +180,10 @@ def served(dsn: str) -> Iterator[tuple[str, psutil.Process]]:
     )
     assert process.stderr is not None
     try:
-        yield process.stderr.readline().split()[2].rstrip(","), psutil.Process(process.pid)
+        url = process.stderr.readline().split()[2].rstrip(",")
+        # who writes a line for each request waits once nobody reads them
+        Thread(target=process.stderr.read, daemon=True).start()
+        yield url, psutil.Process(process.pid)
     finally:
         process.terminate()
         process.wait(30)

@@ -24,30 +24,38 @@ from ragdb.server import static
 GOAL = 2
 # by words and meaning where nothing is said: a few questions have no word that the model knows
 MODES = {"lexical": "lexical", "by default": None}
-# each function with its arguments, and what it returns
+# each function with its arguments
 NOTING = (
-    ("ask_for_stages", "", "", "void"),
-    ("note_stage", "stage text, started timestamptz", "stage, started", "void"),
-    ("noted_stages", "", "", "jsonb"),
+    ("ask_for_stages", "", ""),
+    ("note_stage", "stage text, started timestamptz", "stage, started"),
+    ("noted_stages", "", ""),
 )
 SWITCHED = """
-alter function ragdb_internal.{0} rename to kept_{0};
-create function ragdb_internal.{0}({1}) returns {3} language plpgsql stable as $$
+alter function ragdb_internal.{name} rename to kept_{name};
+create function ragdb_internal.{name}({arguments}) returns {kind}
+language plpgsql parallel restricted as $$
 begin
   if current_setting('bench.noted') = 'yes' then
-    {4} ragdb_internal.kept_{0}({2});
+    return ragdb_internal.kept_{name}({passed});
   end if;
-  return{5};
+  return null;
 end $$
 """
+KIND = "select format_type(prorettype, null) from pg_proc where proname = %s"
 
 
 def switch(db: Connection) -> None:
     """Have the setting bench.noted say whether stages are noted."""
-    db.execute("set bench.noted = 'yes'")
-    for name, arguments, passed, kind in NOTING:
-        how = ("perform", "") if kind == "void" else ("return", " null")
-        db.execute(SWITCHED.format(name, arguments, passed, kind, *how).encode())
+    for name, arguments, passed in NOTING:
+        ((kind,),) = db.execute(KIND, (name,)).fetchall()
+        asks = SWITCHED.format(name=name, arguments=arguments, passed=passed, kind=kind)
+        db.execute(asks.encode())
+    for noted in (True, False):
+        asked(db, "what is noted", None, noted)
+        ((stages,),) = db.execute(
+            "select stages from ragdb.retrieval_traces order by id desc limit 1"
+        ).fetchall()
+        assert (stages is not None) == noted, stages
 
 
 def busy(db: Connection) -> float:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from ragdb.server.scripts import Connection
 
 
+# what is wrong inside the database, which can be asked all the same
+WITHIN = ("corpus ", "embeddings ", "jobs ", "verify ")
+
+
 def register(app: typer.Typer) -> None:
     verb(app, "doctor")(doctor)
 
@@ -51,7 +55,7 @@ def doctor(
     bad = [check for check in checks if check["ok"] is False]
     if not bad:
         return OK
-    return NEGATIVE if all(c["check"].startswith(("corpus ", "verify ")) for c in bad) else DATABASE
+    return NEGATIVE if all(c["check"].startswith(WITHIN) for c in bad) else DATABASE
 
 
 class Examination:
@@ -156,34 +160,12 @@ class Examination:
 
         _, role = roles.rights(db.connection)
         if role in (roles.OWNER, "ragdb_admin"):
-            for gone in db.dead_roles():
-                self.check(
-                    f"role {gone.role}",
-                    None,
-                    f"is gone (oid {gone.role_oid}) and still holds {', '.join(gone.holds)}",
-                    "as the owner: select ragdb.bind_role(<it>, <the role that it is now>);"
-                    " or revoke what it holds",
-                )
             verify.for_doctor(db, self.deep, self.show)
             ledger.for_doctor(db, self.check)
+        # what is to be done is a note, and what is broken a failure
+        for row in db.advice():
+            self.check(row.subject, False if row.is_fault else None, row.found, row.fix or "")
         for corpus in db.list_corpora():
-            # by design: what is put never moves the score of what was there, until this is run
-            if corpus.drift is not None and abs(corpus.drift) > 0.1:
-                than = "longer" if corpus.drift > 0 else "shorter"
-                self.check(
-                    f"corpus {corpus.name}",
-                    None,
-                    f"chunks are {abs(corpus.drift):.0%} {than} than when it was optimized last",
-                    f"ragdb corpus optimize {corpus.name}",
-                )
-            if corpus.stale_parts:
-                self.check(
-                    f"corpus {corpus.name}",
-                    None,
-                    f"{corpus.stale_parts} of its {corpus.parts} parts were written to since their"
-                    " statistics were summed",
-                    f"ragdb corpus sync {corpus.name}",
-                )
             if self.deep and not corpus.parts:
                 self._recount(db, corpus.name)
 

@@ -39,21 +39,13 @@ def print_hit(
 
     from ragdb.cli.text import clean
 
-    full = round(hit.score * BAR)
     place = [f"{hit.corpus}: {hit.source}" if name_corpus else hit.source]
     if hit.page is not None:
         place.append(f"page {hit.page}")
     heading = [hit.title, *hit.heading] if hit.title else list(hit.heading)
     # a document often begins with its title as a heading
     path = [h for n, h in enumerate(heading) if n == 0 or h != heading[n - 1]]
-    head = Text.assemble(
-        (f"{hit.rank:>3}  ", "bold"),
-        f"{hit.score:.3f} ",
-        ("█" * full, "cyan"),
-        ("░" * (BAR - full), "dim"),
-        "  ",
-        (clean(", ".join(place)), "bold"),
-    )
+    head = _head(hit.rank, hit.score, ", ".join(place))
     if hasattr(hit, "rerank_score"):
         head.append(f"  reranked {hit.rerank_score:.4g}, was {hit.retrieval_rank}", "dim")
     session.out.print(head, soft_wrap=True)
@@ -68,12 +60,56 @@ def print_hit(
     parts = [_shown(marked)]
     if getattr(hit, "context", None):
         parts.append(Text(clean(hit.context), style="dim"))
-    room = max(20, session.out.width - len(INDENT))
     for part in parts:
-        for line in part.wrap(session.out, room) if wraps(session) else [part]:
-            line.rstrip()
-            session.out.print(Text.assemble(INDENT, line), soft_wrap=True)
-        session.out.print()
+        _print_text(session, part)
+
+
+def print_recorded(session: Session, hit: Any, chunk: Any, reranked: Any = None) -> None:
+    """A hit of a trace, with its chunk as it is now; None where it is gone or not to be read."""
+    from rich.text import Text
+
+    place = chunk.source if chunk else "gone, or not to be read"
+    if chunk and chunk.page is not None:
+        place += f", page {chunk.page}"
+    head = _head(hit.rank, hit.score, place)
+    if reranked:
+        said = "" if reranked.is_returned else ", and not returned"
+        to = f"  {reranked.model} ranks it {reranked.rank} ({reranked.score:.4g}){said}"
+        head.append(to, "dim")
+    session.out.print(head, soft_wrap=True)
+    changed = chunk is not None and chunk.content_hash != hit.content_hash.hex()
+    id = Text.assemble(INDENT, (hit.chunk_id, "dim"))
+    id.append("  its text has changed since" if changed else "", "bold yellow")
+    session.out.print(id, soft_wrap=True)
+    if chunk:
+        _print_text(session, _shown(chunk.text))
+
+
+def _head(rank: int, score: float, place: str) -> Text:
+    """Rank, score with its bar, and place of a hit."""
+    from rich.text import Text
+
+    from ragdb.cli.text import clean
+
+    full = round(score * BAR)
+    return Text.assemble(
+        (f"{rank:>3}  ", "bold"),
+        f"{score:.3f} ",
+        ("█" * full, "cyan"),
+        ("░" * (BAR - full), "dim"),
+        "  ",
+        (clean(place), "bold"),
+    )
+
+
+def _print_text(session: Session, text: Text) -> None:
+    from rich.text import Text
+
+    room = max(20, session.out.width - len(INDENT))
+    for line in text.wrap(session.out, room) if wraps(session) else [text]:
+        line.rstrip()
+        session.out.print(Text.assemble(INDENT, line), soft_wrap=True)
+    session.out.print()
 
 
 def wraps(session: Session) -> bool:

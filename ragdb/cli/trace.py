@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ragdb.cli.app import verb
+from ragdb.cli.hits import print_recorded
 from ragdb.cli.ids import chunk_id, trace_id
 from ragdb.cli.session import NEGATIVE, OK, Failure, Session
 from ragdb.cli.tail import trace_tail
+
+if TYPE_CHECKING:
+    from ragdb.database import Database
 
 Trace = Annotated[str, typer.Argument(metavar="TRACE", help="Id of a trace, or how it begins.")]
 
@@ -62,9 +66,11 @@ def trace_show(session: Session, trace: Trace) -> None:
 
     with session.connect() as db:
         wanted = trace_id(db, trace)
-        shown = record(db.get_trace(wanted))
-        hits = [record(hit) for hit in db.trace_hits(wanted)]
+        found = db.get_trace(wanted)
+        shown, recorded = record(found), db.trace_hits(wanted)
+        hits = [record(hit) for hit in recorded]
         reranks = {row.chunk_id: row for row in db.trace_reranks(wanted)}
+        chunks = _chunks(db, found.corpus, [hit.chunk_id for hit in recorded])
     for hit in hits if reranks else []:
         row = reranks[hit["chunk_id"]]
         hit |= {
@@ -81,10 +87,18 @@ def trace_show(session: Session, trace: Trace) -> None:
         return
     output.one(session, {name: value for name, value in shown.items() if value is not None})
     session.out.print()
-    shown_columns = ["rank", "score", "chunk_id", "content_hash"]
-    if reranks:
-        shown_columns[2:] = ["rerank_rank", "rerank_score", "is_returned", "reranker", "chunk_id"]
-    output.rows(session, hits, shown_columns)
+    for one in recorded:
+        print_recorded(session, one, chunks.get(one.chunk_id), reranks.get(one.chunk_id))
+
+
+def _chunks(db: Database, corpus: str, ids: list[str]) -> dict[str, Any]:
+    """The chunks of a corpus, as far as they are there and may be read."""
+    from ragdb.errors import CorpusNotFound
+
+    with contextlib.suppress(CorpusNotFound):
+        listed = db.list_chunks(corpus, None, ids, count=len(ids)) if ids else []
+        return {chunk.chunk_id: chunk for chunk in listed}
+    return {}
 
 
 def trace_verify(

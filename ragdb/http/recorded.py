@@ -61,6 +61,7 @@ class Status(BaseModel):
     has_worker: bool
     spaces: list[Space]
     jobs: list[rows.JobStatusRow]
+    advice: list[rows.Advice] = Field(description="What is to be done, and how.")
 
 
 class Map(BaseModel):
@@ -133,7 +134,7 @@ def _add_state(app: FastAPI, server: Server) -> None:
 
     @app.get("/api/status", tags=["Health"], response_model=Status, responses=failures())
     async def status(request: Request, _: Token) -> Answer:
-        """Return how far the embeddings of corpora are, and what workers have yet to do."""
+        """Return how far the embeddings of corpora are, what workers have yet to do, and advice."""
         async with server.transaction(request) as db:
             spaces = [record(row) for row in _served(await db.embedding_status())]
             for space in spaces:
@@ -141,7 +142,9 @@ def _add_state(app: FastAPI, server: Server) -> None:
                 space["oldest_s"] = oldest and oldest.total_seconds()
             jobs = _served(await db.job_status())
             has_worker = await db.has_worker()
-        return Answer({"has_worker": has_worker, "spaces": spaces, "jobs": jobs})
+            advice = _served(await db.advice())
+        told = {"has_worker": has_worker, "spaces": spaces, "jobs": jobs, "advice": advice}
+        return Answer(told)
 
     @app.get(
         "/api/corpora/{corpus}/map", tags=["Corpora"], response_model=Map, responses=failures(404)
@@ -151,11 +154,15 @@ def _add_state(app: FastAPI, server: Server) -> None:
         corpus: Annotated[str, Path(min_length=1, max_length=64)],
         _: Token,
         count: Annotated[int, Query(ge=1, le=2000)] = 2000,
+        query: Annotated[str | None, Query(max_length=4096)] = None,
     ) -> Answer:
-        """Return chunks as points of a plane, near each other where their embeddings are."""
+        """Return chunks as points of a plane, near each other where their embeddings are.
+
+        The place of a query whose embedding is known comes last, without a chunk.
+        """
         server.served(corpus)
         async with server.transaction(request) as db:
-            return Answer({"points": list(await db.map_corpus(corpus, count))})
+            return Answer({"points": list(await db.map_corpus(corpus, count, query))})
 
 
 def _check(server: Server, corpus: str | None) -> None:

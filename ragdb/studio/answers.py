@@ -8,15 +8,12 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
 from markupsafe import Markup
-from pydantic import BeforeValidator
 from starlette.responses import HTMLResponse
 
 from ragdb.client._generated import rows
 from ragdb.http.transactions import Refused
-from ragdb.studio.evals import target
-from ragdb.studio.pages import Studio
+from ragdb.studio.pages import Blank, Studio
 
-Blank = BeforeValidator(lambda given: given or None)
 AROUND = 160  # characters before and after a quote
 Count = Annotated[int, Query(ge=1, le=500)]
 
@@ -42,11 +39,11 @@ def register(router: APIRouter, studio: Studio) -> None:
         if corpus is not None:
             studio.server.served(corpus)
         async with studio.transaction(request) as db:
-            corpora = [c for c in await db.list_corpora() if c.name not in ("personal", "system")]
+            corpora, _ = await studio.corpora(db, None)
             listed = await db.list_answers(corpus, None, 500 if wrong else count)
             gates = await db.list_gates(corpus, None, count)
             unanswered = await db.list_unanswered(corpus, None, 30)
-            evals = [row for row in await db.list_evals() if row.corpus != "personal"]
+            evals = await studio.evals(db)
         shown = [row for row in _served(listed) if not (wrong and row.is_verified)]
         return studio.page(
             request,
@@ -58,7 +55,6 @@ def register(router: APIRouter, studio: Studio) -> None:
             gates=_served(gates),
             unanswered=_served(unanswered),
             evals=evals,
-            target=target,
         )
 
     @router.get("/answers/{id}")
@@ -72,7 +68,9 @@ def register(router: APIRouter, studio: Studio) -> None:
         drawn = [
             Cited(row, quoted(row), _quote(row), meanings.get(row.code or "")) for row in cited
         ]
-        return studio.page(request, "answer.html", answer=found, cited=drawn)
+        return studio.page(
+            request, "answer.html", answer=found, cited=drawn, here=studio.here(request)
+        )
 
 
 def quoted(row: rows.ListCitationsRow) -> Markup | None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from markupsafe import Markup, escape
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 from starlette.responses import HTMLResponse, Response
 
 from ragdb.client.client import AsyncClient
@@ -16,9 +16,8 @@ from ragdb.http.pages import picture
 from ragdb.http.transactions import Refused
 from ragdb.readers.page import Page
 from ragdb.studio import sessions
-from ragdb.studio.pages import Marks, Studio
+from ragdb.studio.pages import Blank, Marks, Studio
 
-Blank = BeforeValidator(lambda given: given or None)
 Text = Annotated[str | None, Blank]
 Number = Annotated[Annotated[int, Field(ge=1)] | None, Blank]
 PAGE = 50

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from typing import Annotated
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -24,22 +24,20 @@ def register(router: APIRouter, studio: Studio) -> None:
     @router.get("/evals")
     async def evals(request: Request) -> HTMLResponse:
         async with studio.transaction(request) as db:
-            declared = [row for row in await db.list_evals() if row.corpus != "personal"]
+            declared = await studio.evals(db)
             latest = await _latest(db)
         past: dict[tuple[str, str], list[float | None]] = defaultdict(list)
         for run in reversed(latest):
             share = run.passed_cases / run.cases if run.cases else None
             past[run.rag, run.eval].append(share)
-        return studio.page(
-            request, "evals.html", evals=declared, runs=latest[:20], past=past, target=target
-        )
+        return studio.page(request, "evals.html", evals=declared, runs=latest[:20], past=past)
 
     @router.get("/evals/history")
     async def history(
         request: Request, rag: Name, eval: Name, differs: bool = False, added: str = ""
     ) -> HTMLResponse:
         async with studio.transaction(request) as db:
-            declared = [row for row in await db.list_evals() if (row.rag, row.eval) == (rag, eval)]
+            declared = [r for r in await studio.evals(db) if (r.rag, r.eval) == (rag, eval)]
             latest = await _latest(db, rag, eval, COLUMNS)
             sheets = [await runs.load(db, run) for run in latest]
             baseline = await db.baseline_run(rag, eval)
@@ -120,10 +118,21 @@ def _add_changes(router: APIRouter, studio: Studio) -> None:
             await db.bless_run(id, "main", fields.get("reason") or None)
         return RedirectResponse(f"/studio/evals/run/{id}", 303, dict(sessions.headers()))
 
-
-def target(row: rows.ListEvalsRow) -> str:
-    """An eval as a field of a form."""
-    return urlencode({"rag": row.rag, "eval": row.eval})
+    @router.post("/evals/challenge")
+    async def challenge(request: Request) -> Response:
+        """Which broken retrievers an eval notices; the sound one's retrievals are recorded."""
+        fields = await sessions.form_of(request)
+        rag, eval = fields.get("rag", ""), fields.get("eval", "")
+        async with studio.transaction(request) as db:
+            found = await db.challenge_eval(rag, eval)
+        return studio.page(
+            request,
+            "challenge.html",
+            rag=rag,
+            eval=eval,
+            broken=[row for row in found if row.subject == "retriever"],
+            blind=[row for row in found if row.subject == "case"],
+        )
 
 
 async def _served(db: AsyncClient, id: UUID) -> rows.EvalRuns:

@@ -8,15 +8,14 @@ from typing import Annotated, Any
 from urllib.parse import quote_plus
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BeforeValidator
 from starlette.responses import HTMLResponse
 
 from ragdb.client.client import AsyncClient
-from ragdb.studio.pages import Studio, address
+from ragdb.studio.pages import Blank, Studio, address
 
 INKS = 6
 SIDE = 1000  # of the picture
-Blank = BeforeValidator(lambda given: given or None)
+LIT = 20  # hits of a question
 
 
 @dataclass(frozen=True)
@@ -42,13 +41,17 @@ def register(router: APIRouter, studio: Studio) -> None:
         if corpus is not None:
             studio.server.served(corpus)
         async with studio.transaction(request) as db:
-            corpora = [c for c in await db.list_corpora() if c.name != "personal"]
-            chosen = corpus or await _first_embedded(db, corpora)
-            placed = await db.map_corpus(chosen, count) if chosen is not None else []
+            corpora, chosen = await studio.corpora(db, corpus, of_parts=False)
+            if not corpus:
+                chosen = await _first_embedded(db, corpora) or chosen
+            placed, asked = [], None
             found: dict[str, int] = {}
+            if chosen is not None:
+                placed = list(await db.map_corpus(chosen, count, q.strip() or None))
+            if placed and placed[-1].chunk_id is None:
+                asked = _place(placed.pop())
             if chosen is not None and q.strip():
-                hits = await db.search(chosen, q, 50, "lexical")
-                found = {hit.chunk_id: hit.rank for hit in hits}
+                found = {hit.chunk_id: hit.rank for hit in await db.search(chosen, q, LIT)}
         folders = {folder(row.source) for row in placed}
         group = folder if len(folders) > 1 else str
         groups = Counter(group(row.source) for row in placed)
@@ -66,6 +69,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             others=sum(groups.values()) - sum(n for _, n in groups.most_common(INKS)),
             chunks=next((c.chunks for c in corpora if c.name == chosen), 0),
             found=found,
+            asked=asked,
         )
 
 
@@ -82,13 +86,11 @@ async def _first_embedded(db: AsyncClient, corpora: list[Any]) -> str | None:
     return None
 
 
-def _point(row: Any, base: str, ink: str, found: dict[str, int]) -> Point:
+def _place(row: Any) -> tuple[float, float]:
     half = SIDE / 2
-    return Point(
-        row,
-        f"{base}&document={quote_plus(row.source)}&chunk={quote_plus(row.chunk_id)}",
-        round(half + row.x * (half - 20), 1),
-        round(half - row.y * (half - 20), 1),
-        ink,
-        row.chunk_id in found,
-    )
+    return round(half + row.x * (half - 20), 1), round(half - row.y * (half - 20), 1)
+
+
+def _point(row: Any, base: str, ink: str, found: dict[str, int]) -> Point:
+    link = f"{base}&document={quote_plus(row.source)}&chunk={quote_plus(row.chunk_id)}#chunk"
+    return Point(row, link, *_place(row), ink, row.chunk_id in found)

@@ -15,14 +15,18 @@ from uuid import UUID, uuid4
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
+from pydantic import BeforeValidator
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from ragdb.client._generated import rows
 from ragdb.client.client import AsyncClient
 from ragdb.client.rows import dumps
 from ragdb.http.server import Server
 from ragdb.studio import charts, sessions
 
+# a field of a form may be left empty
+Blank = BeforeValidator(lambda given: given or None)
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 UUID_FORM = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MARKUP = re.compile(r"<[^>]*>")
@@ -76,12 +80,26 @@ class Studio:
         )
         return HTMLResponse(text, status, dict(sessions.headers()))
 
-    async def corpora(self, db: AsyncClient, named: str | None) -> tuple[list[Any], str | None]:
-        """The corpora to choose from, and the one that is meant: named, or the first."""
-        found = [c for c in await db.list_corpora() if c.name not in ("personal", "system")]
+    async def corpora(
+        self, db: AsyncClient, named: str | None, of_parts: bool = True
+    ) -> tuple[list[Any], str | None]:
+        """The corpora to choose from, and the one that is meant: named, or the first.
+
+        A view of corpora in one piece shows the first part of one that is made of parts.
+        """
+        hidden = {"personal", "system"} - {named or ""} | {"personal"}
+        found = [c for c in await db.list_corpora() if c.name not in hidden]
+        shown = [c for c in found if of_parts or not c.parts]
         if named:
-            return found, self.server.served(named)
-        return found, found[0].name if found else None
+            parts = [c.name for c in shown if not of_parts and c.part_of == named]
+            return shown, parts[0] if parts else self.server.served(named)
+        return shown, shown[0].name if shown else None
+
+    @staticmethod
+    async def evals(db: AsyncClient, corpus: str | None = None) -> list[rows.ListEvalsRow]:
+        """The evals that contracts in force declare: all, or those of a corpus."""
+        listed = await db.list_evals()
+        return [r for r in listed if r.corpus != "personal" and corpus in (None, r.corpus)]
 
     @staticmethod
     def here(request: Request) -> str:
@@ -114,7 +132,8 @@ def environment() -> Environment:
         "told": told,
         "shown": charts.shown,
     }
-    made.globals |= {"address": address, "chart": charts}
+    made.globals |= {"address": address, "chart": charts, "in_document": in_document}
+    made.globals |= {"target": target}
     return made
 
 
@@ -122,6 +141,17 @@ def address(path: str, **values: Any) -> str:
     """A link with a query string; what is null is left out."""
     given = {name: value for name, value in values.items() if value not in (None, "")}
     return f"{path}?{urlencode(given)}" if given else path
+
+
+def in_document(corpus: str, source: str, chunk_id: str, **values: Any) -> str:
+    """The place of a chunk in its document; `q` or `quote` has words marked."""
+    page = "/studio/documents/show"
+    return address(page, corpus=corpus, document=source, chunk=chunk_id, **values) + "#chunk"
+
+
+def target(row: rows.ListEvalsRow) -> str:
+    """An eval as a field of a form."""
+    return urlencode({"rag": row.rag, "eval": row.eval})
 
 
 def count(number: float | None) -> str:

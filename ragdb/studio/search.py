@@ -7,18 +7,18 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from markupsafe import Markup
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 from starlette.responses import HTMLResponse
 
 from ragdb.client._generated.rows import Embedders
 from ragdb.client.client import AsyncClient
-from ragdb.studio.pages import Marks, Studio
+from ragdb.studio.pages import Blank, Marks, Studio
 from ragdb.studio.parts import Part, meaning, stacked, words
+from ragdb.studio.recipes import recipe
 
-# a field of a form may be left empty
-Blank = BeforeValidator(lambda given: given or None)
 Count = Annotated[Annotated[int, Field(ge=1)] | None, Blank]
 Share = Annotated[Annotated[float, Field(ge=0, le=1)] | None, Blank]
+ALIKE = 5  # chunks that are shown beside one
 MODES = ("lexical", "semantic", "hybrid")
 
 
@@ -65,7 +65,9 @@ def register(router: APIRouter, studio: Studio) -> None:
             part = await _lexical_part(db, embedder) if weight is None else weight
             is_bare = any(one.name == chosen and not one.chunks for one in corpora)
             asked = {"lexical_weight": weight, "syntax": syntax, "per_document": per_document}
+            evals: list[Any] = []
             if chosen is not None and q.strip():
+                evals = await studio.evals(db, chosen)
                 waiting = embedder is not None and not await db.prepare_query(chosen, q)
                 columns = await _columns(db, chosen, q, k, part, asked)
                 meant = await db.did_you_mean(chosen, q, syntax)
@@ -84,6 +86,8 @@ def register(router: APIRouter, studio: Studio) -> None:
             waiting=waiting,
             unmeant=embedder is not None and not is_bare and 0 < len(columns) < len(MODES),
             is_bare=is_bare,
+            evals=evals,
+            recipe=recipe(str(request.base_url), chosen or "", q, k, asked),
             here=studio.here(request),
             # as it was asked, for who says what they think of a hit
             asked={
@@ -126,8 +130,9 @@ def _add_why(router: APIRouter, studio: Studio) -> None:
                 corpus, q, id, mode or None, lexical_weight=weight, syntax=syntax
             )
             parts = [Part.of(row) for row in found]
-            text = await marked(db, corpus, q, syntax, id)
+            text = (await marked(db, corpus, q, syntax, [id]))[id]
             row = await db.get_chunk(corpus, id)
+            alike = await db.similar(corpus, id, ALIKE)
         return studio.page(
             request,
             "why.html",
@@ -143,6 +148,7 @@ def _add_why(router: APIRouter, studio: Studio) -> None:
             missing=missing,
             parts=stacked(parts),
             steps=STEPS,
+            alike=alike,
         )
 
 
@@ -155,7 +161,7 @@ async def _lexical_part(db: AsyncClient, embedder: Embedders | None) -> float:
 
 
 async def _columns(
-    db: AsyncClient, corpus: str, query: str, k: int, part: float, asked: dict[str, Any]
+    db: AsyncClient, corpus: str, query: str, k: int, weight: float, asked: dict[str, Any]
 ) -> dict[str, list[Card]]:
     """What each mode finds; only words are compared where nobody can embed the query."""
     best = await db.search(corpus, query, k, **asked)
@@ -166,21 +172,24 @@ async def _columns(
     # one chunk may stand in each column
     ids = list({hit.chunk_id: None for hits in found.values() for hit in hits})
     syntax = asked["syntax"]
-    texts = {id: await marked(db, corpus, query, syntax, id) for id in ids}
+    texts = await marked(db, corpus, query, syntax, ids)
     terms: dict[str, list[Any]] = {id: [] for id in ids}
     if ids:
         for row in await db.explain_scores(corpus, query, ids, "lexical", syntax=syntax):
             terms[row.chunk_id].append(row)
     return {
-        mode: [_card(hit, part, texts[hit.chunk_id], terms[hit.chunk_id]) for hit in hits]
+        mode: [_card(hit, weight, texts[hit.chunk_id], terms[hit.chunk_id]) for hit in hits]
         for mode, hits in found.items()
     }
 
 
-async def marked(db: AsyncClient, corpus: str, query: str, syntax: str, chunk_id: str) -> Markup:
+async def marked(
+    db: AsyncClient, corpus: str, query: str, syntax: str, ids: list[str]
+) -> dict[str, Markup]:
+    """The texts of chunks around the first word that the query matches."""
     marks = Marks()
-    text = await db.highlight(corpus, chunk_id, query, marks.start, marks.end, syntax)
-    return marks.snippet(text)
+    found = await db.highlight_chunks(corpus, ids, query, marks.start, marks.end, syntax)
+    return {row.chunk_id: marks.snippet(row.text) for row in found}
 
 
 def _card(hit: Any, weight: float, snippet: Markup, terms: list[Any]) -> Card:

@@ -7,15 +7,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from psycopg.types.json import Jsonb
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 from starlette.responses import HTMLResponse
 
 from ragdb.client.client import AsyncClient
 from ragdb.http.transactions import Refused
 from ragdb.studio.drawing import draw
-from ragdb.studio.pages import Studio
+from ragdb.studio.pages import Blank, Studio
 
-Blank = BeforeValidator(lambda given: given or None)
 Size = Annotated[Annotated[int, Field(ge=1, le=10000)] | None, Blank]
 Steps = Annotated[Annotated[int, Field(ge=0, le=10000)] | None, Blank]
 Share = Annotated[Annotated[float, Field(ge=0, le=1)] | None, Blank]
@@ -63,7 +62,7 @@ def register(router: APIRouter, studio: Studio) -> None:
         before: Annotated[str | None, Query(max_length=512), Blank] = None,
     ) -> HTMLResponse:
         async with studio.transaction(request) as db:
-            corpora, chosen = await studio.corpora(db, corpus)
+            corpora, chosen = await studio.corpora(db, corpus, of_parts=False)
             listed: list[Any] = []
             if chosen is not None:
                 listed = list(await db.list_slices(chosen, None, PAGE + 1, before))
@@ -85,6 +84,7 @@ def register(router: APIRouter, studio: Studio) -> None:
         slice: Annotated[str | None, Blank] = None,
         anchor: Annotated[str | None, Query(max_length=512), Blank] = None,
         refused: Annotated[int, Query(ge=0, le=1000)] = 60,
+        token: Annotated[str | None, Query(max_length=512), Blank] = None,
     ) -> HTMLResponse:
         async with studio.transaction(request) as db:
             studio.server.served(corpus)
@@ -97,6 +97,9 @@ def register(router: APIRouter, studio: Studio) -> None:
                 raise Refused(400, "BAD_REQUEST", "a slice is named by its id or by its anchor")
             else:
                 anchor = await db.find_chunk(corpus, anchor)
+            checked = None
+            if token is not None and recorded is not None and slice is not None:
+                checked = await _checked(db, corpus, token.strip(), slice, recorded)
             base = await _policy(db, recorded)
             policy = _merged(base, changed)
             nodes: list[Any]
@@ -120,6 +123,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             anchor=anchor,
             recorded=recorded,
             slice_id=slice,
+            checked=checked,
             policy=policy,
             base=base,
             is_changed=is_changed,
@@ -131,6 +135,22 @@ def register(router: APIRouter, studio: Studio) -> None:
             drawing=draw(nodes[:DRAWN], policy["max_radius"], changes),
             undrawn=max(0, len(nodes) - DRAWN),
         )
+
+
+async def _checked(db: AsyncClient, corpus: str, token: str, id: str, of: Any) -> Any:
+    """Whether a token proves a stored slice, and why not."""
+    return await db.verify_token(
+        corpus,
+        token,
+        id,
+        of.anchor_chunk_id,
+        of.policy_id,
+        of.params_hash,
+        of.graph_snapshot_hash,
+        of.schema_version,
+        None,
+        of.edge_count,
+    )
 
 
 async def _policy(db: AsyncClient, recorded: Any) -> dict[str, Any]:

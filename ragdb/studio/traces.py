@@ -7,16 +7,15 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 from starlette.responses import HTMLResponse
 
 from ragdb.client._generated.rows import RetrievalTraces
 from ragdb.client.client import AsyncClient
 from ragdb.http.records import served_trace
-from ragdb.studio.pages import Studio
+from ragdb.studio.pages import Blank, Studio
 from ragdb.studio.parts import Part, stacked
 
-Blank = BeforeValidator(lambda given: given or None)
 # what a browser sends for a time has no zone: it is UTC, as the page says
 Moment = Annotated[datetime | None, Blank]
 Mode = Annotated[Literal["lexical", "semantic", "hybrid", "reference"] | None, Blank]
@@ -95,6 +94,7 @@ def register(router: APIRouter, studio: Studio) -> None:
                 "why": None,
                 "failure": await _failure(db, found.error_code),
                 "chunk": chunk,
+                "here": studio.here(request),
             }
             if chunk is not None and readable:
                 # one that was a hit may be gone since

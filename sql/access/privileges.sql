@@ -36,7 +36,7 @@ begin
         'delete_sources delete_document prune_sources put_blob get_blob list_documents '
         'get_document get_source known_sources get_chunk find_chunk list_chunks document_chunks '
         'document_versions document_text check_corpus repair_corpus'),
-      ('vectors', 'ragdb_reader', 'list_embedders put_query_embedding corpus_embedder map_corpus'),
+      ('vectors', 'ragdb_reader', 'list_embedders put_query_embedding corpus_embedder'),
       ('vectors', 'ragdb_writer', 'create_embedder bind_embedder'),
       ('static', 'ragdb_reader', 'embed list_static_models'),
       ('static', 'ragdb_admin', 'put_static_pieces bind_static set_default_embedder'),
@@ -51,7 +51,7 @@ begin
         'claim_queries fail_query embed_query has_worker put_embeddings'),
       ('search', 'ragdb_reader',
         'search explain_search explain_score explain_scores explain_missing highlight similar '
-        'match_documents facets count_matches '
+        'highlight_chunks map_corpus match_documents facets count_matches '
         'did_you_mean search_documents calibrate_gate gate_questions'),
       ('history', 'ragdb_reader',
         'version_at list_versions diff_corpus keep_history drop_history '
@@ -117,6 +117,7 @@ begin
         'add_peer revoke_peer remove_peer list_peers share_corpus unshare_corpus follow_peer '
         'draft_events publish_events apply_events'),
       ('bi', 'ragdb_reader bi_reader', 'metrics traffic'),
+      ('verify', 'ragdb_reader', 'advice'),
       ('verify', 'ragdb_admin ragdb_auditor', 'verification_checks verify verify_step'),
       ('portable', 'ragdb_reader',
         'export_corpus export_documents export_embeddings import_corpus '

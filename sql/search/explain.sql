@@ -125,24 +125,47 @@ comment on function ragdb.did_you_mean(text, text, text) is
   'probably meant; null where there are none. Raises RG400, RG404.';
 
 -- Words are looked up in runs of letters and digits as they stand in the text, so that its
--- punctuation survives.
-create or replace function ragdb.highlight(
-  corpus text, chunk_id text, query text, start_mark text default '**', end_mark text default '**',
-  syntax text default 'plain')
-returns text
+-- punctuation survives; each once, because texts say most of their words more than once.
+create or replace function ragdb_internal.marked_texts(
+  corpora ragdb.corpora[], chunk_ids text[], asked text[], start_mark text, end_mark text)
+returns table (chunk_id text, text text)
+language sql stable parallel safe
+begin atomic
+  with runs as materialized (
+    select i.chunk_id, r.part[1] as gap, r.part[2] as word, r.n
+    from (select distinct u.chunk_id from pg_catalog.unnest(marked_texts.chunk_ids) u (chunk_id)) i
+      cross join lateral pg_catalog.regexp_matches(
+        (ragdb_internal.chunk(marked_texts.corpora, i.chunk_id)).text,
+        pg_catalog.replace('([^A-Za-z0-9&]*)([A-Za-z0-9&]*)', '&', ragdb_internal.wordly()), 'g')
+        with ordinality r (part, n)),
+  words as materialized (
+    select d.word, pg_catalog.tsvector_to_array(ragdb_internal.lexemes(d.word,
+        (marked_texts.corpora)[1].text_config)) && marked_texts.asked as is_asked
+    from (select distinct o.word from runs o) d)
+  select r.chunk_id, pg_catalog.string_agg(r.gap || case
+      when w.is_asked then marked_texts.start_mark || r.word || marked_texts.end_mark
+      else r.word end, '' order by r.n)
+  from runs r join words w on w.word = r.word
+  group by r.chunk_id;
+end;
+comment on function ragdb_internal.marked_texts(ragdb.corpora[], text[], text[], text, text) is
+  'Returns the texts of chunks with the words that have one of the asked lexemes between two '
+  'marks. Raises RG406.';
+
+create or replace function ragdb.highlight_chunks(
+  corpus text, chunk_ids text[], query text, start_mark text default '**',
+  end_mark text default '**', syntax text default 'plain')
+returns table (chunk_id text, text text)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_with_chunk(corpus, chunk_id);
-  v_asked text[];
-  v_run record;
-  v_marked text := '';
+  v_corpora constant ragdb.corpora[] := ragdb_internal.open_with_parts(corpus);
 begin
   if query is null or start_mark is null or end_mark is null then
     raise exception '% is null', case when query is null then 'query'
         when start_mark is null then 'start_mark' else 'end_mark' end
-      using errcode = 'RG400', detail = 'every argument of highlight() needs a value',
+      using errcode = 'RG400', detail = 'marking words needs every argument',
             hint = 'leave the marks out for **bold**';
   elsif greatest(length(start_mark), length(end_mark)) > 100 then
     raise exception 'a mark has % characters', greatest(length(start_mark), length(end_mark))
@@ -152,27 +175,29 @@ begin
     perform ragdb_internal.check_query(query);
   end if;
   perform ragdb_internal.check_syntax(syntax);
-  v_asked := tsvector_to_array(ragdb_internal.lexemes(
-    coalesce(ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax)), ''),
-    v_corpus.text_config));
-  -- a text says most of its words more than once
-  for v_run in
-    with runs as materialized (
-      select r.part[1] as gap, r.part[2] as word, r.n
-      from regexp_matches((ragdb_internal.chunk(array[v_corpus], chunk_id)).text,
-        replace('([^A-Za-z0-9&]*)([A-Za-z0-9&]*)', '&', ragdb_internal.wordly()), 'g')
-        with ordinality r (part, n)
-    )
-    select r.gap, r.word, w.is_asked from runs r join (
-      select d.word, tsvector_to_array(ragdb_internal.lexemes(d.word, v_corpus.text_config))
-        && v_asked as is_asked
-      from (select distinct word from runs) d) w using (word) order by r.n
-  loop
-    v_marked := v_marked || v_run.gap
-      || case when v_run.is_asked then start_mark || v_run.word || end_mark else v_run.word end;
-  end loop;
-  return v_marked;
+  if (cardinality(chunk_ids) <= 1000 and ragdb_internal.is_list(chunk_ids)) is not true then
+    raise exception 'chunk_ids is not a list of ids'
+      using errcode = 'RG400', detail = 'a list has one dimension, no null and 1,000 ids at most',
+            hint = 'pass an array, such as array[''a'', ''b'']';
+  end if;
+  return query select m.chunk_id, m.text from ragdb_internal.marked_texts(v_corpora, chunk_ids,
+    tsvector_to_array(ragdb_internal.lexemes(
+      coalesce(ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax)), ''),
+      v_corpora[1].text_config)), start_mark, end_mark) m;
 end $$;
+comment on function ragdb.highlight_chunks(text, text[], text, text, text, text) is
+  'Returns the texts of at most 1,000 chunks, in any order, with the words that a query matches '
+  'between two marks. Raises RG400, RG401, RG404, RG406.';
+
+create or replace function ragdb.highlight(
+  corpus text, chunk_id text, query text, start_mark text default '**', end_mark text default '**',
+  syntax text default 'plain')
+returns text
+language sql stable security definer
+begin atomic
+  select h.text from ragdb.highlight_chunks(highlight.corpus, array[highlight.chunk_id],
+    highlight.query, highlight.start_mark, highlight.end_mark, highlight.syntax) h;
+end;
 comment on function ragdb.highlight(text, text, text, text, text, text) is
   'Returns the text of a chunk with the words that a query matches between two marks. Raises '
   'RG400, RG401, RG404, RG406.';

@@ -84,7 +84,7 @@ comment on function ragdb_internal.rank_alike(
 
 create or replace function ragdb_internal.embedding_of(own ragdb.chunks, mode text)
 returns vector
-language plpgsql stable parallel restricted
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare

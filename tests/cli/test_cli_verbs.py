@@ -325,7 +325,15 @@ def test_search_writes_nothing_and_trace_records_one(own_demo: Run) -> None:
     assert (trace["query_text"], trace["client"]) == ("deposit", "ragdb cli")
     shown = json.loads(own_demo("trace", "show", trace["id"], "--json").stdout)
     assert len(shown["hits"]) == trace["limit_returned"] > 0
-    assert trace["id"] in own_demo("trace", "show", trace["id"]).stdout
+    told = own_demo("trace", "show", trace["id"]).stdout
+    assert trace["id"] in told
+    # each hit with its place, its bar and its words, and what has become of it since
+    for hit in shown["hits"]:
+        assert hit["chunk_id"] in told
+        bar = "█" * round(12 * hit["score"])
+        assert re.search(rf"{hit['rank']}  {hit['score']:.3f} {bar}░+  \S+\.\w+", told)
+    assert "deposit" in told.partition(shown["hits"][0]["chunk_id"])[2]
+    assert "changed since" not in told
 
 
 def test_a_narrow_list_has_a_line_a_trace_and_ids_that_can_be_given(

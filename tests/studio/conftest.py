@@ -90,6 +90,11 @@ def site(server18: Server) -> Iterator[Api]:
             put(db, {"plans.md": "the zebra meets the okapi at noon"}, "secret")
             db.execute("select ragdb.restrict_corpus('secret')")
             db.execute("select ragdb.grant_corpus('secret', 'ragdb_admin', 'read')")
+            db.execute("select ragdb.create_corpus('whole')")
+            for name in ("part-1", "part-2"):
+                db.execute("select ragdb.create_corpus(%s, part_of => 'whole')", (name,))
+                put(db, {f"{name}.md": f"the okapi of {name} sleeps"}, name)
+            db.execute("select ragdb.optimize_corpus('whole')")
         evaluate(dsn)
         record(dsn)
         served = serve(dsn, tokens)

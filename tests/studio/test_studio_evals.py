@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import psycopg
+import pypdfium2 as pdfium  # type: ignore[import-untyped]
 import pytest
 
 import ragdb
@@ -97,6 +98,25 @@ def test_who_may_not_write_makes_no_case_and_no_baseline(site: Api) -> None:
         assert refused.status_code == 403
         assert "has no write right" in refused.text
         assert client.get("/studio/evals").status_code == 200  # and is still logged in
+
+
+def test_a_challenge_says_which_broken_retrievers_an_eval_notices(site: Api) -> None:
+    with logged_in(site, "admin") as admin, logged_in(site) as reader:
+        page = admin.get("/studio/evals/history?rag=Plan&eval=V").text
+        fields = {"csrf": csrf(page), "rag": "Plan", "eval": "V"}
+        refused = admin.post("/studio/evals/challenge", data=fields | {"csrf": "0" * 64})
+        assert refused.status_code == 403
+        own = {"csrf": csrf(reader.get("/studio/evals").text)}
+        hidden = reader.post("/studio/evals/challenge", data=fields | own)
+        assert hidden.status_code == 404
+        shown = admin.post("/studio/evals/challenge", data=fields).text
+    with ragdb.connect(site.dsn) as db:
+        found = db.challenge_eval("Plan", "V")
+        broken = [row for row in found if row.subject == "retriever"]
+        apply = [row for row in broken if row.applies]
+        assert 0 < len(apply) < len(broken)
+        assert f"{sum(row.caught for row in apply)} of {len(apply)} noticed" in shown
+        assert shown.count(">noticed</span>") == sum(row.caught for row in broken)
 
 
 @pytest.mark.parametrize("path", ["evals", "answers", "health", "map?corpus=secret"])
@@ -191,7 +211,13 @@ def test_reports_open_from_disk_without_a_request(
         # its style is obeyed though its policy names only that
         style = page.locator(".card").first.evaluate("e => getComputedStyle(e).borderTopWidth")
         assert style == "1px"
-        assert page.pdf().startswith(b"%PDF")
+        printed = pdfium.PdfDocument(page.pdf(format="A4", print_background=True))
+        text = "".join(sheet.get_textpage().get_text_bounded() for sheet in printed)
+        assert len(set(re.findall(r"case\s*(\d+)", text))) == max(0, rows - 1)
+        for sheet in printed:
+            pixels = sheet.render().to_numpy()
+            for edge in (pixels[:30], pixels[-30:], pixels[:, :30], pixels[:, -30:]):
+                assert edge.min() == 255  # margins of white paper
     context.close()
 
 

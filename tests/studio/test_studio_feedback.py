@@ -52,6 +52,24 @@ def test_a_thumb_on_a_hit_is_recorded_on_the_same_search(site: Api) -> None:
         assert recorded(site)[1][:2] == ("good", None)
 
 
+def test_a_thumb_is_given_to_a_retrieval_and_to_an_answer(site: Api) -> None:
+    with logged_in(site) as client:
+        for listed, begins in (("traces", "traces"), ("answers", "answers")):
+            page = client.get(f"/studio/{listed}").text
+            found = re.findall(rf'href="(/studio/{begins}/[0-9a-f-]{{36}})"', page)
+            (form,) = forms(client.get(found[0]).text)
+            assert found[0].rpartition("/")[2] in (form["trace_id"], form.get("answer_id"))
+            answer = client.post("/studio/feedback", data=form | {"verdict": "good"})
+            assert answer.status_code == 200, answer.text
+            assert f'href="{found[0]}"' in answer.text
+            with psycopg.connect(site.dsn) as db:
+                (row,) = db.execute(
+                    "select trace_id::text, answer_id::text from ragdb.evidence_feedback"
+                    " order by id desc limit 1"
+                ).fetchall()
+            assert row == (form["trace_id"], form.get("answer_id"))
+
+
 @pytest.mark.parametrize(
     ("change", "status"),
     [

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 import struct
 import zlib
+from html import unescape
+from typing import Any
 
 import httpx2 as httpx
 import pytest
@@ -267,3 +271,82 @@ def test_a_question_that_nobody_can_embed_is_searched_by_its_words(site: Api) ->
         assert "This question has no embedding" in shown
         both = page(client, "/studio/search", corpus="vectors", q="the meaning of refunds")
         assert both.count("<section aria-label") == 1  # until a worker has embedded it
+
+
+def test_a_search_is_the_same_through_the_doors_that_its_page_names(site: Api) -> None:
+    q = "zebra 'it''s' \"<i>\" \\ $HOME"
+    asked = {"corpus": "hostile", "q": q, "k": 2, "weight": 1}
+    with logged_in(site) as client, ragdb.connect(site.dsn) as db:
+        shown = page(client, "/studio/search", **asked, syntax="web", per_document=1)
+        recipes = [
+            unescape(text) for text in re.findall(r"(?s)<pre[^>]*><code>(.*?)</code>", shown)
+        ]
+        found = db.search("hostile", q, 2, lexical_weight=1, syntax="web", per_document=1)
+        assert len(found) == 2
+        sql, curl, python = recipes
+        rows = db.connection.execute(sql.encode()).fetchall()
+        assert [(score, text) for _, score, _, text in rows] == [(h.score, h.text) for h in found]
+        words = shlex.split(curl.replace("\\\n", "").replace("$TOKEN", site.tokens["reader"]))
+        assert words[:3] == ["curl", "-s", f"{site.url}/api/search"]
+        body = json.loads(words[words.index("--json") + 1])
+        answer = site("POST", "/api/search", body)
+        assert [h["chunk_id"] for h in answer.body["hits"]] == [h.chunk_id for h in found]
+        names: dict[str, Any] = {}
+        exec(python.replace("connect()", f"connect({site.dsn!r})"), names)
+        assert list(names["hits"]) == list(found)
+
+
+def test_a_question_becomes_a_case_where_it_was_searched(site: Api) -> None:
+    with logged_in(site) as client:
+        shown = page(client, "/studio/search", corpus="docs", q="refunds of <b>")
+        assert "Make it a case of Help / V" in shown
+        assert 'name="query" value="refunds of &lt;b&gt;"' in shown
+        # the secret corpus has an eval too
+        assert "Make it a case" not in page(client, "/studio/search", corpus="hostile", q="zebra")
+
+
+def test_a_token_proves_its_slice_and_no_other(site: Api) -> None:
+    with logged_in(site) as client, ragdb.connect(site.dsn) as db:
+        built = db.build_slice("chat", ANCHOR)
+        db.export_slice("chat", ANCHOR)
+        where = {"corpus": "chat", "slice": built.slice_id}
+        assert "Verify a token" in page(client, "/studio/slices/graph", **where)
+        token = str(built.admissibility_token)
+        shown = page(client, "/studio/slices/graph", **where, token=f" {token} ")
+        assert "the token is valid" in shown
+        changed = page(client, "/studio/slices/graph", **where, token=token[:-1] + "x<b>")
+        assert "the token is not valid" in changed
+
+
+def test_a_chunk_is_shown_with_those_most_like_it(site: Api, ids: dict[str, str]) -> None:
+    with logged_in(site) as client, ragdb.connect(site.dsn) as db:
+        shown = page(
+            client, "/studio/search/why", corpus="hostile", q="zebra", chunk=ids["hostile"]
+        )
+        alike = shown.partition("Most like it")[2]
+        assert alike.count("<article") == len(db.similar("hostile", ids["hostile"], 5)) == 2
+
+
+def test_each_view_shows_a_corpus_of_parts(site: Api) -> None:
+    with logged_in(site) as client, ragdb.connect(site.dsn) as db:
+        shown = page(client, "/studio/search", corpus="whole", q="the okapis sleep")
+        links = [unescape(link) for link in re.findall(r'href="(/studio/[^"]*okapi[^"]*)"', shown)]
+        assert len(set(links)) == 4  # why, and where in its document, of each
+        for link in links:
+            assert "okapi" in client.get(link).raise_for_status().text
+        part, chunk = db.search("whole", "okapi part-2", 1)[0].corpus, "part-2"
+        assert part == "part-2"
+        assert "Why this chunk" in page(
+            client, "/studio/search/why", corpus="whole", q="okapi part-2", chunk=chunk
+        )
+        asked = {"query": "okapi", "corpora": ["whole"], "record": True}
+        trace = site("POST", "/api/search", asked).body["trace_id"]
+        recorded = page(client, f"/studio/traces/{trace}", replay="true")
+        assert "the okapi of part-1 sleeps" in recorded
+        assert "Replay: exact" in recorded
+        for view in ("slices", "map"):
+            assert "part-1 · part of whole" in page(client, f"/studio/{view}", corpus="whole")
+        assert 'value="whole"' in shown
+        assert "whole · 2 parts · 2 chunks" in shown
+        assert "part-2.md" in page(client, "/studio/documents", corpus="whole")
+        assert "2 parts" in page(client, "/studio/health")

@@ -171,6 +171,7 @@ def _chart(chart: Chart, columns: dict[str, list[Any]]) -> dict[str, Any]:
             "time_grain_sqla": "P1D",
             "show_legend": True,
             "stack": "Stack" if chart.kind == "bars" else None,
+            "markerEnabled": True,  # a first day has no line yet
         }
         axis = {
             "columnType": "BASE_AXIS",

@@ -11,6 +11,7 @@ from ragdb.client._generated import calls
 from ragdb.client._generated.functions import Functions
 from ragdb.client._generated.rows import (
     AccessEvents,
+    Advice,
     AppendTurnsRow,
     ApplyContractRow,
     ApplyEventsRow,
@@ -72,6 +73,7 @@ from ragdb.client._generated.rows import (
     GetSliceRow,
     GetSourceRow,
     GetTurnRow,
+    HighlightChunksRow,
     Hit,
     ImportEvalRow,
     JobStateRow,
@@ -195,6 +197,9 @@ class AsyncFunctions(AsyncCaller):
     async def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
         value: int = await self._value(calls.ADD_SYNONYMS, corpus, words)
         return value
+
+    async def advice(self) -> Rows[Advice]:
+        return await self._rows(calls.ADVICE, Advice)
 
     async def answer_from_evidence(
         self, question: str, evidence: Any, max_sentences: int = 2, min_support: float = 0.5
@@ -1092,6 +1097,26 @@ class AsyncFunctions(AsyncCaller):
         )
         return value
 
+    async def highlight_chunks(
+        self,
+        corpus: str,
+        chunk_ids: Sequence[str],
+        query: str,
+        start_mark: str = "**",
+        end_mark: str = "**",
+        syntax: str = "plain",
+    ) -> Rows[HighlightChunksRow]:
+        return await self._rows(
+            calls.HIGHLIGHT_CHUNKS,
+            HighlightChunksRow,
+            corpus,
+            chunk_ids,
+            query,
+            start_mark,
+            end_mark,
+            syntax,
+        )
+
     async def http_session_role(self, session_hash: bytes) -> str | None:
         value: str | None = await self._value(calls.HTTP_SESSION_ROLE, session_hash)
         return value
@@ -1412,8 +1437,10 @@ class AsyncFunctions(AsyncCaller):
     async def maintain(self) -> list[str]:
         return await self._values(calls.MAINTAIN)
 
-    async def map_corpus(self, corpus: str, count: int = 2000) -> Rows[MapPoint]:
-        return await self._rows(calls.MAP_CORPUS, MapPoint, corpus, count)
+    async def map_corpus(
+        self, corpus: str, count: int = 2000, query: str | None = None
+    ) -> Rows[MapPoint]:
+        return await self._rows(calls.MAP_CORPUS, MapPoint, corpus, count, query)
 
     async def match_documents(
         self,

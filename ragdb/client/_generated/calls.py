@@ -18,6 +18,7 @@ ADD_PEER = Call(
     {"url": None, "trust": "member"},
 )
 ADD_SYNONYMS = Call("add_synonyms", {"corpus": "text", "words": "text[]"})
+ADVICE = Call("advice", {})
 ANSWER_FROM_EVIDENCE = Call(
     "answer_from_evidence",
     {
@@ -670,6 +671,18 @@ HIGHLIGHT = Call(
     },
     {"start_mark": "**", "end_mark": "**", "syntax": "plain"},
 )
+HIGHLIGHT_CHUNKS = Call(
+    "highlight_chunks",
+    {
+        "corpus": "text",
+        "chunk_ids": "text[]",
+        "query": "text",
+        "start_mark": "text",
+        "end_mark": "text",
+        "syntax": "text",
+    },
+    {"start_mark": "**", "end_mark": "**", "syntax": "plain"},
+)
 HTTP_SESSION_ROLE = Call("http_session_role", {"session_hash": "bytea"})
 HTTP_TOKEN_ROLE = Call("http_token_role", {"token_hash": "bytea"})
 IMPORT_CORPUS = Call("import_corpus", {"header": "jsonb", "corpus": "text"}, {"corpus": None})
@@ -863,7 +876,11 @@ LIST_VERSIONS = Call(
 LOCATE_QUOTE = Call("locate_quote", {"corpus": "text", "chunk_id": "text", "quote": "text"})
 LOG_POSITION = Call("log_position", {})
 MAINTAIN = Call("maintain", {})
-MAP_CORPUS = Call("map_corpus", {"corpus": "text", "count": "integer"}, {"count": 2000})
+MAP_CORPUS = Call(
+    "map_corpus",
+    {"corpus": "text", "count": "integer", "query": "text"},
+    {"count": 2000, "query": None},
+)
 MATCH_DOCUMENTS = Call(
     "match_documents",
     {

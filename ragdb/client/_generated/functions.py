@@ -10,6 +10,7 @@ from uuid import UUID
 from ragdb.client._generated import calls
 from ragdb.client._generated.rows import (
     AccessEvents,
+    Advice,
     AppendTurnsRow,
     ApplyContractRow,
     ApplyEventsRow,
@@ -71,6 +72,7 @@ from ragdb.client._generated.rows import (
     GetSliceRow,
     GetSourceRow,
     GetTurnRow,
+    HighlightChunksRow,
     Hit,
     ImportEvalRow,
     JobStateRow,
@@ -212,6 +214,13 @@ class Functions(Caller):
         """
         value: int = self._value(calls.ADD_SYNONYMS, corpus, words)
         return value
+
+    def advice(self) -> Rows[Advice]:
+        """Lists what is to be done in the corpora that the caller may read, for the workers, and
+        (where the caller may ask for those) for the ledger and for roles that are gone: each
+        with the command or the statement that does it, and whether it is a fault.
+        """
+        return self._rows(calls.ADVICE, Advice)
 
     def answer_from_evidence(
         self, question: str, evidence: Any, max_sentences: int = 2, min_support: float = 0.5
@@ -1633,6 +1642,29 @@ class Functions(Caller):
         )
         return value
 
+    def highlight_chunks(
+        self,
+        corpus: str,
+        chunk_ids: Sequence[str],
+        query: str,
+        start_mark: str = "**",
+        end_mark: str = "**",
+        syntax: str = "plain",
+    ) -> Rows[HighlightChunksRow]:
+        """Returns the texts of at most 1,000 chunks, in any order, with the words that a query
+        matches between two marks. Raises RG400, RG401, RG404, RG406.
+        """
+        return self._rows(
+            calls.HIGHLIGHT_CHUNKS,
+            HighlightChunksRow,
+            corpus,
+            chunk_ids,
+            query,
+            start_mark,
+            end_mark,
+            syntax,
+        )
+
     def http_session_role(self, session_hash: bytes) -> str | None:
         """Returns the role of a browser's session, by the SHA-256 of its secret; null when it is
         unknown or has ended.
@@ -2209,13 +2241,16 @@ class Functions(Caller):
         """
         return self._values(calls.MAINTAIN)
 
-    def map_corpus(self, corpus: str, count: int = 2000) -> Rows[MapPoint]:
+    def map_corpus(
+        self, corpus: str, count: int = 2000, query: str | None = None
+    ) -> Rows[MapPoint]:
         """Returns chunks of a corpus as points of a plane, near each other where their
         embeddings are: at most count of them (1 to 2000), evenly taken, the same each time;
-        none without embeddings. The axes are those along which the embeddings lie farthest
-        apart and mean nothing by themselves. Raises RG400, RG401, RG404.
+        none without embeddings. With a query whose embedding is known, its place comes last,
+        without a chunk. The axes are those along which the embeddings lie farthest apart and
+        mean nothing by themselves. Raises RG400, RG401, RG404.
         """
-        return self._rows(calls.MAP_CORPUS, MapPoint, corpus, count)
+        return self._rows(calls.MAP_CORPUS, MapPoint, corpus, count, query)
 
     def match_documents(
         self,

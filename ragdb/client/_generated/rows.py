@@ -27,6 +27,17 @@ class AccessEvents(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Advice(Row):
+    """A row of type `ragdb.advice`."""
+
+    subject: str
+    corpus: str
+    is_fault: bool
+    found: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class AppendTurnsRow(Row):
     """A row of `append_turns`."""
 
@@ -864,6 +875,14 @@ class GetTurnRow(Row):
     complexity: float
     created_at: datetime
     content_hash: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HighlightChunksRow(Row):
+    """A row of `highlight_chunks`."""
+
+    chunk_id: str
     text: str
 
 

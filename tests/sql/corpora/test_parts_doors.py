@@ -57,6 +57,7 @@ WHOLE = {
     "get_source": ("'whole', 'c'", 1),
     "grant_corpus": ("'whole', 'reader', 'read'", 1),
     "highlight": ("'whole', :chunk, 'red'", 1),
+    "highlight_chunks": ("'whole', array[:chunk], 'red'", 1),
     "import_corpus": ("ragdb.export_corpus('part-0'), 'whole'", "RG409"),
     "known_sources": ("'whole', '{a,c,e,f}'", 3),
     "list_access_events": ("'whole'", 0),

@@ -60,3 +60,18 @@ def test_highlight_marks_the_words_that_match(docs: Connection, query: str, expe
         "select ragdb.highlight('docs', %s, %s, '[', ']', 'web')", (chunk, query)
     ).fetchone() or ("",)
     assert marked == expected
+
+
+def test_several_chunks_are_marked_as_each_alone(docs: Connection) -> None:
+    ids = [row[0] for row in docs.execute("select chunk_id from ragdb.list_chunks('docs')")]
+    assert len(ids) > 1
+    query = "select * from ragdb.highlight_chunks('docs', %s, 'purchase order', '[', ']')"
+    alone = (
+        "select i, ragdb.highlight('docs', i, 'purchase order', '[', ']') from unnest(%s::text[]) i"
+    )
+    marked = docs.execute(query, ([*ids, ids[0]],)).fetchall()
+    assert sorted(marked) == sorted(docs.execute(alone, (ids,)).fetchall())
+    assert any("[" in text for _, text in marked)
+    for wrong in (["nowhere"], [None], [ids[:1], ids[1:2]]):
+        with pytest.raises(psycopg.Error, match=r"does not exist|not a list"), docs.transaction():
+            docs.execute(query, (wrong,))

@@ -5,8 +5,8 @@
 create type ragdb.map_point as (
   chunk_id text, source text, heading text[], x float8, y float8);
 comment on type ragdb.map_point is
-  'A chunk of a map: where it stands among the others, -1 to 1. The axes mean nothing by '
-  'themselves.';
+  'A chunk of a map: where it stands among the others, -1 to 1; the question, where the rest is '
+  'null. The axes mean nothing by themselves.';
 
 create or replace function ragdb_internal.without_axis(point vector, axis vector) returns vector
 language sql immutable parallel safe
@@ -61,8 +61,15 @@ end;
 comment on function ragdb_internal.sampled_chunks(integer, integer) is
   'Returns so many numbers at most, evenly spread over those of the chunks of a corpus.';
 
+create or replace function ragdb_internal.map_place(part float8, most float8) returns float8
+language sql immutable parallel safe
+return pg_catalog.round(
+  greatest(-1, least(1, map_place.part / map_place.most))::numeric, 4)::float8;
+comment on function ragdb_internal.map_place(float8, float8) is
+  'Returns a place on an axis as a share of the farthest one, -1 to 1.';
+
 create or replace function ragdb_internal.map_points(corpus_id integer, space_id integer,
-  count integer)
+  count integer, asked vector)
 returns table (chunk_no integer, x float8, y float8)
 language sql stable parallel safe
 begin atomic
@@ -87,18 +94,23 @@ begin atomic
   placed as materialized (
     select u.chunk_no, -(u.p <#> f.axis) as x, -(u.p <#> s.axis) as y
     from around a cross join first f cross join second s
-      cross join lateral unnest(a.numbers, a.points) u (chunk_no, p))
-  select p.chunk_no,
-    pg_catalog.round((p.x / m.most)::numeric, 4)::float8,
-    pg_catalog.round((p.y / m.most)::numeric, 4)::float8
+      cross join lateral (
+        select v.chunk_no, v.p from unnest(a.numbers, a.points) v (chunk_no, p)
+        union all
+        select null, map_points.asked - m.point from middle m
+        where map_points.asked is not null) u)
+  select p.chunk_no, ragdb_internal.map_place(p.x, m.most),
+    ragdb_internal.map_place(p.y, m.most)
   from placed p cross join (
     select greatest(pg_catalog.max(pg_catalog.abs(o.x)), pg_catalog.max(pg_catalog.abs(o.y)),
-      1e-9) as most from placed o) m;
+      1e-9) as most from placed o where o.chunk_no is not null) m;
 end;
-comment on function ragdb_internal.map_points(integer, integer, integer) is
-  'Returns places, -1 to 1, of sampled chunks of a space; a few hundred of them set the axes.';
+comment on function ragdb_internal.map_points(integer, integer, integer, vector) is
+  'Returns places, -1 to 1, of sampled chunks of a space, a few hundred of which set the axes; and '
+  'of the vector that was asked for (null: none), without a number, at the edge if it is beyond.';
 
-create or replace function ragdb.map_corpus(corpus text, count integer default 2000)
+create or replace function ragdb.map_corpus(
+  corpus text, count integer default 2000, query text default null)
 returns setof ragdb.map_point
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -114,13 +126,16 @@ begin
   return query
     select c.chunk_id, c.source, c.heading, p.x, p.y
     from ragdb.embedding_spaces s
-      cross join lateral ragdb_internal.map_points(v_corpus.corpus_id, s.space_id, count) p
-      join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_no = p.chunk_no
+      cross join lateral ragdb_internal.map_points(v_corpus.corpus_id, s.space_id, count,
+        ragdb_internal.pgvector(ragdb_internal.query_embedding(
+          v_corpus.corpus_id, s.embedder_id, query))) p
+      left join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_no = p.chunk_no
     where s.corpus_id = v_corpus.corpus_id and s.state = 'current'
     order by c.source, c.chunk_no;
 end $$;
-comment on function ragdb.map_corpus(text, integer) is
+comment on function ragdb.map_corpus(text, integer, text) is
   'Returns chunks of a corpus as points of a plane, near each other where their embeddings are: '
   'at most count of them (1 to 2000), evenly taken, the same each time; none without embeddings. '
-  'The axes are those along which the embeddings lie farthest apart and mean nothing by '
-  'themselves. Raises RG400, RG401, RG404.';
+  'With a query whose embedding is known, its place comes last, without a chunk. The axes are '
+  'those along which the embeddings lie farthest apart and mean nothing by themselves. Raises '
+  'RG400, RG401, RG404.';

@@ -82,3 +82,25 @@ def test_it_is_of_a_corpus_that_the_role_may_read(docs: Connection) -> None:
     docs.execute("set role reader")
     with pytest.raises(Exception, match="does not exist"):
         one(docs, "select count(*) from ragdb.map_corpus('docs')")
+
+
+def test_a_question_stands_where_its_embedding_does(docs: Connection) -> None:
+    def places(query: str) -> list[tuple[str | None, float, float]]:
+        asked = "select source, x, y from ragdb.map_corpus('docs', query => %s)"
+        return docs.execute(asked, (query,)).fetchall()
+
+    like = one(docs, "select chunk_id from ragdb.list_chunks('docs') where source = '2/5.md'")
+    numbers = one(
+        docs, "select ragdb_internal.numbers(embedding) from ragdb.chunk_embeddings k"
+        " join ragdb.chunks c using (corpus_id, chunk_no) where c.chunk_id = %s", like
+    )  # fmt: skip
+    for query, embedding in (("same", numbers), ("far", [40 * number for number in numbers])):
+        docs.execute("select ragdb.put_query_embedding('docs', %s, %s)", (query, embedding))
+    *chunks, same = places("same")
+    assert chunks == points(docs)  # the map is that of the corpus
+    assert same[0] is None
+    assert same[1:] == pytest.approx(next(p[1:] for p in chunks if p[0] == "2/5.md"), abs=1e-4)
+    *chunks, far = places("far")
+    assert max(abs(far[1]), abs(far[2])) == 1  # at the edge, and the others stay
+    assert chunks == points(docs)
+    assert places("never embedded") == points(docs)

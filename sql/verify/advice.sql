@@ -1,0 +1,117 @@
+-- What is to be done, and the command that does it: for `ragdb doctor` and the page Health.
+
+create type ragdb.advice as (
+  subject text, corpus text, is_fault boolean, found text, fix text);
+comment on type ragdb.advice is
+  'Something to do: of what, whether it is a fault, what was found, and the command or statement '
+  'that mends it (null: none does).';
+
+create or replace function ragdb_internal.advice_on_corpora() returns setof ragdb.advice
+language sql stable parallel safe
+begin atomic
+  select pg_catalog.concat('corpus ', c.name), c.name, false,
+    pg_catalog.format('chunks are %s%% %s than when it was optimized last, so its ranking is stale',
+      pg_catalog.round((100 * pg_catalog.abs(c.drift))::numeric),
+      case when c.drift > 0 then 'longer' else 'shorter' end),
+    pg_catalog.concat('ragdb corpus optimize ', c.name)
+  from ragdb.list_corpora() c where pg_catalog.abs(c.drift) > 0.1
+  union all
+  select pg_catalog.concat('corpus ', c.name), c.name, false,
+    pg_catalog.format('%s of its %s parts were written to since their statistics were summed',
+      c.stale_parts, c.parts),
+    pg_catalog.concat('ragdb corpus sync ', c.name)
+  from ragdb.list_corpora() c where c.stale_parts > 0;
+end;
+comment on function ragdb_internal.advice_on_corpora() is
+  'Returns what is to be done for the ranking of corpora that the caller may read.';
+
+-- Fewer than ten thousand vectors are compared one by one in no time.
+create or replace function ragdb_internal.advice_on_embeddings() returns setof ragdb.advice
+language sql stable parallel restricted
+begin atomic
+  select pg_catalog.format('embeddings of %s by %s', s.corpus, s.embedder), s.corpus, a.is_fault,
+    a.found, a.fix
+  from ragdb.embedding_status() s cross join lateral (values
+    (s.dead > 0, true, pg_catalog.format('%s inputs are given up: %s', s.dead, s.last_error),
+      pg_catalog.format('select ragdb.retry_failed(%L);', s.corpus)),
+    (s.backlog > 0 and s.state <> 'retired', false,
+      pg_catalog.concat(s.backlog, ' chunks wait for an embedding',
+        case when not ragdb.has_worker() then ', and no worker runs' end),
+      pg_catalog.concat('ragdb embed ', s.corpus)),
+    (s.state = 'current' and not s.is_indexed and s.embedded >= 10000, false,
+      pg_catalog.format('%s vectors and no index', s.embedded),
+      pg_catalog.format('select ragdb.index_space(%L);', s.corpus))
+    ) a (applies, is_fault, found, fix)
+  where a.applies;
+end;
+comment on function ragdb_internal.advice_on_embeddings() is
+  'Returns what is to be done for the embeddings of corpora that the caller may read.';
+
+create or replace function ragdb_internal.advice_on_jobs(has_worker boolean)
+  returns setof ragdb.advice
+language sql stable parallel safe
+begin atomic
+  select pg_catalog.concat('jobs of ', j.capability, ' for ' || j.corpus), j.corpus, a.is_fault,
+    a.found, a.fix
+  from ragdb.job_status() j cross join lateral (values
+    (j.failed > 0, true,
+      pg_catalog.format('%s failed in the last day: %s', j.failed, j.last_error), null),
+    (j.waiting > 0 and not advice_on_jobs.has_worker, false,
+      pg_catalog.concat(j.waiting, ' wait, and no worker runs'), 'ragdb worker')
+    ) a (applies, is_fault, found, fix)
+  where a.applies;
+end;
+comment on function ragdb_internal.advice_on_jobs(boolean) is
+  'Returns what is to be done for the jobs of workers that the caller may see.';
+
+-- What waits for a day counts as back-dated.
+create or replace function ragdb_internal.advice_on_ledger() returns setof ragdb.advice
+language sql stable parallel safe
+begin atomic
+  select 'ledger', null, l.is_on,
+    case when l.is_on
+      then pg_catalog.format('%s rows wait to be sealed, the oldest since %s', l.pending,
+        pg_catalog.to_char(l.oldest_pending at time zone 'UTC', 'YYYY-MM-DD HH24:MI'))
+      else pg_catalog.format('off: nothing is sealed, and %s rows wait', l.pending) end,
+    case when l.is_on then 'ragdb ledger seal' else 'ragdb ledger switch on' end
+  from ragdb.ledger_status() l
+  where not l.is_on or l.oldest_pending < pg_catalog.clock_timestamp() - interval '1 day';
+end;
+comment on function ragdb_internal.advice_on_ledger() is
+  'Returns what is to be done for the ledger.';
+
+create or replace function ragdb_internal.advice_on_roles() returns setof ragdb.advice
+language sql stable parallel safe
+begin atomic
+  select pg_catalog.concat('role ', d.role), null, false,
+    pg_catalog.format('is gone (oid %s) and still holds %s', d.role_oid,
+      pg_catalog.array_to_string(d.holds, ', ')),
+    pg_catalog.format('as the owner: select ragdb.bind_role(%L, <the role that it is now>); '
+      'or revoke what it holds', d.role)
+  from ragdb.dead_roles() d;
+end;
+comment on function ragdb_internal.advice_on_roles() is
+  'Returns what is to be done for roles that are gone.';
+
+create or replace function ragdb.advice() returns setof ragdb.advice
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller constant oid := ragdb_internal.caller_oid();
+begin
+  return query
+    select a.* from ragdb_internal.advice_on_embeddings() a
+    union all select a.* from ragdb_internal.advice_on_jobs(ragdb.has_worker()) a
+    union all select a.* from ragdb_internal.advice_on_corpora() a;
+  if has_function_privilege(v_caller, 'ragdb.ledger_status()', 'execute') then
+    return query select a.* from ragdb_internal.advice_on_ledger() a;
+  end if;
+  if has_function_privilege(v_caller, 'ragdb.dead_roles()', 'execute') then
+    return query select a.* from ragdb_internal.advice_on_roles() a;
+  end if;
+end $$;
+comment on function ragdb.advice() is
+  'Lists what is to be done in the corpora that the caller may read, for the workers, and (where '
+  'the caller may ask for those) for the ledger and for roles that are gone: each with the command '
+  'or the statement that does it, and whether it is a fault.';

@@ -1,0 +1,91 @@
+"""What is to be done is said to who may know of it, with the command that does it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.conftest import Connection
+from tests.embedding import make_embedder, one, put
+
+Advice = tuple[str, str | None, bool, str, str | None]
+
+
+def advice(db: Connection) -> dict[str, Advice]:
+    return {row[0]: row for row in db.execute("select * from ragdb.advice()").fetchall()}
+
+
+def test_nothing_is_to_be_done_at_first(any_db: Connection) -> None:
+    any_db.execute("select ragdb.create_corpus('docs')")
+    put(any_db, {"a.txt": "a b c"})
+    any_db.execute("select ragdb.optimize_corpus('docs')")
+    assert advice(any_db) == {}
+
+
+def test_each_thing_to_do_is_done_by_what_it_says(any_db: Connection) -> None:
+    make_embedder(any_db)
+    any_db.execute("select ragdb.create_corpus('docs')")
+    put(any_db, {"a.txt": "a b c"})
+    any_db.execute("select ragdb.optimize_corpus('docs')")
+    put(any_db, {"long.txt": "word " * 200})
+    any_db.execute("select ragdb.embed_corpus('docs', 'hash')")
+    any_db.execute("select * from ragdb.claim_embeddings('w')")
+    any_db.execute(
+        "update ragdb.embedding_jobs set is_dead = true, failures = 5, worker = null,"
+        " last_error = 'out of memory'"
+    )
+    found = advice(any_db)
+    drifted, dead = found["corpus docs"], found["embeddings of docs by hash"]
+    assert drifted[1:3] == ("docs", False)
+    assert re.match(r"chunks are \d+% longer than when it was optimized last", drifted[3])
+    assert dead[1:] == (
+        "docs", True, "2 inputs are given up: out of memory", "select ragdb.retry_failed('docs');",
+    )  # fmt: skip
+    any_db.execute(str(dead[4]).encode())
+    name = str(drifted[4]).removeprefix("ragdb corpus optimize ")
+    any_db.execute("select ragdb.optimize_corpus(%s)", (name,))
+    found = advice(any_db)
+    assert found == {
+        "embeddings of docs by hash": (
+            "embeddings of docs by hash", "docs", False,
+            "2 chunks wait for an embedding, and no worker runs", "ragdb embed docs",
+        )
+    }  # fmt: skip
+
+
+def test_a_whole_waits_for_its_parts_to_be_counted_and_for_no_embedding(
+    any_db: Connection,
+) -> None:
+    make_embedder(any_db)
+    any_db.execute("select ragdb.create_corpus('whole')")
+    any_db.execute("select ragdb.embed_corpus('whole', 'hash')")
+    any_db.execute("select ragdb.create_corpus('part', part_of => 'whole')")
+    put(any_db, {"a.txt": "a b c"}, "part")
+    found = advice(any_db)
+    assert found.keys() == {"corpus whole", "embeddings of part by hash"}
+    assert found["corpus whole"][3:] == (
+        "1 of its 1 parts were written to since their statistics were summed",
+        "ragdb corpus sync whole",
+    )
+
+
+@pytest.mark.parametrize(
+    ("role", "is_told"), [("admin", True), ("auditor", True), ("reader", False)]
+)
+def test_of_the_ledger_and_of_roles_only_who_may_ask_is_told(
+    any_db: Connection, role: str, is_told: bool
+) -> None:
+    any_db.execute("select ragdb.set_ledger(false)")
+    any_db.execute("select ragdb.create_corpus('docs')")
+    put(any_db, {"a.txt": "a b c"})
+    any_db.execute("update ragdb.corpora set pivot = 9 where name = 'docs'")
+    any_db.execute("select ragdb.restrict_corpus('docs')")
+    any_db.execute("select ragdb.grant_corpus('docs', 'ragdb_admin', 'read')")
+    any_db.execute(f"set role {role}")
+    found = advice(any_db)
+    assert ("ledger" in found) == is_told
+    if is_told:
+        assert found["ledger"][4] == "ragdb ledger switch on"
+    assert ("corpus docs" in found) == (role == "admin")
+    assert one(any_db, "select current_user") == role
