@@ -151,6 +151,7 @@ def functions(connection: psycopg.Connection[Any]) -> list[Function]:
     nullable |= {"bm25", "coverage"}  # of a hit that the lexical leg did not find
     nullable |= {"context"}  # of a hit where none was asked for
     nullable |= {"drift", "language_majority"}  # of a corpus without chunks
+    nullable |= {"parts", "stale_parts"}  # of a corpus in one piece
     nullable -= {"k"}  # null of a declared case only
     chapters = _chapters()
 

@@ -17,33 +17,40 @@ return exists (select from ragdb.static_models m where m.embedder_id = is_static
 comment on function ragdb_internal.is_static(integer) is
   'Tells whether an embedder runs inside the database.';
 
+create type ragdb_internal.word_vector as (
+  word text, is_whole boolean, is_kept boolean, embedding vector);
+comment on type ragdb_internal.word_vector is
+  'A word as a static embedder sees it: whether it is a piece, whether its vector is one that is '
+  'kept because it had to be cut, and its vector.';
+
 -- Each is looked up by key, whatever the planner believes of the tables.
 create or replace function ragdb_internal.word_vectors(model ragdb.static_models, words text[])
-returns table (word text, is_whole boolean, embedding vector)
+returns setof ragdb_internal.word_vector
 language sql stable parallel safe
 set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set jit = off
 begin atomic
-  select w.word, d.embedding is not null, coalesce(d.embedding::vector, (
-      select s.embedding::vector from ragdb.static_words s
-      where s.embedder_id = (word_vectors.model).embedder_id and s.word = w.word), (
+  select w.word, p.embedding is not null, s.embedding is not null,
+    coalesce(coalesce(p.embedding, s.embedding)::vector, (
       select sum(v.embedding)
       from pg_catalog.unnest(ragdb_internal.word_pieces(word_vectors.model, w.word)) u (piece)
         cross join lateral (
-          select p.embedding::vector as embedding from ragdb.static_pieces p
-          where p.embedder_id = (word_vectors.model).embedder_id and p.piece = u.piece
+          select c.embedding::vector as embedding from ragdb.static_pieces c
+          where c.embedder_id = (word_vectors.model).embedder_id and c.piece = u.piece
           offset 0) v), (
-      select p.embedding::vector - p.embedding::vector from ragdb.static_pieces p
-      where p.embedder_id = (word_vectors.model).embedder_id and p.piece = ''))
+      select n.embedding::vector - n.embedding::vector from ragdb.static_pieces n
+      where n.embedder_id = (word_vectors.model).embedder_id and n.piece = ''))
   from pg_catalog.unnest(word_vectors.words) w (word)
-    left join lateral (
-      select p.embedding from ragdb.static_pieces p
-      where p.embedder_id = (word_vectors.model).embedder_id and p.piece = ' ' || w.word
-      offset 0) d on true;
+    left join ragdb.static_pieces p
+      on p.embedder_id = (word_vectors.model).embedder_id and p.piece = ' ' || w.word
+    left join ragdb.static_words s
+      on s.embedder_id = (word_vectors.model).embedder_id and s.word = w.word
+        and p.embedding is null;
 end;
 comment on function ragdb_internal.word_vectors(ragdb.static_models, text[]) is
-  'Returns the vectors of words, zero where no part of one is known, and whether each is known as '
-  'a whole.';
+  'Returns the vectors of words, zero where no part of one is known.';
 
 -- Half precision has no odd numbers past 2048.
 create or replace function ragdb_internal.exact_half(embedding vector) returns halfvec
@@ -55,7 +62,7 @@ comment on function ragdb_internal.exact_half(vector) is
 
 -- What is joined is as large as the texts, and is hashed whatever the planner believes.
 create or replace function ragdb_internal.sum_words(
-  model ragdb.static_models, words ragdb_internal.counted_word[])
+  words ragdb_internal.counted_word[], vectors ragdb_internal.word_vector[])
 returns table (n integer, embedding vector, known float8)
 language sql stable parallel safe
 set enable_nestloop = off
@@ -68,13 +75,11 @@ begin atomic
     select c.n, c.eighths, sum(v.embedding) as total, count(*) as words,
       sum(v.is_whole::integer) as known
     from pg_catalog.unnest(sum_words.words) c
-      join ragdb_internal.word_vectors(sum_words.model, array(
-        select distinct w.word from pg_catalog.unnest(sum_words.words) w)) v on v.word = c.word
+      join pg_catalog.unnest(sum_words.vectors) v on v.word = c.word
     group by c.n, c.eighths
   ), weights as materialized (
-    select e.eighths, pg_catalog.array_fill((e.eighths / 8::float8)::real, array[
-        (select vector_dims(p.embedding) from ragdb.static_pieces p
-          where p.embedder_id = (sum_words.model).embedder_id and p.piece = '')])::vector as weight
+    select e.eighths, pg_catalog.array_fill((e.eighths / 8::float8)::real,
+      array[vector_dims((sum_words.vectors[1]).embedding)])::vector as weight
     from (select distinct u.eighths from sums u) e
   )
   select s.n, case when vector_norm(s.total) > 0 then l2_normalize(s.total) end, s.known
@@ -85,9 +90,9 @@ begin atomic
     group by u.n) s;
 end;
 comment on function ragdb_internal.sum_words(
-  ragdb.static_models, ragdb_internal.counted_word[]) is
-  'Returns the embeddings of texts that have words, null where no word is known, and the share of '
-  'their words that are known as a whole, 0 to 1.';
+  ragdb_internal.counted_word[], ragdb_internal.word_vector[]) is
+  'Returns the embeddings of texts of words by the vectors of these, null where no word is known, '
+  'and the share of their words that are known as a whole, 0 to 1.';
 
 create or replace function ragdb_internal.unknown_text(embedder_id integer) returns vector
 language sql stable parallel safe
@@ -102,14 +107,22 @@ comment on function ragdb_internal.unknown_text(integer) is
 create or replace function ragdb_internal.known_embedding(
   model ragdb.static_models, text text, share float8)
 returns real[]
-language sql stable parallel safe
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
-return (
-  select ragdb_internal.numbers(s.embedding)
-  from ragdb_internal.sum_words(known_embedding.model, array(
-    select c from ragdb_internal.counted_words(
-      array[known_embedding.text], (known_embedding.model).folding) c)) s
-  where s.embedding is not null and s.known >= known_embedding.share);
+as $$
+declare
+  v_words constant ragdb_internal.counted_word[] := array(
+    select c from ragdb_internal.counted_words(array[text], model.folding) c);
+  v_vectors constant ragdb_internal.word_vector[] := array(
+    select v from ragdb_internal.word_vectors(
+      model, array(select c.word from unnest(v_words) c)) v);
+begin
+  return (
+    select ragdb_internal.numbers(s.embedding)
+    from ragdb_internal.sum_words(v_words, v_vectors) s
+    where s.embedding is not null and s.known >= share);
+end $$;
 comment on function ragdb_internal.known_embedding(ragdb.static_models, text, float8) is
   'Returns the embedding of a text; null where no word is known, or where the share of its words '
   'that are known as a whole is under a given one.';

@@ -1,23 +1,49 @@
 -- How a word that is not a piece itself is cut into pieces, by each of three kinds of tokenizers.
 -- The word comes with the space that begins it. Letters that no piece has stay, and count nothing.
 
--- The two neighbours whose joint piece ranks first become one, as long as there are any. All ranks
--- are read at once, by start and length: a merge then costs no look-up.
-create or replace function ragdb_internal.merged_pieces(
+-- All ranks are read at once, those of each start by one look at the index.
+create or replace function ragdb_internal.ranks_within(
   embedder_id integer, word text, longest integer)
-returns text[]
+returns integer[]
 language plpgsql stable parallel safe strict
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
+  v_ranks integer[] := array_fill(null::integer, array[length(word) * (longest - 1)]);
+  v_found record;
+begin
+  for v_found in
+    select a.start, p.n, p.rank
+    from generate_series(1, length(word) - 1) a (start)
+      cross join lateral (
+        select length(p.piece) as n, p.rank from ragdb.static_pieces p
+        where p.embedder_id = ranks_within.embedder_id
+          and p.piece = any (array(
+            select substr(word, a.start, i)
+            from generate_series(2, least(longest, length(word) + 1 - a.start)) i))
+        offset 0) p
+  loop
+    v_ranks[(v_found.start - 1) * (longest - 1) + v_found.n - 1] := v_found.rank;
+  end loop;
+  return v_ranks;
+end $$;
+comment on function ragdb_internal.ranks_within(integer, text, integer) is
+  'Returns the ranks of the pieces that stand in a word, by where they start and by their length '
+  'from 2 to the longest, null where there is none.';
+
+-- The two neighbours whose joint piece ranks first become one, as long as there are any. A merge
+-- costs no look-up.
+create or replace function ragdb_internal.merged_pieces(
+  embedder_id integer, word text, longest integer)
+returns text[]
+language plpgsql stable parallel safe strict
+set search_path = pg_catalog, pg_temp
+as $$
+declare
   v_wide constant integer := least(longest, length(word));
-  v_ranks constant integer[] := array(
-    select (select p.rank from ragdb.static_pieces p
-      where p.embedder_id = merged_pieces.embedder_id and p.piece = substr(word, a, n)
-        and n <= length(word) + 1 - a)
-    from generate_series(1, length(word)) a, generate_series(2, v_wide) n order by a, n);
+  v_ranks constant integer[] := ragdb_internal.ranks_within(embedder_id, word, v_wide);
   v_starts integer[] := array(select generate_series(1, length(word) + 1));
   -- of each part and the next
   v_pairs integer[] := array(

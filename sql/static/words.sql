@@ -62,7 +62,8 @@ begin atomic
   select t.n::integer, w.word, pg_catalog.round(8 * pg_catalog.sqrt(w.times::float8))::integer
   from pg_catalog.unnest(counted_words.texts) with ordinality t (text, n)
     cross join lateral (
-      select pg_catalog.left(u.word, 64) collate "C" as word, count(*) as times
+      select case when pg_catalog.octet_length(u.word) > 64 then pg_catalog.left(u.word, 64)
+          else u.word end collate "C" as word, count(*) as times
       from pg_catalog.unnest(pg_catalog.string_to_array(replace(replace(replace(
         ragdb_internal.spaced_words(t.text, counted_words.folding),
         '    ', ' '), '  ', ' '), '  ', ' '), ' ')) u (word)

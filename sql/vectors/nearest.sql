@@ -5,26 +5,39 @@
 -- that is planned each time, because a width cannot be a parameter and a plan for the parent opens
 -- every partition. The vectors are scored where they are found.
 
--- All ties at the k-th place stay: only the caller knows the ids that order them.
+-- All ties at the k-th place stay: only the caller knows the ids that order them. What ties has the
+-- same score, not the same distance. So a few more than k are taken, and all only where these tie.
 create or replace function ragdb_internal.scan_space(
-  space ragdb.embedding_spaces, metric text, query vector, k integer)
+  space ragdb.embedding_spaces, metric text, query vector, k integer, more integer default 50)
 returns table (chunk_no integer, score float8)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
+declare
+  v_chunk_nos integer[];
+  v_scores float8[];
 begin
-  return query execute format(
-    'with scored (chunk_no, score) as materialized ('
-    '  select s.chunk_no, ragdb_internal.similarity(s.embedding, $1, %L) from ragdb.%I s)'
-    ' select s.chunk_no, s.score from scored s where s.score >= coalesce('
-    '  (select l.score from scored l order by l.score desc limit 1 offset $2 - 1), 0)',
-    metric, ragdb_internal.space_table(space.space_id))
-    using query, k;
+  execute format(
+    'select array_agg(n.chunk_no), array_agg(ragdb_internal.nearness(n.distance, %L)) from ('
+    '  select s.chunk_no, s.embedding operator(%I.%s) $1 as distance from ragdb.%I s'
+    '  order by distance limit $2) n',
+    metric, ragdb_internal.vector_schema(),
+    case metric when 'cosine' then '<=>' when 'ip' then '<#>' else '<->' end,
+    ragdb_internal.space_table(space.space_id))
+    into v_chunk_nos, v_scores using query, k::bigint + more;
+  if v_scores[k + more] = v_scores[k] and more > 0 then
+    return query select s.chunk_no, s.score
+      from ragdb_internal.scan_space(space, metric, query, k, 2147483647 - k) s;
+    return;
+  end if;
+  return query select u.chunk_no, u.score from unnest(v_chunk_nos, v_scores) u (chunk_no, score)
+    where u.score >= coalesce(v_scores[k], 0);
 end $$;
-comment on function ragdb_internal.scan_space(ragdb.embedding_spaces, text, vector, integer) is
+comment on function ragdb_internal.scan_space(
+  ragdb.embedding_spaces, text, vector, integer, integer) is
   'Returns the k chunks of a space that are nearest to a vector, and all that tie with the last, '
-  'looking at every one.';
+  'looking at every one; more is how many are taken at first to see what ties.';
 
 create or replace function ragdb_internal.score_chunks(
   space ragdb.embedding_spaces, metric text, query vector, chunk_nos integer[])

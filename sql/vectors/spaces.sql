@@ -39,6 +39,40 @@ do $$ begin
 end $$;
 
 -- `drop table if exists` would tell whoever makes a corpus that there is no such table.
+create or replace function ragdb_internal.make_space_table(
+  space ragdb.embedding_spaces, embedder ragdb.embedders)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_table constant text := ragdb_internal.space_table(space.space_id);
+begin
+  if to_regclass('ragdb.' || v_table) is not null then
+    execute format('drop table ragdb.%I', v_table);
+  end if;
+  execute format(
+    'create table ragdb.%1$I (like ragdb.chunk_embeddings including all,'
+    ' constraint %2$I primary key (corpus_id, chunk_no),'
+    ' constraint %3$I foreign key (corpus_id, chunk_no) references ragdb.chunks on delete cascade)',
+    v_table, v_table || '_chunk_is_unique', v_table || '_chunk_exists');
+  -- a text that is queued may have its embedding already; a static embedder queues none
+  if embedder.provider is distinct from 'static' then
+    execute format('create index %2$I on ragdb.%1$I (input_hash)', v_table, v_table || '_by_input');
+  end if;
+  -- inline while it fits a page: a scan reads every vector
+  execute format('alter table ragdb.%I alter embedding set storage %s', v_table,
+    case when embedder.dims <= 1900 then 'main' else 'external' end);
+  execute format('comment on table ragdb.%I is %L', v_table,
+    format('Embeddings of space %s: corpus %s under embedder %s.',
+      space.space_id, space.corpus_id, embedder.embedder_id));
+  execute format('alter table ragdb.chunk_embeddings attach partition ragdb.%I for values in (%s)',
+    v_table, space.space_id);
+  perform ragdb_internal.keep_past_of_space(v_table);
+end $$;
+comment on function ragdb_internal.make_space_table(ragdb.embedding_spaces, ragdb.embedders) is
+  'Makes the partition of a space.';
+
 create or replace function ragdb_internal.make_space(
   corpus_id integer, embedder ragdb.embedders, state text, m integer, ef_construction integer)
 returns ragdb.embedding_spaces
@@ -47,7 +81,6 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_space ragdb.embedding_spaces;
-  v_table text;
 begin
   if m is null or m not between 2 and 100
     or ef_construction is null or ef_construction not between 4 and 1000 or ef_construction < 2 * m
@@ -64,25 +97,7 @@ begin
     embedder.embedder_id, state, m, ef_construction, coalesce(embedder.provider = 'static', false),
     ragdb_internal.now(), case when state = 'current' then ragdb_internal.now() end)
   returning * into v_space;
-  v_table := ragdb_internal.space_table(v_space.space_id);
-  if to_regclass('ragdb.' || v_table) is not null then
-    execute format('drop table ragdb.%I', v_table);
-  end if;
-  execute format(
-    'create table ragdb.%1$I (like ragdb.chunk_embeddings including all,'
-    ' constraint %2$I primary key (corpus_id, chunk_no),'
-    ' constraint %3$I foreign key (corpus_id, chunk_no) references ragdb.chunks on delete cascade)',
-    v_table, v_table || '_chunk_is_unique', v_table || '_chunk_exists');
-  execute format('create index %2$I on ragdb.%1$I (input_hash)', v_table, v_table || '_by_input');
-  -- inline while it fits a page: a scan reads every vector
-  execute format('alter table ragdb.%I alter embedding set storage %s', v_table,
-    case when embedder.dims <= 1900 then 'main' else 'external' end);
-  execute format('comment on table ragdb.%I is %L', v_table,
-    format('Embeddings of space %s: corpus %s under embedder %s.',
-      v_space.space_id, corpus_id, embedder.embedder_id));
-  execute format('alter table ragdb.chunk_embeddings attach partition ragdb.%I for values in (%s)',
-    v_table, v_space.space_id);
-  perform ragdb_internal.keep_past_of_space(v_table);
+  perform ragdb_internal.make_space_table(v_space, embedder);
   return v_space;
 end $$;
 comment on function ragdb_internal.make_space(integer, ragdb.embedders, text, integer, integer) is

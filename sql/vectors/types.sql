@@ -13,18 +13,25 @@ return numbers.embedding::real[];
 comment on function ragdb_internal.numbers(vector) is 'Returns the numbers of a vector.';
 
 -- Rounded to 1e-6: the last digits of pgvector's sums differ from CPU to CPU.
-create or replace function ragdb_internal.similarity(a vector, b vector, metric text)
-returns float8
+create or replace function ragdb_internal.nearness(distance float8, metric text) returns float8
 language sql immutable parallel safe
 return pg_catalog.round(1000000::float8 * greatest(0::float8, least(1::float8,
   case metric
-    when 'cosine' then 1::float8 - (a <=> b)
-    when 'ip' then -(a <#> b)
-    else 1::float8 - (a <-> b) * (a <-> b) / 2::float8
+    when 'cosine' then 1::float8 - nearness.distance
+    when 'ip' then -nearness.distance
+    else 1::float8 - nearness.distance * nearness.distance / 2::float8
   end))) / 1000000::float8;
+comment on function ragdb_internal.nearness(float8, text) is
+  'Returns the similarity in [0, 1], rounded to 1e-6, of what has a distance by a metric of '
+  'pgvector: max(0, cosine), max(0, inner product) or max(0, 1 - distance² / 2).';
+
+create or replace function ragdb_internal.similarity(a vector, b vector, metric text)
+returns float8
+language sql immutable parallel safe
+return ragdb_internal.nearness(
+  case metric when 'cosine' then a <=> b when 'ip' then a <#> b else a <-> b end, metric);
 comment on function ragdb_internal.similarity(vector, vector, text) is
-  'Returns the similarity of two vectors in [0, 1], rounded to 1e-6: max(0, cosine), max(0, inner '
-  'product) or max(0, 1 - distance² / 2).';
+  'Returns the similarity of two vectors in [0, 1], rounded to 1e-6.';
 
 create or replace function ragdb_internal.vector_hash(embedding real[]) returns bytea
 language sql immutable parallel safe

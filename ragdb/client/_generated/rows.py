@@ -364,8 +364,8 @@ class CorpusInfoRow(Row):
     created_at: datetime
     updated_at: datetime
     part_of: str | None
-    parts: int
-    stale_parts: int
+    parts: int | None
+    stale_parts: int | None
     text_config: str
     k1: float
     b: float
@@ -1121,8 +1121,8 @@ class ListCorporaRow(Row):
     created_at: datetime
     updated_at: datetime
     part_of: str | None
-    parts: int
-    stale_parts: int
+    parts: int | None
+    stale_parts: int | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1889,7 +1889,7 @@ class SpaceQuestionsRow(Row):
 class SyncStatisticsRow(Row):
     """A row of `sync_statistics`."""
 
-    parts: int
+    parts: int | None
     chunks: int
     lexemes: int
 

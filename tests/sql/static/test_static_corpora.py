@@ -183,7 +183,8 @@ def test_another_embedder_takes_an_empty_corpus_and_is_compared_before_a_full_on
 
 def test_who_comes_second_keeps_no_words_and_waits_for_nobody(clone: str, bpe_folder: Path) -> None:
     keep = (
-        "select ragdb_internal.keep_words(m, array['incomprehensibilities'])"
+        "select ragdb_internal.keep_words(m, array(select v from"
+        " ragdb_internal.word_vectors(m, array['incomprehensibilities']) v))"
         " from ragdb.static_models m"
     )
     with (
@@ -282,3 +283,12 @@ def test_nobody_waits_for_a_worker_under_a_static_embedder(
         )
         assert answer["output"]["embeddings"][1] == pytest.approx(db.embed("text"), abs=1e-6)
         assert len(answer["output"]["embeddings"]) == 2
+
+
+def test_chunks_that_tie_beyond_the_last_hit_are_ordered_by_their_ids(loaded: Database) -> None:
+    loaded.create_corpus("docs")
+    for n in reversed(range(60)):
+        loaded.put_text("docs", f"n{n:02}", TEXTS["fusion"], title="one")
+    hits = loaded.search("docs", "joining the scores of both legs", k=3, mode="semantic")
+    assert [hit.source for hit in hits] == ["n00", "n01", "n02"]
+    assert len({hit.score for hit in hits}) == 1
