@@ -70,9 +70,9 @@ language sql stable parallel safe
 begin atomic
   select 'ledger', null, l.is_on,
     case when l.is_on
-      then pg_catalog.format('%s rows wait to be sealed, the oldest since %s', l.pending,
+      then pg_catalog.format('waiting to be sealed: %s, the oldest since %s', l.pending,
         pg_catalog.to_char(l.oldest_pending at time zone 'UTC', 'YYYY-MM-DD HH24:MI'))
-      else pg_catalog.format('off: nothing is sealed, and %s rows wait', l.pending) end,
+      else pg_catalog.format('off, so nothing is sealed; waiting: %s', l.pending) end,
     case when l.is_on then 'ragdb ledger seal' else 'ragdb ledger switch on' end
   from ragdb.ledger_status() l
   where not l.is_on or l.oldest_pending < pg_catalog.clock_timestamp() - interval '1 day';

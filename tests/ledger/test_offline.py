@@ -177,7 +177,7 @@ def test_doctor_says_how_much_waits(ragdb: Run, clone: str) -> None:
         )
     code, output = ragdb("doctor")
     assert code != 0
-    assert "FAIL  ledger: 300 entries, 1 rows wait to be sealed since" in output
+    assert "FAIL  ledger: waiting to be sealed: 1, the oldest since " in output
     assert "ragdb ledger seal" in output
     assert json.loads(ragdb("ledger", "seal", "--json")[1])["sealed"] == 1
     assert ragdb("ledger", "status", "--json")[0] == 0
