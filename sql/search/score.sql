@@ -53,12 +53,15 @@ begin atomic
     from pg_catalog.unnest(chunk_nos) c (chunk_no) cross join legs l
       left join pg_catalog.unnest(ranked) r on r.chunk_no = c.chunk_no
   ), terms as materialized (
-    select t.*, pg_catalog.sum(t.weight) over (partition by t.chunk_no) as weights,
-      pg_catalog.sum(t.weight * t.impact) over (partition by t.chunk_no) as bm25
+    select t.*, pg_catalog.sum(t.weight) over w as weights,
+      pg_catalog.sum(t.weight * t.impact) over w as bm25
     from ragdb_internal.terms_in_chunks(score_parts.corpus, score_parts.statistics,
       (request).query, score_parts.chunk_nos, ((request).options).syntax,
       ((request).options).typos) t
     where (request).mode in ('lexical', 'hybrid')
+    -- in one order, whatever the plan: the last digit of a sum rests on it
+    window w as (partition by t.chunk_no order by t.lexeme collate "C"
+      rows between unbounded preceding and unbounded following)
   )
   select g.chunk_no, 'word', t.lexeme, t.stands_for, t.df, t.tf, t.impact,
     coalesce(g.by_words * t.weight * t.impact / nullif(t.bm25, 0), 0),
