@@ -155,8 +155,9 @@ def resident(pid: int) -> float:
 def publish(results: Path, title: str, about: str, lines: Sequence[str], version: str) -> None:
     """Append a section: the command, the machine, `about` and the lines."""
     given = sys.argv[1:]
-    if "--results" in given:
-        at = given.index("--results")
+    # of this machine alone, and an address may hold a password
+    for own in {"--results", "--at"}.intersection(given):
+        at = given.index(own)
         del given[at : at + 2]
     module = sys.modules["__main__"].__spec__
     command = " ".join(["python -m", module.name if module else sys.argv[0], *given])

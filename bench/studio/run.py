@@ -282,10 +282,8 @@ def report(given: argparse.Namespace, own: Server) -> None:
     late = []
     for name, spent in found.items():
         clock, processor = np.percentile(np.array(spent), [50, 95], axis=0).T
-        lines.append(
-            f"| {name} | {clock[0]:.0f} | {clock[1]:.0f} |"
-            f" {processor[0]:.0f} | {processor[1]:.0f} |"
-        )
+        shown = " | ".join(f"{ms:.0f}" for ms in (*clock, *processor))
+        lines.append(f"| {name} | {shown} |")
         late += [name] if clock[1] > GOAL else []
     publish(
         given.results,
