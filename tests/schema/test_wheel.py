@@ -65,6 +65,11 @@ def test_the_wheel_holds_what_the_source_tree_holds(site: Path) -> None:
     assert script.with_name("ragdb.control").is_file()
 
 
+def test_the_wheel_holds_every_module(site: Path) -> None:
+    kept = {path.relative_to(site) for path in (site / "ragdb").rglob("*.py")}
+    assert {path.relative_to(ROOT) for path in (ROOT / "ragdb").rglob("*.py")} <= kept
+
+
 def test_the_wheel_migrates(site: Path, server18: Server) -> None:
     with server18.database(template=None) as empty:
         dsn = server18.dsn(empty.dbname)
