@@ -33,7 +33,7 @@ returns setof ragdb_internal.corpus_check
 language sql stable parallel safe
 begin atomic
   with blocks as materialized (
-    select b.term_id, 1024 * b.block_no + e.entries[i]::integer - 1 as group_no,
+    select b.term_id, 64 * b.block_no + e.entries[i]::integer - 1 as group_no,
       e.entries[i + 1] / b.weight as impact
     from ragdb.term_blocks b
       cross join lateral (select ragdb_internal.entries(b.scores) as entries offset 0) e
