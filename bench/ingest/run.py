@@ -142,7 +142,7 @@ def bare_at_once(db: Connection, limit: int, size: int) -> Result:
 def main() -> None:
     flags = parser(__doc__)
     flags.add_argument("--sizes", default="10000,100000,207712", help="numbers of chunks")
-    flags.add_argument("--batch", type=int, default=4_000_000, help="characters in a call")
+    flags.add_argument("--batch", type=int, default=8_000_000, help="characters in a call")
     arguments = flags.parse_args()
     lines = []
     with server() as own:

@@ -21,7 +21,7 @@ PARTS = ("chunk_lexemes", "lexemes", "term_blocks", "block_states")
 def load(db: Connection, limit: int) -> int:
     """Put so many chunks as `ragdb ingest` does, and return how many there are."""
     db.execute("select ragdb.create_corpus('bench')")
-    for batch in batches(limit, 4_000_000):
+    for batch in batches(limit, 8_000_000):
         documents = [
             whole(file, list(chunks))
             for file, chunks in itertools.groupby(batch, key=lambda chunk: chunk.file)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 MAX_FAILURES = 1000
-BATCH_BYTES = 4 * 2**20  # of JSON; one transaction
+BATCH_BYTES = 8 * 2**20  # of JSON; one transaction
 BATCH_DOCUMENTS = 1000
 POOL_BYTES = 2 * 2**20  # below this, starting processes takes longer than they save
 

@@ -22,23 +22,34 @@ comment on function ragdb_internal.slug(text) is
   'Returns the readable part of a chunk id: lower-case ASCII letters and digits, - for the rest, '
   'the last 64 characters.';
 
+create or replace function ragdb_internal.source_slug(source_name text, source text)
+returns text
+language sql immutable parallel safe
+return ragdb_internal.slug(
+  pg_catalog.concat_ws('/', nullif(source_slug.source_name, ''), source_slug.source));
+comment on function ragdb_internal.source_slug(text, text) is
+  'Returns the readable part of the chunk ids of a source.';
+
+create or replace function ragdb_internal.source_bytes(
+  corpus text, source_name text, source text)
+returns bytea
+language sql stable parallel safe
+return ragdb_internal.packed('ragdb-chunk-1') || ragdb_internal.packed(source_bytes.corpus)
+  || ragdb_internal.packed(source_bytes.source_name) || ragdb_internal.packed(source_bytes.source);
+comment on function ragdb_internal.source_bytes(text, text, text) is
+  'Returns the bytes that are hashed first for the chunk ids of a source of a corpus.';
+
 create or replace function ragdb_internal.chunk_id(
-  corpus text, source_name text, source text, content_hash bytea, nth bigint)
+  source_slug text, source_bytes bytea, content_hash bytea, nth bigint)
 returns text
 language sql stable parallel safe
-return ragdb_internal.slug(
-    pg_catalog.concat_ws('/', nullif(chunk_id.source_name, ''), chunk_id.source))
-  || ':'
-  || pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(
-      ragdb_internal.packed('ragdb-chunk-1')
-      || ragdb_internal.packed(chunk_id.corpus)
-      || ragdb_internal.packed(chunk_id.source_name)
-      || ragdb_internal.packed(chunk_id.source)
+return chunk_id.source_slug || ':'
+  || pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(chunk_id.source_bytes
       || ragdb_internal.packed(pg_catalog.encode(chunk_id.content_hash, 'hex'))
       || ragdb_internal.packed(chunk_id.nth::text)), 'hex'), 24);
-comment on function ragdb_internal.chunk_id(text, text, text, bytea, bigint) is
-  'Returns the id of a chunk from its corpus, source and content; nth is how many chunks before it '
-  'in its document have that content.';
+comment on function ragdb_internal.chunk_id(text, bytea, bytea, bigint) is
+  'Returns the id of a chunk from what those of its source share and from its content; nth is how '
+  'many chunks before it in its document have that content.';
 
 create or replace function ragdb_internal.has_turns(chunking jsonb) returns boolean
 language sql immutable parallel safe
@@ -49,18 +60,17 @@ comment on function ragdb_internal.has_turns(jsonb) is
 
 create or replace function ragdb_internal.chunk_name(
   own_id text, external_id text, chunks integer, ordinal integer,
-  corpus text, source_name text, source text, content_hash bytea, nth bigint)
+  source_slug text, source_bytes bytea, content_hash bytea, nth bigint)
 returns text
 language sql stable parallel safe
 return case
   when chunk_name.own_id is not null then chunk_name.own_id
   when chunk_name.external_id is null then ragdb_internal.chunk_id(
-    chunk_name.corpus, chunk_name.source_name, chunk_name.source, chunk_name.content_hash,
-    chunk_name.nth)
+    chunk_name.source_slug, chunk_name.source_bytes, chunk_name.content_hash, chunk_name.nth)
   when chunk_name.chunks = 1 then chunk_name.external_id
   else chunk_name.external_id || '#' || chunk_name.ordinal + 1
 end;
-comment on function ragdb_internal.chunk_name(text, text, integer, integer, text, text, text, bytea,
+comment on function ragdb_internal.chunk_name(text, text, integer, integer, text, bytea, bytea,
   bigint) is
   'Returns what a chunk is called: the id of its turn; else the external id of its document, with '
   '#1, #2, … where that has several chunks; else ragdb_internal.chunk_id.';

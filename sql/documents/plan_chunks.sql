@@ -24,23 +24,27 @@ returns setof ragdb_internal.planned_chunk
 language sql stable parallel safe
 begin atomic
   select null::integer, c.doc_no, c.source, c.ordinal,
-    ragdb_internal.chunk_name(c.own_id, c.external_id, c.chunks, c.ordinal, n.name,
-      c.source_name, c.source, c.content_hash, c.nth),
+    ragdb_internal.chunk_name(c.own_id, c.external_id, c.chunks, c.ordinal, c.slug, c.bytes,
+      c.content_hash, c.nth),
     c.heading, c.page, c.start_offset, c.end_offset, c.token_count, c.content_hash, c.nth, c.text
   from (
-    select d.doc_no, d.source, d.source_name, d.external_id, d.chunks, h.*,
+    select d.doc_no, d.source, n.*, d.external_id, d.chunks, h.*,
       row_number() over (partition by d.doc_no, h.content_hash order by h.ordinal) - 1 as nth
     from unnest(named_chunks.touched) t
+      cross join (select (ragdb_internal.whole_of(corpus)).name offset 0) w
       cross join lateral (
         select o as stored, o.*, named_chunks.documents -> t.position as given
         from ragdb.documents o
         where o.corpus_id = (corpus).corpus_id and o.doc_no = t.doc_no offset 0) d
       cross join lateral (
+        select ragdb_internal.source_slug(d.source_name, d.source) as slug,
+          ragdb_internal.source_bytes(w.name, d.source_name, d.source) as bytes
+        offset 0) n
+      cross join lateral (
         select g.* from ragdb_internal.given_chunks(d.given) g where t.state <> 'renamed'
         union all
         select s.* from ragdb_internal.stored_chunks(d.stored) s where t.state = 'renamed') h
-    where t.state in ('new', 'written', 'renamed')) c
-    cross join (select (ragdb_internal.whole_of(corpus)).name) n;
+    where t.state in ('new', 'written', 'renamed')) c;
 end;
 comment on function ragdb_internal.named_chunks(ragdb.corpora, jsonb,
   ragdb_internal.touched_document[]) is

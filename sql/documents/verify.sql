@@ -33,7 +33,7 @@ returns setof ragdb_internal.corpus_check
 language sql stable parallel safe
 begin atomic
   with blocks as materialized (
-    select b.term_id, 1024 * b.block_no + e.entries[i]::integer - 1 as group_no,
+    select b.term_id, 64 * b.block_no + e.entries[i]::integer - 1 as group_no,
       e.entries[i + 1] / b.weight as impact
     from ragdb.term_blocks b
       cross join lateral (select ragdb_internal.entries(b.scores) as entries offset 0) e
@@ -151,7 +151,9 @@ begin atomic
       count(*) filter (where c.end_offset - c.start_offset <> length(c.text)) as offsets,
       count(*) filter (where c.content_hash <> ragdb_internal.content_hash(c.text)) as hashes,
       count(*) filter (where c.chunk_id <> ragdb_internal.chunk_name(
-        c.own_id, c.external_id, c.chunks, c.ordinal, n.name, c.source_name, c.source,
+        c.own_id, c.external_id, c.chunks, c.ordinal,
+        ragdb_internal.source_slug(c.source_name, c.source),
+        ragdb_internal.source_bytes(n.name, c.source_name, c.source),
         c.content_hash, c.nth)) as ids
     from (
       select c.chunk_id, c.ordinal, c.start_offset, c.end_offset, c.text, c.content_hash,
@@ -161,7 +163,7 @@ begin atomic
       from ragdb.chunks c
         join ragdb.documents d on d.corpus_id = (corpus).corpus_id and d.doc_no = c.doc_no
       where c.corpus_id = (corpus).corpus_id) c
-      cross join (select (ragdb_internal.whole_of(corpus)).name) n
+      cross join (select (ragdb_internal.whole_of(corpus)).name offset 0) n
   ) wrong, lateral (values
     ('chunks whose offsets are not their text''s', 0::numeric, wrong.offsets::numeric),
     ('chunks whose content_hash is not their text''s', 0, wrong.hashes),

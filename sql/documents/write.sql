@@ -122,7 +122,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_count constant integer := cardinality(chunk_nos);
-  v_turn constant integer := 8192;
+  v_turn constant integer := 16384;
   v_done integer := 0;
 begin
   while v_done < v_count loop
@@ -133,7 +133,7 @@ begin
   end loop;
 end $$;
 comment on function ragdb_internal.index_in_turns(integer, integer[], boolean) is
-  'Indexes chunks, 8192 at a time, and says after each turn how far it is where they are many. '
+  'Indexes chunks, 16384 at a time, and says after each turn how far it is where they are many. '
   'Those that a corpus begins with tell its pivot.';
 
 create or replace function ragdb_internal.write_documents(

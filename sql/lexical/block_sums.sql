@@ -60,7 +60,7 @@ begin atomic
   select pg_catalog.array_agg(g.group_no order by g.bound desc, g.group_no),
     pg_catalog.array_agg(g.bound order by g.bound desc, g.group_no)
   from (
-    select 1024 * best_groups.block_nos[b.n] + p.place - 1 as group_no,
+    select 64 * best_groups.block_nos[b.n] + p.place - 1 as group_no,
       vector_norm(subvector(best_groups.sums[b.n], p.place, 1)) as bound
     from pg_catalog.unnest(best_groups.bits) with ordinality b (bits, n)
       cross join lateral pg_catalog.unnest(ragdb_internal.set_bits(b.bits)) p (place)

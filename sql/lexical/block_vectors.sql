@@ -1,13 +1,14 @@
 -- The arithmetic of blocks: dense and sparse vectors of pgvector, named here and nowhere else.
 --
--- A group is four chunks that lie side by side. A block is made of 1,024 groups when its chunks are
--- there; later up to 15 of them are merged into one (pgvector has no vectors wider than 16,000).
+-- A group is four chunks that lie side by side, and a unit 64 groups. A block is made of some units
+-- when their chunks are there; later blocks are merged, up to 240 units in one (pgvector has no
+-- vectors wider than 16,000).
 create or replace function ragdb_internal.sparse_block(entries text, units integer)
 returns sparsevec
 language sql immutable parallel safe
-return ('{' || sparse_block.entries || '}/' || 1024 * sparse_block.units)::sparsevec;
+return ('{' || sparse_block.entries || '}/' || 64 * sparse_block.units)::sparsevec;
 comment on function ragdb_internal.sparse_block(text, integer) is
-  'Makes the sparse vector of a block of so many times 1,024 groups out of the entries '
+  'Makes the sparse vector of a block of so many units out of the entries '
   '"place:value,…", in any order.';
 
 create or replace function ragdb_internal.one_value(value float8, times integer) returns vector
@@ -69,8 +70,8 @@ begin atomic
     else ragdb_internal.joined(r.scores, ragdb_internal.first(placed.zeros, r.after)) end
   from (
     select case when placed.before = 0 then d.scores else ragdb_internal.joined(
-        ragdb_internal.first(placed.zeros, 1024 * placed.before), d.scores) end as scores,
-      1024 * (placed.units - placed.before) - vector_dims(d.scores) as after
+        ragdb_internal.first(placed.zeros, 64 * placed.before), d.scores) end as scores,
+      64 * (placed.units - placed.before) - vector_dims(d.scores) as after
     from (
       select case when placed.factor = 1 then placed.scores::vector
         else ragdb_internal.scaled(placed.scores::vector, placed.factor) end as scores
@@ -79,19 +80,19 @@ begin atomic
 end;
 comment on function ragdb_internal.placed(sparsevec, float8, integer, integer, vector) is
   'Returns the product of a row of a block and a number, with zeros around it: as a row of so many '
-  'units of 1,024 groups, before of which come first.';
+  'units, before of which come first.';
 
 create or replace function ragdb_internal.groups(sums vector[]) returns bigint
 language sql immutable parallel safe
-return vector_dims(groups.sums[1])::bigint * pg_catalog.cardinality(groups.sums);
+return (select sum(vector_dims(s))::bigint from pg_catalog.unnest(groups.sums) s);
 comment on function ragdb_internal.groups(vector[]) is
-  'Returns how many groups blocks have, about.';
+  'Returns how many groups blocks have.';
 
 create or replace function ragdb_internal.spread(sums vector) returns float8
 language sql immutable parallel safe
 return sqrt(greatest(1e-12::float8, (vector_norm(spread.sums) ^ 2
   - l1_distance(spread.sums,
-      ragdb_internal.sparse_block('', vector_dims(spread.sums) / 1024)::vector) ^ 2
+      ragdb_internal.sparse_block('', vector_dims(spread.sums) / 64)::vector) ^ 2
     / vector_dims(spread.sums))
   / vector_dims(spread.sums)));
 comment on function ragdb_internal.spread(vector) is

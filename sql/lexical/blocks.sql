@@ -1,9 +1,11 @@
 -- Blocks: for each frequent lexeme the most that it scores in every group of four chunks.
 --
--- A block of 4,096 chunk numbers is made once they have all been given out, by whoever gave out the
--- last one, and by ragdb.optimize_corpus before. Searches look at all chunks newer than that, and
--- at those that have been indexed again since (stale ones). Fifteen blocks that lie side by side
--- become one, because a search reads a row for each term of each block.
+-- A block is made once 4,096 chunk numbers have been given out that none covers, by whoever gave
+-- out the last one, and by ragdb.optimize_corpus before. It covers whole units of 256 numbers; what
+-- optimize_corpus finds after the last whole unit is a block of its own, which the next one takes
+-- over. Searches look at all chunks newer than that, and at those that have been indexed again
+-- since (stale ones). Blocks that lie side by side become one, because a search reads a row for
+-- each term of each block.
 create or replace function ragdb_internal.last_in_blocks(corpus_id integer) returns integer
 language sql stable parallel safe
 return coalesce((select s.last_chunk_no from ragdb.block_states s
@@ -19,8 +21,55 @@ return (1.005 * ragdb_internal.idf(block_weight.chunks, block_weight.df))::real;
 comment on function ragdb_internal.block_weight(integer, integer) is
   'Returns what the impacts of a term that df of some chunks have are multiplied by in blocks.';
 
-create or replace function ragdb_internal.make_blocks(
+-- Numbers that follow each other hold no chunk that was indexed before.
+create or replace function ragdb_internal.blocks_due(
+  last_in_blocks integer, chunk_nos integer[], out until integer, out after integer)
+language sql immutable parallel safe
+begin atomic
+  select case when n.until - blocks_due.last_in_blocks >= 4096 then n.until else 0 end,
+    case when n.until - blocks_due.last_in_blocks >= 4096
+        and n.lowest > blocks_due.last_in_blocks
+        and n.highest - n.lowest + 1 = pg_catalog.cardinality(blocks_due.chunk_nos)
+      then n.lowest - 1 end
+  from (select max(u) / 256 * 256 as until, min(u) as lowest, max(u) as highest
+    from pg_catalog.unnest(blocks_due.chunk_nos) u) n;
+end;
+comment on function ragdb_internal.blocks_due(integer, integer[]) is
+  'Returns up to which chunk blocks are to be made once some chunks are indexed (0: they are not), '
+  'and after which chunk these are all that there is; null where they are not.';
+
+create type ragdb_internal.posting_list as (
+  term_id integer, chunk_nos integer[], impacts real[]);
+comment on type ragdb_internal.posting_list is 'Chunks that have a term, and its impact in each.';
+
+create type ragdb_internal.fresh_postings as (
+  after integer, lists ragdb_internal.posting_list[]);
+comment on type ragdb_internal.fresh_postings is
+  'The postings of all terms in blocks in the chunks after a number, which have just been indexed.';
+
+create or replace function ragdb_internal.indexed_postings(
   corpus_id integer, first_chunk_no integer, last_chunk_no integer)
+returns setof ragdb_internal.posting_list
+language sql stable parallel safe
+begin atomic
+  select x.entries[x.i]::integer, pg_catalog.array_agg(x.chunk_no),
+    pg_catalog.array_agg(x.entries[x.i + 1]::real)
+  from (select o.*, pg_catalog.generate_series(1, pg_catalog.cardinality(o.entries), 2) as i
+    from (select l.chunk_no, ragdb_internal.entries(l.impacts) as entries
+      from ragdb.chunk_lexemes l
+      where l.corpus_id = indexed_postings.corpus_id
+        and l.chunk_no between indexed_postings.first_chunk_no and indexed_postings.last_chunk_no
+      offset 0) o
+    offset 0) x
+  group by 1;
+end;
+comment on function ragdb_internal.indexed_postings(integer, integer, integer) is
+  'Returns the postings of the chunks between two numbers as the lexical index has them.';
+
+-- What has just been indexed is at hand: to read it back takes three times as long.
+create or replace function ragdb_internal.make_block(
+  corpus_id integer, first_chunk_no integer, last_chunk_no integer,
+  fresh ragdb_internal.fresh_postings)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -29,53 +78,49 @@ set enable_mergejoin = off
 set work_mem = '64MB'
 set jit = off
 as $$
+declare
+  v_first constant integer := (first_chunk_no - 1) / 256;
+  v_units constant integer := (last_chunk_no - 1) / 256 + 1 - v_first;
+  v_until constant integer := least(last_chunk_no, fresh.after);
+  v_chunks constant integer := (select c.chunks from ragdb.corpora c
+    where c.corpus_id = make_block.corpus_id);
 begin
   insert into ragdb.term_blocks (corpus_id, term_id, block_no, weight, scores)
-  select make_blocks.corpus_id, g.term_id, g.block_no, l.weight, ragdb_internal.sparse_block((
-      select string_agg(u.place || ':' || l.weight * u.impact, ',')
-      from unnest(g.places, g.impacts) u (place, impact)), 1)
+  select make_block.corpus_id, g.term_id, v_first, g.weight, ragdb_internal.sparse_block(
+    string_agg(g.place || ':' || g.weight * g.impact, ','), v_units)
   from (
-      select m.term_id, m.group_no / 1024 as block_no,
-        array_agg(m.group_no % 1024 + 1) as places, array_agg(m.impact) as impacts
+    select u.term_id, u.weight, (u.chunk_no - 1) / 4 - 64 * v_first + 1 as place,
+      max(u.impact) as impact
+    from (
+      select p.term_id, w.weight, unnest(p.chunk_nos) as chunk_no, unnest(p.impacts) as impact
       from (
-        select e.term_id, e.group_no, max(e.impact)::real as impact
-        from (
-          select x.group_no, x.entries[x.i]::integer as term_id, x.entries[x.i + 1] as impact
-          from (select o.*, generate_series(1, cardinality(o.entries), 2) as i
-            from (select (o.chunk_no - 1) / 4 as group_no,
-                ragdb_internal.entries(o.impacts) as entries
-              from ragdb.chunk_lexemes o
-              where o.corpus_id = make_blocks.corpus_id
-                and o.chunk_no between make_blocks.first_chunk_no and make_blocks.last_chunk_no
-              offset 0) o
-            offset 0) x) e
-        group by e.term_id, e.group_no) m
-      group by m.term_id, m.group_no / 1024
-      offset 0) g
-    cross join lateral (
-      select ragdb_internal.block_weight(c.chunks, k.df) as weight
-      from ragdb.lexemes k cross join ragdb.corpora c
-      where k.corpus_id = make_blocks.corpus_id and k.term_id = g.term_id and k.in_blocks
-        and c.corpus_id = make_blocks.corpus_id
-      offset 0) l
-  order by g.term_id, g.block_no;
-  update ragdb.block_states s
-    set block_nos = array(
-      select unnest(s.block_nos)
-      union
-      select (x.chunk_no - 1) / 4096 from ragdb.chunk_lexemes x
-        where x.corpus_id = make_blocks.corpus_id
-          and x.chunk_no between make_blocks.first_chunk_no and make_blocks.last_chunk_no
-      order by 1)
-    where s.corpus_id = make_blocks.corpus_id;
+          select i.* from ragdb_internal.indexed_postings(
+            make_block.corpus_id, make_block.first_chunk_no, v_until) i
+          union all
+          select f.* from unnest(fresh.lists) f) p
+        cross join lateral (
+          select ragdb_internal.block_weight(v_chunks, l.df) as weight from ragdb.lexemes l
+          where l.corpus_id = make_block.corpus_id and l.term_id = p.term_id and l.in_blocks
+          offset 0) w
+      offset 0) u
+    where u.chunk_no between make_block.first_chunk_no and make_block.last_chunk_no
+    group by 1, 2, 3) g
+  group by g.term_id, g.weight
+  order by g.term_id;
+  update ragdb.block_states s set block_nos = array(
+      select n from unnest(s.block_nos || v_first) n order by n)
+    where s.corpus_id = make_block.corpus_id;
 end $$;
-comment on function ragdb_internal.make_blocks(integer, integer, integer) is
-  'Makes the blocks that hold chunks between two numbers, which do not exist; the caller holds the '
-  'corpus lock.';
+comment on function ragdb_internal.make_block(integer, integer, integer,
+  ragdb_internal.fresh_postings) is
+  'Makes the block of the chunks between two numbers, which does not exist, from the index and '
+  'from what is fresh; the caller holds the corpus lock.';
 
--- So many blocks at once that memory holds their postings. Numbers that no chunk has cost nothing.
+-- So many chunks at once that memory holds their postings, in blocks that may be merged. Numbers
+-- that no chunk has cost nothing.
 create or replace function ragdb_internal.renew_blocks(
-  corpus_id integer, after_chunk_no integer, last_chunk_no integer)
+  corpus_id integer, after_chunk_no integer, last_chunk_no integer,
+  fresh ragdb_internal.fresh_postings default null)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -89,9 +134,9 @@ begin
   if after_chunk_no < ragdb_internal.last_in_blocks(renew_blocks.corpus_id) then
     delete from ragdb.term_blocks b
       where b.corpus_id = renew_blocks.corpus_id
-        and b.block_no between after_chunk_no / 4096 and (last_chunk_no - 1) / 4096;
+        and b.block_no between after_chunk_no / 256 and (last_chunk_no - 1) / 256;
     update ragdb.block_states s set block_nos = array(select n from unnest(s.block_nos) n
-        where n not between after_chunk_no / 4096 and (renew_blocks.last_chunk_no - 1) / 4096)
+        where n not between after_chunk_no / 256 and (renew_blocks.last_chunk_no - 1) / 256)
       where s.corpus_id = renew_blocks.corpus_id;
   end if;
   loop
@@ -99,15 +144,21 @@ begin
       where x.corpus_id = renew_blocks.corpus_id and x.chunk_no > v_until
         and x.chunk_no <= renew_blocks.last_chunk_no;
     exit when v_next is null;
-    v_until := least(((v_next - 1) / 4096 + 2)::bigint * 4096, renew_blocks.last_chunk_no);
-    perform ragdb_internal.make_blocks(renew_blocks.corpus_id, v_next, v_until);
+    v_until := least((v_next - 1) / 256::bigint * 256 + case when fresh is null
+      then 8192 else 61440 end, ((v_next - 1) / 61440::bigint + 1) * 61440, last_chunk_no);
+    if v_until > v_next and (v_until - 1) / 256 > (v_next - 1) / 256 then
+      v_until := v_until / 256 * 256;
+    end if;
+    perform ragdb_internal.make_block(renew_blocks.corpus_id, v_next, v_until, fresh);
   end loop;
 end $$;
-comment on function ragdb_internal.renew_blocks(integer, integer, integer) is
-  'Makes the blocks anew that hold the chunks after a number, a multiple of 4,096, up to another; '
-  'the caller holds the corpus lock.';
+comment on function ragdb_internal.renew_blocks(integer, integer, integer,
+  ragdb_internal.fresh_postings) is
+  'Makes the blocks anew that hold the chunks after a number, a multiple of 256, up to another, '
+  'from the index and from what is fresh; the caller holds the corpus lock.';
 
-create or replace function ragdb_internal.cover_chunks(corpus_id integer, last_chunk_no integer)
+create or replace function ragdb_internal.cover_chunks(
+  corpus_id integer, last_chunk_no integer, fresh ragdb_internal.fresh_postings default null)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -119,13 +170,14 @@ begin
     values (cover_chunks.corpus_id, cover_chunks.last_chunk_no)
     on conflict on constraint block_states_corpus_is_unique do nothing;
   perform ragdb_internal.renew_blocks(
-    cover_chunks.corpus_id, v_known / 4096 * 4096, cover_chunks.last_chunk_no);
+    cover_chunks.corpus_id, v_known / 256 * 256, cover_chunks.last_chunk_no, fresh);
   update ragdb.block_states s
     set last_chunk_no = cover_chunks.last_chunk_no, stale_chunks = array(
-      select n from unnest(s.stale_chunks) n where n <= v_known / 4096 * 4096)
+      select n from unnest(s.stale_chunks) n where n <= v_known / 256 * 256)
     where s.corpus_id = cover_chunks.corpus_id;
 end $$;
-comment on function ragdb_internal.cover_chunks(integer, integer) is
+comment on function ragdb_internal.cover_chunks(integer, integer,
+  ragdb_internal.fresh_postings) is
   'Makes blocks up to a chunk number, past those that there are; the caller holds the corpus lock.';
 
 create or replace function ragdb_internal.refresh_stale(corpus_id integer) returns void
@@ -137,16 +189,16 @@ declare
   v_block record;
 begin
   for v_block in
-    select b.block_no, least(b.block_no / 15 * 15 + 15, b.next_no)::bigint as next_no
+    select b.block_no, least(b.block_no / 240 * 240 + 240, b.next_no)::bigint as next_no
     from (
       select n as block_no, lead(n) over (order by n) as next_no, s.stale_chunks
       from ragdb.block_states s cross join unnest(s.block_nos) n
       where s.corpus_id = refresh_stale.corpus_id) b
     where exists (select from unnest(b.stale_chunks) c
-      where (c - 1) / 4096 >= b.block_no and ((c - 1) / 4096 < b.next_no) is not false)
+      where (c - 1) / 256 >= b.block_no and ((c - 1) / 256 < b.next_no) is not false)
   loop
-    perform ragdb_internal.renew_blocks(refresh_stale.corpus_id, v_block.block_no * 4096,
-      least(v_block.next_no * 4096, v_last)::integer);
+    perform ragdb_internal.renew_blocks(refresh_stale.corpus_id, v_block.block_no * 256,
+      least(v_block.next_no * 256, v_last)::integer);
   end loop;
   update ragdb.block_states s set stale_chunks = '{}'
     where s.corpus_id = refresh_stale.corpus_id and s.stale_chunks <> '{}';

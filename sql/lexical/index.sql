@@ -40,7 +40,9 @@ begin
     '  (select o.word_order from ragdb_internal.word_order(a.words) o),'
     '  coalesce(round(1e-20::real / nullif(ts_rank(a.words, ''"a" & "b"'', 2), 0)), 0)::integer'
     ' from (select c.chunk_no, ragdb_internal.lexemes(ragdb_internal.searched_text('
-    '     ragdb_internal.title(c.corpus_id, c.doc_no), c.heading, c.text), $2) as words'
+    '     (select d.title from ragdb.documents d'
+    '       where d.corpus_id = c.corpus_id and d.doc_no = c.doc_no),'
+    '     c.heading, c.text), $2) as words'
     '   from '
     || case when v_last - v_first >= 500 and v_last - v_first + 1 = cardinality(chunk_nos)
       then 'ragdb.chunks c'
@@ -105,8 +107,13 @@ as $$
 declare
   v_corpus ragdb.corpora;
   v_last constant integer := ragdb_internal.last_in_blocks(index_chunks.corpus_id);
+  v_until integer;
+  v_after integer;
+  v_lists ragdb_internal.posting_list[];
 begin
   select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = index_chunks.corpus_id;
+  select b.until, b.after into v_until, v_after
+    from ragdb_internal.blocks_due(v_last, index_chunks.chunk_nos) b;
   with chunks as materialized (
     select a.* from ragdb_internal.analysed(v_corpus, index_chunks.chunk_nos) a
   ), pivot as materialized (
@@ -115,8 +122,10 @@ begin
       then sum(c.length)::float8 / count(*) else v_corpus.pivot end as pivot
     from chunks c
   ), terms as materialized (
-    select t.*, l.term_id is null as is_new, coalesce(l.term_id, ragdb_internal.next_term_id(
-        v_corpus, row_number() over (partition by l.term_id is null order by t.lexeme))) as term_id
+    select t.*, l.term_id is null as is_new,
+      l.in_blocks is true or coalesce(l.df, 0) + t.df >= 64 as in_blocks,
+      coalesce(l.term_id, ragdb_internal.next_term_id(v_corpus,
+        row_number() over (partition by l.term_id is null order by t.lexeme))) as term_id
     from (
         select p.lexeme, count(*)::integer as df, max(p.impact) as max_impact,
           array_agg(p.chunk_no) as chunk_nos, array_agg(p.impact) as impacts
@@ -126,7 +135,8 @@ begin
               c.length, v_corpus.k1, v_corpus.b, v.pivot), v_corpus.k1)::real as impact
           from pivot v cross join chunks c cross join lateral unnest(c.words) w) p
         group by p.lexeme) t
-      left join lateral (select k.term_id from ragdb.lexemes k
+      left join lateral (
+        select k.term_id, k.df, k.in_blocks from ragdb.lexemes k
         where k.corpus_id = v_corpus.corpus_id and k.lexeme = t.lexeme offset 0) l on true
   ), counted as (
     insert into ragdb.lexemes as l
@@ -154,14 +164,19 @@ begin
         group by p.chunk_no) e on e.chunk_no = c.chunk_no
     order by c.chunk_no
     returning lexeme_count
+  ), summed as (
+    update ragdb.corpora c
+      set chunks = c.chunks + (select count(*) from indexed),
+        lexeme_count = c.lexeme_count + (select coalesce(sum(i.lexeme_count), 0) from indexed i),
+        next_term_id = c.next_term_id + (select count(*) from terms t where t.is_new),
+        pivot = (select v.pivot from pivot v)
+      where c.corpus_id = v_corpus.corpus_id
   )
-  update ragdb.corpora c
-    set chunks = c.chunks + (select count(*) from indexed),
-      lexeme_count = c.lexeme_count + (select coalesce(sum(i.lexeme_count), 0) from indexed i),
-      next_term_id = c.next_term_id + (select count(*) from terms t where t.is_new),
-      pivot = (select v.pivot from pivot v)
-    where c.corpus_id = v_corpus.corpus_id;
-  perform ragdb_internal.extend_blocks(v_corpus.corpus_id, index_chunks.chunk_nos),
+  select array_agg(row(t.term_id, t.chunk_nos, t.impacts)::ragdb_internal.posting_list)
+    into v_lists
+    from terms t where t.in_blocks and v_after is not null;
+  perform ragdb_internal.extend_blocks(v_corpus.corpus_id, index_chunks.chunk_nos, v_until,
+      case when v_after is not null then row(v_after, v_lists)::ragdb_internal.fresh_postings end),
     ragdb_internal.uncount_part(v_corpus.corpus_id);
 end $$;
 comment on function ragdb_internal.index_chunks(integer, integer[], boolean) is

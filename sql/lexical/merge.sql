@@ -1,14 +1,15 @@
 -- Merges blocks that lie side by side: one row of 15,360 groups is read faster than 15 of 1,024.
-create or replace function ragdb_internal.merged_terms(corpus_id integer, block_nos integer[])
+create or replace function ragdb_internal.merged_terms(
+  corpus_id integer, block_nos integer[], units integer)
 returns table (term_id integer, weight real, scores sparsevec)
 language sql stable parallel safe
 begin atomic
   select b.term_id, w.weight, ragdb_internal.sparsely(sum(ragdb_internal.placed(
     b.scores, w.weight / b.weight, b.block_no - s.first_no, s.units, s.zeros)))
   from (
-      select n.first_no, n.units, ragdb_internal.even(0, 1024 * n.units) as zeros
-      from (select min(m) as first_no, max(m) + 1 - min(m) as units
-        from pg_catalog.unnest(merged_terms.block_nos) m) n
+      select min(m) as first_no, merged_terms.units,
+        ragdb_internal.even(0, 64 * merged_terms.units) as zeros
+      from pg_catalog.unnest(merged_terms.block_nos) m
       offset 0) s
     cross join ragdb.term_blocks b
     cross join lateral (
@@ -20,10 +21,11 @@ begin atomic
   where b.corpus_id = merged_terms.corpus_id and b.block_no = any (merged_terms.block_nos)
   group by b.term_id, w.weight;
 end;
-comment on function ragdb_internal.merged_terms(integer, integer[]) is
-  'Returns the rows of the block that some blocks become, the last of them not merged.';
+comment on function ragdb_internal.merged_terms(integer, integer[], integer) is
+  'Returns the rows of the block of so many units that some blocks become.';
 
-create or replace function ragdb_internal.merge_blocks(corpus_id integer, block_nos integer[])
+create or replace function ragdb_internal.merge_blocks(
+  corpus_id integer, block_nos integer[], units integer)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -35,7 +37,8 @@ declare
 begin
   insert into ragdb.term_blocks (corpus_id, term_id, block_no, weight, scores)
     select merge_blocks.corpus_id, t.term_id, v_first, t.weight, t.scores
-    from ragdb_internal.merged_terms(merge_blocks.corpus_id, merge_blocks.block_nos) t
+    from ragdb_internal.merged_terms(
+      merge_blocks.corpus_id, merge_blocks.block_nos, merge_blocks.units) t
     order by t.term_id
     on conflict on constraint term_blocks_are_unique do update
       set weight = excluded.weight, scores = excluded.scores;
@@ -46,34 +49,37 @@ begin
       where n <= v_first or n <> all (merge_blocks.block_nos))
     where s.corpus_id = merge_blocks.corpus_id;
 end $$;
-comment on function ragdb_internal.merge_blocks(integer, integer[]) is
-  'Makes one block of some, in order, the last of them not merged; the caller holds the '
+comment on function ragdb_internal.merge_blocks(integer, integer[], integer) is
+  'Makes one block of so many units of some that lie side by side, in order; the caller holds the '
   'corpus lock.';
 
--- The last block may not have all of its chunks yet, so it is not merged.
+-- What is after the last whole unit is not merged: the next block takes it over. A block ends where
+-- the next one begins, or before that, which only adds zeros.
 create or replace function ragdb_internal.merge_many(corpus_id integer, fewest integer)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_complete constant integer := ragdb_internal.last_in_blocks(merge_many.corpus_id) / 4096;
-  v_block_nos integer[];
+  v_complete constant integer := ragdb_internal.last_in_blocks(merge_many.corpus_id) / 256;
+  v_blocks record;
 begin
-  for v_block_nos in
-    select array_agg(n order by n)
+  for v_blocks in
+    select array_agg(n order by n) as block_nos,
+      least(n / 240 * 240 + 240, v_complete) - min(n) as units
     from ragdb.block_states s cross join unnest(s.block_nos) n
     where s.corpus_id = merge_many.corpus_id and n < v_complete
-    group by n / 15
-    having count(*) >= fewest or count(*) > 1 and n / 15 < v_complete / 15
-    order by n / 15
+    group by n / 240
+    having count(*) >= fewest or count(*) > 1 and n / 240 < v_complete / 240
+    order by n / 240
   loop
-    perform ragdb_internal.merge_blocks(merge_many.corpus_id, v_block_nos);
+    perform ragdb_internal.merge_blocks(
+      merge_many.corpus_id, v_blocks.block_nos, v_blocks.units);
   end loop;
 end $$;
 comment on function ragdb_internal.merge_many(integer, integer) is
-  'Merges the blocks of a corpus that lie side by side where fifteen are full or as many as fewest '
-  'are there; the caller holds the corpus lock.';
+  'Merges the blocks of a corpus that lie side by side where they are as wide as a block may be or '
+  'as many as fewest are there; the caller holds the corpus lock.';
 
 create or replace function ragdb_internal.reweigh_blocks(corpus_id integer) returns void
 language plpgsql
@@ -99,14 +105,13 @@ comment on function ragdb_internal.reweigh_blocks(integer) is
   'Multiplies the rows of blocks whose lexeme weighs otherwise by now, as searches would have to; '
   'the caller holds the corpus lock.';
 
-create or replace function ragdb_internal.extend_blocks(corpus_id integer, chunk_nos integer[])
+create or replace function ragdb_internal.extend_blocks(
+  corpus_id integer, chunk_nos integer[], until integer, fresh ragdb_internal.fresh_postings)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_last integer := ragdb_internal.last_in_blocks(extend_blocks.corpus_id);
-  v_complete constant integer := (select max(n) from unnest(chunk_nos) n) / 4096 * 4096;
   v_stale integer;
 begin
   update ragdb.block_states s
@@ -115,14 +120,15 @@ begin
       where n <= s.last_chunk_no and n <> all (s.stale_chunks))
     where s.corpus_id = extend_blocks.corpus_id
     returning cardinality(s.stale_chunks) into v_stale;
-  if v_complete > v_last then
-    perform ragdb_internal.cover_chunks(extend_blocks.corpus_id, v_complete);
+  if until > 0 then
+    perform ragdb_internal.cover_chunks(extend_blocks.corpus_id, extend_blocks.until, fresh);
     perform ragdb_internal.merge_many(extend_blocks.corpus_id, 15);
   end if;
   if v_stale > 1000 then
     perform ragdb_internal.refresh_stale(extend_blocks.corpus_id);
   end if;
 end $$;
-comment on function ragdb_internal.extend_blocks(integer, integer[]) is
-  'Makes the blocks that chunks which have just been indexed complete, and notes which chunks '
-  'blocks know wrongly; the caller holds the corpus lock.';
+comment on function ragdb_internal.extend_blocks(
+  integer, integer[], integer, ragdb_internal.fresh_postings) is
+  'Makes blocks up to a chunk number (0: none) after chunks have been indexed, from what is fresh '
+  'of them, and notes which chunks blocks know wrongly; the caller holds the corpus lock.';

@@ -9,10 +9,16 @@ returns boolean
 language sql stable parallel safe
 return case
   when (document).external_id is not null or ragdb_internal.has_turns((document).chunking)
-    or ragdb_internal.chunk_id(is_named_by_text.corpus, (document).source_name,
-      (document).source, (chunk).content_hash, 0) = (chunk).chunk_id then true
-  else ragdb_internal.chunk_id(is_named_by_text.corpus, (document).source_name,
-    (document).source, (chunk).content_hash, (
+    or ragdb_internal.chunk_id(
+      ragdb_internal.source_slug((document).source_name, (document).source),
+      ragdb_internal.source_bytes(
+        is_named_by_text.corpus, (document).source_name, (document).source),
+      (chunk).content_hash, 0) = (chunk).chunk_id then true
+  else ragdb_internal.chunk_id(
+    ragdb_internal.source_slug((document).source_name, (document).source),
+    ragdb_internal.source_bytes(
+      is_named_by_text.corpus, (document).source_name, (document).source),
+    (chunk).content_hash, (
       select count(*) from ragdb.chunks c
       where c.corpus_id = (chunk).corpus_id and c.doc_no = (chunk).doc_no
         and c.ordinal < (chunk).ordinal and c.content_hash = (chunk).content_hash))

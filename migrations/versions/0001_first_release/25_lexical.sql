@@ -87,12 +87,12 @@ create table ragdb.term_blocks (
 ) with (toast_tuple_target = 8160);
 comment on table ragdb.term_blocks is
   'The most that each frequent lexeme of a corpus scores in each group of four chunks. A row '
-  'covers the groups of 4,096 chunk numbers, or of several times as many. It is derived from '
+  'covers the groups of 256 chunk numbers, or of up to 240 times as many. It is derived from '
   'ragdb.chunk_lexemes.';
 comment on column ragdb.term_blocks.corpus_id is 'The corpus.';
 comment on column ragdb.term_blocks.term_id is 'Number of the lexeme in its corpus.';
 comment on column ragdb.term_blocks.block_no is
-  'Block of the groups: the number of its first group, from 0, divided by 1,024.';
+  'Block of the groups: the number of its first group, from 0, divided by 64.';
 comment on column ragdb.term_blocks.weight is
   'What impacts are multiplied by: slightly more than the lexeme weighed when the row was made.';
 comment on column ragdb.term_blocks.scores is
