@@ -170,6 +170,48 @@ end $$;
 comment on function ragdb_internal.insert_chunks(ragdb.corpora, ragdb_internal.planned_chunk[]) is
   'Stores the chunks that are new.';
 
+-- Rows are found by key, and then taken away by where they are, as in links.sql.
+create or replace function ragdb_internal.delete_chunks(corpus_id integer, chunk_nos integer[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  delete from ragdb.chunks c where c.ctid = any (array(
+    select o.ctid from unnest(delete_chunks.chunk_nos) g (chunk_no)
+      cross join lateral (
+        select h.ctid from ragdb.chunks h
+        where h.corpus_id = delete_chunks.corpus_id and h.chunk_no = g.chunk_no offset 0) o));
+end $$;
+comment on function ragdb_internal.delete_chunks(integer, integer[]) is
+  'Removes some chunks of a corpus.';
+
+create or replace function ragdb_internal.delete_documents(
+  corpus_id integer, touched ragdb_internal.touched_document[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  delete from ragdb.documents d where d.ctid = any (array(
+    select o.ctid from unnest(touched) t
+      cross join lateral (
+        select h.ctid from ragdb.documents h
+        where h.corpus_id = delete_documents.corpus_id and h.doc_no = t.doc_no offset 0) o
+    where t.state = 'gone'));
+end $$;
+comment on function ragdb_internal.delete_documents(integer, ragdb_internal.touched_document[]) is
+  'Removes the documents that are gone.';
+
+create or replace function ragdb_internal.has_bytes(corpus_id integer, doc_cid text)
+returns boolean
+language sql stable parallel safe
+return exists (
+  select from ragdb.documents d
+  where d.corpus_id = has_bytes.corpus_id and d.doc_cid = has_bytes.doc_cid);
+comment on function ragdb_internal.has_bytes(integer, text) is
+  'Tells whether a corpus has a document of some bytes.';
+
 create or replace function ragdb_internal.recount_corpus(
   corpus ragdb.corpora, before ragdb_internal.document_counts,
   after ragdb_internal.document_counts, touched ragdb_internal.touched_document[],
