@@ -172,6 +172,8 @@ create or replace function ragdb_internal.unindex_chunks(corpus_id integer, chun
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_hashjoin = off
+set enable_mergejoin = off
 set enable_seqscan = off
 as $$
 begin
@@ -196,11 +198,7 @@ begin
       chunk_nos = case when l.in_blocks then l.chunk_nos
         else array(select n from unnest(l.chunk_nos) n where n <> all (t.chunk_nos)) end
     from lost t
-      -- by key: joined, the whole dictionary was read for one document
-      cross join lateral (
-        select h.ctid from ragdb.lexemes h
-        where h.corpus_id = unindex_chunks.corpus_id and h.term_id = t.term_id offset 0) o
-    where l.ctid = o.ctid;
+    where l.corpus_id = unindex_chunks.corpus_id and l.term_id = t.term_id;
   update ragdb.block_states s
     set gone_chunks = s.gone_chunks + (
       select count(*) from unnest(unindex_chunks.chunk_nos) n where n <= s.last_chunk_no)

@@ -9,14 +9,15 @@ create table ragdb.lexemes (
   max_impact real not null,
   in_blocks boolean not null default false,
   chunk_nos integer[] not null default '{}',
-  constraint lexemes_are_unique_per_corpus primary key (corpus_id, lexeme)
+  constraint lexemes_term_id_is_unique_per_corpus unique (corpus_id, term_id)
 -- every batch of documents counts most of its lexemes anew: with room on its page a row moves
 -- without touching an index
 ) with (fillfactor = 80);
 -- as for ragdb.documents
 alter table ragdb.lexemes alter corpus_id set statistics 0;
-alter table ragdb.lexemes add constraint lexemes_term_id_is_unique_per_corpus
-  unique (term_id, corpus_id);
+-- last, as that of ragdb.documents
+alter table ragdb.lexemes add constraint lexemes_are_unique_per_corpus
+  primary key (corpus_id, lexeme);
 comment on table ragdb.lexemes is
   'Dictionary of a corpus: every lexeme, its number, how many chunks have it and the largest '
   'impact it may have.';
