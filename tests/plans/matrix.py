@@ -22,7 +22,7 @@ Connection = psycopg.Connection[Any]
 Statement = tuple[str, Iterable[Any]]
 
 # when the tables were analyzed last
-STATISTICS = ("never", "empty", "small", "before the new corpus", "now")
+STATISTICS = ("never", "empty", "dead", "small", "before the new corpus", "now")
 CORPORA = ("large", "new")
 PLANS = ("auto", "force_generic_plan")
 
@@ -97,7 +97,11 @@ def make(db: Connection, statistics: str, large: Size = LARGE, new: Size = NEW) 
     db.execute("select ragdb.create_signing_key('k1')")
     if statistics == "small":
         fill(db, "other", SMALL)
-    if statistics in ("empty", "small"):
+    if statistics == "dead":
+        # every row that is counted is of a first load that was rolled back
+        with db.transaction(force_rollback=True):
+            fill(db, "large", large)
+    if statistics in ("empty", "dead", "small"):
         db.execute("analyze")
     fill(db, "large", large)
     if statistics == "before the new corpus":

@@ -62,19 +62,22 @@ create table ragdb.documents (
 -- corpus each. Without statistics of that column the planner takes a corpus for a two-hundredth of
 -- the table, and a unique key for one row.
 --
--- That does not help where the table was analyzed when it was nearly empty, or while all its rows
--- were dead. So an index begins with corpus_id only where a corpus is read in its order, and a key
--- that is looked up begins with what is asked for. Of indexes that cost the same the planner takes
--- the newest: those that are read in order are made first.
+-- That does not help where the table was analyzed when it was nearly empty. So an index begins with
+-- corpus_id only where a corpus is read in its order, and a key that is looked up begins with what
+-- is asked for.
+--
+-- Where the table was analyzed while all its rows were dead (a first load that was rolled back, a
+-- corpus that was dropped), every index costs nothing, and of equals the planner takes the newest.
+-- So the key that is looked up for each row is made last.
 alter table ragdb.documents alter corpus_id set statistics 0;
 create index documents_by_metadata on ragdb.documents using gin (metadata jsonb_path_ops);
 create index documents_by_source on ragdb.documents (corpus_id, source);
-alter table ragdb.documents add constraint documents_number_is_unique_per_corpus
-  primary key (corpus_id, doc_no);
 create index documents_by_external_id on ragdb.documents (external_id, corpus_id)
   where external_id is not null;
 alter table ragdb.documents add constraint documents_name_is_unique_per_content
   unique (doc_cid, corpus_id, name);
+alter table ragdb.documents add constraint documents_number_is_unique_per_corpus
+  primary key (corpus_id, doc_no);
 comment on table ragdb.documents is
   'One file, page or record of a corpus: bytes under a name. Read it through '
   'ragdb.list_documents, ragdb.get_document and bi.dim_source.';
