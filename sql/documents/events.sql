@@ -19,11 +19,8 @@ declare
   v_at timestamptz;
   v_events text[];
 begin
-  if cardinality(doc_nos) = 0 then
-    return;
-  end if;
-  insert into ragdb.event_clock as t (id, lamport, at)
-    values (true, 0, v_now)
+  if cardinality(doc_nos) = 0 then return; end if;
+  insert into ragdb.event_clock as t (id, lamport, at) values (true, 0, v_now)
     on conflict on constraint event_clock_has_one_row do update
       set at = greatest(ragdb_internal.now(), t.at)
     returning t.lamport, t.at into v_tick, v_at;
@@ -34,16 +31,19 @@ begin
         'rag.document.ingested', v_now, v_caller, corpus.corpus_id, corpus.name, d.doc_cid,
         d.source, d.title, d.language, d.chunks
       from unnest(doc_nos) with ordinality h (doc_no, nth)
-        join ragdb.documents d on d.corpus_id = corpus.corpus_id and d.doc_no = h.doc_no
+        cross join lateral (select o.* from ragdb.documents o
+          where o.corpus_id = corpus.corpus_id and o.doc_no = h.doc_no offset 0) d
       order by h.nth
-      returning lamport, event_id, source
+      returning lamport, event_id
   ), ticked as (
-    update ragdb.event_clock t
-      set lamport = v_tick + cardinality(doc_nos),
+    update ragdb.event_clock t set lamport = v_tick + cardinality(doc_nos),
         at = v_at + cardinality(doc_nos) * interval '1 microsecond'
   ), noted as (
     update ragdb.documents d set event_id = w.event_id
-    from written w where d.corpus_id = corpus.corpus_id and d.source = w.source
+    from written w
+      cross join lateral (select h.ctid from ragdb.documents h
+        where h.corpus_id = corpus.corpus_id and h.doc_no = doc_nos[w.lamport - v_tick] offset 0) o
+    where d.ctid = o.ctid
   )
   select array_agg(corpus.corpus_id || '/' || w.event_id order by w.lamport) into v_events
     from written w;

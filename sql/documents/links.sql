@@ -69,10 +69,14 @@ begin
       -- a target that no uri can equal needs no row
       where t.state in ('new', 'written') and octet_length(g.v ->> 'target') <= 2000
       union
-      select c.doc_no, c.ordinal, k.target
+      select t.doc_no, c.ordinal, k.target
       from unnest(touched) t
-        join ragdb.chunks c on c.corpus_id = planned_links.corpus_id and c.doc_no = t.doc_no
-        join ragdb.document_links k on k.corpus_id = c.corpus_id and k.chunk_no = c.chunk_no
+        cross join lateral (
+          select h.chunk_no, h.ordinal from ragdb.chunks h
+          where h.corpus_id = planned_links.corpus_id and h.doc_no = t.doc_no offset 0) c
+        cross join lateral (
+          select h.target from ragdb.document_links h
+          where h.corpus_id = planned_links.corpus_id and h.chunk_no = c.chunk_no offset 0) k
       where t.state = 'renamed') l
       join unnest(planned) p on p.doc_no = l.doc_no and p.ordinal = l.ordinal);
 end $$;
@@ -81,6 +85,18 @@ comment on function ragdb_internal.planned_links(integer, jsonb, ragdb_internal.
   'Returns the hyperlinks that there shall be: those given for a document that is new or written, '
   'its own for one that is renamed.';
 
+create or replace function ragdb_internal.is_turn(corpus_id integer, chunk_no integer)
+returns boolean
+language sql stable parallel safe
+return exists (
+  select from ragdb.turns t
+  where t.corpus_id = is_turn.corpus_id and t.chunk_no = is_turn.chunk_no);
+comment on function ragdb_internal.is_turn(integer, integer) is
+  'Tells whether a chunk is a message of a conversation.';
+
+-- Rows that are taken away or changed are found by key, and then by where they are: a join with
+-- what is given would be planned by what the statistics say. The lock of the corpus keeps them
+-- there.
 create or replace function ragdb_internal.drop_old_edges(
   corpus_id integer, kept integer[], edges ragdb_internal.chunk_edge[],
   links ragdb_internal.chunk_link[])
@@ -89,17 +105,22 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  delete from ragdb.edges e using unnest(kept) k (chunk_no)
-  where e.corpus_id = drop_old_edges.corpus_id and e.parent_no = k.chunk_no
-    and e.edge_type in ('default', 'branch') and not e.is_added
-    and not exists (select from ragdb.turns t
-      where t.corpus_id = e.corpus_id and t.chunk_no = e.parent_no)
-    and not exists (select from unnest(edges) n
-      where (n.parent_no, n.child_no, n.edge_type) = (e.parent_no, e.child_no, e.edge_type));
-  delete from ragdb.document_links l using unnest(kept) k (chunk_no)
-  where l.corpus_id = drop_old_edges.corpus_id and l.chunk_no = k.chunk_no
-    and not exists (select from unnest(links) n
-      where n.chunk_no = l.chunk_no and n.target = l.target);
+  delete from ragdb.edges e where e.ctid = any (array(
+    select o.ctid from unnest(kept) k (chunk_no)
+      cross join lateral (
+        select h.ctid, h.child_no, h.edge_type from ragdb.edges h
+        where h.corpus_id = drop_old_edges.corpus_id and h.parent_no = k.chunk_no
+          and h.edge_type in ('default', 'branch') and not h.is_added offset 0) o
+    where not ragdb_internal.is_turn(drop_old_edges.corpus_id, k.chunk_no)
+      and not exists (select from unnest(edges) n
+        where (n.parent_no, n.child_no, n.edge_type) = (k.chunk_no, o.child_no, o.edge_type))));
+  delete from ragdb.document_links l where l.ctid = any (array(
+    select o.ctid from unnest(kept) k (chunk_no)
+      cross join lateral (
+        select h.ctid, h.target from ragdb.document_links h
+        where h.corpus_id = drop_old_edges.corpus_id and h.chunk_no = k.chunk_no offset 0) o
+    where not exists (select from unnest(links) n
+      where n.chunk_no = k.chunk_no and n.target = o.target)));
 end $$;
 comment on function ragdb_internal.drop_old_edges(integer, integer[], ragdb_internal.chunk_edge[],
   ragdb_internal.chunk_link[]) is
@@ -146,23 +167,29 @@ declare
   v_edges constant ragdb_internal.chunk_edge[] := array(
     select row(d.parent_no, d.child_no, 'reference')::ragdb_internal.chunk_edge
     from (
-      select distinct l.chunk_no as parent_no, c.chunk_no as child_no
+      select distinct a.chunk_no as parent_no, c.chunk_no as child_no
       from unnest(linking) a (chunk_no)
-        join ragdb.document_links l
-          on l.corpus_id = resolve_links.corpus_id and l.chunk_no = a.chunk_no
-        join ragdb.document_sources s
-          on s.corpus_id = resolve_links.corpus_id and s.uri = l.target
-        join ragdb.chunks c
-          on c.corpus_id = resolve_links.corpus_id and c.doc_no = s.doc_no and c.ordinal = 0
-      where l.chunk_no <> c.chunk_no) d);
+        cross join lateral (
+          select h.target from ragdb.document_links h
+          where h.corpus_id = resolve_links.corpus_id and h.chunk_no = a.chunk_no offset 0) l
+        cross join lateral (
+          select h.doc_no from ragdb.document_sources h
+          where h.corpus_id = resolve_links.corpus_id and h.uri = l.target offset 0) s
+        cross join lateral (
+          select h.chunk_no from ragdb.chunks h
+          where h.corpus_id = resolve_links.corpus_id and h.doc_no = s.doc_no and h.ordinal = 0
+          offset 0) c
+      where a.chunk_no <> c.chunk_no) d);
 begin
-  delete from ragdb.edges e using unnest(linking) a (chunk_no)
-  where e.corpus_id = resolve_links.corpus_id and e.parent_no = a.chunk_no
-    and e.edge_type = 'reference' and not e.is_added
-    and not exists (select from ragdb.turns t
-      where t.corpus_id = e.corpus_id and t.chunk_no = e.parent_no)
-    and not exists (select from unnest(v_edges) n
-      where n.parent_no = e.parent_no and n.child_no = e.child_no);
+  delete from ragdb.edges e where e.ctid = any (array(
+    select o.ctid from unnest(linking) a (chunk_no)
+      cross join lateral (
+        select h.ctid, h.child_no from ragdb.edges h
+        where h.corpus_id = resolve_links.corpus_id and h.parent_no = a.chunk_no
+          and h.edge_type = 'reference' and not h.is_added offset 0) o
+    where not ragdb_internal.is_turn(resolve_links.corpus_id, a.chunk_no)
+      and not exists (select from unnest(v_edges) n
+        where n.parent_no = a.chunk_no and n.child_no = o.child_no)));
   perform ragdb_internal.insert_edges(resolve_links.corpus_id, v_edges);
 end $$;
 comment on function ragdb_internal.resolve_links(integer, integer[]) is
@@ -182,8 +209,10 @@ declare
   v_id constant integer := link_chunks.corpus_id;
   -- the edges of turns are what was said to what: ragdb.put_conversations writes them
   v_conversations constant integer[] := array(
-    select d.doc_no from (select distinct p.doc_no from unnest(planned) p) p
-      join ragdb.documents d on d.corpus_id = v_id and d.doc_no = p.doc_no
+    select p.doc_no from (select distinct p.doc_no from unnest(planned) p) p
+      cross join lateral (
+        select h.chunking from ragdb.documents h
+        where h.corpus_id = v_id and h.doc_no = p.doc_no offset 0) d
     where ragdb_internal.has_turns(d.chunking));
   v_edges constant ragdb_internal.chunk_edge[] := array(
     select e from ragdb_internal.document_edges(planned, v_conversations) e);
@@ -200,7 +229,9 @@ begin
     select l.chunk_no from unnest(links) l
     union
     select l.chunk_no from unnest(uris) u (uri)
-      join ragdb.document_links l on l.corpus_id = v_id and l.target = u.uri);
+      cross join lateral (
+        select h.chunk_no from ragdb.document_links h
+        where h.corpus_id = v_id and h.target = u.uri offset 0) l);
   if cardinality(v_linking) > 0 then
     perform ragdb_internal.resolve_links(v_id, v_linking);
   end if;

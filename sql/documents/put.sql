@@ -9,10 +9,7 @@ returns table (
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
--- look up what is given: of a corpus that statistics have not seen, all sources were read
 set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
@@ -22,12 +19,19 @@ begin
   return query
     select (i.n - 1)::integer, d.doc_cid, d.chunks, d.tokens, d.event_id, true
     from jsonb_array_elements(documents) with ordinality i (v, n)
-      join ragdb.documents d on d.corpus_id = v_id and d.doc_cid = i.v ->> 'doc_cid'
-        and d.name = ragdb_internal.given_name(i.v)
+      cross join lateral (
+        select h.* from ragdb.documents h
+        where h.corpus_id = v_id and h.doc_cid = i.v ->> 'doc_cid'
+          and h.name = ragdb_internal.given_name(i.v)
+        offset 0) d
     where not exists (
       select from jsonb_array_elements(documents) g (v)
-        left join ragdb.document_sources s on s.corpus_id = v_id and s.uri = g.v ->> 'uri'
-        left join ragdb.documents d on d.corpus_id = s.corpus_id and d.doc_no = s.doc_no
+        left join lateral (
+          select h.* from ragdb.document_sources h
+          where h.corpus_id = v_id and h.uri = g.v ->> 'uri' offset 0) s on true
+        left join lateral (
+          select h.* from ragdb.documents h
+          where h.corpus_id = v_id and h.doc_no = s.doc_no offset 0) d on true
       where (d.doc_cid, d.name)
           is distinct from (g.v ->> 'doc_cid', ragdb_internal.given_name(g.v))
         or (s.source_name, s.root, s.etag)

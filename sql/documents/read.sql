@@ -7,16 +7,18 @@ returns setof ragdb.documents
 language sql stable parallel safe
 begin atomic
   with called as materialized (
-    select s.corpus_id, s.doc_no, 1 as rank from ragdb.document_sources s
-    where s.corpus_id = any (documents_called.corpus_ids) and s.uri = documents_called.document
-    union all
-    select d.corpus_id, d.doc_no, 2 from ragdb.documents d
-    where d.corpus_id = any (documents_called.corpus_ids)
-      and d.external_id = documents_called.document
-    union all
-    select d.corpus_id, d.doc_no, 3 from ragdb.documents d
-    where d.corpus_id = any (documents_called.corpus_ids)
-      and d.doc_cid = documents_called.document
+    select i.corpus_id, o.doc_no, o.rank
+    from pg_catalog.unnest(documents_called.corpus_ids) i (corpus_id)
+      cross join lateral (
+        select s.doc_no, 1 as rank from ragdb.document_sources s
+        where s.corpus_id = i.corpus_id and s.uri = documents_called.document
+        union all
+        select d.doc_no, 2 from ragdb.documents d
+        where d.corpus_id = i.corpus_id and d.external_id = documents_called.document
+        union all
+        select d.doc_no, 3 from ragdb.documents d
+        where d.corpus_id = i.corpus_id and d.doc_cid = documents_called.document
+        offset 0) o
   )
   select d.*
   from called c

@@ -41,7 +41,10 @@ begin
           excluded.updated_at);
   update ragdb.documents d set source = t.uri, source_name = t.source_name, updated_at = written_at
     from unnest(touched) t
-    where d.corpus_id = corpus.corpus_id and d.doc_no = t.doc_no and t.state = 'renamed';
+      cross join lateral (
+        select h.ctid from ragdb.documents h
+        where h.corpus_id = corpus.corpus_id and h.doc_no = t.doc_no offset 0) o
+    where d.ctid = o.ctid and t.state = 'renamed';
 end $$;
 comment on function ragdb_internal.store_documents(ragdb.corpora, jsonb,
   ragdb_internal.touched_document[], timestamptz) is
@@ -67,8 +70,11 @@ declare
     order by i.n);
   v_moved text[];
 begin
-  delete from ragdb.document_sources s using unnest(gone_uris) u (uri)
-    where s.corpus_id = v_id and s.uri = u.uri;
+  delete from ragdb.document_sources s where s.ctid = any (array(
+    select o.ctid from unnest(gone_uris) u (uri)
+      cross join lateral (
+        select h.ctid from ragdb.document_sources h
+        where h.corpus_id = v_id and h.uri = u.uri offset 0) o));
   with put as (
     insert into ragdb.document_sources as s (corpus_id, uri, doc_no, source_name, root, etag,
         seen_at)
@@ -104,10 +110,14 @@ as $$
 #variable_conflict use_variable
 begin
   return array(
-    select c.chunk_no
+    select p.chunk_no
     from unnest(planned) p
-      join ragdb.chunks c on c.corpus_id = changed_chunks.corpus_id and c.chunk_no = p.chunk_no
-      join ragdb.documents d on d.corpus_id = changed_chunks.corpus_id and d.doc_no = p.doc_no
+      cross join lateral (
+        select h.doc_no, h.heading, h.text from ragdb.chunks h
+        where h.corpus_id = changed_chunks.corpus_id and h.chunk_no = p.chunk_no offset 0) c
+      cross join lateral (
+        select h.title from ragdb.documents h
+        where h.corpus_id = changed_chunks.corpus_id and h.doc_no = p.doc_no offset 0) d
       join unnest(touched) t on t.doc_no = c.doc_no
     where force or d.title is distinct from t.title_before or c.heading <> p.heading
       or c.text <> p.text);
@@ -129,7 +139,10 @@ begin
       end_offset = p.end_offset, token_count = p.token_count, content_hash = p.content_hash,
       text = p.text
     from unnest(planned) p
-    where c.corpus_id = update_chunks.corpus_id and c.chunk_no = p.chunk_no
+      cross join lateral (
+        select h.ctid from ragdb.chunks h
+        where h.corpus_id = update_chunks.corpus_id and h.chunk_no = p.chunk_no offset 0) o
+    where c.ctid = o.ctid
       and (c.doc_no, c.ordinal, c.chunk_id, c.source, c.heading, c.page, c.start_offset,
           c.end_offset, c.token_count, c.content_hash, c.text)
         is distinct from (p.doc_no, p.ordinal, p.chunk_id, p.source, p.heading, p.page,
@@ -156,6 +169,48 @@ begin
 end $$;
 comment on function ragdb_internal.insert_chunks(ragdb.corpora, ragdb_internal.planned_chunk[]) is
   'Stores the chunks that are new.';
+
+-- Rows are found by key, and then taken away by where they are, as in links.sql.
+create or replace function ragdb_internal.delete_chunks(corpus_id integer, chunk_nos integer[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  delete from ragdb.chunks c where c.ctid = any (array(
+    select o.ctid from unnest(delete_chunks.chunk_nos) g (chunk_no)
+      cross join lateral (
+        select h.ctid from ragdb.chunks h
+        where h.corpus_id = delete_chunks.corpus_id and h.chunk_no = g.chunk_no offset 0) o));
+end $$;
+comment on function ragdb_internal.delete_chunks(integer, integer[]) is
+  'Removes some chunks of a corpus.';
+
+create or replace function ragdb_internal.delete_documents(
+  corpus_id integer, touched ragdb_internal.touched_document[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  delete from ragdb.documents d where d.ctid = any (array(
+    select o.ctid from unnest(touched) t
+      cross join lateral (
+        select h.ctid from ragdb.documents h
+        where h.corpus_id = delete_documents.corpus_id and h.doc_no = t.doc_no offset 0) o
+    where t.state = 'gone'));
+end $$;
+comment on function ragdb_internal.delete_documents(integer, ragdb_internal.touched_document[]) is
+  'Removes the documents that are gone.';
+
+create or replace function ragdb_internal.has_bytes(corpus_id integer, doc_cid text)
+returns boolean
+language sql stable parallel safe
+return exists (
+  select from ragdb.documents d
+  where d.corpus_id = has_bytes.corpus_id and d.doc_cid = has_bytes.doc_cid);
+comment on function ragdb_internal.has_bytes(integer, text) is
+  'Tells whether a corpus has a document of some bytes.';
 
 create or replace function ragdb_internal.recount_corpus(
   corpus ragdb.corpora, before ragdb_internal.document_counts,

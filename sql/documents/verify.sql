@@ -1,9 +1,5 @@
--- Whether a corpus is what its documents and chunks say, and its repair. Each of the checks below
--- recounts or recomputes a part and returns what there should be beside what there is;
--- ragdb.check_corpus leaves out what agrees.
-
-create type ragdb_internal.corpus_check as ("check" text, expected numeric, found numeric);
-comment on type ragdb_internal.corpus_check is 'What there should be, and what there is.';
+-- Whether a corpus is what its documents and chunks say, and its repair. The checks are as those of
+-- the lexical index (verify_index.sql); ragdb.check_corpus leaves out what agrees.
 
 create or replace function ragdb_internal.counter_checks(corpus ragdb.corpora)
 returns setof ragdb_internal.corpus_check
@@ -25,95 +21,6 @@ begin atomic
 end;
 comment on function ragdb_internal.counter_checks(ragdb.corpora) is
   'Counts what a corpus says that it has.';
-
--- Where a search would overlook a chunk: a posting that neither a list nor a block has, nor chunks
--- that are looked at in any case.
-create or replace function ragdb_internal.block_checks(corpus ragdb.corpora)
-returns setof ragdb_internal.corpus_check
-language sql stable parallel safe
-begin atomic
-  with blocks as materialized (
-    select b.term_id, 64 * b.block_no + e.entries[i]::integer - 1 as group_no,
-      e.entries[i + 1] / b.weight as impact
-    from ragdb.term_blocks b
-      cross join lateral (select ragdb_internal.entries(b.scores) as entries offset 0) e
-      cross join generate_series(1, cardinality(e.entries), 2) i
-    where b.corpus_id = (corpus).corpus_id
-  )
-  select 'words of chunks that blocks lack', 0::numeric, count(*)::numeric
-  from ragdb_internal.stored_postings((corpus).corpus_id) p
-    join ragdb.lexemes l on l.corpus_id = (corpus).corpus_id and l.term_id = p.term_id
-    left join ragdb.block_states s on s.corpus_id = (corpus).corpus_id
-    left join blocks b on b.term_id = p.term_id and b.group_no = (p.chunk_no - 1) / 4
-  where l.in_blocks and p.chunk_no <= s.last_chunk_no and p.chunk_no <> all (s.stale_chunks)
-    and p.chunk_no <> all (l.chunk_nos) and (b.impact >= 0.999999 * p.impact) is not true;
-end;
-comment on function ragdb_internal.block_checks(ragdb.corpora) is
-  'Compares the blocks of a corpus with the rows of its lexical index.';
-
-create or replace function ragdb_internal.index_checks(corpus ragdb.corpora)
-returns setof ragdb_internal.corpus_check
-language sql stable parallel safe
-begin atomic
-  select 'chunks that are not indexed', 0::numeric, count(*)::numeric
-  from ragdb.chunks c
-  where c.corpus_id = (corpus).corpus_id
-    and not exists (select from ragdb.chunk_lexemes x
-      where x.corpus_id = (corpus).corpus_id and x.chunk_no = c.chunk_no)
-  union all
-  select 'index rows without a chunk', 0, count(*)
-  from ragdb.chunk_lexemes x
-  where x.corpus_id = (corpus).corpus_id
-    and not exists (select from ragdb.chunks c
-      where c.corpus_id = (corpus).corpus_id and c.chunk_no = x.chunk_no)
-  union all
-  select w."check", 0, w.found
-  from (
-    select count(*) filter (where coalesce(l.df, 0) <> coalesce(n.df, 0)) as counts,
-      count(*) filter (where l.chunk_nos is distinct from n.chunk_nos) as lists
-    from (
-      select l.term_id, l.df, case when not l.in_blocks
-        then array(select c from unnest(l.chunk_nos) c order by 1) end as chunk_nos, l.in_blocks
-      from ragdb.lexemes l
-      where l.corpus_id = (corpus).corpus_id and (l.df <> 0 or l.chunk_nos <> '{}')) l
-      full join (
-        select p.term_id, count(*) as df, array_agg(p.chunk_no order by p.chunk_no) as chunk_nos
-        from ragdb_internal.stored_postings((corpus).corpus_id) p group by p.term_id) n
-        on n.term_id = l.term_id
-    where l.df is distinct from n.df or not l.in_blocks and l.chunk_nos <> n.chunk_nos) c
-    cross join lateral (values
-      ('lexemes with a wrong number of chunks', c.counts::numeric),
-      ('lexemes with a wrong list of chunks', c.lists)) w ("check", found);
-end;
-comment on function ragdb_internal.index_checks(ragdb.corpora) is
-  'Compares the rows of the lexical index with the chunks, and its lexemes with its rows.';
-
-create or replace function ragdb_internal.analysis_checks(corpus ragdb.corpora)
-returns setof ragdb_internal.corpus_check
-language sql stable parallel safe
-begin atomic
-  select 'chunks that are indexed by another text', 0::numeric, count(*)::numeric
-  from ragdb.chunks c
-    join ragdb.documents d on d.corpus_id = (corpus).corpus_id and d.doc_no = c.doc_no
-    join ragdb.chunk_lexemes x on x.corpus_id = (corpus).corpus_id and x.chunk_no = c.chunk_no
-    cross join lateral (select ragdb_internal.lexemes(ragdb_internal.searched_text(
-      d.title, c.heading, c.text), (corpus).text_config) as words offset 0) a
-  where c.corpus_id = (corpus).corpus_id
-    and (x.word_order is distinct from (
-        select o.word_order from ragdb_internal.word_order(a.words) o) or (
-      select array_agg((w.lexeme, ragdb_internal.impact(
-          cardinality(w.positions), ragdb_internal.length_norm(x.lexeme_count, (corpus).k1,
-          (corpus).b, (corpus).pivot), (corpus).k1)::real)::text order by w.lexeme collate "C")
-      from unnest(a.words) w)
-    is distinct from (
-      select array_agg((l.lexeme, e.entries[i + 1]::real)::text order by l.lexeme)
-      from (select ragdb_internal.entries(x.impacts) as entries offset 0) e
-        cross join generate_series(1, cardinality(e.entries), 2) i
-        join ragdb.lexemes l on l.corpus_id = (corpus).corpus_id
-          and l.term_id = e.entries[i]::integer));
-end;
-comment on function ragdb_internal.analysis_checks(ragdb.corpora) is
-  'Analyses every chunk again and compares its lexemes with those of its row in the index.';
 
 create or replace function ragdb_internal.document_checks(corpus ragdb.corpora)
 returns setof ragdb_internal.corpus_check

@@ -79,12 +79,14 @@ declare
     select p.chunk_no from unnest(v_planned) p where p.chunk_no < corpus.next_chunk_no);
   v_gone constant integer[] := array(
     select c.chunk_no from unnest(touched) t
-      join ragdb.chunks c on c.corpus_id = v_id and c.doc_no = t.doc_no
+      cross join lateral (select h.chunk_no from ragdb.chunks h
+        where h.corpus_id = v_id and h.doc_no = t.doc_no offset 0) c
     where t.state in ('written', 'renamed', 'gone') and c.chunk_no <> all (v_kept));
   v_changed integer[] := '{}';
   v_uris constant text[] := array(
     select s.uri from unnest(touched) t
-      join ragdb.document_sources s on s.corpus_id = v_id and s.doc_no = t.doc_no
+      cross join lateral (select h.uri from ragdb.document_sources h
+        where h.corpus_id = v_id and h.doc_no = t.doc_no offset 0) s
     where t.state <> 'same');
 begin
   perform ragdb_internal.check_numbers(corpus, touched, v_planned);
@@ -96,15 +98,13 @@ begin
   if cardinality(v_gone || v_changed) > 0 then
     perform ragdb_internal.unindex_chunks(v_id, v_gone || v_changed);
   end if;
-  delete from ragdb.chunks c using unnest(v_gone) g (chunk_no)
-    where c.corpus_id = v_id and c.chunk_no = g.chunk_no;
+  perform ragdb_internal.delete_chunks(v_id, v_gone);
   if cardinality(v_kept) > 0 then
     perform ragdb_internal.update_chunks(v_id, v_planned);
   end if;
   perform ragdb_internal.insert_chunks(corpus, v_planned);
   perform ragdb_internal.tell_progress('stored', cardinality(v_planned), cardinality(v_planned));
-  delete from ragdb.documents d using unnest(touched) t
-    where d.corpus_id = v_id and d.doc_no = t.doc_no and t.state = 'gone';
+  perform ragdb_internal.delete_documents(v_id, touched);
   perform ragdb_internal.link_chunks(v_id, v_planned, v_links, v_kept, moved_uris || v_uris);
   return v_changed || array(
     select p.chunk_no from unnest(v_planned) p where p.chunk_no >= corpus.next_chunk_no);
@@ -166,9 +166,8 @@ begin
   perform ragdb_internal.index_in_turns(
     v_id, v_to_index, corpus.next_chunk_no = 1 and corpus.import_xid is null);
   perform ragdb_internal.embed_written(corpus, v_to_index);
-  perform ragdb_internal.drop_unused_blobs(v_id, array(
-    select t.doc_cid from unnest(v_touched) t where t.state = 'gone' and not exists (
-      select from ragdb.documents d where d.corpus_id = v_id and d.doc_cid = t.doc_cid)));
+  perform ragdb_internal.drop_unused_blobs(v_id, array(select t.doc_cid from unnest(v_touched) t
+    where t.state = 'gone' and not ragdb_internal.has_bytes(v_id, t.doc_cid)));
   -- those of an import come with its end
   if corpus.import_xid is distinct from pg_current_xact_id() then
     perform ragdb_internal.write_events(corpus, array(
@@ -183,7 +182,8 @@ begin
     from jsonb_array_elements(documents) with ordinality i (v, n)
       join unnest(v_touched) t
         on (t.doc_cid, t.name) = (i.v ->> 'doc_cid', ragdb_internal.given_name(i.v))
-      join ragdb.documents d on d.corpus_id = v_id and d.doc_no = t.doc_no
+      cross join lateral (select h.* from ragdb.documents h
+        where h.corpus_id = v_id and h.doc_no = t.doc_no offset 0) d
     order by i.n;
 end $$;
 comment on function ragdb_internal.write_documents(ragdb.corpora, jsonb, boolean, text[]) is

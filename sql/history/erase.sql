@@ -5,11 +5,16 @@ create or replace function ragdb_internal.documents_once_at(corpus_id integer, u
 returns integer[]
 language sql stable parallel safe
 return array(
-  select (p.was ->> 'doc_no')::integer from ragdb.past_rows p
-    where p.corpus_id = documents_once_at.corpus_id and p.kind = 'source'
-      and p.key = documents_once_at.uri and p.was is not null
-  except
-  select d.doc_no from ragdb.documents d where d.corpus_id = documents_once_at.corpus_id);
+  select o.doc_no
+    from (
+      select distinct (p.was ->> 'doc_no')::integer as doc_no from ragdb.past_rows p
+      where p.corpus_id = documents_once_at.corpus_id and p.kind = 'source'
+        and p.key = documents_once_at.uri and p.was is not null) o
+      left join lateral (
+        select h.doc_no from ragdb.documents h
+        where h.corpus_id = documents_once_at.corpus_id and h.doc_no = o.doc_no offset 0) d
+        on true
+    where d.doc_no is null);
 comment on function ragdb_internal.documents_once_at(integer, text) is
   'Returns the documents that are gone and were once found at a source.';
 

@@ -1,5 +1,4 @@
--- What goes out: the documents of a corpus as they are put, the embeddings of its current space,
--- and the header with the digest of both.
+-- What goes out: documents as they are put, embeddings of the current space, header and digest.
 
 create or replace function ragdb_internal.exported_conversations(document ragdb.documents)
 returns table (content jsonb)
@@ -45,7 +44,8 @@ begin atomic
       select jsonb_agg(jsonb_build_object('chunk', c.ordinal, 'target', l.target)
         order by c.ordinal, l.target)
       from ragdb.chunks c
-        join ragdb.document_links l on l.corpus_id = c.corpus_id and l.chunk_no = c.chunk_no
+        cross join lateral (select h.target from ragdb.document_links h
+          where h.corpus_id = document.corpus_id and h.chunk_no = c.chunk_no offset 0) l
       where c.corpus_id = document.corpus_id and c.doc_no = document.doc_no), '[]'));
 end;
 comment on function ragdb_internal.exported_contents(ragdb.documents) is

@@ -55,21 +55,27 @@ create table ragdb.documents (
   tokens bigint not null,
   event_id uuid not null,
   created_at timestamptz not null,
-  updated_at timestamptz not null,
-  constraint documents_name_is_unique_per_content unique (corpus_id, doc_cid, name)
+  updated_at timestamptz not null
 );
 -- Statistics of a corpus that is new since the last analyze say that it has no rows. Then any
 -- index that begins with corpus_id looks as good as the right one: 10,000 lookups scanned the
 -- corpus each. Without statistics of that column the planner takes a corpus for a two-hundredth of
 -- the table, and a unique key for one row.
-alter table ragdb.documents alter corpus_id set statistics 0;
-create index documents_by_metadata on ragdb.documents using gin (metadata jsonb_path_ops);
-create index documents_by_source on ragdb.documents (corpus_id, source);
-create index documents_by_external_id on ragdb.documents (corpus_id, external_id)
-  where external_id is not null;
+--
+-- That does not help where the table was analyzed when it was nearly empty. So an index begins with
+-- corpus_id only where a corpus is read in its order, and a key that is looked up begins with what
+-- is asked for.
+--
 -- Where the table was analyzed while all its rows were dead (a first load that was rolled back, a
 -- corpus that was dropped), every index costs nothing, and of equals the planner takes the newest.
 -- So the key that is looked up for each row is made last.
+alter table ragdb.documents alter corpus_id set statistics 0;
+create index documents_by_metadata on ragdb.documents using gin (metadata jsonb_path_ops);
+create index documents_by_source on ragdb.documents (corpus_id, source);
+create index documents_by_external_id on ragdb.documents (external_id, corpus_id)
+  where external_id is not null;
+alter table ragdb.documents add constraint documents_name_is_unique_per_content
+  unique (doc_cid, corpus_id, name);
 alter table ragdb.documents add constraint documents_number_is_unique_per_corpus
   primary key (corpus_id, doc_no);
 comment on table ragdb.documents is
@@ -119,7 +125,7 @@ create table ragdb.document_sources (
 );
 -- as for ragdb.documents
 alter table ragdb.document_sources alter corpus_id set statistics 0;
-create index document_sources_by_document on ragdb.document_sources (corpus_id, doc_no);
+create index document_sources_by_document on ragdb.document_sources (doc_no, corpus_id);
 comment on table ragdb.document_sources is
   'Where documents were found: one row each, more where a record with an external id, or a '
   'conversation, is found at several. A document is deleted with its last source. Read it through '
@@ -153,7 +159,7 @@ create table ragdb.chunks (
   text text not null,
   constraint chunks_id_is_unique_per_corpus unique (corpus_id, chunk_id),
   constraint chunks_ordinal_is_unique_per_document
-    unique (corpus_id, doc_no, ordinal) deferrable initially immediate,
+    unique (doc_no, corpus_id, ordinal) deferrable initially immediate,
   constraint chunks_document_exists foreign key (corpus_id, doc_no)
     references ragdb.documents on delete cascade,
   constraint chunks_offsets_are_a_range check (0 <= start_offset and start_offset <= end_offset),

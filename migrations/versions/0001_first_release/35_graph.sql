@@ -20,7 +20,7 @@ create table ragdb.edges (
 -- as for ragdb.documents
 alter table ragdb.edges alter corpus_id set statistics 0;
 create index edges_by_salience on ragdb.edges (corpus_id, parent_no, child_salience desc, child_no);
-create index edges_by_child on ragdb.edges (corpus_id, child_no, parent_no);
+create index edges_by_child on ragdb.edges (child_no, corpus_id, parent_no);
 comment on table ragdb.edges is 'Typed links between chunks.';
 comment on column ragdb.edges.corpus_id is 'The corpus.';
 comment on column ragdb.edges.parent_no is 'Chunk that the edge leaves.';
@@ -42,7 +42,7 @@ create table ragdb.document_links (
 );
 -- as for ragdb.documents
 alter table ragdb.document_links alter corpus_id set statistics 0;
-create index document_links_by_target on ragdb.document_links (corpus_id, target);
+create index document_links_by_target on ragdb.document_links (target, corpus_id);
 comment on table ragdb.document_links is
   'Hyperlinks of chunks, as written. A link whose target is in the corpus is an edge too.';
 comment on column ragdb.document_links.corpus_id is 'The corpus.';
@@ -78,9 +78,9 @@ alter table ragdb.turns alter corpus_id set statistics 0;
 alter table ragdb.turns alter session_id set statistics 0;
 -- the order of a session; what is appended reads its end, however long it is
 create index turns_by_session on ragdb.turns (
-  corpus_id, session_id, created_at, place, chunk_no);
+  session_id, corpus_id, created_at, place, chunk_no);
 create index turns_by_answered on ragdb.turns (
-  corpus_id, session_id, answers_no, created_at, place, chunk_no);
+  session_id, corpus_id, answers_no, created_at, place, chunk_no);
 -- by an expression, so that nobody who asks for times of a session takes it: where the planner
 -- takes all turns of a corpus for few, it would scan them
 create index turns_by_time on ragdb.turns (corpus_id, (created_at at time zone 'UTC'));

@@ -1,0 +1,466 @@
+"""What every kind of statement reads, whatever the planner believes of the tables.
+
+A database has a large corpus and one that is newer than the statistics, and its tables were
+analyzed at some time, or never. Rows are counted as PostgreSQL counts them: those that a scan of a
+table returned, and the entries that a scan of an index did.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import psycopg
+
+from tests.sql.conversations import conversation, message
+from tests.sql.documents_twin import document
+
+Connection = psycopg.Connection[Any]
+Statement = tuple[str, Iterable[Any]]
+
+# when the tables were analyzed last
+STATISTICS = ("never", "empty", "dead", "small", "before the new corpus", "now")
+CORPORA = ("large", "new")
+PLANS = ("auto", "force_generic_plan")
+
+
+@dataclass(frozen=True)
+class Size:
+    """Documents of three chunks, and turns of one session and of as many small ones."""
+
+    documents: int
+    turns: int
+
+
+LARGE, NEW, SMALL = Size(700, 400), Size(250, 150), Size(20, 20)
+
+
+def texts(corpus: str, n: int, edition: int = 0) -> list[str]:
+    """Words of one chunk, words of some, and a word of all."""
+    return [
+        f"common w{corpus}{n % 40} x{corpus}{n}y{chunk} edition{edition} part{chunk}"
+        f" z{(n * 3 + chunk) % 17}"
+        for chunk in range(3)
+    ]
+
+
+def one(corpus: str, n: int, edition: int = 0, **more: Any) -> dict[str, Any]:
+    links = [(1, f"{corpus}/{n - 1}.md")] if n else []
+    return document(
+        f"{corpus}/{n}.md",
+        texts(corpus, n, edition),
+        headings=[["A"], ["A", "B"], ["A", "C"]],
+        links=links,
+        title=f"Title {n}",
+        metadata={"n": n, "tenth": n % 10},
+        **more,
+    )
+
+
+def number(corpus: str, n: int) -> int:
+    """The id of a message, of no other corpus."""
+    return 1_000_000 * (1 + sum(map(ord, corpus))) + n
+
+
+def tree(corpus: str, first: int, count: int) -> list[dict[str, Any]]:
+    return [
+        message(number(corpus, first + n), [number(corpus, first + (n - 1) // 4)] if n else [])
+        for n in range(count)
+    ]
+
+
+def put(db: Connection, corpus: str, documents: Iterable[dict[str, Any]]) -> None:
+    db.execute("select from ragdb.put_documents(%s, %s)", (corpus, json.dumps(list(documents))))
+
+
+def fill(db: Connection, corpus: str, size: Size) -> None:
+    db.execute("select ragdb.create_corpus(%s)", (corpus,))
+    # in several calls, as a corpus grows
+    for first in range(0, size.documents, 250):
+        last = min(first + 250, size.documents)
+        put(db, corpus, (one(corpus, n) for n in range(first, last)))
+    sessions = [conversation(tree(corpus, 0, size.turns), session=f"{corpus} long")]
+    sessions += [
+        conversation(
+            tree(corpus, 10_000 + 10 * n, 4), session=f"{corpus} {n}", uri=f"{corpus}#{n}"
+        )
+        for n in range(size.turns // 4)
+    ]
+    db.execute("select ragdb.put_conversations(%s, %s)", (corpus, json.dumps(sessions)))
+
+
+def make(db: Connection, statistics: str, large: Size = LARGE, new: Size = NEW) -> None:
+    """Fill a database in which nothing is analyzed but when it is said."""
+    db.execute("select ragdb.create_signing_key('k1')")
+    if statistics == "small":
+        fill(db, "other", SMALL)
+    if statistics == "dead":
+        # every row that is counted is of a first load that was rolled back
+        with db.transaction(force_rollback=True):
+            fill(db, "large", large)
+    if statistics in ("empty", "dead", "small"):
+        db.execute("analyze")
+    fill(db, "large", large)
+    if statistics == "before the new corpus":
+        db.execute("analyze")
+    fill(db, "new", new)
+    for corpus in CORPORA:
+        for n in range(60):
+            db.execute(
+                "select from ragdb.retrieve(%s, %s, 3, mode => 'lexical')",
+                (corpus, f"x{corpus}{n}y1 common"),
+            )
+    if statistics == "now":
+        db.execute("analyze")
+
+
+Make = Callable[[Connection, str], Statement]
+
+
+def chunk(db: Connection, corpus: str, n: int = 7) -> str:
+    ((found,),) = db.execute(
+        "select chunk_id from ragdb.document_chunks(%s, %s) order by ordinal limit 1",
+        (corpus, f"{corpus}/{n}.md"),
+    ).fetchall()
+    return str(found)
+
+
+def turn(corpus: str, n: int) -> str:
+    return str(UUID(int=number(corpus, n)))
+
+
+def trace(db: Connection, corpus: str) -> Any:
+    asked = f"x{corpus}77y1 w{corpus}37"
+    db.execute("select from ragdb.retrieve(%s, %s, 3, mode => 'lexical')", (corpus, asked))
+    return db.execute("select ragdb.last_trace_id()").fetchall()[0][0]
+
+
+PUT = "select * from ragdb.put_documents(%s, %s)"
+
+
+def kept(db: Connection, corpus: str) -> str:
+    db.execute("select from ragdb.keep_history(%s, '1 year')", (corpus,))
+    return corpus
+
+
+def past(db: Connection, corpus: str) -> int:
+    kept(db, corpus)
+    ((version,),) = db.execute(
+        "select version from ragdb.corpora where name = %s", (corpus,)
+    ).fetchall()
+    put(db, corpus, [one(corpus, 3, 1), one(corpus, 4, 1)])
+    return int(version)
+
+
+def promoted(db: Connection, corpus: str) -> Any:
+    anchor = chunk(db, corpus)
+    ((trace_id,),) = db.execute(
+        "select trace_id from ragdb.retrieve_slice(%s, %s, k => 3, anchor => %s) limit 1",
+        (corpus, f"x{corpus}7y0", anchor),
+    ).fetchall()
+    return trace_id, anchor
+
+
+def embedder(db: Connection) -> None:
+    db.execute("select ragdb.create_embedder('e', 3)")
+    db.execute("select ragdb.bind_embedder('e', 'hash', 'hash-v1')")
+
+
+def claimed(db: Connection, corpus: str) -> None:
+    embedder(db)
+    db.execute("select ragdb.embed_corpus(%s, 'e')", (corpus,))
+
+
+def completed(db: Connection, corpus: str) -> Statement:
+    claimed(db, corpus)
+    rows = db.execute(
+        "select space_id, input_hash, attempt from ragdb.claim_embeddings('w', 50, '60 s')"
+    ).fetchall()
+    return "select ragdb.complete_embeddings(%s, %s, %s, %s::real[])", (
+        rows[0][0],
+        [row[1] for row in rows],
+        [row[2] for row in rows],
+        [0.6, 0.8, 0.0] * len(rows),
+    )
+
+
+def edges(corpus: str, db: Connection) -> str:
+    return json.dumps(
+        [
+            {"parent": chunk(db, corpus, n), "child": chunk(db, corpus, n + 20)}
+            for n in range(10, 15)
+        ]
+    )
+
+
+def added(db: Connection, corpus: str) -> Statement:
+    given = edges(corpus, db)
+    db.execute("select ragdb.add_edges(%s, %s)", (corpus, given))
+    return "select ragdb.remove_edges(%s, %s)", (corpus, given)
+
+
+def many(corpus: str, first: int, count: int, edition: int = 0) -> str:
+    return json.dumps([one(corpus, first + n, edition) for n in range(count)])
+
+
+# writers, each of a few rows
+WRITERS: dict[str, Make] = {
+    "put_documents, 100 new": lambda db, c: (PUT, (c, many(c, 5000, 100))),
+    "put_documents, one new": lambda db, c: (PUT, (c, many(c, 5000, 1))),
+    "put_documents, one changed": lambda db, c: (PUT, (c, many(c, 5, 1, 1))),
+    "put_documents, 50 changed": lambda db, c: (PUT, (c, many(c, 5, 50, 1))),
+    "put_documents, 50 as they are": lambda db, c: (PUT, (c, many(c, 5, 50))),
+    "put_documents, 20 renamed": lambda db, c: (
+        PUT,
+        (c, json.dumps([one(c, n) | {"uri": f"moved/{n}.md"} for n in range(20)])),
+    ),
+    "put_documents, 20 written again": lambda db, c: (
+        "select * from ragdb.put_documents(%s, %s, true)",
+        (c, many(c, 5, 20)),
+    ),
+    "put_text": lambda db, c: ("select from ragdb.put_text(%s, 'a.md', 'common words')", (c,)),
+    "delete_source": lambda db, c: ("select ragdb.delete_source(%s, %s)", (c, f"{c}/9.md")),
+    "delete_sources, 20": lambda db, c: (
+        "select ragdb.delete_sources(%s, %s)",
+        (c, [f"{c}/{n}.md" for n in range(20)]),
+    ),
+    "delete_document": lambda db, c: ("select ragdb.delete_document(%s, %s)", (c, f"{c}/9.md")),
+    "erase_source": lambda db, c: ("select ragdb.erase_source(%s, %s)", (c, f"{c}/9.md")),
+    "erase_source, of a history": lambda db, c: (
+        "select ragdb.erase_source(%s, %s)",
+        (kept(db, c), f"{c}/9.md"),
+    ),
+    "put_documents, one changed, of a history": lambda db, c: (
+        PUT,
+        (kept(db, c), many(c, 5, 1, 1)),
+    ),
+    "put_conversations, one of 100 turns": lambda db, c: (
+        "select ragdb.put_conversations(%s, %s)",
+        (c, json.dumps([conversation(tree(c, 500_000, 100), session="s", uri="chat#s")])),
+    ),
+    "append_turns, 10": lambda db, c: (
+        "select from ragdb.append_turns(%s, %s, %s)",
+        (
+            c,
+            f"{c} long",
+            json.dumps(
+                [message(number(c, 600_000 + n), [number(c, n + 20)]) for n in range(10)]
+            ),
+        ),
+    ),
+    "append_turns, a new session": lambda db, c: (
+        "select from ragdb.append_turns(%s, 'newer', %s)",
+        (c, json.dumps(tree(c, 700_000, 10))),
+    ),
+    "add_edges, 5": lambda db, c: ("select ragdb.add_edges(%s, %s)", (c, edges(c, db))),
+    "remove_edges, 5": added,
+    "retrieve": lambda db, c: (
+        "select from ragdb.retrieve(%s, %s, 5)",
+        (c, f"x{c}77y1 w{c}37"),
+    ),
+    "retrieve_slice": lambda db, c: (
+        "select from ragdb.retrieve_slice(%s, %s, k => 5, anchor => %s)",
+        (c, f"x{c}7y1", chunk(db, c)),
+    ),
+    "record_feedback": lambda db, c: (
+        "select ragdb.record_feedback('good', %s)",
+        (trace(db, c),),
+    ),
+    "promote_to_atom": lambda db, c: (
+        "select from ragdb.promote_to_atom(%s, array[%s], %s)",
+        (*promoted(db, c), texts(c, 7)[0]),
+    ),
+    "claim_embeddings, 50": lambda db, c: (
+        claimed(db, c) or "select from ragdb.claim_embeddings('w', 50, '60 s')",
+        (),
+    ),
+    "complete_embeddings, 50": completed,
+    "seal_ledger": lambda db, c: ("select ragdb.seal_ledger()", ()),
+    "refresh_rollups": lambda db, c: ("select ragdb.refresh_rollups()", ()),
+}
+# what reads a few rows
+READERS: dict[str, Make] = {
+    "search": lambda db, c: ("select * from ragdb.search(%s, %s, 5)", (c, f"x{c}77y1 part9")),
+    "search, phrase": lambda db, c: (
+        "select * from ragdb.search(%s, %s, 5)",
+        (c, f'"w{c}37 x{c}77y1"'),
+    ),
+    "search, few by a filter": lambda db, c: (
+        "select * from ragdb.search(%s, 'common', 5, filter => '{\"n\": 17}')",
+        (c,),
+    ),
+    "search, chunks by id": lambda db, c: (
+        "select * from ragdb.search(%s, 'common', 5, chunk_ids => array[%s])",
+        (c, chunk(db, c)),
+    ),
+    "search, context": lambda db, c: (
+        "select * from ragdb.search(%s, %s, 5, context => 1)",
+        (c, f"x{c}77y1"),
+    ),
+    "search_documents": lambda db, c: (
+        "select * from ragdb.search_documents(%s, %s, 5)",
+        (c, f"x{c}77y1"),
+    ),
+    "explain_search": lambda db, c: (
+        "select * from ragdb.explain_search(%s, %s, %s)",
+        (c, f"x{c}7y0 part0", chunk(db, c)),
+    ),
+    "explain_missing": lambda db, c: (
+        "select * from ragdb.explain_missing(%s, %s, %s)",
+        (c, f"x{c}77y1", chunk(db, c)),
+    ),
+    "get_chunk": lambda db, c: ("select * from ragdb.get_chunk(%s, %s)", (c, chunk(db, c))),
+    "get_document": lambda db, c: (
+        "select * from ragdb.get_document(%s, %s)",
+        (c, f"{c}/9.md"),
+    ),
+    "get_source": lambda db, c: ("select * from ragdb.get_source(%s, %s)", (c, f"{c}/9.md")),
+    "document_chunks": lambda db, c: (
+        "select * from ragdb.document_chunks(%s, %s)",
+        (c, f"{c}/9.md"),
+    ),
+    "document_text": lambda db, c: ("select ragdb.document_text(%s, %s)", (c, f"{c}/9.md")),
+    "document_versions": lambda db, c: (
+        "select * from ragdb.document_versions(%s, %s)",
+        (c, f"{c}/9.md"),
+    ),
+    "known_sources, 20": lambda db, c: (
+        "select * from ragdb.known_sources(%s, %s)",
+        (c, [f"{c}/{n}.md" for n in range(20)]),
+    ),
+    "list_documents, 10": lambda db, c: ("select * from ragdb.list_documents(%s, count => 10)", (c,)),
+    "list_chunks, by id": lambda db, c: (
+        "select * from ragdb.list_chunks(%s, chunk_ids => array[%s])",
+        (c, chunk(db, c)),
+    ),
+    "get_turn": lambda db, c: ("select * from ragdb.get_turn(%s, %s)", (c, turn(c, 50))),
+    "get_children": lambda db, c: (
+        "select * from ragdb.get_children(%s, %s)",
+        (c, turn(c, 5)),
+    ),
+    "get_parents": lambda db, c: ("select * from ragdb.get_parents(%s, %s)", (c, turn(c, 50))),
+    "get_edges": lambda db, c: (
+        "select * from ragdb.get_edges(%s, array[%s, %s])",
+        (c, turn(c, 5), turn(c, 21)),
+    ),
+    "build_slice, of turns": lambda db, c: (
+        "select * from ragdb.build_slice(%s, %s, '{\"max_nodes\": 20}')",
+        (c, turn(c, 30)),
+    ),
+    "build_slice, of a document": lambda db, c: (
+        "select * from ragdb.build_slice(%s, %s, '{\"max_nodes\": 20}')",
+        (c, chunk(db, c)),
+    ),
+    "resolve_from_session": lambda db, c: (
+        "select * from ragdb.resolve_from_session(%s, %s)",
+        (c, f"{c} 3"),
+    ),
+    "turn_id": lambda db, c: (
+        "select ragdb.turn_id(%s, %s, %s)",
+        (c, f"{c} long", turn(c, 20)),
+    ),
+    "get_trace": lambda db, c: ("select * from ragdb.get_trace(%s)", (trace(db, c),)),
+    "trace_hits": lambda db, c: ("select * from ragdb.trace_hits(%s)", (trace(db, c),)),
+    "verify_trace": lambda db, c: ("select * from ragdb.verify_trace(%s)", (trace(db, c),)),
+    "replay": lambda db, c: ("select * from ragdb.replay(%s)", (trace(db, c),)),
+    "provenance": lambda db, c: ("select ragdb.provenance(%s)", (trace(db, c),)),
+    "list_traces, 10": lambda db, c: ("select * from ragdb.list_traces(count => 10)", ()),
+    "events_after, 10": lambda db, c: ("select * from ragdb.events_after(count => 10)", ()),
+}
+# what looks at a whole corpus, by its nature
+WHOLE: dict[str, Make] = {
+    "similar": lambda db, c: ("select * from ragdb.similar(%s, %s, 3)", (c, chunk(db, c))),
+    "optimize_corpus": lambda db, c: ("select ragdb.optimize_corpus(%s)", (c,)),
+    "check_corpus": lambda db, c: ("select * from ragdb.check_corpus(%s)", (c,)),
+    "repair_corpus": lambda db, c: ("select ragdb.repair_corpus(%s)", (c,)),
+    "drop_corpus": lambda db, c: ("select ragdb.drop_corpus(%s)", (c,)),
+    "calibrate_gate": lambda db, c: ("select from ragdb.calibrate_gate(%s)", (c,)),
+    "embed_corpus": lambda db, c: (
+        embedder(db) or "select ragdb.embed_corpus(%s, 'e')",
+        (c,),
+    ),
+    "export_documents": lambda db, c: ("select * from ragdb.export_documents(%s)", (c,)),
+    "prune_sources": lambda db, c: (
+        "select ragdb.prune_sources(%s, %s, %s)",
+        (c, f"{c}/", [f"{c}/{n}.md" for n in range(0, 2000, 2)]),
+    ),
+    "verify, documents and chunks": lambda db, c: (
+        "select * from ragdb.verify(checks => array['documents', 'chunks', 'traces', 'hits'])",
+        (),
+    ),
+    "facets": lambda db, c: ("select * from ragdb.facets(%s, 'common', array['tenth'])", (c,)),
+    "search, a tenth by a filter": lambda db, c: (
+        "select * from ragdb.search(%s, 'common', 5, filter => '{\"tenth\": 3}')",
+        (c,),
+    ),
+    "search, of all": lambda db, c: ("select * from ragdb.search(%s, 'common', 5)", (c,)),
+    "diff_corpus": lambda db, c: (
+        "select * from ragdb.diff_corpus(%s, %s, null)",
+        (c, past(db, c)),
+    ),
+    "search, as it was": lambda db, c: (
+        "select * from ragdb.search(%s, 'common', 5, as_of => %s)",
+        (c, past(db, c)),
+    ),
+}
+KINDS = {"writer": WRITERS, "reader": READERS, "whole corpus": WHOLE}
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a statement read and wrote."""
+
+    rows: int
+    buffers: int
+    written: int
+    returned: int
+    by: dict[str, int]
+
+
+COUNTS = """
+  select c.oid::regclass::text, pg_stat_get_xact_tuples_returned(c.oid),
+    pg_stat_get_xact_tuples_inserted(c.oid) + pg_stat_get_xact_tuples_updated(c.oid)
+      + pg_stat_get_xact_tuples_deleted(c.oid)
+  from pg_class c where c.relkind in ('r', 'i') and c.relnamespace = 'ragdb'::regnamespace
+"""
+
+
+def counts(db: Connection) -> dict[str, tuple[int, int]]:
+    return {name: (read, wrote) for name, read, wrote in db.execute(COUNTS).fetchall()}
+
+
+def measure(db: Connection, made: Make, corpus: str, plans: str = "auto") -> Read:
+    """Run a statement in a transaction that is rolled back, with plans of its own."""
+    with db.transaction(force_rollback=True):
+        db.execute("discard plans")
+        statement, arguments = made(db, corpus)
+        db.execute("discard plans")
+        db.execute(f"set local plan_cache_mode = {plans}")
+        before = counts(db)
+        ((found,),) = db.execute(
+            f"explain (analyze, buffers, timing off, format json) {statement}", tuple(arguments)
+        ).fetchall()
+        after = counts(db)
+    top = found[0]["Plan"]
+    by = {name: after[name][0] - before.get(name, (0, 0))[0] for name in after}
+    return Read(
+        sum(by.values()),
+        top["Shared Hit Blocks"] + top["Shared Read Blocks"],
+        sum(after[name][1] - before.get(name, (0, 0))[1] for name in after),
+        int(top["Actual Rows"]),
+        {name: rows for name, rows in sorted(by.items(), key=lambda x: -x[1]) if rows},
+    )
+
+
+def measured(
+    db: Connection, kinds: Iterable[str] = KINDS, corpora: Iterable[str] = CORPORA
+) -> Iterator[tuple[str, str, str, str, Read]]:
+    """Kind, name, corpus, plans and what was read, of every statement."""
+    for kind in kinds:
+        for name, made in KINDS[kind].items():
+            for corpus in corpora:
+                for plans in PLANS:
+                    yield kind, name, corpus, plans, measure(db, made, corpus, plans)
