@@ -84,7 +84,7 @@ begin atomic
   )
   select s.n, case when vector_norm(s.total) > 0 then l2_normalize(s.total) end, s.known
   from (
-    select u.n, sum(u.known) / sum(u.words)::float8 as known,
+    select u.n, (sum(u.known) + 1) / (sum(u.words) + 1)::float8 as known,
       sum(case when u.eighths = 8 then u.total else u.total * w.weight end) as total
     from sums u join weights w on w.eighths = u.eighths
     group by u.n) s;
@@ -92,7 +92,7 @@ end;
 comment on function ragdb_internal.sum_words(
   ragdb_internal.counted_word[], ragdb_internal.word_vector[]) is
   'Returns the embeddings of texts of words by the vectors of these, null where no word is known, '
-  'and the share of their words that are known as a whole, 0 to 1.';
+  'and the share of their words that are known as a whole, counting one more that is, 0 to 1.';
 
 create or replace function ragdb_internal.unknown_text(embedder_id integer) returns vector
 language sql stable parallel safe
@@ -121,11 +121,11 @@ begin
   return (
     select ragdb_internal.numbers(s.embedding)
     from ragdb_internal.sum_words(v_words, v_vectors) s
-    where s.embedding is not null and s.known >= share);
+    where s.embedding is not null and s.known > share);
 end $$;
 comment on function ragdb_internal.known_embedding(ragdb.static_models, text, float8) is
   'Returns the embedding of a text; null where no word is known, or where the share of its words '
-  'that are known as a whole is under a given one.';
+  'that are known as a whole, counting one more that is, does not pass a given one.';
 
 create or replace function ragdb_internal.default_embedder() returns integer
 language sql stable parallel safe

@@ -91,6 +91,22 @@ def test_a_question_of_unknown_words_is_searched_by_words_and_says_so(loaded: Da
         loaded.search("docs", "检索 模型", mode="semantic")
 
 
+@pytest.mark.parametrize("question", ["interfusion", "interfusion chunkery unforeseeables"])
+def test_a_question_of_few_words_may_have_to_be_cut(loaded: Database, question: str) -> None:
+    fill(loaded)
+    said: list[Any] = []
+    loaded.connection.add_notice_handler(lambda notice: said.append(notice.message_primary))
+    ((known,),) = loaded.connection.execute(
+        "select bool_or(v.is_whole) from ragdb_internal.word_vectors("
+        " ragdb_internal.static_model(ragdb_internal.default_embedder()),"
+        " string_to_array(%s, ' ')) v",
+        (question,),
+    ).fetchall()
+    assert not known
+    assert {hit.mode for hit in loaded.search("docs", question)} == {"hybrid"}
+    assert said == []
+
+
 def test_a_search_that_lacks_the_embedding_of_a_model_outside_says_so(db: Connection) -> None:
     door = Database(db)
     said: list[Any] = []
