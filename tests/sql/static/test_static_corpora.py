@@ -142,6 +142,32 @@ def test_a_chunk_without_known_words_is_near_to_nothing(loaded: Database) -> Non
     assert likeness < 0
 
 
+def test_an_index_is_measured_by_words_of_the_texts(loaded: Database) -> None:
+    fill(loaded)
+    db = loaded.connection
+    of = "from ragdb.embedding_spaces s join ragdb.embedders e using (embedder_id)"
+    ((points, corpus),) = db.execute(
+        f"select ragdb_internal.asked_points(s, e), s.corpus_id {of}".encode()
+    ).fetchall()
+    for parameter, value in (
+        ("$1", "array(select c.chunk_no from ragdb.chunks c)"),
+        ("$3", str(corpus)),
+        ("$4", "(select s from ragdb.embedding_spaces s)"),
+    ):
+        points = points.replace(parameter, value)
+    found = db.execute(f"select between::real[] from {points} p".encode()).fetchall()
+    pieces = [text[len(text) // 3 :][:64] for text in TEXTS.values()]
+    assert {tuple(numbers) for (numbers,) in found} == {tuple(loaded.embed(p)) for p in pieces}
+    for n in range(10):
+        loaded.put_text("docs", str(n), f"The text of number {n}.")
+    db.execute(
+        "create index on ragdb.chunk_embeddings_1"
+        " using hnsw ((l2_normalize(embedding)::halfvec(16)) halfvec_ip_ops)"
+    )
+    measured = f"select ragdb_internal.measure_ef_search(s, e) {of}"
+    assert db.execute(measured.encode()).fetchall() == [(50,)]
+
+
 def test_a_recorded_retrieval_is_replayed(loaded: Database) -> None:
     fill(loaded)
     hits = loaded.retrieve("docs", "joining the scores of both legs")
