@@ -225,8 +225,7 @@ def test_another_embedder_takes_an_empty_corpus_and_is_compared_before_a_full_on
 
 def test_who_comes_second_keeps_no_words_and_waits_for_nobody(clone: str, bpe_folder: Path) -> None:
     keep = (
-        "select ragdb_internal.keep_words(m, array(select v from"
-        " ragdb_internal.word_vectors(m, array['incomprehensibilities']) v))"
+        "select ragdb_internal.keep_words(m, array['incomprehensibilities'])"
         " from ragdb.static_models m"
     )
     with (
