@@ -25,18 +25,15 @@ begin
     hashtextextended('ragdb words of embedder ' || model.embedder_id, 0))
   then
     insert into ragdb.static_words (embedder_id, word, embedding)
-      select model.embedder_id, w.word, h.embedding
-      from (
+      select model.embedder_id, c.word, h.embedding
+      from ragdb_internal.cut_vectors(model, array(
           select u.word from unnest(words) u (word)
           where length(u.word) <= 32
             and not exists (select from ragdb.static_pieces p
               where p.embedder_id = model.embedder_id and p.piece = ' ' || u.word)
             and not exists (select from ragdb.static_words k
-              where k.embedder_id = model.embedder_id and k.word = u.word)
-          offset 0) w
-        cross join lateral (
-          select ragdb_internal.exact_half(ragdb_internal.cut_vector(model, w.word)) as embedding
-          offset 0) h
+              where k.embedder_id = model.embedder_id and k.word = u.word))) c
+        cross join lateral (select ragdb_internal.exact_half(c.embedding) as embedding offset 0) h
       where h.embedding is not null
       on conflict do nothing;
   end if;

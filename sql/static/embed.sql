@@ -21,20 +21,24 @@ create type ragdb_internal.word_vector as (word text, is_whole boolean, embeddin
 comment on type ragdb_internal.word_vector is
   'A word as a static embedder sees it: whether it is a piece, and its vector.';
 
-create or replace function ragdb_internal.cut_vector(model ragdb.static_models, word text)
-returns vector
+create or replace function ragdb_internal.cut_vectors(model ragdb.static_models, words text[])
+returns setof ragdb_internal.word_vector
 language sql stable parallel safe
-return coalesce(
-  (select sum(v.embedding)
-    from pg_catalog.unnest(ragdb_internal.word_pieces(cut_vector.model, cut_vector.word)) u (piece)
-      cross join lateral (
-        select c.embedding::vector as embedding from ragdb.static_pieces c
-        where c.embedder_id = (cut_vector.model).embedder_id and c.piece = u.piece
-        offset 0) v),
-  (select n.embedding::vector - n.embedding::vector from ragdb.static_pieces n
-    where n.embedder_id = (cut_vector.model).embedder_id and n.piece = ''));
-comment on function ragdb_internal.cut_vector(ragdb.static_models, text) is
-  'Returns the vector of a word that is not a piece, zero where no part of it is known.';
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+begin atomic
+  select p.word, false, coalesce(sum(c.embedding::vector), (
+    select n.embedding::vector - n.embedding::vector from ragdb.static_pieces n
+    where n.embedder_id = (cut_vectors.model).embedder_id and n.piece = ''))
+  from ragdb_internal.word_pieces(cut_vectors.model, cut_vectors.words) p
+    left join ragdb.static_pieces c
+      on c.embedder_id = (cut_vectors.model).embedder_id and c.piece = p.piece
+  group by p.word;
+end;
+comment on function ragdb_internal.cut_vectors(ragdb.static_models, text[]) is
+  'Returns the vectors of words that are not pieces, zero where no part of one is known.';
 
 -- Each is looked up by key, whatever the planner believes of the tables.
 create or replace function ragdb_internal.word_vectors(model ragdb.static_models, words text[])
@@ -45,14 +49,20 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
 begin atomic
-  select w.word, p.embedding is not null, coalesce(coalesce(p.embedding, s.embedding)::vector,
-    ragdb_internal.cut_vector(word_vectors.model, w.word))
-  from pg_catalog.unnest(word_vectors.words) w (word)
-    left join ragdb.static_pieces p
-      on p.embedder_id = (word_vectors.model).embedder_id and p.piece = ' ' || w.word
-    left join ragdb.static_words s
-      on s.embedder_id = (word_vectors.model).embedder_id and s.word = w.word
-        and p.embedding is null;
+  with found as materialized (
+    select w.word, p.embedding is not null as is_whole,
+      coalesce(p.embedding, s.embedding)::vector as embedding
+    from pg_catalog.unnest(word_vectors.words) w (word)
+      left join ragdb.static_pieces p
+        on p.embedder_id = (word_vectors.model).embedder_id and p.piece = ' ' || w.word
+      left join ragdb.static_words s
+        on s.embedder_id = (word_vectors.model).embedder_id and s.word = w.word
+          and p.embedding is null
+  )
+  select f.word, f.is_whole, f.embedding from found f where f.embedding is not null
+  union all
+  select c.* from ragdb_internal.cut_vectors(word_vectors.model,
+    array(select f.word from found f where f.embedding is null)) c;
 end;
 comment on function ragdb_internal.word_vectors(ragdb.static_models, text[]) is
   'Returns the vectors of words, zero where no part of one is known.';
