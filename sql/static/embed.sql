@@ -40,29 +40,25 @@ end;
 comment on function ragdb_internal.cut_vectors(ragdb.static_models, text[]) is
   'Returns the vectors of words that are not pieces, zero where no part of one is known.';
 
--- Each is looked up by key, whatever the planner believes of the tables.
+-- Each is looked up by key, whatever the planner believes of the tables. One row, so that what sums
+-- them hashes them and goes through the texts in their order.
 create or replace function ragdb_internal.word_vectors(model ragdb.static_models, words text[])
 returns setof ragdb_internal.word_vector
-language sql stable parallel safe
+language sql stable parallel safe rows 1
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
 begin atomic
-  with found as materialized (
-    select w.word, p.embedding is not null as is_whole,
-      coalesce(p.embedding, s.embedding)::vector as embedding
-    from pg_catalog.unnest(word_vectors.words) w (word)
-      left join ragdb.static_pieces p
-        on p.embedder_id = (word_vectors.model).embedder_id and p.piece = ' ' || w.word
-      left join ragdb.static_words s
-        on s.embedder_id = (word_vectors.model).embedder_id and s.word = w.word
-          and p.embedding is null
-  )
-  select f.word, f.is_whole, f.embedding from found f where f.embedding is not null
-  union all
-  select c.* from ragdb_internal.cut_vectors(word_vectors.model,
-    array(select f.word from found f where f.embedding is null)) c;
+  select w.word, p.embedding is not null, coalesce(coalesce(p.embedding, s.embedding)::vector, (
+    select c.embedding
+    from ragdb_internal.cut_vectors(word_vectors.model, array[w.word]) c))
+  from pg_catalog.unnest(word_vectors.words) w (word)
+    left join ragdb.static_pieces p
+      on p.embedder_id = (word_vectors.model).embedder_id and p.piece = ' ' || w.word
+    left join ragdb.static_words s
+      on s.embedder_id = (word_vectors.model).embedder_id and s.word = w.word
+        and p.embedding is null;
 end;
 comment on function ragdb_internal.word_vectors(ragdb.static_models, text[]) is
   'Returns the vectors of words, zero where no part of one is known.';
