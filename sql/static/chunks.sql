@@ -1,32 +1,44 @@
 -- Embeddings of chunks by a static embedder, made in the transaction that writes the chunks.
 
+-- Half precision has no odd numbers past 2048.
+create or replace function ragdb_internal.exact_half(embedding vector) returns halfvec
+language sql immutable parallel safe
+return case when exact_half.embedding::halfvec::vector = exact_half.embedding
+  then exact_half.embedding::halfvec end;
+comment on function ragdb_internal.exact_half(vector) is
+  'Returns a vector in half precision; null where that is another.';
+
 -- Words are kept by one transaction at a time, and who comes second keeps none: nobody waits for
 -- what another has not committed.
-create or replace function ragdb_internal.keep_words(
-  model ragdb.static_models, vectors ragdb_internal.word_vector[])
+create or replace function ragdb_internal.keep_words(model ragdb.static_models, words text[])
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
 as $$
-declare
-  v_new constant ragdb_internal.word_vector[] := array(
-    select v from unnest(vectors) v
-    where not v.is_whole and not v.is_kept and length(v.word) <= 32);
 begin
-  if v_new <> '{}' and pg_try_advisory_xact_lock(
+  if pg_try_advisory_xact_lock(
     hashtextextended('ragdb words of embedder ' || model.embedder_id, 0))
   then
     insert into ragdb.static_words (embedder_id, word, embedding)
-      select model.embedder_id, v.word, h.embedding
-      from unnest(v_new) v
-        cross join lateral (
-          select ragdb_internal.exact_half(v.embedding) as embedding offset 0) h
+      select model.embedder_id, c.word, h.embedding
+      from ragdb_internal.cut_vectors(model, array(
+          select u.word from unnest(words) u (word)
+          where length(u.word) <= 32
+            and not exists (select from ragdb.static_pieces p
+              where p.embedder_id = model.embedder_id and p.piece = ' ' || u.word)
+            and not exists (select from ragdb.static_words k
+              where k.embedder_id = model.embedder_id and k.word = u.word))) c
+        cross join lateral (select ragdb_internal.exact_half(c.embedding) as embedding offset 0) h
       where h.embedding is not null
       on conflict do nothing;
   end if;
 end $$;
-comment on function ragdb_internal.keep_words(
-  ragdb.static_models, ragdb_internal.word_vector[]) is
+comment on function ragdb_internal.keep_words(ragdb.static_models, text[]) is
   'Keeps the vectors of words that are not pieces, up to 32 characters each, unless another '
   'transaction is at it.';
 
@@ -42,7 +54,6 @@ declare
   v_numbers integer[];
   v_inputs text[];
   v_words ragdb_internal.counted_word[];
-  v_vectors ragdb_internal.word_vector[];
 begin
   select array_agg(i.chunk_no order by i.chunk_no), array_agg(i.input order by i.chunk_no)
     into v_numbers, v_inputs
@@ -51,15 +62,13 @@ begin
         space.corpus_id, store_static.chunk_nos, e.passage_prefix) i
     where e.embedder_id = space.embedder_id;
   v_words := array(select c from ragdb_internal.counted_words(v_inputs, model.folding) c);
-  v_vectors := array(select v from ragdb_internal.word_vectors(
-    model, array(select distinct c.word from unnest(v_words) c)) v);
-  perform ragdb_internal.keep_words(model, v_vectors);
+  perform ragdb_internal.keep_words(model, array(select distinct c.word from unnest(v_words) c));
   insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding)
     select space.space_id, space.corpus_id, v_numbers[i.n],
       sha256(convert_to(v_inputs[i.n], 'UTF8')),
       coalesce(s.embedding, ragdb_internal.unknown_text(space.embedder_id))
     from generate_series(1, cardinality(v_numbers)) i (n)
-      left join ragdb_internal.sum_words(v_words, v_vectors) s on s.n = i.n
+      left join ragdb_internal.sum_words(model, v_words) s on s.n = i.n
     on conflict do nothing;
 end $$;
 comment on function ragdb_internal.store_static(

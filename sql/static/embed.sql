@@ -17,14 +17,11 @@ return exists (select from ragdb.static_models m where m.embedder_id = is_static
 comment on function ragdb_internal.is_static(integer) is
   'Tells whether an embedder runs inside the database.';
 
-create type ragdb_internal.word_vector as (
-  word text, is_whole boolean, is_kept boolean, embedding vector);
+create type ragdb_internal.word_vector as (word text, is_whole boolean, embedding vector);
 comment on type ragdb_internal.word_vector is
-  'A word as a static embedder sees it: whether it is a piece, whether its vector is one that is '
-  'kept because it had to be cut, and its vector.';
+  'A word as a static embedder sees it: whether it is a piece, and its vector.';
 
--- Each is looked up by key, whatever the planner believes of the tables.
-create or replace function ragdb_internal.word_vectors(model ragdb.static_models, words text[])
+create or replace function ragdb_internal.cut_vectors(model ragdb.static_models, words text[])
 returns setof ragdb_internal.word_vector
 language sql stable parallel safe
 set enable_seqscan = off
@@ -32,16 +29,30 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
 begin atomic
-  select w.word, p.embedding is not null, s.embedding is not null,
-    coalesce(coalesce(p.embedding, s.embedding)::vector, (
-      select sum(v.embedding)
-      from pg_catalog.unnest(ragdb_internal.word_pieces(word_vectors.model, w.word)) u (piece)
-        cross join lateral (
-          select c.embedding::vector as embedding from ragdb.static_pieces c
-          where c.embedder_id = (word_vectors.model).embedder_id and c.piece = u.piece
-          offset 0) v), (
-      select n.embedding::vector - n.embedding::vector from ragdb.static_pieces n
-      where n.embedder_id = (word_vectors.model).embedder_id and n.piece = ''))
+  select p.word, false, coalesce(sum(c.embedding::vector), (
+    select n.embedding::vector - n.embedding::vector from ragdb.static_pieces n
+    where n.embedder_id = (cut_vectors.model).embedder_id and n.piece = ''))
+  from ragdb_internal.word_pieces(cut_vectors.model, cut_vectors.words) p
+    left join ragdb.static_pieces c
+      on c.embedder_id = (cut_vectors.model).embedder_id and c.piece = p.piece
+  group by p.word;
+end;
+comment on function ragdb_internal.cut_vectors(ragdb.static_models, text[]) is
+  'Returns the vectors of words that are not pieces, zero where no part of one is known.';
+
+-- Each is looked up by key, whatever the planner believes of the tables. One row, so that what sums
+-- them hashes them and goes through the texts in their order.
+create or replace function ragdb_internal.word_vectors(model ragdb.static_models, words text[])
+returns setof ragdb_internal.word_vector
+language sql stable parallel safe rows 1
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+begin atomic
+  select w.word, p.embedding is not null, coalesce(coalesce(p.embedding, s.embedding)::vector, (
+    select c.embedding
+    from ragdb_internal.cut_vectors(word_vectors.model, array[w.word]) c))
   from pg_catalog.unnest(word_vectors.words) w (word)
     left join ragdb.static_pieces p
       on p.embedder_id = (word_vectors.model).embedder_id and p.piece = ' ' || w.word
@@ -52,17 +63,9 @@ end;
 comment on function ragdb_internal.word_vectors(ragdb.static_models, text[]) is
   'Returns the vectors of words, zero where no part of one is known.';
 
--- Half precision has no odd numbers past 2048.
-create or replace function ragdb_internal.exact_half(embedding vector) returns halfvec
-language sql immutable parallel safe
-return case when exact_half.embedding::halfvec::vector = exact_half.embedding
-  then exact_half.embedding::halfvec end;
-comment on function ragdb_internal.exact_half(vector) is
-  'Returns a vector in half precision; null where that is another.';
-
 -- What is joined is as large as the texts, and is hashed whatever the planner believes.
 create or replace function ragdb_internal.sum_words(
-  words ragdb_internal.counted_word[], vectors ragdb_internal.word_vector[])
+  model ragdb.static_models, words ragdb_internal.counted_word[])
 returns table (n integer, embedding vector, known float8)
 language sql stable parallel safe
 set enable_nestloop = off
@@ -75,24 +78,25 @@ begin atomic
     select c.n, c.eighths, sum(v.embedding) as total, count(*) as words,
       sum(v.is_whole::integer) as known
     from pg_catalog.unnest(sum_words.words) c
-      join pg_catalog.unnest(sum_words.vectors) v on v.word = c.word
+      join ragdb_internal.word_vectors(sum_words.model, array(
+        select distinct w.word from pg_catalog.unnest(sum_words.words) w)) v on v.word = c.word
     group by c.n, c.eighths
   ), weights as materialized (
     select e.eighths, pg_catalog.array_fill((e.eighths / 8::float8)::real,
-      array[vector_dims((sum_words.vectors[1]).embedding)])::vector as weight
+      array[(select vector_dims(t.total) from sums t limit 1)])::vector as weight
     from (select distinct u.eighths from sums u) e
   )
   select s.n, case when vector_norm(s.total) > 0 then l2_normalize(s.total) end, s.known
   from (
-    select u.n, sum(u.known) / sum(u.words)::float8 as known,
+    select u.n, (sum(u.known) + 1) / (sum(u.words) + 1)::float8 as known,
       sum(case when u.eighths = 8 then u.total else u.total * w.weight end) as total
     from sums u join weights w on w.eighths = u.eighths
     group by u.n) s;
 end;
 comment on function ragdb_internal.sum_words(
-  ragdb_internal.counted_word[], ragdb_internal.word_vector[]) is
-  'Returns the embeddings of texts of words by the vectors of these, null where no word is known, '
-  'and the share of their words that are known as a whole, 0 to 1.';
+  ragdb.static_models, ragdb_internal.counted_word[]) is
+  'Returns the embeddings of texts by their words, null where no word is known, and the share of '
+  'their words that are known as a whole, counting one more that is, 0 to 1.';
 
 create or replace function ragdb_internal.unknown_text(embedder_id integer) returns vector
 language sql stable parallel safe
@@ -114,18 +118,15 @@ as $$
 declare
   v_words constant ragdb_internal.counted_word[] := array(
     select c from ragdb_internal.counted_words(array[text], model.folding) c);
-  v_vectors constant ragdb_internal.word_vector[] := array(
-    select v from ragdb_internal.word_vectors(
-      model, array(select c.word from unnest(v_words) c)) v);
 begin
   return (
     select ragdb_internal.numbers(s.embedding)
-    from ragdb_internal.sum_words(v_words, v_vectors) s
-    where s.embedding is not null and s.known >= share);
+    from ragdb_internal.sum_words(model, v_words) s
+    where s.embedding is not null and s.known > share);
 end $$;
 comment on function ragdb_internal.known_embedding(ragdb.static_models, text, float8) is
   'Returns the embedding of a text; null where no word is known, or where the share of its words '
-  'that are known as a whole is under a given one.';
+  'that are known as a whole, counting one more that is, does not pass a given one.';
 
 create or replace function ragdb_internal.default_embedder() returns integer
 language sql stable parallel safe

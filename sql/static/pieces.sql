@@ -1,73 +1,52 @@
 -- How a word that is not a piece itself is cut into pieces, by each of three kinds of tokenizers.
--- The word comes with the space that begins it. Letters that no piece has stay, and count nothing.
+-- The space that begins a word is cut with it. Letters that no piece has stay, and count nothing.
 
--- All ranks are read at once, those of each start by one look at the index.
-create or replace function ragdb_internal.ranks_within(
-  embedder_id integer, word text, longest integer)
-returns integer[]
-language plpgsql stable parallel safe strict
+-- The two neighbours whose joint piece ranks first become one, as long as there are any. The pieces
+-- that stand in a word are read once, the first in rank first; a turn takes the first of them that
+-- begins where a part begins and ends where the next part ends.
+create or replace function ragdb_internal.merged_pieces(
+  embedder_id integer, words text[], longest integer)
+returns table (word text, piece text)
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
-declare
-  v_ranks integer[] := array_fill(null::integer, array[length(word) * (longest - 1)]);
-  v_found record;
 begin
-  for v_found in
-    select a.start, p.n, p.rank
-    from generate_series(1, length(word) - 1) a (start)
-      cross join lateral (
-        select length(p.piece) as n, p.rank from ragdb.static_pieces p
-        where p.embedder_id = ranks_within.embedder_id
-          and p.piece = any (array(
-            select substr(word, a.start, i)
-            from generate_series(2, least(longest, length(word) + 1 - a.start)) i))
-        offset 0) p
-  loop
-    v_ranks[(v_found.start - 1) * (longest - 1) + v_found.n - 1] := v_found.rank;
-  end loop;
-  return v_ranks;
+  return query
+    with recursive cut as (
+      select g.word, s.starts, s.stops,
+        array(select generate_series(1, length(g.word) + 1)) as parts, 0 as gone
+      from (select ' ' || u.word as word from unnest(words) u (word) offset 0) g
+        cross join lateral (
+          select array_agg(a.start order by p.rank, a.start) as starts,
+            array_agg(a.start + length(p.piece) order by p.rank, a.start) as stops
+          from generate_series(1, length(g.word) - 1) a (start)
+            cross join lateral (
+              select c.piece, c.rank from ragdb.static_pieces c
+              where c.embedder_id = merged_pieces.embedder_id and c.piece = any (array(
+                select substr(g.word, a.start, n)
+                from generate_series(2, least(longest, length(g.word) + 1 - a.start)) n))
+              offset 0) p) s
+      union all
+      select c.word, c.starts, c.stops, array_remove(c.parts, m.gone), m.gone
+      from cut c
+        left join lateral (
+          select c.parts[b.at + 1] as gone
+          from unnest(c.starts, c.stops) u (start, stop)
+            cross join lateral (select array_position(c.parts, u.start) as at offset 0) b
+          where c.parts[b.at + 2] = u.stop
+          limit 1) m on true
+      where c.gone is not null
+    )
+    select substr(c.word, 2), substr(c.word, c.parts[i], c.parts[i + 1] - c.parts[i])
+    from cut c cross join lateral generate_series(1, cardinality(c.parts) - 1) i
+    where c.gone is null;
 end $$;
-comment on function ragdb_internal.ranks_within(integer, text, integer) is
-  'Returns the ranks of the pieces that stand in a word, by where they start and by their length '
-  'from 2 to the longest, null where there is none.';
-
--- The two neighbours whose joint piece ranks first become one, as long as there are any. A merge
--- costs no look-up.
-create or replace function ragdb_internal.merged_pieces(
-  embedder_id integer, word text, longest integer)
-returns text[]
-language plpgsql stable parallel safe strict
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_wide constant integer := least(longest, length(word));
-  v_ranks constant integer[] := ragdb_internal.ranks_within(embedder_id, word, v_wide);
-  v_starts integer[] := array(select generate_series(1, length(word) + 1));
-  -- of each part and the next
-  v_pairs integer[] := array(
-    select v_ranks[(a - 1) * (v_wide - 1) + 1] from generate_series(1, length(word) - 1) a);
-  v_at integer;
-  v_n integer;
-begin
-  loop
-    v_at := array_position(v_pairs, (select min(r) from unnest(v_pairs) r));
-    exit when v_at is null or v_pairs[v_at] is null;
-    v_starts := v_starts[: v_at] || v_starts[v_at + 2 :];
-    v_pairs := v_pairs[: v_at - 1] || v_pairs[v_at + 1 :];
-    for i in greatest(v_at - 1, 1) .. least(v_at, cardinality(v_pairs)) loop
-      v_n := v_starts[i + 2] - v_starts[i];
-      v_pairs[i] := case when v_n <= v_wide
-        then v_ranks[(v_starts[i] - 1) * (v_wide - 1) + v_n - 1] end;
-    end loop;
-  end loop;
-  return array(
-    select substr(word, v_starts[i], v_starts[i + 1] - v_starts[i])
-    from generate_series(1, cardinality(v_starts) - 1) i order by i);
-end $$;
-comment on function ragdb_internal.merged_pieces(integer, text, integer) is
-  'Cuts a word as byte pair encoding does: letters are joined, the pair of the least rank first.';
+comment on function ragdb_internal.merged_pieces(integer, text[], integer) is
+  'Cuts words as byte pair encoding does: letters are joined, the pair of the least rank first.';
 
 create or replace function ragdb_internal.longest_pieces(
   embedder_id integer, word text, longest integer)
@@ -137,15 +116,26 @@ end $$;
 comment on function ragdb_internal.likeliest_pieces(integer, text, integer) is
   'Cuts a word as a unigram model does: into the pieces whose ranks have the largest sum.';
 
-create or replace function ragdb_internal.word_pieces(model ragdb.static_models, word text)
-returns text[]
-language sql stable parallel safe
-return case (word_pieces.model).tokenizer
-  when 'bpe' then ragdb_internal.merged_pieces(
-    (word_pieces.model).embedder_id, ' ' || word_pieces.word, (word_pieces.model).longest)
-  when 'wordpiece' then ragdb_internal.longest_pieces(
-    (word_pieces.model).embedder_id, ' ' || word_pieces.word, (word_pieces.model).longest)
-  else ragdb_internal.likeliest_pieces(
-    (word_pieces.model).embedder_id, ' ' || word_pieces.word, (word_pieces.model).longest) end;
-comment on function ragdb_internal.word_pieces(ragdb.static_models, text) is
-  'Returns the pieces of a word in order, and between them letters that no piece has.';
+create or replace function ragdb_internal.word_pieces(model ragdb.static_models, words text[])
+returns table (word text, piece text)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if words = '{}' then
+    return;
+  elsif model.tokenizer = 'bpe' then
+    return query select p.word, p.piece
+      from ragdb_internal.merged_pieces(model.embedder_id, words, model.longest) p;
+    return;
+  end if;
+  return query select w.word, p.piece
+    from unnest(words) w (word)
+      cross join lateral unnest(case model.tokenizer
+        when 'wordpiece'
+          then ragdb_internal.longest_pieces(model.embedder_id, ' ' || w.word, model.longest)
+        else ragdb_internal.likeliest_pieces(model.embedder_id, ' ' || w.word, model.longest)
+        end) p (piece);
+end $$;
+comment on function ragdb_internal.word_pieces(ragdb.static_models, text[]) is
+  'Returns the pieces of words, and between them letters that no piece has.';

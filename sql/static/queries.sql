@@ -2,7 +2,8 @@
 
 -- In a language that the model does not know, few words are pieces: what the pieces of a strange
 -- word have in common with it is chance. A fifth is where the questions of XQuAD in Chinese part
--- from those in English, German and Russian, which gain (docs/static.md).
+-- from those in English, German and Russian, which gain (docs/static.md). Up to three words tell no
+-- language, and gain in each of the four: so one more counts that is known.
 create or replace function ragdb_internal.query_embedding(
   corpus_id integer, embedder_id integer, query text)
 returns real[]
@@ -18,8 +19,8 @@ begin
   return ragdb_internal.known_embedding(v_model, query, 0.2);
 end $$;
 comment on function ragdb_internal.query_embedding(integer, integer, text) is
-  'Returns the embedding of a query: made here by a static embedder, null where it knows under a '
-  'fifth of the words, or kept of another; null without one.';
+  'Returns the embedding of a query: made here by a static embedder, null where of more than three '
+  'words it knows under a fifth, or kept of another; null without one.';
 
 create or replace function ragdb_internal.lexical_weight(embedder_id integer) returns float8
 language sql stable parallel safe

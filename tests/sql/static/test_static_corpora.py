@@ -91,6 +91,22 @@ def test_a_question_of_unknown_words_is_searched_by_words_and_says_so(loaded: Da
         loaded.search("docs", "检索 模型", mode="semantic")
 
 
+@pytest.mark.parametrize("question", ["interfusion", "interfusion chunkery unforeseeables"])
+def test_a_question_of_few_words_may_have_to_be_cut(loaded: Database, question: str) -> None:
+    fill(loaded)
+    said: list[Any] = []
+    loaded.connection.add_notice_handler(lambda notice: said.append(notice.message_primary))
+    ((known,),) = loaded.connection.execute(
+        "select bool_or(v.is_whole) from ragdb_internal.word_vectors("
+        " ragdb_internal.static_model(ragdb_internal.default_embedder()),"
+        " string_to_array(%s, ' ')) v",
+        (question,),
+    ).fetchall()
+    assert not known
+    assert {hit.mode for hit in loaded.search("docs", question)} == {"hybrid"}
+    assert said == []
+
+
 def test_a_search_that_lacks_the_embedding_of_a_model_outside_says_so(db: Connection) -> None:
     door = Database(db)
     said: list[Any] = []
@@ -124,6 +140,32 @@ def test_a_chunk_without_known_words_is_near_to_nothing(loaded: Database) -> Non
         " where p.piece <> '' and c.text = '检索 模型'"
     ).fetchall()
     assert likeness < 0
+
+
+def test_an_index_is_measured_by_words_of_the_texts(loaded: Database) -> None:
+    fill(loaded)
+    db = loaded.connection
+    of = "from ragdb.embedding_spaces s join ragdb.embedders e using (embedder_id)"
+    ((points, corpus),) = db.execute(
+        f"select ragdb_internal.asked_points(s, e), s.corpus_id {of}".encode()
+    ).fetchall()
+    for parameter, value in (
+        ("$1", "array(select c.chunk_no from ragdb.chunks c)"),
+        ("$3", str(corpus)),
+        ("$4", "(select s from ragdb.embedding_spaces s)"),
+    ):
+        points = points.replace(parameter, value)
+    found = db.execute(f"select between::real[] from {points} p".encode()).fetchall()
+    pieces = [text[len(text) // 3 :][:64] for text in TEXTS.values()]
+    assert {tuple(numbers) for (numbers,) in found} == {tuple(loaded.embed(p)) for p in pieces}
+    for n in range(10):
+        loaded.put_text("docs", str(n), f"The text of number {n}.")
+    db.execute(
+        "create index on ragdb.chunk_embeddings_1"
+        " using hnsw ((l2_normalize(embedding)::halfvec(16)) halfvec_ip_ops)"
+    )
+    measured = f"select ragdb_internal.measure_ef_search(s, e) {of}"
+    assert db.execute(measured.encode()).fetchall() == [(50,)]
 
 
 def test_a_recorded_retrieval_is_replayed(loaded: Database) -> None:
@@ -183,8 +225,7 @@ def test_another_embedder_takes_an_empty_corpus_and_is_compared_before_a_full_on
 
 def test_who_comes_second_keeps_no_words_and_waits_for_nobody(clone: str, bpe_folder: Path) -> None:
     keep = (
-        "select ragdb_internal.keep_words(m, array(select v from"
-        " ragdb_internal.word_vectors(m, array['incomprehensibilities']) v))"
+        "select ragdb_internal.keep_words(m, array['incomprehensibilities'])"
         " from ragdb.static_models m"
     )
     with (
