@@ -83,41 +83,61 @@ class FanOut:
 
     def _databases(self) -> tuple[dict[str, Database], dict[str, str]]:
         """Connections to the servers, and why there is none to others."""
-
-        def opened(name: str) -> Database | str:
-            db = self._open.get(name)
-            if db is None or db.connection.closed:
-                try:
-                    db = connect(self._dsns[name], **self._parameters)
-                except psycopg.OperationalError as error:
-                    return str(error).strip()
-            return db
-
-        found = dict(zip(self._dsns, self._threads.map(opened, self._dsns), strict=True))
+        found = dict(zip(self._dsns, self._threads.map(self._opened, self._dsns), strict=True))
         self._open = {name: db for name, db in found.items() if isinstance(db, Database)}
-        missing = {name: why for name, why in found.items() if isinstance(why, str)}
+        missing = {name: lost.why for name, lost in found.items() if isinstance(lost, Lost)}
         return dict(self._open), missing
+
+    def _opened(self, name: str) -> Database | Lost:
+        db = self._open.get(name)
+        if db is None or db.connection.closed:
+            try:
+                db = connect(self._dsns[name], **self._parameters)
+            except psycopg.OperationalError as error:
+                return Lost(str(error).strip())
+        return db
 
     def _all(
         self, call: Callable[[Database], T], partial: bool
     ) -> tuple[dict[str, T], dict[str, str]]:
-        """What each server answers, and why others do not. Raises ServersMissing."""
-        dbs, missing = self._databases()
+        """What each server answers to something that changes nothing, and why others do not.
 
-        def asked(server: str) -> T | _Lost:
-            try:
-                return call(dbs[server])
-            except psycopg.OperationalError as error:
-                if dbs[server].connection.broken:
-                    return _Lost(str(error).strip())
-                raise
+        Raises ServersMissing.
+        """
 
-        answers = dict(zip(dbs, self._threads.map(asked, dbs), strict=True))
-        missing |= {name: a.why for name, a in answers.items() if isinstance(a, _Lost)}
-        found = {name: a for name, a in answers.items() if not isinstance(a, _Lost)}
+        def asked(server: str) -> T | Lost:
+            # a connection may have been lost since the last call, the server being well
+            for _ in range(2):
+                db = self._opened(server)
+                if isinstance(db, Lost):
+                    return db
+                self._open[server] = db
+                try:
+                    return call(db)
+                except psycopg.OperationalError as error:
+                    if not db.connection.broken:
+                        raise
+                    lost = Lost(str(error).strip())
+            return lost
+
+        answers = dict(zip(self._dsns, self._threads.map(asked, self._dsns), strict=True))
+        missing = {name: a.why for name, a in answers.items() if isinstance(a, Lost)}
+        found = {name: a for name, a in answers.items() if not isinstance(a, Lost)}
         if missing and not (partial and found):
             raise ServersMissing(missing)
         return found, missing
+
+    def _first(self, call: Callable[[Database], T]) -> T:
+        """What the first server that can be asked answers. Raises ServersMissing."""
+        dbs, missing = self._databases()
+        for server, db in dbs.items():
+            try:
+                return call(db)
+            except psycopg.OperationalError as error:
+                if not db.connection.broken:
+                    raise
+                missing[server] = str(error).strip()
+        raise ServersMissing(missing)
 
     def _of(self, dbs: dict[str, Database], call: Callable[[Database], T]) -> dict[str, T]:
         """What some servers answer in the transactions that are open there."""
@@ -125,7 +145,9 @@ class FanOut:
 
 
 @dataclass(frozen=True)
-class _Lost:
+class Lost:
+    """A server that did not answer, and why."""
+
     why: str
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ragdb.client._generated.rows import CountMatchesRow, FacetsRow, Hit
 from ragdb.client.results import Rows
 from ragdb.client.rows import dumps
-from ragdb.errors import InvalidArgument, ModeNotAvailable, StatisticsDiffer
-from ragdb.servers.fanout import FanOut, ServersMissing
+from ragdb.errors import InvalidArgument, StatisticsDiffer
+from ragdb.servers.fanout import FanOut, Lost, ServersMissing
 from ragdb.servers.statistics import differing, exchange, ranked_by
 
 if TYPE_CHECKING:
@@ -57,6 +57,14 @@ class Servers(FanOut):
         super().__init__(dsns, **parameters)
         self._digests: dict[str, str] = {}
 
+    def database(self, server: str) -> Database:
+        """The connection to one of the servers, by its name. Raises KeyError, ServersMissing."""
+        found = self._opened(server)
+        if isinstance(found, Lost):
+            raise ServersMissing({server: found.why})
+        self._open[server] = found
+        return found
+
     def search(
         self,
         corpus: str,
@@ -75,7 +83,7 @@ class Servers(FanOut):
         """The k best chunks of all servers, with the ids, order and scores of one corpus.
 
         `how` are filter, chunk_ids, query_embedding, syntax, per_document, context, section and
-        typos of `ragdb.search`. Raises ServersMissing, StatisticsDiffer, ModeNotAvailable, and what
+        typos of `ragdb.search`. Raises ServersMissing, StatisticsDiffer, and what
         `ragdb.search_candidates` raises.
         """
         fused: dict[str, Any] = {"fusion": fusion, "lexical_weight": lexical_weight}
@@ -85,7 +93,11 @@ class Servers(FanOut):
         found, missing = self._candidates(corpus, query, partial, k=k, mode=mode, **fused, **how)
         modes = {hit.mode for hits in found.values() for hit in hits}
         if len(modes) > 1:
-            raise ModeNotAvailable(f"servers chose {' and '.join(sorted(modes))}: pass a mode")
+            # as over parts of one server, of which one has no embeddings yet
+            modes, how["query_embedding"] = {"lexical"}, None
+            found, missing = self._candidates(
+                corpus, query, partial, k=k, mode="lexical", **fused, **how
+            )
         shares = [
             [{name: getattr(hit, name) for name in MERGED} for hit in hits]
             for hits in found.values()
@@ -200,10 +212,7 @@ class Servers(FanOut):
         """The embedding of a query where a model outside the databases makes it."""
         from ragdb.models.asking import for_query
 
-        dbs, missing = self._databases()
-        if not dbs:
-            raise ServersMissing(missing)
-        return for_query(next(iter(dbs.values())).connection, [corpus], query)
+        return self._first(lambda db: for_query(db.connection, [corpus], query))
 
 
 def _values(hit: Hit) -> dict[str, Any]:

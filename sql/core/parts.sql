@@ -1,7 +1,7 @@
 -- Corpora opened with their parts, and the part that has a chunk.
 
 create or replace function ragdb_internal.say_parts_elsewhere(whole ragdb.corpora) returns void
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare

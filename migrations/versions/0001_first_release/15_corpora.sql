@@ -134,7 +134,7 @@ comment on column ragdb.part_states.lexemes is 'The lexemes that it had then.';
 comment on column ragdb.part_states.dfs is 'How many of its chunks had each of these lexemes.';
 comment on column ragdb.part_states.synced_at is 'When it was counted.';
 comment on column ragdb.part_states.digest is
-  'SHA-256 of chunks, lexeme_count, lexemes and dfs, by which servers see that they count the same.';
+  'SHA-256 of chunks, lexeme_count, lexemes and dfs: servers see by it whether they count alike.';
 
 create table ragdb.parts_elsewhere (
   corpus_id integer not null
@@ -156,7 +156,8 @@ comment on table ragdb.parts_elsewhere is
   'What the statistics of a whole count of its parts on other servers, as these gave it. Read it '
   'through ragdb.list_parts and ragdb.part_statistics.';
 comment on column ragdb.parts_elsewhere.corpus_id is 'The whole.';
-comment on column ragdb.parts_elsewhere.name is 'Name of the part, which is its own on all servers.';
+comment on column ragdb.parts_elsewhere.name is
+  'Name of the part, which is its own on all servers.';
 comment on column ragdb.parts_elsewhere.version is 'Version of the part that was counted there.';
 comment on column ragdb.parts_elsewhere.chunks is 'Its chunks then.';
 comment on column ragdb.parts_elsewhere.lexeme_count is
