@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from ragdb.cli.servers import Servers
 from ragdb.cli.session import Corpus, Session
 
 
-def optimize(session: Session, corpus: Corpus, server: Servers = None) -> None:
+def optimize(
+    session: Session,
+    corpus: Corpus,
+    pivot: Annotated[
+        float | None,
+        typer.Option(help="Length in lexemes that parts take for the mean; default: the mean."),
+    ] = None,
+    server: Servers = None,
+) -> None:
     """Recompute the lexical index for the present mean length of the corpus's chunks."""
     from ragdb.cli import output
     from ragdb.cli.servers import several
 
     if server:
         with several(session, server) as servers:
-            pivot = servers.optimize(corpus)
-        session.note(f"{len(server)} servers rank {corpus} by the pivot {pivot:.6g}")
+            taken = servers.optimize(corpus, pivot)
+        session.note(f"{len(server)} servers rank {corpus} by the pivot {taken:.6g}")
         return
     with session.connect() as db:
-        output.one(session, db.optimize_corpus(corpus))
+        output.one(session, db.optimize_corpus(corpus, pivot))
 
 
 def sync(session: Session, corpus: Corpus, server: Servers = None) -> None:

@@ -24,14 +24,18 @@ TAKEN = (
 
 
 def several(session: Session, dsns: list[str]) -> servers.Servers:
-    """Connections to the servers of a verb. Raises Failure."""
+    """Connections to the servers of a verb, which say what they have to say. Raises Failure."""
     from ragdb.servers.servers import Servers
     from ragdb.version import __version__
 
     if session.dsn is not None:
         raise Failure("--server takes the place of --dsn", hint="name each database by --server")
     try:
-        return Servers(dsns, application_name=f"ragdb/{__version__} {session.verb}")
+        return Servers(
+            dsns,
+            on_notice=session.on_notice,
+            application_name=f"ragdb/{__version__} {session.verb}",
+        )
     except ValueError as error:
         raise Failure(str(error)) from None
 

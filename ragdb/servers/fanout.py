@@ -32,8 +32,15 @@ class ServersMissing(Exception):
 class FanOut:
     """A connection to each of several servers, and a thread for each."""
 
-    def __init__(self, dsns: Sequence[str], **parameters: Any) -> None:
+    def __init__(
+        self,
+        dsns: Sequence[str],
+        *,
+        on_notice: Callable[[psycopg.errors.Diagnostic], None] | None = None,
+        **parameters: Any,
+    ) -> None:
         """`dsns` name the servers; `parameters` are those of `ragdb.connect`. Raises ValueError."""
+        self._on_notice = on_notice
         self._dsns = {_name(dsn): dsn for dsn in dsns}
         if len(self._dsns) < len(dsns) or not dsns:
             raise ValueError("give the DSN of each server once")
@@ -95,6 +102,8 @@ class FanOut:
                 db = connect(self._dsns[name], **self._parameters)
             except psycopg.OperationalError as error:
                 return Lost(str(error).strip())
+            if self._on_notice is not None:
+                db.connection.add_notice_handler(self._on_notice)
         return db
 
     def _all(

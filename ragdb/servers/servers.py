@@ -53,8 +53,8 @@ class Servers(FanOut):
     one server, about the parts that it has.
     """
 
-    def __init__(self, dsns: Sequence[str], **parameters: Any) -> None:
-        super().__init__(dsns, **parameters)
+    def __init__(self, dsns: Sequence[str], **how: Any) -> None:
+        super().__init__(dsns, **how)
         self._digests: dict[str, str] = {}
 
     def database(self, server: str) -> Database:
@@ -159,8 +159,8 @@ class Servers(FanOut):
         self._check_digests(corpus)
         return synced
 
-    def optimize(self, corpus: str) -> float:
-        """Count all parts and optimize them for one pivot, which is returned.
+    def optimize(self, corpus: str, pivot: float | None = None) -> float:
+        """Count all parts and optimize them for one pivot (None: the mean), which is returned.
 
         It waits for the writers of the parts, and they for it. Raises what `sync` raises.
         """
@@ -168,14 +168,14 @@ class Servers(FanOut):
         def work(dbs: dict[str, Database]) -> float:
             exchange(dbs, self._of, corpus)
             first, *others = dbs.values()
-            pivot = first.optimize_corpus(corpus).pivot
-            list(self._threads.map(lambda db: db.optimize_corpus(corpus, pivot), others))
+            taken = first.optimize_corpus(corpus, pivot).pivot
+            list(self._threads.map(lambda db: db.optimize_corpus(corpus, taken), others))
             exchange(dbs, self._of, corpus)  # what was written before the parts were locked
-            return pivot
+            return taken
 
-        pivot = self._together(work)
+        taken = self._together(work)
         self._check_digests(corpus)
-        return pivot
+        return taken
 
     def _candidates(
         self, corpus: str, query: str, partial: bool, **how: Any

@@ -135,13 +135,12 @@ returns table (part text, is_elsewhere boolean, version bigint, chunks integer,
   lexeme_count bigint, lexemes text[], dfs integer[], synced_at timestamptz, digest bytea)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
-set client_min_messages = warning
 as $$
 declare
   v_whole constant ragdb.corpora :=
     ragdb_internal.open_corpus(part_statistics.corpus, 'write', true);
 begin
-  perform ragdb_internal.open_parts(v_whole);
+  perform ragdb_internal.open_parts(v_whole, is_of_several => true);
   return query
     select s.part, s.is_elsewhere, s.version, s.chunks, s.lexeme_count,
       case when s.part = any (parts) then s.lexemes end,

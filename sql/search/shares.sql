@@ -78,7 +78,6 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
-set client_min_messages = warning
 as $$
 declare
   v_request ragdb_internal.search_request := row(query, k, mode, 0, filter, chunk_ids,
@@ -90,7 +89,7 @@ declare
   v_ranked ragdb_internal.ranked[];
 begin
   perform ragdb_internal.check_shares(v_whole, v_request, expects);
-  v_parts := ragdb_internal.parts_or_itself(v_whole);
+  v_parts := ragdb_internal.open_parts(v_whole, is_of_several => true);
   if filter is not null then
     perform ragdb_internal.filter_conditions(filter);
   end if;

@@ -16,6 +16,7 @@ from tests.sql.corpora.test_parts import ask
 from tests.sql.corpora.test_parts_scale import (
     OPTIMIZE,
     PARTS,
+    PIVOT,
     QUESTIONS,
     manuals,
     questions,
@@ -37,7 +38,8 @@ def test_parts_of_manuals_on_three_servers_rank_as_the_manuals_in_one_piece(
         make_embedder(alone)
         alone.execute("select ragdb.create_corpus('whole')")
         alone.execute("select ragdb.embed_corpus('whole', 'hash')")
-        write({"whole": alone}, documents, lambda: alone.execute(OPTIMIZE))
+        write({"whole": alone}, documents, lambda: alone.execute(OPTIMIZE, (None,)))
+        ((pivot,),) = alone.execute(PIVOT).fetchall()
         expected = [ask(alone, how) for how in how_asked]
     with ExitStack() as stack:
         several = [stack.enter_context(running_server(18)) for _ in range(3)]
@@ -54,7 +56,7 @@ def test_parts_of_manuals_on_three_servers_rank_as_the_manuals_in_one_piece(
         for part, db in homes.items():
             db.execute("select ragdb.create_corpus(%s, part_of => 'whole')", (part,))
         servers = stack.enter_context(ragdb.Servers(dsns))
-        write(homes, documents, lambda: servers.optimize("whole"))
+        write(homes, documents, lambda: servers.optimize("whole", pivot))
         servers.sync("whole")
         for how, hits in zip(how_asked, expected, strict=True):
             assert asked(servers, how) == hits, how["query"]
