@@ -300,7 +300,7 @@ def test_one_server_says_that_parts_are_elsewhere(filled: Pair) -> None:
 
     filled.dbs[0].add_notice_handler(note)
     filled.dbs[0].execute("select ragdb.search('whole', 'red', mode => 'lexical')")
-    filled.dbs[0].execute("select ragdb.search_candidates('whole', 'red')")
+    filled.dbs[0].execute("select ragdb.search_candidates('whole', 'red', mode => 'lexical')")
     filled.dbs[0].remove_notice_handler(note)
     assert said == ['corpus "whole" has 2 of its parts on other servers']
 
