@@ -14,6 +14,7 @@ from ragdb import errors
 from ragdb.server.postgres import run
 from tests.conftest import running_server
 from tests.http.conftest import Api, serve
+from tests.pooler import pooler
 from tests.server.test_http_standby import Pair, by, comes_back, found
 from tests.server.test_standby import running_standby
 
@@ -115,3 +116,27 @@ def test_a_standby_ranks_parts_as_its_primary_or_refuses() -> None:
                 found = again.execute(candidates, expects).fetchall()
             assert found == db.execute(candidates, expects).fetchall()
             assert len(found) == 1
+
+
+def test_a_standby_behind_a_pooler_is_asked_like_any() -> None:
+    asked = {"query": "platypus", "corpora": ["docs"]}
+    with running_server(18) as server, running_standby(server, "pooled") as uri:
+        with psycopg.connect(server.uri, autocommit=True) as admin:
+            admin.execute(f"create database d template {server.template}")
+        pair = Pair(server.dsn("d"), make_conninfo(uri, dbname="d"))
+        behind = SimpleNamespace(folder=server.folder.with_name("pooled18"), port=server.port)
+        with pooler(behind, size=2) as bouncer:
+            reads = bouncer.dsn(pair.standby)
+            api = serve(pair.primary, pair.tokens, "--read-dsn", reads, "--max-lag", "60")
+            try:
+                assert comes_back(api, {"query": "refund", "corpora": ["docs"]})
+                with pair.held_back():
+                    position = put(api, "platypus", "The platypus lays eggs.")
+                    assert answered(api, asked) == ("standby", [])
+                    own = {"X_Ragdb_Position": position}
+                    assert answered(api, asked, **own) == ("primary", ["platypus"])
+                assert comes_back(api, asked, **own)
+                assert answered(api, asked, **own)[1] == ["platypus"]
+            finally:
+                api.process.terminate()
+                api.process.wait(30)
