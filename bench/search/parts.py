@@ -27,7 +27,7 @@ ASK = "select chunk_id, score from ragdb.search(%s, %s, mode => 'lexical') order
 
 
 def manuals(chunks: int) -> list[dict[str, Any]]:
-    records = itertools.islice(common.texts("scale_tech_docs"), chunks)
+    records = itertools.islice(common.manuals(), chunks)
     return [
         common.document(uri, *(record["text"] for record in found))
         for uri, found in itertools.groupby(records, lambda record: record["_id"].split("#")[0])

@@ -93,7 +93,9 @@ def batches(documents: list[dict[str, object]]) -> list[str]:
 def embedded(db: common.Connection, dims: int) -> None:
     """Give every chunk a vector; which one does not change its bytes."""
     rng = np.random.default_rng(1)
-    claim = "select * from ragdb.claim_embeddings('bench', 1000, '600 s')"
+    claim = (
+        "select space_id, input_hash, attempt from ragdb.claim_embeddings('bench', 1000, '600 s')"
+    )
     complete = "select ragdb.complete_embeddings(%s, %s, %s, %s)"
     while rows := db.execute(claim).fetchall():
         made = rng.normal(size=(len(rows), dims)).astype(np.float32)

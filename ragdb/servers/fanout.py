@@ -71,9 +71,8 @@ class FanOut:
 
     def _together(self, work: Callable[[dict[str, Database]], T]) -> T:
         """Do something on all servers in a transaction of each, which end at once."""
-        dbs, missing = self._databases()
-        if missing:
-            raise ServersMissing(missing)
+        self._all(lambda db: db.log_position(), False)  # each is there
+        dbs = dict(self._open)
         open_ = [db.connection.transaction() for db in dbs.values()]
         begun = []
         try:

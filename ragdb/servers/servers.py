@@ -6,6 +6,7 @@ refuses where these are not those of the other servers, so that scores which are
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -26,7 +27,7 @@ T = TypeVar("T")
 RANKED = ("score", "lexical_rank", "semantic_rank")
 MERGED = ("chunk_id", "lexical_score", "semantic_score", *RANKED)
 MOST_VALUES = 10_000  # that ragdb.facets returns of a field
-TRIES = 3  # of a search, while the statistics move
+PAUSES = (0.0, 0.05, 0.1, 0.2)  # seconds before each try of a search, while statistics move
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -180,28 +181,31 @@ class Servers(FanOut):
     def _candidates(
         self, corpus: str, query: str, partial: bool, **how: Any
     ) -> tuple[dict[str, Rows[Hit]], dict[str, str]]:
-        for turn in range(TRIES):
-            expects = self._digests.get(corpus) or self._check_digests(corpus, partial)
+        """What each server finds, all by one digest. Raises StatisticsDiffer."""
+
+        def asked(db: Database) -> Rows[Hit]:
+            return db.search_candidates(corpus, query, expects=self._digests[corpus], **how)
+
+        for pause in PAUSES:
+            time.sleep(pause)
+            if corpus not in self._digests:
+                self._check_digests(corpus, partial)
             try:
-                return self._all(
-                    lambda db: db.search_candidates(corpus, query, expects=expects, **how),  # noqa: B023
-                    partial,
-                )
-            except StatisticsDiffer:
+                return self._all(asked, partial)
+            except StatisticsDiffer as error:
                 # they moved, on all servers or on some
                 del self._digests[corpus]
-                if turn == TRIES - 1:
-                    raise
-        raise AssertionError
+                moved = error
+        raise moved
 
-    def _check_digests(self, corpus: str, partial: bool = False) -> str:
-        """What all servers rank by. Raises StatisticsDiffer, which says what differs."""
-        for turn in range(TRIES):
+    def _check_digests(self, corpus: str, partial: bool = False) -> None:
+        """Learn what all servers rank by. Raises StatisticsDiffer, which says what differs."""
+        for pause in PAUSES:
+            time.sleep(pause)
             found, _ = self._all(lambda db: db.ranking_digest(corpus), partial)
             if len(digests := set(found.values())) == 1:
-                return self._digests.setdefault(corpus, digests.pop())
-            if turn == TRIES - 1:
-                break
+                self._digests[corpus] = digests.pop()
+                return
         told, _ = self._all(lambda db: ranked_by(db, corpus), partial)
         raise StatisticsDiffer(
             f"the servers rank corpus {corpus!r} by other statistics ({differing(told)});"

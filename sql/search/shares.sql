@@ -114,6 +114,34 @@ comment on function ragdb.search_candidates(
   'expects is the ragdb.ranking_digest that all servers must have (null: any). Raises RG400, '
   'RG401, RG404, RG410, RG415, RG417, RG418, RG439.';
 
+create or replace function ragdb_internal.check_candidates(
+  shares jsonb, request ragdb_internal.search_request)
+returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.check_request(request);
+  if (jsonb_typeof(shares) = 'array'
+      and not jsonb_path_exists(shares, 'strict $[*] ? (@.type() != "array")')
+      and not jsonb_path_exists(shares, 'strict $[*][*] ? (@.type() != "object")')
+      and not jsonb_path_exists(shares, '$[*][*] ? (!exists (@.chunk_id)
+        || @.chunk_id.type() != "string" || !exists (@.score) || @.score.type() != "number")')
+    ) is not true
+  then
+    raise exception 'shares is not a list of lists of candidates'
+      using errcode = 'RG400', detail = 'a candidate is an object with chunk_id and score at least',
+        hint = 'pass what ragdb.search_candidates() returned, a list for each server';
+  elsif request.mode is null or request.mode not in ('lexical', 'semantic', 'hybrid', 'reference')
+  then
+    raise exception 'mode is %', coalesce(ragdb_internal.quote(request.mode), 'null')
+      using errcode = 'RG400', detail = 'candidates are merged by the mode that found them',
+        hint = 'pass lexical, semantic, hybrid or reference';
+  end if;
+end $$;
+comment on function ragdb_internal.check_candidates(jsonb, ragdb_internal.search_request) is
+  'Refuses to merge what is not candidates, or with wrong arguments. Raises RG400.';
+
 create or replace function ragdb_internal.given_candidates(
   shares jsonb, whole_id integer, weight float8)
 returns ragdb_internal.part_candidate[]
@@ -146,10 +174,11 @@ declare
   v_whole constant ragdb.corpora :=
     ragdb_internal.open_corpus(merge_candidates.corpus, 'read', true);
   v_request constant ragdb_internal.search_request := row('-', k, mode, min_score, null, null,
-    null, fusion, lexical_weight, min_lexical, min_semantic, null);
+    null, fusion, lexical_weight, min_lexical, min_semantic,
+    row('plain', null, false, 0, 0, false, true)::ragdb_internal.search_options);
   v_candidates ragdb_internal.part_candidate[];
 begin
-  perform ragdb_internal.check_k(k), ragdb_internal.check_min_score(min_score);
+  perform ragdb_internal.check_candidates(shares, v_request);
   v_candidates := ragdb_internal.given_candidates(shares, v_whole.corpus_id,
     coalesce(lexical_weight, ragdb_internal.lexical_weight((ragdb_internal.space(
       ragdb_internal.embedded_as(v_whole), 'current')).embedder_id)));

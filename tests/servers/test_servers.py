@@ -292,6 +292,15 @@ def test_statistics_that_no_part_has_are_refused(filled: Pair, login: Login) -> 
     assert filled.servers.search("whole", "red")
 
 
+def test_what_is_not_candidates_is_not_merged(filled: Pair) -> None:
+    for shares in ("null", "{}", "[1]", "[[1]]", '[[{"score": 1}]]', '[[{"chunk_id": "a"}]]'):
+        with pytest.raises(errors.InvalidArgument):
+            filled.dbs[0].execute("select ragdb.merge_candidates('whole', %s)", (shares,))
+    for more in ("mode => 'other'", "fusion => 'sum'", "k => 0", "lexical_weight => 2"):
+        with pytest.raises(errors.InvalidArgument):
+            filled.dbs[0].execute(f"select ragdb.merge_candidates('whole', '[]', {more})")
+
+
 def test_one_server_says_that_parts_are_elsewhere(filled: Pair) -> None:
     said: list[str] = []
 
