@@ -1,27 +1,24 @@
 """What 1 million to 1 billion chunks take: disk, memory, time, parts, nodes, money.
 
-All is calculated from figures of one chunk, which the flags give. Their defaults are measured by
-the benches that the help names; `--measure 50000` measures bytes and rates anew, here, first.
+All is calculated from figures of one chunk, which the flags give. Their defaults were measured by
+the benches that stand beside them; `--measure 50000` measures the bytes anew first.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import math
-import time
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import psycopg
 
 from bench import common
-from bench.search.parts import manuals
+from bench.lexical.bytes import load, sizes
 from ragdb.client.calling import Reals
 
 SIZES = (1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
-LEXICAL = ("chunk_lexemes", "lexemes", "term_blocks", "block_states")
 GB = 1e9
 
 
@@ -48,46 +45,33 @@ class Figures:
 
 
 def measured(chunks: int, figures: Figures) -> Figures:
-    """Bytes and rates of so many chunks of manuals, in one piece, with vectors under HNSW."""
-    documents = manuals(chunks)
+    """The bytes of so many chunks of manuals, in one piece, with vectors under HNSW."""
     with common.server() as server, psycopg.connect(server.database(), autocommit=True) as db:
         db.execute("select ragdb.create_embedder('e', dims => %s)", (figures.dims,))
         db.execute("select ragdb.bind_embedder('e', 'hash', 'hash-v1')")
-        empty = sizes(db)
-        db.execute("select ragdb.create_corpus('docs')")
-        chunks = sum(len(document["chunks"]) for document in documents)
-        started = time.perf_counter()
-        for batch in batches(documents):
-            db.execute("select from ragdb.put_documents('docs', %s)", (batch,))
-        put = time.perf_counter() - started
-        started = time.perf_counter()
-        db.execute("select ragdb.optimize_corpus('docs')")
-        optimize = time.perf_counter() - started
-        db.execute("vacuum analyze")
-        words = {name: size - empty.get(name, 0) for name, size in sizes(db).items()}
-        db.execute("select ragdb.embed_corpus('docs', 'e')")
+        empty = size(db)
+        chunks = load(db, chunks)
+        lexical = sum(bytes_ for _, bytes_ in sizes(db))
+        rows = size(db) - empty - lexical
+        db.execute("select ragdb.embed_corpus('bench', 'e')")
         embedded(db, figures.dims)
-        db.execute("vacuum analyze")
-        vectors = sum(sizes(db).values()) - sum(words.values()) - sum(empty.values())
-        started = time.perf_counter()
-        db.execute("select ragdb.index_space('docs', 'e')")
-        index = time.perf_counter() - started
-        hnsw = sum(sizes(db).values()) - vectors - sum(words.values()) - sum(empty.values())
-    lexical = sum(size for name, size in words.items() if name in LEXICAL)
-    return replace(
-        figures,
-        rows=(sum(words.values()) - lexical) / chunks,
-        lexical=lexical / chunks,
-        vector=vectors / chunks,
-        hnsw=hnsw / chunks,
-        put=chunks / put,
-        optimize=chunks / optimize,
-        index=chunks / index,
-    )
+        vector = size(db) - empty - lexical - rows
+        db.execute("select ragdb.index_space('bench', 'e')")
+        ((hnsw,),) = db.execute("""
+          select sum(pg_relation_size(c.oid)) from pg_class c
+          join pg_am am on am.oid = c.relam and am.amname = 'hnsw'
+          """).fetchall()
+    each = {"rows": rows, "lexical": lexical, "vector": vector, "hnsw": int(hnsw)}
+    return replace(figures, **{name: bytes_ / chunks for name, bytes_ in each.items()})
 
 
-def batches(documents: list[dict[str, object]]) -> list[str]:
-    return [json.dumps(documents[n : n + 100]) for n in range(0, len(documents), 100)]
+def size(db: common.Connection) -> int:
+    """Bytes of the tables of ragdb with their indexes."""
+    ((found,),) = db.execute("""
+      select sum(pg_total_relation_size(c.oid)) from pg_class c
+      where c.relnamespace = 'ragdb'::regnamespace and c.relkind = 'r'
+      """).fetchall()
+    return int(found)
 
 
 def embedded(db: common.Connection, dims: int) -> None:
@@ -102,16 +86,6 @@ def embedded(db: common.Connection, dims: int) -> None:
         made /= np.linalg.norm(made, axis=1, keepdims=True)
         space, inputs, attempts = rows[0][0], [r[1] for r in rows], [r[2] for r in rows]
         db.execute(complete, (space, inputs, attempts, Reals(made)))
-
-
-def sizes(db: common.Connection) -> dict[str, int]:
-    """Bytes of each table of ragdb with its indexes."""
-    return dict(
-        db.execute("""
-          select relname, pg_total_relation_size(oid) from pg_class
-          where relnamespace = 'ragdb'::regnamespace and relkind = 'r'
-          """).fetchall()
-    )
 
 
 @dataclass(frozen=True)
@@ -166,7 +140,7 @@ def duration(seconds: float) -> str:
 
 def main() -> None:
     flags = argparse.ArgumentParser(description=__doc__)
-    flags.add_argument("--measure", type=int, metavar="CHUNKS", help="measure the figures first")
+    flags.add_argument("--measure", type=int, metavar="CHUNKS", help="measure the bytes first")
     for field in fields(Figures):
         flags.add_argument(
             f"--{field.name.replace('_', '-')}", type=type(field.default), default=field.default
