@@ -16,8 +16,17 @@ from ragdb.version import __version__
 if TYPE_CHECKING:
     from ragdb.database import AsyncDatabase, Database, aconnect, connect
     from ragdb.errors import RagdbError
+    from ragdb.servers.servers import Servers
 
-__all__ = ["AsyncDatabase", "Database", "RagdbError", "__version__", "aconnect", "connect"]
+__all__ = [
+    "AsyncDatabase",
+    "Database",
+    "RagdbError",
+    "Servers",
+    "__version__",
+    "aconnect",
+    "connect",
+]
 
 # In a checkout the parts that are no Python (ragdb.sql, ragdb.docs, …) stand beside the package.
 # Whoever starts Python there gets that package, whatever is installed.
@@ -32,6 +41,10 @@ def __getattr__(name: str) -> Any:
         from ragdb import database
 
         return getattr(database, name)
+    if name == "Servers":
+        from ragdb.servers.servers import Servers
+
+        return Servers
     if name == "RagdbError":
         from ragdb.errors import RagdbError
 

@@ -154,6 +154,10 @@ class MadeOfParts(RagdbError, code="RG438"):
     """A corpus is made of parts, and what is asked for is done with one of them."""
 
 
+class StatisticsDiffer(RagdbError, code="RG439"):
+    """Servers that have parts of one corpus rank by different statistics."""
+
+
 class InvalidContract(RagdbError, code="RG440"):
     """A contract breaks a rule of ragdb.validate_contract."""
 

@@ -1052,10 +1052,33 @@ part_states = Table(
     Column("lexemes", ARRAY(Text), nullable=False),
     Column("dfs", ARRAY(Integer), nullable=False),
     Column("synced_at", DateTime(timezone=True), nullable=False),
+    Column("digest", LargeBinary, nullable=False),
     ForeignKeyConstraint(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],
         name="part_states_corpus_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+parts_elsewhere = Table(
+    "parts_elsewhere",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+    Column("chunks", Integer, nullable=False),
+    Column("lexeme_count", BigInteger, nullable=False),
+    Column("lexemes", ARRAY(Text), nullable=False),
+    Column("dfs", ARRAY(Integer), nullable=False),
+    Column("synced_at", DateTime(timezone=True), nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("given_at", DateTime(timezone=True), nullable=False),
+    Column("given_by", Text, nullable=False),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.corpora.corpus_id"],
+        name="parts_elsewhere_corpus_exists",
         ondelete="CASCADE",
     ),
 )

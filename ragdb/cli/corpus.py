@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ragdb.cli.app import verb
+from ragdb.cli.parts import optimize, parts, sync
 from ragdb.cli.session import Corpus, Session
 from ragdb.cli.times import days, version
 
@@ -99,35 +100,6 @@ def drop(session: Session, corpus: Corpus) -> None:
         session.confirm(f"drop corpus {corpus} with {info.documents} documents?")
         db.drop_corpus(corpus)
     session.note(f"dropped {corpus}")
-
-
-def optimize(session: Session, corpus: Corpus) -> None:
-    """Recompute the lexical index for the present mean length of the corpus's chunks."""
-    from ragdb.cli import output
-
-    with session.connect() as db:
-        output.one(session, db.optimize_corpus(corpus))
-
-
-def sync(session: Session, corpus: Corpus) -> None:
-    """Sum the statistics of a corpus's parts, by which they rank."""
-    from ragdb.cli import output
-
-    with session.connect() as db:
-        output.one(session, db.sync_statistics(corpus))
-
-
-def parts(session: Session, corpus: Corpus) -> None:
-    """List the parts of a corpus, and which were written to since the last sync."""
-    from ragdb.cli import output
-
-    with session.connect() as db:
-        output.rows(
-            session,
-            db.list_parts(corpus),
-            ["name", "documents", "chunks", "is_stale", "chunks_synced", "synced_at"],
-            empty="no parts: `ragdb corpus create NAME --part-of CORPUS` makes one",
-        )
 
 
 def grant(

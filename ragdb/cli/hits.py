@@ -46,6 +46,8 @@ def print_hit(
     # a document often begins with its title as a heading
     path = [h for n, h in enumerate(heading) if n == 0 or h != heading[n - 1]]
     head = _head(hit.rank, hit.score, ", ".join(place))
+    if hasattr(hit, "server"):
+        head.append(f"  on {hit.server}", "dim")
     if hasattr(hit, "rerank_score"):
         head.append(f"  reranked {hit.rerank_score:.4g}, was {hit.retrieval_rank}", "dim")
     session.out.print(head, soft_wrap=True)

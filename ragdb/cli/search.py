@@ -9,6 +9,7 @@ import typer
 from ragdb.cli.app import verb
 from ragdb.cli.hits import print_hit
 from ragdb.cli.query import Hits, MinScore, Mode, embedded, parsed, printable, readable
+from ragdb.cli.servers import Servers, search_servers
 from ragdb.cli.session import Failure, Session
 from ragdb.cli.times import version
 
@@ -98,7 +99,11 @@ def search(
     trace: Annotated[
         bool, typer.Option("--trace", help="Record the retrieval (one corpus) and print its id.")
     ] = False,
-) -> None:
+    server: Servers = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Leave out a --server that does not answer.")
+    ] = False,
+) -> int | None:
     """Search, and print ranked hits. Nothing is written unless --trace is given."""
     from ragdb.cli import output
     from ragdb.client.rows import record
@@ -110,9 +115,9 @@ def search(
     if explain and mode not in (None, "lexical"):
         raise Failure(f"--explain works with lexical scores, not with mode {mode}")
     conditions = parsed(filter) if filter is not None else None
-    if facets is not None:
+    if facets is not None and not server:
         _count(session, corpus, query, facets.split(","), conditions, syntax)
-        return
+        return None
     if as_of is not None and (explain or trace or group is not None):
         raise Failure("--as-of shows hits as they were, without --explain, --trace and --group")
     if group is not None and (explain or trace or rerank or per_document or collapse or diversity):
@@ -130,11 +135,17 @@ def search(
         "section": section,
         "typos": typos,
     }
+    if partial and not server:
+        raise Failure("--partial goes with --server")
+    if server:
+        how |= {"group": group, "rerank": rerank, "as_of": as_of, "explain": explain}
+        how["trace"] = trace
+        return search_servers(session, server, corpus, query, partial, facets, how)
     with session.connect() as db:
         names = corpus or readable(db)
         if group is not None:
             _grouped(session, db, names, query, group, how)
-            return
+            return None
         if trace and len(names) != 1:
             raise Failure("--trace works with one corpus", hint=f"name one of {', '.join(names)}")
         if as_of is not None and len(names) != 1:
@@ -172,6 +183,7 @@ def search(
         session.note(f"nothing found in {', '.join(names)}")
     if trace_id:
         session.note(f"trace {trace_id}")
+    return None
 
 
 def _count(

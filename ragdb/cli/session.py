@@ -87,7 +87,7 @@ class Session:
 
         db = connect(self.target.conninfo, application_name=f"ragdb/{__version__} {self.verb}")
         lost.watch(db.connection)
-        db.connection.add_notice_handler(self._notice)
+        db.connection.add_notice_handler(self.on_notice)
         if self.verb not in ("doctor", "status") and scripts.is_another(db.connection):
             self.note(
                 f"the schema is not that of ragdb {__version__}; `ragdb init` brings it there"
@@ -135,7 +135,8 @@ class Session:
         if not typer.confirm(question, err=True):
             raise Failure("cancelled; nothing was done", code=NEGATIVE)
 
-    def _notice(self, notice: Diagnostic) -> None:
+    def on_notice(self, notice: Diagnostic) -> None:
+        """Print what the database says beside its answer."""
         # ragdb's own have a hint; the server's, such as "relation exists, skipping", are noise here
         if notice.severity_nonlocalized == "NOTICE" and notice.message_hint:
             self.note(f"{notice.message_primary}; {notice.message_hint}")

@@ -52,7 +52,8 @@ begin
       ('search', 'ragdb_reader',
         'search explain_search explain_score explain_scores explain_missing highlight similar '
         'highlight_chunks map_corpus match_documents facets count_matches '
-        'did_you_mean search_documents calibrate_gate gate_questions'),
+        'did_you_mean search_documents calibrate_gate gate_questions '
+        'ranking_digest search_candidates merge_candidates'),
       ('history', 'ragdb_reader',
         'version_at list_versions diff_corpus keep_history drop_history '
         'erase_source'),
@@ -65,7 +66,8 @@ begin
       ('traces', 'ragdb_admin', 'drop_traces_before bind_reranker'),
       ('corpora', 'ragdb_reader',
         'put_text put_texts create_corpus drop_corpus list_corpora list_parts corpus_info '
-        'record_reads record_refusal add_synonyms remove_synonyms list_synonyms'),
+        'record_reads record_refusal add_synonyms remove_synonyms list_synonyms '
+        'part_statistics put_part_statistics drop_part_statistics'),
       ('corpora', 'ragdb_auditor', 'list_access_events'),
       ('corpora', 'ragdb_admin', 'drop_access_events_before set_quota list_quotas'),
       ('slices', 'ragdb_reader',

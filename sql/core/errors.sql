@@ -60,6 +60,8 @@ begin atomic
       'a corpus does not keep its history, or not the version asked for'),
     ('RG438', 'MadeOfParts', 'bad_request', 400,
       'a corpus is made of parts, and what is asked for is done with one of them'),
+    ('RG439', 'StatisticsDiffer', 'conflict', 409,
+      'servers that have parts of one corpus rank by different statistics'),
     ('RG440', 'InvalidContract', 'bad_request', 400,
       'a contract breaks a rule of ragdb.validate_contract'),
     ('RG441', 'ContractNotFound', 'not_found', 404,

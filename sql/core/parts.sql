@@ -1,9 +1,28 @@
 -- Corpora opened with their parts, and the part that has a chunk.
 
+create or replace function ragdb_internal.say_parts_elsewhere(whole ragdb.corpora) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_elsewhere integer;
+begin
+  select count(*) into v_elsewhere
+    from ragdb.parts_elsewhere e where e.corpus_id = whole.corpus_id;
+  if v_elsewhere > 0 then
+    raise notice 'corpus % has % of its parts on other servers', ragdb_internal.quote(whole.name),
+        v_elsewhere
+      using detail = 'what this server returns is of the parts that it has',
+        hint = 'ragdb.Servers in Python, and `ragdb search --server`, ask all servers';
+  end if;
+end $$;
+comment on function ragdb_internal.say_parts_elsewhere(ragdb.corpora) is
+  'Says in a notice that a corpus has parts on other servers, which a call does not reach.';
+
 -- A whole is never less than all of its parts: hits that somebody may not see would be missing
 -- unseen, and what is left would be ranked by them all the same.
 create or replace function ragdb_internal.open_parts(
-  whole ragdb.corpora, takes_some boolean default false)
+  whole ragdb.corpora, takes_some boolean default false, is_of_several boolean default false)
 returns ragdb.corpora[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -28,11 +47,15 @@ begin
     end if;
     v_parts := v_parts || v_part;
   end loop;
+  if not (takes_some or is_of_several) then
+    perform ragdb_internal.say_parts_elsewhere(whole);
+  end if;
   return v_parts;
 end $$;
-comment on function ragdb_internal.open_parts(ragdb.corpora, boolean) is
+comment on function ragdb_internal.open_parts(ragdb.corpora, boolean, boolean) is
   'Returns the parts of a corpus, all of which the caller must be able to read unless the call '
-  'takes some. Raises RG401, RG471.';
+  'takes some; it says where parts are elsewhere, unless several servers are asked. Raises RG401, '
+  'RG471.';
 
 create or replace function ragdb_internal.parts_or_itself(
   corpus ragdb.corpora, takes_some boolean default false)

@@ -21,6 +21,12 @@ begin
     raise exception 'a corpus that keeps its history has no parts and is none'
       using errcode = 'RG400', detail = 'what the statistics of a whole were is not kept',
         hint = 'leave history out, or keep the corpus in one piece';
+  elsif exists (select from ragdb.parts_elsewhere e
+      where e.corpus_id = whole.corpus_id and e.name = check_becomes_part.corpus)
+  then
+    raise exception 'part % is on another server', ragdb_internal.quote(corpus)
+      using errcode = 'RG409', detail = 'the name of a part is its own on all servers',
+        hint = 'choose another name; ragdb.drop_part_statistics() forgets one that is gone there';
   elsif text_config not in ('english', whole.text_config) or k1 not in (1.2, whole.k1)
     or b not in (0.75, whole.b)
   then
@@ -34,7 +40,7 @@ end $$;
 comment on function ragdb_internal.check_becomes_part(
   text, ragdb.corpora, text, float8, float8, interval) is
   'Refuses a new corpus as a part of another where either cannot be, or where its settings are '
-  'neither the defaults nor those of the whole. Raises RG400.';
+  'neither the defaults nor those of the whole. Raises RG400, RG409.';
 
 create or replace function ragdb_internal.join_whole(corpus_id integer, whole ragdb.corpora)
 returns void
@@ -79,6 +85,7 @@ begin
     where c.corpus_id = part.part_of
     returning c.* into v_whole;
   if v_whole.parts = 0 then
+    delete from ragdb.parts_elsewhere e where e.corpus_id = v_whole.corpus_id;
     delete from ragdb.lexemes l where l.corpus_id = v_whole.corpus_id;
     update ragdb.corpora c set chunks = 0, lexeme_count = 0, next_term_id = 1
       where c.corpus_id = v_whole.corpus_id;
@@ -89,7 +96,8 @@ comment on function ragdb_internal.leave_whole(ragdb.corpora) is
 
 create or replace function ragdb.list_parts(corpus text)
 returns table (name text, title text, documents integer, chunks integer, is_stale boolean,
-  chunks_synced integer, synced_at timestamptz, version bigint, updated_at timestamptz)
+  chunks_synced integer, synced_at timestamptz, version bigint, updated_at timestamptz,
+  is_elsewhere boolean)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -98,12 +106,16 @@ declare
 begin
   return query
     select c.name, c.title, c.documents, c.chunks, ragdb_internal.is_stale(c), s.chunks,
-      s.synced_at, c.version, c.updated_at
+      s.synced_at, c.version, c.updated_at, false
     from ragdb.corpora c left join ragdb.part_states s on s.corpus_id = c.corpus_id
     where c.part_of = v_whole.corpus_id and ragdb_internal.privilege(c) > 0
-    order by c.name;
+    union all
+    select e.name, null, null, null, null, e.chunks, e.synced_at, e.version, null, true
+    from ragdb.parts_elsewhere e where e.corpus_id = v_whole.corpus_id
+    order by 1;
 end $$;
 comment on function ragdb.list_parts(text) is
   'Lists the parts of a corpus that the caller may read: counts, and whether one was written to '
   'since ragdb.sync_statistics counted it (is_stale), with how many chunks that counted and when. '
-  'Raises RG400, RG404.';
+  'Of a part on another server (is_elsewhere) it says what that server counted and gave; what has '
+  'become of it since is known there. Raises RG400, RG404.';

@@ -135,7 +135,7 @@ comment on function ragdb_internal.next_pivot(ragdb.corpora) is
 -- All parts in one transaction, so that no search sees two pivots. In the order of their numbers:
 -- two that optimize cannot deadlock.
 create or replace function ragdb_internal.optimize_parts(
-  whole ragdb.corpora, out pivot float8, out lexemes_dropped integer)
+  whole ragdb.corpora, given float8, out pivot float8, out lexemes_dropped integer)
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -151,7 +151,7 @@ begin
   end loop;
   perform ragdb_internal.sum_parts(whole);
   select c.* into strict v_whole from ragdb.corpora c where c.corpus_id = whole.corpus_id;
-  pivot := ragdb_internal.next_pivot(v_whole);
+  pivot := coalesce(given, ragdb_internal.next_pivot(v_whole));
   for v_part in
     select p.* from ragdb.corpora p where p.part_of = whole.corpus_id order by p.corpus_id
   loop
@@ -160,11 +160,30 @@ begin
   update ragdb.corpora c set pivot = optimize_parts.pivot where c.corpus_id = whole.corpus_id;
   delete from ragdb.lexemes l where l.corpus_id = whole.corpus_id and l.df = 0;
 end $$;
-comment on function ragdb_internal.optimize_parts(ragdb.corpora) is
-  'Sums the statistics of the parts of a corpus and optimizes each for one pivot, the mean length '
-  'of all their chunks; the caller holds the lock of the whole. Raises RG401, RG404.';
+comment on function ragdb_internal.optimize_parts(ragdb.corpora, float8) is
+  'Sums the statistics of the parts of a corpus and optimizes each for one pivot, the given one or '
+  'the mean length of all their chunks; the caller holds the lock of the whole. Raises RG401, '
+  'RG404.';
 
-create or replace function ragdb.optimize_corpus(corpus text)
+create or replace function ragdb_internal.check_pivot(corpus ragdb.corpora, pivot float8)
+returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if pivot is null then
+    return;
+  elsif not (pivot > 0 and pivot < 'infinity') then
+    raise exception 'pivot is %', pivot
+      using errcode = 'RG400', detail = 'it is a length in lexemes', hint = 'pass a number over 0';
+  end if;
+  perform ragdb_internal.check_has_parts(corpus);
+end $$;
+comment on function ragdb_internal.check_pivot(ragdb.corpora, float8) is
+  'Refuses a pivot that is not a length, or that is given for a corpus without parts. Raises '
+  'RG400.';
+
+create or replace function ragdb.optimize_corpus(corpus text, new_pivot float8 default null)
 returns table (chunks integer, pivot_before float8, pivot float8, lexemes_dropped integer)
 language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
@@ -176,17 +195,19 @@ declare
     then ragdb_internal.next_pivot(v_corpus) else v_corpus.pivot end;
   v_dropped integer;
 begin
+  perform ragdb_internal.check_pivot(v_corpus, optimize_corpus.new_pivot);
   if v_corpus.parts > 0 then
     select o.pivot, o.lexemes_dropped into v_pivot, v_dropped
-      from ragdb_internal.optimize_parts(v_corpus) o;
+      from ragdb_internal.optimize_parts(v_corpus, optimize_corpus.new_pivot) o;
   else
     v_dropped := ragdb_internal.optimize(v_corpus, v_pivot);
   end if;
   return query select c.chunks, v_corpus.pivot, v_pivot, v_dropped
     from ragdb.corpora c where c.corpus_id = v_corpus.corpus_id;
 end $$;
-comment on function ragdb.optimize_corpus(text) is
+comment on function ragdb.optimize_corpus(text, float8) is
   'Sets a corpus''s pivot to the mean length of its chunks (from 10,000 chunks on only where it '
   'is over 10 % off), brings bounds and blocks up to date, and drops lexemes that no chunk has. '
   'A part keeps the pivot of its whole; with the name of the whole, the statistics of all parts '
-  'are summed and all get one pivot. Raises RG400, RG401, RG404.';
+  'are summed and all get one pivot: the given one, which servers that have parts of one corpus '
+  'must agree on, or the mean. Raises RG400, RG401, RG404.';

@@ -12,31 +12,47 @@ return not exists (
 comment on function ragdb_internal.is_stale(ragdb.corpora) is
   'Whether a part was written to since the statistics of its whole counted it.';
 
+create or replace function ragdb_internal.statistics_digest(
+  chunks integer, lexeme_count bigint, lexemes text[], dfs integer[])
+returns bytea
+language sql immutable parallel safe
+return pg_catalog.sha256(pg_catalog.convert_to(
+  pg_catalog.concat_ws(' ', statistics_digest.chunks, statistics_digest.lexeme_count,
+    statistics_digest.lexemes, statistics_digest.dfs), 'UTF8'));
+comment on function ragdb_internal.statistics_digest(integer, bigint, text[], integer[]) is
+  'Returns the SHA-256 of what is counted of a part, with its lexemes in the order of their bytes.';
+
 -- One statement, hence one snapshot: df and chunks are of one version of the part.
 create or replace function ragdb_internal.counted_parts(whole_id integer, leaving integer)
 returns setof ragdb.part_states
 language sql stable parallel safe
 begin atomic
-  select p.corpus_id, p.version,
-    case when p.corpus_id = counted_parts.leaving then 0 else p.chunks end,
-    case when p.corpus_id = counted_parts.leaving then 0 else p.lexeme_count end,
-    coalesce(d.lexemes, '{}'), coalesce(d.dfs, '{}'), ragdb_internal.now()
-  from ragdb.corpora p
-    cross join lateral (
-      select pg_catalog.array_agg(l.lexeme) as lexemes, pg_catalog.array_agg(l.df) as dfs
-      from ragdb.lexemes l
-      where l.corpus_id = p.corpus_id and l.df > 0
-        and p.corpus_id is distinct from counted_parts.leaving
-      offset 0) d
-  where p.part_of = counted_parts.whole_id
-    and (p.corpus_id = counted_parts.leaving or ragdb_internal.is_stale(p));
+  select c.*, ragdb_internal.now(),
+    ragdb_internal.statistics_digest(c.chunks, c.lexeme_count, c.lexemes, c.dfs)
+  from (
+    select p.corpus_id, p.version,
+      case when p.corpus_id = counted_parts.leaving then 0 else p.chunks end as chunks,
+      case when p.corpus_id = counted_parts.leaving then 0 else p.lexeme_count end as lexeme_count,
+      coalesce(d.lexemes, '{}') as lexemes, coalesce(d.dfs, '{}') as dfs
+    from ragdb.corpora p
+      cross join lateral (
+        select pg_catalog.array_agg(l.lexeme order by l.lexeme) as lexemes,
+          pg_catalog.array_agg(l.df order by l.lexeme) as dfs
+        from ragdb.lexemes l
+        where l.corpus_id = p.corpus_id and l.df > 0
+          and p.corpus_id is distinct from counted_parts.leaving
+        offset 0) d
+    where p.part_of = counted_parts.whole_id
+      and (p.corpus_id = counted_parts.leaving or ragdb_internal.is_stale(p))
+    offset 0) c;
 end;
 comment on function ragdb_internal.counted_parts(integer, integer) is
   'Counts the parts of a corpus that its statistics do not count as they are, and one that leaves '
   'as nothing.';
 
 create or replace function ragdb_internal.add_to_dictionary(
-  whole ragdb.corpora, counted ragdb.part_states[], out changed integer, out added integer)
+  whole ragdb.corpora, counted ragdb.part_states[], was ragdb.part_states[],
+  out changed integer, out added integer)
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set enable_nestloop = off
@@ -52,8 +68,7 @@ begin
       from unnest(counted) c cross join lateral unnest(c.lexemes, c.dfs) n (lexeme, df)
       union all
       select o.lexeme, -o.df
-      from ragdb.part_states p cross join lateral unnest(p.lexemes, p.dfs) o (lexeme, df)
-      where p.corpus_id in (select c.corpus_id from unnest(counted) c)) u
+      from unnest(was) p cross join lateral unnest(p.lexemes, p.dfs) o (lexeme, df)) u
     group by u.lexeme having sum(u.df) <> 0
   ), terms as materialized (
     select d.lexeme, d.df, l.term_id is null as is_new, coalesce(l.term_id,
@@ -70,9 +85,31 @@ begin
   select count(*), count(*) filter (where t.is_new)
     into add_to_dictionary.changed, add_to_dictionary.added from terms t;
 end $$;
-comment on function ragdb_internal.add_to_dictionary(ragdb.corpora, ragdb.part_states[]) is
-  'Adds to the dictionary of a corpus by how much its parts differ from what it counts of them; '
-  'returns how many lexemes that changed and how many were new. Raises RG413.';
+comment on function ragdb_internal.add_to_dictionary(
+  ragdb.corpora, ragdb.part_states[], ragdb.part_states[]) is
+  'Adds to the dictionary of a corpus by how much some of its parts differ from what they were '
+  'when it counted them; returns how many lexemes that changed and how many were new. Raises '
+  'RG413.';
+
+create or replace function ragdb_internal.count_whole(whole_id integer, new_terms integer)
+returns void
+language sql
+begin atomic
+  update ragdb.corpora w
+    set next_term_id = w.next_term_id + count_whole.new_terms, (chunks, lexeme_count) = (
+      select coalesce(sum(s.chunks), 0), coalesce(sum(s.lexeme_count), 0)
+      from (
+        select s.chunks, s.lexeme_count
+        from ragdb.part_states s join ragdb.corpora p on p.corpus_id = s.corpus_id
+        where p.part_of = count_whole.whole_id
+        union all
+        select e.chunks, e.lexeme_count from ragdb.parts_elsewhere e
+        where e.corpus_id = count_whole.whole_id) s)
+    where w.corpus_id = count_whole.whole_id;
+end;
+comment on function ragdb_internal.count_whole(integer, integer) is
+  'Sums the chunks and lexemes of the parts of a corpus, here and elsewhere, into its row, and '
+  'counts so many new lexemes.';
 
 create or replace function ragdb_internal.sum_parts(
   whole ragdb.corpora, leaving integer default null, out parts integer, out lexemes integer)
@@ -85,17 +122,15 @@ declare
   v_added integer;
 begin
   select d.changed, d.added into lexemes, v_added
-    from ragdb_internal.add_to_dictionary(whole, v_counted) d;
+    from ragdb_internal.add_to_dictionary(whole, v_counted, array(
+      select s from ragdb.part_states s
+      where s.corpus_id in (select c.corpus_id from unnest(v_counted) c))) d;
   insert into ragdb.part_states select c.* from unnest(v_counted) c
     on conflict on constraint part_states_corpus_is_unique do update
-      set (version, chunks, lexeme_count, lexemes, dfs, synced_at) = row(excluded.version,
-        excluded.chunks, excluded.lexeme_count, excluded.lexemes, excluded.dfs, excluded.synced_at);
-  update ragdb.corpora w
-    set next_term_id = w.next_term_id + v_added, (chunks, lexeme_count) = (
-      select coalesce(sum(s.chunks), 0), coalesce(sum(s.lexeme_count), 0)
-      from ragdb.part_states s join ragdb.corpora p on p.corpus_id = s.corpus_id
-      where p.part_of = whole.corpus_id)
-    where w.corpus_id = whole.corpus_id;
+      set (version, chunks, lexeme_count, lexemes, dfs, synced_at, digest) = row(excluded.version,
+        excluded.chunks, excluded.lexeme_count, excluded.lexemes, excluded.dfs, excluded.synced_at,
+        excluded.digest);
+  perform ragdb_internal.count_whole(whole.corpus_id, v_added);
   parts := cardinality(v_counted);
 end $$;
 comment on function ragdb_internal.sum_parts(ragdb.corpora, integer) is
@@ -139,4 +174,5 @@ end $$;
 comment on function ragdb.sync_statistics(text) is
   'Sums the chunks, lexemes and df of the parts of a corpus anew, by which they all rank. It reads '
   'the parts that were written to since the last time, and returns how many these were, the chunks '
-  'of all parts, and how many lexemes changed. Raises RG400, RG401, RG404.';
+  'of all parts, and how many lexemes changed. Of parts on other servers it counts what '
+  'ragdb.put_part_statistics was given last. Raises RG400, RG401, RG404.';

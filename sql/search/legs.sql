@@ -37,6 +37,47 @@ end $$;
 comment on function ragdb_internal.check_one_embedder(ragdb.corpora[]) is
   'Refuses to compare meanings over parts of one corpus with different embedders. Raises RG417.';
 
+create type ragdb_internal.part_candidate as (
+  whole_id integer, weight float8, chunk_id text, ranked ragdb_internal.ranked);
+comment on type ragdb_internal.part_candidate is
+  'A chunk in a ranking of a part: the corpus that it is a part of, and the share of the lexical '
+  'leg there.';
+
+create or replace function ragdb_internal.legs_of_all(
+  candidates ragdb_internal.part_candidate[], k integer, fusion text)
+returns setof ragdb_internal.ranked
+language sql stable parallel safe
+begin atomic
+  with near as (
+    select r.*, p.whole_id, p.weight, p.chunk_id,
+      case when r.semantic_rank is not null then pg_catalog.row_number() over (
+        partition by p.whole_id, r.semantic_rank is null
+        order by r.semantic_score desc, p.chunk_id, r.corpus_id)::integer end as nearness
+    from pg_catalog.unnest(legs_of_all.candidates) p
+      cross join lateral (select (p.ranked).*) r
+  ), placed as (
+    select n.*, n.nearness <= d.depth as is_near, d.depth,
+      case when n.lexical_rank is not null then pg_catalog.row_number() over (
+        partition by n.whole_id,
+          n.lexical_rank is not null or coalesce(n.nearness <= d.depth, false)
+        order by n.lexical_score desc, n.chunk_id, n.corpus_id)::integer end as place
+    from near n
+      cross join (select ragdb_internal.hybrid_depth(legs_of_all.k) as depth) d
+  ), merged as (
+    select p.*, case when p.place <= p.depth then p.place end as worded,
+      case when p.is_near then p.nearness end as neared
+    from placed p where p.place <= p.depth or p.is_near
+  )
+  select m.corpus_id, m.chunk_no,
+    case legs_of_all.fusion when 'rrf' then ragdb_internal.fused('rrf', m.weight, m.lexical_score,
+      m.semantic_score, m.worded, m.neared) else m.score end,
+    m.lexical_score, m.semantic_score, m.worded, m.neared, m.bm25, m.coverage, m.is_exact
+  from merged m;
+end;
+comment on function ragdb_internal.legs_of_all(ragdb_internal.part_candidate[], integer, text) is
+  'Returns what is a candidate of a semantic or hybrid search for k hits among all parts of a '
+  'corpus, with its ranks, and the score by rrf, among them.';
+
 create or replace function ragdb_internal.merged_legs(
   corpora ragdb.corpora[], ranked ragdb_internal.ranked[], request ragdb_internal.search_request)
 returns setof ragdb_internal.ranked
@@ -46,33 +87,14 @@ begin atomic
     select c.corpus_id, c.part_of, coalesce((request).lexical_weight, ragdb_internal.lexical_weight(
         (ragdb_internal.space(c.corpus_id, 'current')).embedder_id)) as weight
     from pg_catalog.unnest(merged_legs.corpora) c where c.part_of is not null
-  ), near as (
-    select r.*, p.part_of, p.weight, h.chunk_id,
-      case when r.semantic_rank is not null then pg_catalog.row_number() over (
-        partition by p.part_of, r.semantic_rank is null
-        order by r.semantic_score desc, h.chunk_id, r.corpus_id)::integer end as nearness
-    from pg_catalog.unnest(merged_legs.ranked) r
-      join parts p on p.corpus_id = r.corpus_id
-      cross join lateral (select c.chunk_id from ragdb.chunks c
-        where c.corpus_id = r.corpus_id and c.chunk_no = r.chunk_no offset 0) h
-  ), placed as (
-    select n.*, n.nearness <= d.depth as is_near, d.depth,
-      case when n.lexical_rank is not null then pg_catalog.row_number() over (
-        partition by n.part_of,
-          n.lexical_rank is not null or coalesce(n.nearness <= d.depth, false)
-        order by n.lexical_score desc, n.chunk_id, n.corpus_id)::integer end as place
-    from near n
-      cross join (select ragdb_internal.hybrid_depth((request).k) as depth) d
-  ), merged as (
-    select p.*, case when p.place <= p.depth then p.place end as worded,
-      case when p.is_near then p.nearness end as neared
-    from placed p where p.place <= p.depth or p.is_near
   )
-  select m.corpus_id, m.chunk_no,
-    case (request).fusion when 'rrf' then ragdb_internal.fused('rrf', m.weight, m.lexical_score,
-      m.semantic_score, m.worded, m.neared) else m.score end,
-    m.lexical_score, m.semantic_score, m.worded, m.neared, m.bm25, m.coverage, m.is_exact
-  from merged m
+  select l.* from ragdb_internal.legs_of_all(array(
+      select row(p.part_of, p.weight, h.chunk_id, r)::ragdb_internal.part_candidate
+      from pg_catalog.unnest(merged_legs.ranked) r
+        join parts p on p.corpus_id = r.corpus_id
+        cross join lateral (select c.chunk_id from ragdb.chunks c
+          where c.corpus_id = r.corpus_id and c.chunk_no = r.chunk_no offset 0) h),
+      (request).k, (request).fusion) l
   union all
   select r.* from pg_catalog.unnest(merged_legs.ranked) r
     where r.corpus_id not in (select p.corpus_id from parts p);

@@ -91,7 +91,7 @@ comment on column ragdb.corpora.import_xid is
 comment on column ragdb.corpora.documents is 'Number of documents of the corpus.';
 comment on column ragdb.corpora.chunks is
   'Number of chunks of the corpus: N of BM25. Of a corpus with parts, theirs as of the last '
-  'ragdb.sync_statistics.';
+  'ragdb.sync_statistics, with those of parts on other servers.';
 comment on column ragdb.corpora.lexeme_count is 'Lexemes of all chunks, each occurrence counted.';
 comment on column ragdb.corpora.token_count is 'Tokens of all chunks, as the chunker counted them.';
 comment on column ragdb.corpora.size_bytes is 'Bytes of all documents.';
@@ -120,7 +120,8 @@ create table ragdb.part_states (
   lexeme_count bigint not null,
   lexemes text[] collate "C" not null,
   dfs integer[] not null,
-  synced_at timestamptz not null
+  synced_at timestamptz not null,
+  digest bytea not null
 );
 comment on table ragdb.part_states is
   'What the statistics of a whole count of each of its parts, as of the last '
@@ -132,6 +133,42 @@ comment on column ragdb.part_states.lexeme_count is 'Its lexemes then, each occu
 comment on column ragdb.part_states.lexemes is 'The lexemes that it had then.';
 comment on column ragdb.part_states.dfs is 'How many of its chunks had each of these lexemes.';
 comment on column ragdb.part_states.synced_at is 'When it was counted.';
+comment on column ragdb.part_states.digest is
+  'SHA-256 of chunks, lexeme_count, lexemes and dfs: servers see by it whether they count alike.';
+
+create table ragdb.parts_elsewhere (
+  corpus_id integer not null
+    constraint parts_elsewhere_corpus_exists references ragdb.corpora on delete cascade,
+  name text collate "C" not null
+    constraint parts_elsewhere_name_is_a_slug check (name ~ '^[a-z0-9-]{1,64}$'),
+  version bigint not null,
+  chunks integer not null,
+  lexeme_count bigint not null,
+  lexemes text[] collate "C" not null,
+  dfs integer[] not null,
+  synced_at timestamptz not null,
+  digest bytea not null,
+  given_at timestamptz not null,
+  given_by text collate "C" not null,
+  constraint parts_elsewhere_name_is_unique_per_corpus primary key (corpus_id, name)
+);
+comment on table ragdb.parts_elsewhere is
+  'What the statistics of a whole count of its parts on other servers, as these gave it. Read it '
+  'through ragdb.list_parts and ragdb.part_statistics.';
+comment on column ragdb.parts_elsewhere.corpus_id is 'The whole.';
+comment on column ragdb.parts_elsewhere.name is
+  'Name of the part, which is its own on all servers.';
+comment on column ragdb.parts_elsewhere.version is 'Version of the part that was counted there.';
+comment on column ragdb.parts_elsewhere.chunks is 'Its chunks then.';
+comment on column ragdb.parts_elsewhere.lexeme_count is
+  'Its lexemes then, each occurrence counted.';
+comment on column ragdb.parts_elsewhere.lexemes is 'The lexemes that it had then.';
+comment on column ragdb.parts_elsewhere.dfs is 'How many of its chunks had each of these lexemes.';
+comment on column ragdb.parts_elsewhere.synced_at is 'When it was counted there.';
+comment on column ragdb.parts_elsewhere.digest is
+  'SHA-256 of chunks, lexeme_count, lexemes and dfs, as this server computed it.';
+comment on column ragdb.parts_elsewhere.given_at is 'When this server was told.';
+comment on column ragdb.parts_elsewhere.given_by is 'Role that told it.';
 
 create table ragdb.corpus_grants (
   corpus_id integer not null

@@ -116,9 +116,11 @@ from ragdb.client._generated.rows import (
     LocateQuoteRow,
     MapPoint,
     MatchDocumentsRow,
+    MergeCandidatesRow,
     MetricSample,
     OptimizeCorpusRow,
     OriginRow,
+    PartStatisticsRow,
     PromoteToAtomRow,
     ProposeRow,
     PruneSourcesRow,
@@ -718,6 +720,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def drop_history(self, corpus: str) -> int:
         value: int = await self._value(calls.DROP_HISTORY, corpus)
+        return value
+
+    async def drop_part_statistics(self, corpus: str, part: str) -> int:
+        value: int = await self._value(calls.DROP_PART_STATISTICS, corpus, part)
         return value
 
     async def drop_space(self, corpus: str, embedder: str) -> None:
@@ -1460,6 +1466,32 @@ class AsyncFunctions(AsyncCaller):
             corpus,
         )
 
+    async def merge_candidates(
+        self,
+        corpus: str,
+        shares: Any,
+        k: int = 10,
+        mode: str = "lexical",
+        min_score: float = 0.0,
+        fusion: str = "convex",
+        lexical_weight: float | None = None,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
+    ) -> Rows[MergeCandidatesRow]:
+        return await self._rows(
+            calls.MERGE_CANDIDATES,
+            MergeCandidatesRow,
+            corpus,
+            shares,
+            k,
+            mode,
+            min_score,
+            fusion,
+            lexical_weight,
+            min_lexical,
+            min_semantic,
+        )
+
     async def merge_peer_answers(self, corpus: str, answer: Any, answers: Any, k: int = 5) -> Any:
         return await self._value(calls.MERGE_PEER_ANSWERS, corpus, answer, answers, k)
 
@@ -1474,14 +1506,21 @@ class AsyncFunctions(AsyncCaller):
         value: str | None = await self._value(calls.OPEN_HTTP_SESSION, token_hash)
         return value
 
-    async def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
-        return await self._row(calls.OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
+    async def optimize_corpus(
+        self, corpus: str, new_pivot: float | None = None
+    ) -> OptimizeCorpusRow:
+        return await self._row(calls.OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus, new_pivot)
 
     async def origin(self) -> OriginRow:
         return await self._row(calls.ORIGIN, OriginRow)
 
     async def parse_contract(self, contract: str, contract_name: str = "contract") -> Any:
         return await self._value(calls.PARSE_CONTRACT, contract, contract_name)
+
+    async def part_statistics(
+        self, corpus: str, parts: Sequence[str] = "{}"
+    ) -> Rows[PartStatisticsRow]:
+        return await self._rows(calls.PART_STATISTICS, PartStatisticsRow, corpus, parts)
 
     async def policy_hash(self, policy: Any) -> str:
         value: str = await self._value(calls.POLICY_HASH, policy)
@@ -1587,6 +1626,30 @@ class AsyncFunctions(AsyncCaller):
         value: int = await self._value(calls.PUT_EMBEDDINGS, corpus, chunk_ids, embeddings)
         return value
 
+    async def put_part_statistics(
+        self,
+        corpus: str,
+        part: str,
+        version: int,
+        chunks: int,
+        lexeme_count: int,
+        lexemes: Sequence[str],
+        dfs: Sequence[int],
+        synced_at: datetime,
+    ) -> int:
+        value: int = await self._value(
+            calls.PUT_PART_STATISTICS,
+            corpus,
+            part,
+            version,
+            chunks,
+            lexeme_count,
+            lexemes,
+            dfs,
+            synced_at,
+        )
+        return value
+
     async def put_query_embedding(
         self, corpus: str, query: str, embedding: Reals | Sequence[float]
     ) -> str:
@@ -1677,6 +1740,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def rag_query_plan(self, question: str) -> Any:
         return await self._value(calls.RAG_QUERY_PLAN, question)
+
+    async def ranking_digest(self, corpus: str) -> str:
+        value: str = await self._value(calls.RANKING_DIGEST, corpus)
+        return value
 
     async def record_answer(
         self,
@@ -2201,6 +2268,44 @@ class AsyncFunctions(AsyncCaller):
     async def search(self, *args: Any, **kwargs: Any) -> Rows[Hit]:
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
         return await self._rows(call, Hit, *values)
+
+    async def search_candidates(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        mode: str | None = None,
+        filter: Any = None,
+        chunk_ids: Sequence[str] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float | None = None,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
+        expects: str | None = None,
+    ) -> Rows[Hit]:
+        return await self._rows(
+            calls.SEARCH_CANDIDATES,
+            Hit,
+            corpus,
+            query,
+            k,
+            mode,
+            filter,
+            chunk_ids,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            syntax,
+            per_document,
+            context,
+            section,
+            typos,
+            expects,
+        )
 
     async def search_documents(
         self,

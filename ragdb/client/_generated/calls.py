@@ -404,6 +404,7 @@ DRAFT_EVENTS = Call("draft_events", {"corpus": "text", "count": "integer"}, {"co
 DROP_ACCESS_EVENTS_BEFORE = Call("drop_access_events_before", {"before": "date"})
 DROP_CORPUS = Call("drop_corpus", {"corpus": "text", "reason": "text"}, {"reason": None})
 DROP_HISTORY = Call("drop_history", {"corpus": "text"})
+DROP_PART_STATISTICS = Call("drop_part_statistics", {"corpus": "text", "part": "text"})
 DROP_SPACE = Call("drop_space", {"corpus": "text", "embedder": "text"})
 DROP_TRACES_BEFORE = Call("drop_traces_before", {"before": "date"})
 EMBED = Call("embed", {"text": "text", "embedder": "text"}, {"embedder": None})
@@ -892,6 +893,29 @@ MATCH_DOCUMENTS = Call(
     },
     {"match_threshold": 0.0, "match_count": 10, "filter": {}, "corpus": None},
 )
+MERGE_CANDIDATES = Call(
+    "merge_candidates",
+    {
+        "corpus": "text",
+        "shares": "jsonb",
+        "k": "integer",
+        "mode": "text",
+        "min_score": "double precision",
+        "fusion": "text",
+        "lexical_weight": "double precision",
+        "min_lexical": "double precision",
+        "min_semantic": "double precision",
+    },
+    {
+        "k": 10,
+        "mode": "lexical",
+        "min_score": 0.0,
+        "fusion": "convex",
+        "lexical_weight": None,
+        "min_lexical": 0.0,
+        "min_semantic": 0.0,
+    },
+)
 MERGE_PEER_ANSWERS = Call(
     "merge_peer_answers",
     {"corpus": "text", "answer": "jsonb", "answers": "jsonb", "k": "integer"},
@@ -900,11 +924,14 @@ MERGE_PEER_ANSWERS = Call(
 METRICS = Call("metrics", {})
 NAME_LEDGER = Call("name_ledger", {"origin": "text"}, {"origin": None})
 OPEN_HTTP_SESSION = Call("open_http_session", {"token_hash": "bytea"}, {"token_hash": None})
-OPTIMIZE_CORPUS = Call("optimize_corpus", {"corpus": "text"})
+OPTIMIZE_CORPUS = Call(
+    "optimize_corpus", {"corpus": "text", "new_pivot": "double precision"}, {"new_pivot": None}
+)
 ORIGIN = Call("origin", {})
 PARSE_CONTRACT = Call(
     "parse_contract", {"contract": "text", "contract_name": "text"}, {"contract_name": "contract"}
 )
+PART_STATISTICS = Call("part_statistics", {"corpus": "text", "parts": "text[]"}, {"parts": "{}"})
 POLICY_HASH = Call("policy_hash", {"policy": "jsonb"})
 PREPARE_QUERY = Call("prepare_query", {"corpus": "text", "query": "text"})
 PROMOTE_TO_ATOM = Call(
@@ -977,6 +1004,19 @@ PUT_DOCUMENTS = Call(
 PUT_EMBEDDINGS = Call(
     "put_embeddings", {"corpus": "text", "chunk_ids": "text[]", "embeddings": "double precision[]"}
 )
+PUT_PART_STATISTICS = Call(
+    "put_part_statistics",
+    {
+        "corpus": "text",
+        "part": "text",
+        "version": "bigint",
+        "chunks": "integer",
+        "lexeme_count": "bigint",
+        "lexemes": "text[]",
+        "dfs": "integer[]",
+        "synced_at": "timestamp with time zone",
+    },
+)
 PUT_QUERY_EMBEDDING = Call(
     "put_query_embedding", {"corpus": "text", "query": "text", "embedding": "double precision[]"}
 )
@@ -1043,6 +1083,7 @@ RAG_INGEST = Call("rag_ingest", {"request": "jsonb"})
 RAG_LIST_CORPORA = Call("rag_list_corpora", {"request": "jsonb"}, {"request": {}})
 RAG_QUERY = Call("rag_query", {"request": "jsonb"})
 RAG_QUERY_PLAN = Call("rag_query_plan", {"question": "text"})
+RANKING_DIGEST = Call("ranking_digest", {"corpus": "text"})
 RECORD_ANSWER = Call(
     "record_answer",
     {
@@ -1496,6 +1537,41 @@ SEARCH_2 = Call(
         "section": False,
         "typos": True,
         "as_of": None,
+    },
+)
+SEARCH_CANDIDATES = Call(
+    "search_candidates",
+    {
+        "corpus": "text",
+        "query": "text",
+        "k": "integer",
+        "mode": "text",
+        "filter": "jsonb",
+        "chunk_ids": "text[]",
+        "query_embedding": "double precision[]",
+        "fusion": "text",
+        "lexical_weight": "double precision",
+        "syntax": "text",
+        "per_document": "integer",
+        "context": "integer",
+        "section": "boolean",
+        "typos": "boolean",
+        "expects": "text",
+    },
+    {
+        "k": 10,
+        "mode": None,
+        "filter": None,
+        "chunk_ids": None,
+        "query_embedding": None,
+        "fusion": "convex",
+        "lexical_weight": None,
+        "syntax": "plain",
+        "per_document": None,
+        "context": 0,
+        "section": False,
+        "typos": True,
+        "expects": None,
     },
 )
 SEARCH_DOCUMENTS = Call(

@@ -115,9 +115,11 @@ from ragdb.client._generated.rows import (
     LocateQuoteRow,
     MapPoint,
     MatchDocumentsRow,
+    MergeCandidatesRow,
     MetricSample,
     OptimizeCorpusRow,
     OriginRow,
+    PartStatisticsRow,
     PromoteToAtomRow,
     ProposeRow,
     PruneSourcesRow,
@@ -1028,6 +1030,14 @@ class Functions(Caller):
         had. Raises RG400, RG401, RG404.
         """
         value: int = self._value(calls.DROP_HISTORY, corpus)
+        return value
+
+    def drop_part_statistics(self, corpus: str, part: str) -> int:
+        """Has the statistics of a corpus count a part on another server no more, because it is
+        gone or has come here, and returns how many lexemes that changed. Raises RG400, RG401,
+        RG404.
+        """
+        value: int = self._value(calls.DROP_PART_STATISTICS, corpus, part)
         return value
 
     def drop_space(self, corpus: str, embedder: str) -> None:
@@ -2062,7 +2072,9 @@ class Functions(Caller):
     def list_parts(self, corpus: str) -> Rows[ListPartsRow]:
         """Lists the parts of a corpus that the caller may read: counts, and whether one was
         written to since ragdb.sync_statistics counted it (is_stale), with how many chunks
-        that counted and when. Raises RG400, RG404.
+        that counted and when. Of a part on another server (is_elsewhere) it says what that
+        server counted and gave; what has become of it since is known there. Raises RG400,
+        RG404.
         """
         return self._rows(calls.LIST_PARTS, ListPartsRow, corpus)
 
@@ -2275,6 +2287,38 @@ class Functions(Caller):
             corpus,
         )
 
+    def merge_candidates(
+        self,
+        corpus: str,
+        shares: Any,
+        k: int = 10,
+        mode: str = "lexical",
+        min_score: float = 0.0,
+        fusion: str = "convex",
+        lexical_weight: float | None = None,
+        min_lexical: float = 0.0,
+        min_semantic: float = 0.0,
+    ) -> Rows[MergeCandidatesRow]:
+        """Merges what ragdb.search_candidates found on several servers: shares is a list with
+        one list for each, of objects with chunk_id, score, lexical_score, semantic_score,
+        lexical_rank and semantic_rank. Returns the k best as ragdb.search of the corpus in
+        one piece would: of which share and place in it, from 1, with rank and score among
+        all. Raises RG400, RG404.
+        """
+        return self._rows(
+            calls.MERGE_CANDIDATES,
+            MergeCandidatesRow,
+            corpus,
+            shares,
+            k,
+            mode,
+            min_score,
+            fusion,
+            lexical_weight,
+            min_lexical,
+            min_semantic,
+        )
+
     def merge_peer_answers(self, corpus: str, answer: Any, answers: Any, k: int = 5) -> Any:
         """Merges the answer of ragdb.rag_query with those of peers, an array of {"peer",
         "answer"} or {"peer", "error"}, into one of at most k chunks (1 to 20), by their
@@ -2311,14 +2355,15 @@ class Functions(Caller):
         value: str | None = self._value(calls.OPEN_HTTP_SESSION, token_hash)
         return value
 
-    def optimize_corpus(self, corpus: str) -> OptimizeCorpusRow:
+    def optimize_corpus(self, corpus: str, new_pivot: float | None = None) -> OptimizeCorpusRow:
         """Sets a corpus's pivot to the mean length of its chunks (from 10,000 chunks on only
         where it is over 10 % off), brings bounds and blocks up to date, and drops lexemes
         that no chunk has. A part keeps the pivot of its whole; with the name of the whole,
-        the statistics of all parts are summed and all get one pivot. Raises RG400, RG401,
+        the statistics of all parts are summed and all get one pivot: the given one, which
+        servers that have parts of one corpus must agree on, or the mean. Raises RG400, RG401,
         RG404.
         """
-        return self._row(calls.OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus)
+        return self._row(calls.OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus, new_pivot)
 
     def origin(self) -> OriginRow:
         """Returns the id of this database, which signatures cover, and the name that it had when
@@ -2333,6 +2378,15 @@ class Functions(Caller):
         column is a character. What the nodes mean is not checked. Raises RG400, RG413, RG440.
         """
         return self._value(calls.PARSE_CONTRACT, contract, contract_name)
+
+    def part_statistics(self, corpus: str, parts: Sequence[str] = "{}") -> Rows[PartStatisticsRow]:
+        """Returns what the statistics of a corpus count of each of its parts, here and on other
+        servers (is_elsewhere): chunks, lexemes with each occurrence, and their SHA-256; of
+        those named also each lexeme with how many chunks have it (null of others), for
+        ragdb.put_part_statistics on another server. It takes the right to write, and all
+        parts. Raises RG400, RG401, RG404.
+        """
+        return self._rows(calls.PART_STATISTICS, PartStatisticsRow, corpus, parts)
 
     def policy_hash(self, policy: Any) -> str:
         """Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its
@@ -2497,6 +2551,36 @@ class Functions(Caller):
         value: int = self._value(calls.PUT_EMBEDDINGS, corpus, chunk_ids, embeddings)
         return value
 
+    def put_part_statistics(
+        self,
+        corpus: str,
+        part: str,
+        version: int,
+        chunks: int,
+        lexeme_count: int,
+        lexemes: Sequence[str],
+        dfs: Sequence[int],
+        synced_at: datetime,
+    ) -> int:
+        """Has the statistics of a corpus count a part that is on another server, as
+        ragdb.part_statistics gave it there, and returns how many lexemes that changed. It
+        takes the right to write to the corpus, whose ranking rests on what is given: each df
+        is 1 to chunks, and lexeme_count at least their sum. Raises RG400, RG401, RG404,
+        RG409, RG411, RG413.
+        """
+        value: int = self._value(
+            calls.PUT_PART_STATISTICS,
+            corpus,
+            part,
+            version,
+            chunks,
+            lexeme_count,
+            lexemes,
+            dfs,
+            synced_at,
+        )
+        return value
+
     def put_query_embedding(
         self, corpus: str, query: str, embedding: Reals | Sequence[float]
     ) -> str:
@@ -2641,6 +2725,15 @@ class Functions(Caller):
         RG413.
         """
         return self._value(calls.RAG_QUERY_PLAN, question)
+
+    def ranking_digest(self, corpus: str) -> str:
+        """Returns the SHA-256 (hex) of what the scores of a corpus with parts rest on beside its
+        chunks: how it is analysed, k1, b, the pivot, what is counted of each part, the
+        embedder, the synonyms. Servers on which it is equal give a chunk the same score.
+        Raises RG400, RG404.
+        """
+        value: str = self._value(calls.RANKING_DIGEST, corpus)
+        return value
 
     def record_answer(
         self,
@@ -3371,6 +3464,49 @@ class Functions(Caller):
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
         return self._rows(call, Hit, *values)
 
+    def search_candidates(
+        self,
+        corpus: str,
+        query: str,
+        k: int = 10,
+        mode: str | None = None,
+        filter: Any = None,
+        chunk_ids: Sequence[str] | None = None,
+        query_embedding: Reals | Sequence[float] | None = None,
+        fusion: str = "convex",
+        lexical_weight: float | None = None,
+        syntax: str = "plain",
+        per_document: int | None = None,
+        context: int = 0,
+        section: bool = False,
+        typos: bool = True,
+        expects: str | None = None,
+    ) -> Rows[Hit]:
+        """Returns what the parts of a corpus that this server has find for a query, with the
+        arguments of ragdb.search, for ragdb.merge_candidates: the k best, in mode hybrid all
+        that both legs rank. expects is the ragdb.ranking_digest that all servers must have
+        (null: any). Raises RG400, RG401, RG404, RG410, RG415, RG417, RG418, RG439.
+        """
+        return self._rows(
+            calls.SEARCH_CANDIDATES,
+            Hit,
+            corpus,
+            query,
+            k,
+            mode,
+            filter,
+            chunk_ids,
+            query_embedding,
+            fusion,
+            lexical_weight,
+            syntax,
+            per_document,
+            context,
+            section,
+            typos,
+            expects,
+        )
+
     def search_documents(
         self,
         corpus: str,
@@ -3697,8 +3833,9 @@ class Functions(Caller):
     def sync_statistics(self, corpus: str) -> SyncStatisticsRow:
         """Sums the chunks, lexemes and df of the parts of a corpus anew, by which they all rank.
         It reads the parts that were written to since the last time, and returns how many
-        these were, the chunks of all parts, and how many lexemes changed. Raises RG400,
-        RG401, RG404.
+        these were, the chunks of all parts, and how many lexemes changed. Of parts on other
+        servers it counts what ragdb.put_part_statistics was given last. Raises RG400, RG401,
+        RG404.
         """
         return self._row(calls.SYNC_STATISTICS, SyncStatisticsRow, corpus)
 

@@ -1255,6 +1255,7 @@ class ListPartsRow(Row):
     synced_at: datetime
     version: int
     updated_at: datetime
+    is_elsewhere: bool
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1486,6 +1487,19 @@ class MatchDocumentsRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class MergeCandidatesRow(Row):
+    """A row of `merge_candidates`."""
+
+    rank: int
+    share: int
+    place: int
+    chunk_id: str
+    score: float
+    lexical_rank: int | None
+    semantic_rank: int | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class MetricSample(Row):
     """A row of type `ragdb.metric_sample`."""
 
@@ -1513,6 +1527,21 @@ class OriginRow(Row):
 
     id: UUID
     name: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PartStatisticsRow(Row):
+    """A row of `part_statistics`."""
+
+    part: str
+    is_elsewhere: bool
+    version: int
+    chunks: int
+    lexeme_count: int
+    lexemes: list[str]
+    dfs: list[int]
+    synced_at: datetime
+    digest: bytes
 
 
 @dataclass(frozen=True, slots=True, repr=False)

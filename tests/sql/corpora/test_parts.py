@@ -67,31 +67,35 @@ class Collection:
         made["chunks"] += [{**first, "text": more, "start": start, "end": start + len(more)}]
         return made
 
-    def write(self, divided: bool, *optimized: str) -> None:
-        """Three batches of upserts and deletes; what is optimized is so before the last."""
+    def batches(self) -> Iterator[tuple[list[dict[str, Any]], list[str]]]:
+        """Three batches: documents that are put, and the names of those that go then."""
         for batch in range(3):
             numbers = (
                 list(range(self.documents))
                 if batch == 0
                 else self.rng.sample(range(self.documents + 20), self.documents // 8)
             )
-            documents = [self.made(number) for number in numbers]
-            gone = [f"doc-{number}" for number in self.rng.sample(range(self.documents), 5)]
+            made = [self.made(number) for number in numbers]
+            yield made, [f"doc-{n}" for n in self.rng.sample(range(self.documents), 5)]
+
+    def write(self, divided: bool, *optimized: str) -> None:
+        """All batches; what is optimized is so before the last."""
+        for batch, (documents, gone) in enumerate(self.batches()):
             for corpus in PARTS if divided else ["whole"]:
-                self.db.execute(
-                    "select count(*) from ragdb.put_documents(%s, %s)",
-                    (
-                        corpus,
-                        Jsonb([d for d in documents if not divided or part_of(d["uri"]) == corpus]),
-                    ),
-                )
-                self.db.execute(
-                    "select ragdb.delete_sources(%s, %s)",
-                    (corpus, [uri for uri in gone if not divided or part_of(uri) == corpus]),
+                write(
+                    self.db,
+                    corpus,
+                    [d for d in documents if not divided or part_of(d["uri"]) == corpus],
+                    [uri for uri in gone if not divided or part_of(uri) == corpus],
                 )
             embed(self.db)
             for corpus in optimized if batch == 1 else ():
                 self.db.execute("select ragdb.optimize_corpus(%s)", (corpus,))
+
+
+def write(db: Connection, corpus: str, documents: list[dict[str, Any]], gone: list[str]) -> None:
+    db.execute("select count(*) from ragdb.put_documents(%s, %s)", (corpus, Jsonb(documents)))
+    db.execute("select ragdb.delete_sources(%s, %s)", (corpus, gone))
 
 
 def questions(count: int) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,166 @@
+"""Several servers, asked at once from threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from ragdb.database import Database, connect
+from ragdb.server import settings
+
+T = TypeVar("T")
+
+
+class ServersMissing(Exception):
+    """Servers that have parts of a corpus did not answer."""
+
+    exit_code = 3
+    hint = "ask for what the others find with partial=True, or --partial"
+
+    def __init__(self, missing: Mapping[str, str]) -> None:
+        self.missing = dict(missing)
+        super().__init__(
+            "; ".join(f"{name} did not answer: {why}" for name, why in missing.items())
+        )
+
+
+class FanOut:
+    """A connection to each of several servers, and a thread for each."""
+
+    def __init__(
+        self,
+        dsns: Sequence[str],
+        *,
+        on_notice: Callable[[psycopg.errors.Diagnostic], None] | None = None,
+        **parameters: Any,
+    ) -> None:
+        """`dsns` name the servers; `parameters` are those of `ragdb.connect`. Raises ValueError."""
+        self._on_notice = on_notice
+        self._dsns = {_name(dsn): dsn for dsn in dsns}
+        if len(self._dsns) < len(dsns) or not dsns:
+            raise ValueError("give the DSN of each server once")
+        self._parameters = parameters
+        self._open: dict[str, Database] = {}
+        self._threads = ThreadPoolExecutor(len(dsns), "ragdb-server")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<ragdb.{type(self).__name__} {', '.join(self._dsns)}>"
+
+    @property
+    def names(self) -> list[str]:
+        """What hits and errors call the servers: host, port and database."""
+        return list(self._dsns)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._threads.shutdown()
+        for db in self._open.values():
+            db.close()
+        self._open = {}
+
+    def _together(self, work: Callable[[dict[str, Database]], T]) -> T:
+        """Do something on all servers in a transaction of each, which end at once."""
+        self._all(lambda db: db.log_position(), False)  # each is there
+        dbs = dict(self._open)
+        open_ = [db.connection.transaction() for db in dbs.values()]
+        begun = []
+        try:
+            for transaction in open_:
+                transaction.__enter__()
+                begun.append(transaction)
+            done = work(dbs)
+        except BaseException as error:
+            for transaction in begun:
+                transaction.__exit__(type(error), error, error.__traceback__)
+            raise
+        list(self._threads.map(lambda transaction: transaction.__exit__(None, None, None), begun))
+        return done
+
+    def _databases(self) -> tuple[dict[str, Database], dict[str, str]]:
+        """Connections to the servers, and why there is none to others."""
+        found = dict(zip(self._dsns, self._threads.map(self._opened, self._dsns), strict=True))
+        self._open = {name: db for name, db in found.items() if isinstance(db, Database)}
+        missing = {name: lost.why for name, lost in found.items() if isinstance(lost, Lost)}
+        return dict(self._open), missing
+
+    def _opened(self, name: str) -> Database | Lost:
+        db = self._open.get(name)
+        if db is None or db.connection.closed:
+            try:
+                db = connect(self._dsns[name], **self._parameters)
+            except psycopg.OperationalError as error:
+                return Lost(str(error).strip())
+            if self._on_notice is not None:
+                db.connection.add_notice_handler(self._on_notice)
+        return db
+
+    def _all(
+        self, call: Callable[[Database], T], partial: bool
+    ) -> tuple[dict[str, T], dict[str, str]]:
+        """What each server answers to something that changes nothing, and why others do not.
+
+        Raises ServersMissing.
+        """
+
+        def asked(server: str) -> T | Lost:
+            # a connection may have been lost since the last call, the server being well
+            for _ in range(2):
+                db = self._opened(server)
+                if isinstance(db, Lost):
+                    return db
+                self._open[server] = db
+                try:
+                    return call(db)
+                except psycopg.OperationalError as error:
+                    if not db.connection.broken:
+                        raise
+                    lost = Lost(str(error).strip())
+            return lost
+
+        answers = dict(zip(self._dsns, self._threads.map(asked, self._dsns), strict=True))
+        missing = {name: a.why for name, a in answers.items() if isinstance(a, Lost)}
+        found = {name: a for name, a in answers.items() if not isinstance(a, Lost)}
+        if missing and not (partial and found):
+            raise ServersMissing(missing)
+        return found, missing
+
+    def _first(self, call: Callable[[Database], T]) -> T:
+        """What the first server that can be asked answers. Raises ServersMissing."""
+        dbs, missing = self._databases()
+        for server, db in dbs.items():
+            try:
+                return call(db)
+            except psycopg.OperationalError as error:
+                if not db.connection.broken:
+                    raise
+                missing[server] = str(error).strip()
+        raise ServersMissing(missing)
+
+    def _of(self, dbs: dict[str, Database], call: Callable[[Database], T]) -> dict[str, T]:
+        """What some servers answer in the transactions that are open there."""
+        return dict(zip(dbs, self._threads.map(call, dbs.values()), strict=True))
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A server that did not answer, and why."""
+
+    why: str
+
+
+def _name(dsn: str) -> str:
+    """What a server is called: no password, and what tells it from others."""
+    named = conninfo_to_dict(settings.normalise(dsn))
+    host, port = named.get("host") or named.get("service") or "localhost", named.get("port", 5432)
+    return f"{host}:{port}/{named.get('dbname', '')}"

@@ -1,0 +1,82 @@
+"""What servers count of the parts of a corpus, exchanged and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from ragdb.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from ragdb.client._generated.rows import SyncStatisticsRow
+    from ragdb.database import Database
+
+T = TypeVar("T")
+
+
+class Of(Protocol):
+    """Calls something of some servers at once, and returns what each answers."""
+
+    def __call__(self, dbs: dict[str, Database], call: Callable[[Database], T]) -> dict[str, T]: ...
+
+
+def exchange(dbs: dict[str, Database], of: Of, corpus: str) -> dict[str, SyncStatisticsRow]:
+    """Have each server count its parts and tell the others, in the transaction that is open there.
+
+    Raises InvalidArgument for a part that is on two servers.
+    """
+    # in one order, by whoever does it: each holds the lock of the whole from here on
+    synced = {name: dbs[name].sync_statistics(corpus) for name in sorted(dbs)}
+    counted = of(dbs, lambda db: db.part_statistics(corpus))
+    homes: dict[str, str] = {}
+    digests: dict[str, bytes] = {}
+    for server, rows in counted.items():
+        for row in rows:
+            if row.is_elsewhere:
+                continue
+            if row.part in homes:
+                raise InvalidArgument(
+                    f"part {row.part} of {corpus} is on {homes[row.part]} and on {server}"
+                )
+            homes[row.part], digests[row.part] = server, row.digest
+    known = {s: {r.part: r.digest for r in rows} for s, rows in counted.items()}
+    told = {
+        server: [part for part in homes if known[server].get(part) != digests[part]]
+        for server in dbs
+    }
+    asked = {part for parts in told.values() for part in parts}
+    for part in sorted(asked):  # one at a time: a part may have millions of words
+        (row,) = (r for r in dbs[homes[part]].part_statistics(corpus, [part]) if r.part == part)
+        given = (row.version, row.chunks, row.lexeme_count, row.lexemes, row.dfs, row.synced_at)
+        takers = {server: db for server, db in dbs.items() if part in told[server]}
+        of(takers, lambda db: db.put_part_statistics(corpus, part, *given))  # noqa: B023
+    for server, parts in known.items():
+        for part in parts.keys() - homes.keys():
+            dbs[server].drop_part_statistics(corpus, part)
+    return synced
+
+
+def differing(told: Mapping[str, Mapping[str, str]]) -> str:
+    """In what servers differ, for people."""
+    whats: Iterable[str] = next(iter(told.values()))
+    return "; ".join(
+        f"{what}: {', '.join(f'{server} has {of[what]}' for server, of in told.items())}"
+        for what in whats
+        if len({of[what] for of in told.values()}) > 1
+    )
+
+
+def ranked_by(db: Database, corpus: str) -> dict[str, str]:
+    """What a digest is made of, for people."""
+    info, embedder = db.corpus_info(corpus), db.corpus_embedder(corpus)
+    return {
+        "text_config": info.text_config,
+        "k1": str(info.k1),
+        "b": str(info.b),
+        "pivot": f"{info.pivot:.12g}",
+        "embedder": embedder.name if embedder else "none",
+        "synonyms": f"{len(db.list_synonyms(corpus))}",
+        "parts": ", ".join(
+            f"{part.name} of {part.chunks_synced} chunks" for part in db.list_parts(corpus)
+        ),
+    }
