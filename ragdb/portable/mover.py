@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from ragdb.client._generated.rows import ListMovesRow, MovePageRow
     from ragdb.client.client import Client
 
-SMALL = 100  # rows of a page that writers may wait for
+SMALL = 1000  # documents and sources that writers may wait for, with those of the last page
+PATIENCE = 10  # pages in which what is left does not shrink
 TRIES = 5  # times that their hold is tried
 
 
@@ -174,19 +175,25 @@ class _Courier:
         self.pause_ms = (time.perf_counter() - began) * 1000
 
     def _send(self, small: int) -> None:
-        """Pages, until one has no more rows than that."""
+        """Pages, until no more than that is left, or writers are as fast as this."""
+        least, waited = None, 0
         while rows := self.source.move_page(self.id, self._applied):
             self._apply(rows)
             self._applied = rows[0].page
             self.pages += 1
-            if small and len(rows) <= small and self._is_walked():
-                return
+            if small:
+                left = self._left()
+                waited = 0 if least is None or left < least else waited + 1
+                least = left if least is None else min(least, left)
+                if left <= small or waited == PATIENCE:
+                    return
 
-    def _is_walked(self) -> bool:
+    def _left(self) -> int:
+        """How many documents and sources are left to send, those of the last page too."""
         row = next(r for r in self.source.list_moves(self.corpus) if r.move_id == self.id)
         if self.progress:
-            self.progress(self.documents, self.documents + (row.left_to_send or 0))
-        return (row.left_to_send or 0) <= SMALL
+            self.progress(self.documents, self.documents + row.left_to_send)
+        return row.left_to_send
 
     def _apply(self, rows: list[MovePageRow]) -> None:
         told = [row for row in rows if row.number is not None]

@@ -1,5 +1,6 @@
 -- What a move between databases asks of everything else: a corpus that has moved refuses what is
--- asked of it, one that arrives is not there yet, and one that leaves notes what is written to it.
+-- asked of it, but for what was recorded of it here (traces, slices, atoms, replays); one that
+-- arrives is not there yet, and one that leaves notes what is written to it.
 
 create or replace function ragdb_internal.is_arriving(corpus ragdb.corpora) returns boolean
 language sql stable parallel safe

@@ -217,7 +217,7 @@ language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read', true);
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read', true, true);
 begin
   return query
     select l.*, v_corpus.text_config, v_corpus.k1, v_corpus.b, v_corpus.pivot,
