@@ -60,6 +60,8 @@ begin atomic
       'a corpus does not keep its history, or not the version asked for'),
     ('RG438', 'MadeOfParts', 'bad_request', 400,
       'a corpus is made of parts, and what is asked for is done with one of them'),
+    ('RG439', 'NotRouted', 'bad_request', 400,
+      'a router of several databases does not do what is asked, or is not set up'),
     ('RG440', 'InvalidContract', 'bad_request', 400,
       'a contract breaks a rule of ragdb.validate_contract'),
     ('RG441', 'ContractNotFound', 'not_found', 404,
