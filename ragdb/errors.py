@@ -154,6 +154,10 @@ class MadeOfParts(RagdbError, code="RG438"):
     """A corpus is made of parts, and what is asked for is done with one of them."""
 
 
+class NotRouted(RagdbError, code="RG439"):
+    """A router of several databases does not do what is asked, or is not set up."""
+
+
 class InvalidContract(RagdbError, code="RG440"):
     """A contract breaks a rule of ragdb.validate_contract."""
 

@@ -25,7 +25,7 @@ declare
 begin
   perform set_config('citus.enable_ddl_propagation', 'off', true);
   for v_statement in
-    select 'drop function ' || p.oid::regprocedure from pg_proc p
+    select 'drop routine ' || p.oid::regprocedure from pg_proc p
       where p.pronamespace = 'ragdb_at'::regnamespace
         and obj_description(p.oid, 'pg_proc') like 'At the router: %'
     union all
@@ -53,15 +53,15 @@ begin
   execute ragdb_internal.router_wrapper(routed);
   select format('ragdb_at.%I(%s)', p.proname, pg_get_function_identity_arguments(p.oid))
     into v_wrapper from pg_proc p where p.oid = routed.routine;
-  execute format('comment on function %s is %L', v_wrapper,
+  execute format('comment on routine %s is %L', v_wrapper,
     'At the router: ' || obj_description(routed.routine, 'pg_proc'));
-  execute format('revoke all on function %s from public', v_wrapper);
-  execute format('alter function %s owner to ragdb_owner', v_wrapper);
+  execute format('revoke all on routine %s from public', v_wrapper);
+  execute format('alter routine %s owner to ragdb_owner', v_wrapper);
   for v_role in
     select a.grantee::regrole from pg_proc p cross join lateral aclexplode(p.proacl) a
       where p.oid = routed.routine and a.privilege_type = 'EXECUTE' and a.grantee <> 0
   loop
-    execute format('grant execute on function %s to %s', v_wrapper, v_role);
+    execute format('grant execute on routine %s to %s', v_wrapper, v_role);
   end loop;
 end $$;
 comment on function ragdb_internal.make_wrapper(ragdb_internal.routed) is

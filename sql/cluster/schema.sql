@@ -112,6 +112,7 @@ set datestyle = 'ISO, YMD' set intervalstyle = postgres as $$ begin
       detail = 'the shard of ragdb_at.node_%1$s was moved, or the call did not leave the router',
       hint = 'move it back with citus_move_shard_placement()';
   end if;
+  perform set_config('ragdb.is_routed', 'on', true);
   return query execute 'select ' || what using arguments, node;
 end $$;
 select create_distributed_function('ragdb_at.at_%1$s(integer,text,text[])', 'node',

@@ -87,8 +87,8 @@ returns setof ragdb_internal.routed
 language sql stable
 begin atomic
   select r.routine, r.name, r.route, r.detail,
-    case when p.proretset then 'set' when p.prorettype = 'void'::regtype then 'void'
-      else 'value' end,
+    case when p.proretset then 'set'
+      when p.prorettype = 'void'::regtype or p.prokind = 'p' then 'void' else 'value' end,
     pg_catalog.pg_get_function_arguments(r.routine),
     -- PL/pgSQL has no argument and column of one name, so these rows get a type
     case when p.proargnames[:p.pronargs] && p.proargnames[p.pronargs + 1:]
@@ -106,10 +106,11 @@ begin atomic
       select pg_catalog.string_agg('$' || n, ', ' order by n)
       from pg_catalog.generate_series(1, p.pronargs) n))
   from ragdb_internal.routes() r join pg_catalog.pg_proc p on p.oid = r.routine
-  where p.prokind = 'f';
+  where p.prokind = 'f' or r.route = 'refused';
 end;
 comment on function ragdb_internal.routed_functions() is
-  'Lists the public functions with what their wrappers are made of; a procedure has no wrapper.';
+  'Lists the public functions, and the procedures that are refused, with what their wrappers are '
+  'made of.';
 
 create or replace function ragdb_internal.router_body(routine ragdb_internal.routed)
 returns text
@@ -129,10 +130,10 @@ begin
   end if;
   return format(E'foreach v_node in array v_nodes loop\n%s\nend loop;\n%s',
     case routine.route
-      when 'find' then format(E'begin %s\nexception when others then\n'
-        'if sqlstate <> all (%L::text[]) or v_node = v_nodes[cardinality(v_nodes)] then raise; '
-        'end if;\nend;', v_step, array(select e.sqlstate from ragdb.error_codes() e
-          where e.http_status = 404 order by 1))
+      when 'find' then format(E'begin %s v_answers := v_answers + 1;\nexception when others then\n'
+        'if sqlstate <> all (%L::text[])\n'
+        'or v_answers = 0 and v_node = v_nodes[cardinality(v_nodes)] then raise; end if;\nend;',
+        v_step, array(select e.sqlstate from ragdb.error_codes() e where e.http_status = 404))
       when 'each' then v_step || coalesce(' v_call := '
         || quote_literal(routine.call || ' where ' || routine.detail) || ';', '')
       else v_step end,
@@ -147,15 +148,16 @@ create or replace function ragdb_internal.router_wrapper(routine ragdb_internal.
 returns text
 language sql stable
 return pg_catalog.format(
-  E'create or replace function ragdb_at.%I(%s) returns %s language plpgsql\n'
+  E'create %s ragdb_at.%I(%s) %s language plpgsql\n'
   'set search_path = pg_catalog, pg_temp set datestyle = ''ISO, YMD'''
   ' set intervalstyle = postgres\n'
   'as $wrapper$\n#variable_conflict use_variable\ndeclare\n'
   '  v_call text := %L;\n  v_arguments constant text[] := array[%s]::text[];\n'
   '  v_columns constant text := %L;\n  v_nodes constant integer[] := %s;\n'
-  '  v_node integer;\n%sbegin\n%s\nend $wrapper$',
-  (routine).name, (routine).arguments, (routine).result, (routine).call, (routine).texts,
-  (routine).columns, case when (routine).route in ('here', 'refused') then 'null'
+  '  v_node integer;\n  v_answers integer := 0;\n%sbegin\n%s\nend $wrapper$',
+  case when (routine).result is null then 'procedure' else 'function' end,
+  (routine).name, (routine).arguments, 'returns ' || (routine).result, (routine).call,
+  (routine).texts, (routine).columns, case when (routine).route in ('here', 'refused') then 'null'
     else (routine).asks end,
   case when (routine).kind = 'value' then pg_catalog.format(
     E'  v_found %s;\n  v_sum %1$s;\n', (routine).result) else '' end,
