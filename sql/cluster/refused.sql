@@ -18,9 +18,7 @@ begin atomic
     ('it goes on where it was, in one database: use verify', 'verify_step'),
     ('a position is one server''s', 'log_position has_reached'),
     ('a procedure commits, which another server does not do for it', 'embed_query'),
-    ('it is given evidence, which does not say its node',
-      'ask_verify ask_weigh check_citations record_answer record_gate rag_enough_context_gate '
-      'evaluate_answer evaluate_case'),
+    ('it is given what was found, which does not say its node', 'evaluate_answer evaluate_case'),
     ('it does not name a corpus', 'rag_list_corpora embed_text')
   ) as r (reason, names);
 end;

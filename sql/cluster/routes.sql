@@ -9,11 +9,17 @@ begin atomic
   select * from (values
     ('corpus', 'ragdb_at.place($1, $9)', 'create_corpus'),
     ('corpus', 'ragdb_at.place(coalesce($2, $1 #>> ''{corpus,name}''))', 'import_corpus'),
-    ('corpus', '$1 #>> ''{params,corpus}''', 'rag_query rag_ingest'),
-    ('corpus', '$2', 'apply_events'),
-    ('corpus', '$3', 'put_blob'),
-    ('corpus', '$5', 'match_documents'),
-    ('corpus', 'ragdb_at.contract_corpora($1)', 'apply_contract'),
+    ('corpus', 'ragdb_at.node_of($1 #>> ''{params,corpus}'')', 'rag_query rag_ingest'),
+    ('corpus', 'ragdb_at.node_of($2)', 'apply_events'),
+    ('corpus', 'ragdb_at.node_of($3)', 'put_blob'),
+    ('corpus', 'ragdb_at.node_of($5)', 'match_documents'),
+    ('corpus', 'ragdb_at.node_of(ragdb_at.contract_corpora($1))', 'apply_contract'),
+    ('corpus', 'ragdb_at.node_of_evidence($2)', 'rag_enough_context_gate'),
+    ('corpus', 'ragdb_at.node_of_evidence($2, $3)', 'check_citations record_answer'),
+    ('corpus', 'ragdb_at.node_of_evidence($2, $6)', 'record_gate'),
+    ('corpus', 'ragdb_at.node_of_evidence($1)', 'ask_verify'),
+    ('corpus', 'ragdb_at.node_of_evidence(jsonb_build_object(''policy'', $1 -> ''policy'', '
+      '''result'', $2 -> 0, ''chunks'', $3))', 'ask_weigh'),
     ('here', 'it reads no corpus',
       'answer_from_evidence ask_plan assertion_kinds capabilities capability_schemas '
       'citation_codes error_codes evidence_pack_to_input inline_spans is_in_ledger '
@@ -53,7 +59,7 @@ begin atomic
   union all select 'refused', r.reason, r.names from ragdb_internal.refused_routes() r;
 end;
 comment on function ragdb_internal.route_lines() is
-  'Lists how functions are routed, by their names. For corpus, detail is what names it; for each, '
+  'Lists how functions are routed, by their names. For corpus, detail finds the node; for each, '
   'which rows of all nodes but the first count.';
 
 create or replace function ragdb_internal.routes()
@@ -62,7 +68,7 @@ language sql stable parallel safe
 begin atomic
   select p.oid, p.proname::text, coalesce(l.route,
       case when p.proargnames[1] in ('corpus', 'corpora') then 'corpus' end),
-    case when l.route is null then '$1' else l.detail end
+    case when l.route is null then 'ragdb_at.node_of($1)' else l.detail end
   from pg_catalog.pg_proc p
     left join (select l.route, l.detail, n.name from ragdb_internal.route_lines() l
       cross join lateral pg_catalog.string_to_table(l.names, ' ') n (name)) l

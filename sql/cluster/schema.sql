@@ -92,6 +92,23 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
 create function ragdb_at.contract_corpora(contract text) returns text[]
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select ragdb_at.contract_corpora(ragdb.parse_contract(contract)) $$;
+-- a pack, a run or a result names its corpus or its trace
+create function ragdb_at.node_of_evidence(evidence jsonb, trace uuid default null) returns integer
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$ declare
+  v_corpus constant text := coalesce(evidence ->> 'corpus', evidence ->> 'corpus_id',
+    evidence #>> '{pack,corpus}', evidence #>> '{pack,corpus_id}', evidence #>> '{policy,corpus}',
+    evidence #>> '{chunks,0,corpus}', evidence #>> '{result,chunks,0,corpus}');
+  v_trace constant text := coalesce(trace::text, evidence ->> 'trace_id',
+    evidence #>> '{pack,trace_id}', evidence #>> '{chunks,0,trace_id}',
+    evidence #>> '{result,trace_id}');
+begin
+  if v_trace is not null then
+    perform ragdb_at.get_trace(v_trace::uuid);
+    return ragdb_at.last_node();
+  end if;
+  return case when v_corpus is null then (ragdb_at.nodes(false))[1]
+    else ragdb_at.node_of(v_corpus) end;
+end $$;
 grant execute on all functions in schema ragdb_at to ragdb_reader, bi_reader;
 $ddl$;
 comment on function ragdb_internal.router_calls() is

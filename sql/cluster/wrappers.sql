@@ -17,13 +17,13 @@ begin atomic
       cross join lateral pg_catalog.unnest(p.proallargtypes) with ordinality x (type, n)
     where p.oid = router_columns.routine and p.proargmodes[x.n] in ('o', 't')
   union all
-  select 1, 'value', case p.prorettype when 'pg_catalog.void'::regtype then 'text'
+  select 1, 'the_value', case p.prorettype when 'pg_catalog.void'::regtype then 'text'
       else pg_catalog.format_type(p.prorettype, null) end
     from pg_catalog.pg_proc p join pg_catalog.pg_type t on t.oid = p.prorettype
     where p.oid = router_columns.routine and t.typrelid = 0 and p.prorettype <> 'record'::regtype;
 end;
 comment on function ragdb_internal.router_columns(oid) is
-  'Lists the columns of what a public function returns; a value alone is the column value.';
+  'Lists the columns of what a public function returns; a value alone is column the_value.';
 
 -- Each of these but the oid is SQL, or a part of it.
 create type ragdb_internal.routed as (
@@ -37,7 +37,7 @@ return (select pg_catalog.format('%s from ragdb.%I(%s) t',
     case when p.prorettype = 'pg_catalog.void'::regtype then 'null::text'
       else (select pg_catalog.string_agg(
           case c.name when 'space_id' then 't.space_id + $2 * 10000000'
-            when 'value' then 't' else 't.' || pg_catalog.quote_ident(c.name) end,
+            when 'the_value' then 't' else 't.' || pg_catalog.quote_ident(c.name) end,
           ', ' order by c.place)
         from ragdb_internal.router_columns(router_call.routine) c) end,
     p.proname, coalesce((
@@ -54,8 +54,7 @@ create or replace function ragdb_internal.router_asks(route text, detail text, c
 returns text
 language sql immutable parallel safe
 return case router_asks.route
-  when 'corpus' then pg_catalog.format(case when router_asks.detail like 'ragdb_at.place%'
-      then 'array[%s]' else 'array[ragdb_at.node_of(%s)]' end, router_asks.detail)
+  when 'corpus' then pg_catalog.format('array[%s]', router_asks.detail)
   when 'space' then 'array[$1 / 10000000]'
   when 'last' then 'array[ragdb_at.last_node()]'
   else pg_catalog.format(case when router_asks.corpus is null then 'ragdb_at.nodes(%2$L)'
