@@ -116,11 +116,12 @@ def test_wrappers_do_what_their_functions_do(router: Connection) -> None:
 
     wrong = {}
     passed_over = {name for (name,) in router.execute(refused)} | {"calibrate_gate"}
-    expected: dict[str, tuple[str, int | str]] = WHOLE | {n: (a, REFUSAL) for n, a in PART.items()}
+    expected = {n: (a, (r,)) for n, (a, r) in WHOLE.items()}
+    expected |= {n: (a, (REFUSAL,)) for n, a in PART.items()}
     for name in expected.keys() - passed_over:
         arguments, rows = expected[name]
         found = called(name, arguments)
-        if rows not in (found, str(found)[:5]):
+        if not {found, str(found)[:5]} & set(rows):
             wrong[name] = found
     assert wrong == {}, "\n".join(f"{n}: {w}" for n, w in wrong.items())
     hits = "select * from {}.search('whole', 'red apple', mode => 'lexical')"
