@@ -208,6 +208,18 @@ class InvalidImport(RagdbError, code="RG455"):
     """What is imported is not an export of a corpus, or not all that its header says."""
 
 
+class CorpusMoved(RagdbError, code="RG456"):
+    """A corpus has moved to another database, which the detail names."""
+
+
+class MoveFailed(RagdbError, code="RG457"):
+    """A corpus cannot move as it is, or what arrived is not what left."""
+
+
+class MoveDelayed(RagdbError, code="RG458"):
+    """The writers of a moving corpus could not be held, or were held for as long as they may."""
+
+
 class InvalidEvidence(RagdbError, code="RG460"):
     """Evidence is not a pack, or an output is not an object."""
 

@@ -149,6 +149,7 @@ corpora = Table(
     Column("version", BigInteger, nullable=False),
     Column("version_xid", XID8),
     Column("import_xid", XID8),
+    Column("moving", Text),
     Column("documents", Integer, nullable=False),
     Column("chunks", Integer, nullable=False),
     Column("lexeme_count", BigInteger, nullable=False),
@@ -478,6 +479,32 @@ locks = Table(
     "locks",
     metadata,
     Column("name", Text, primary_key=True),
+)
+
+moves = Table(
+    "moves",
+    metadata,
+    Column("move_id", Uuid, primary_key=True),
+    Column("direction", Text, primary_key=True),
+    Column("corpus_id", Integer, nullable=False),
+    Column("corpus", Text, nullable=False),
+    Column("peer", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("begun_at", DateTime(timezone=True), nullable=False),
+    Column("begun_by", Text, nullable=False),
+    Column("header", JSONB, nullable=False),
+    Column("receipt", LargeBinary),
+    Column("page", Integer, nullable=False),
+    Column("walked_to", Integer, nullable=False),
+    Column("is_walked", Boolean, nullable=False),
+    Column("page_to", Integer),
+    Column("page_version", BigInteger),
+    Column("page_keys", ARRAY(Text), nullable=False),
+    Column("held_xid", XID8),
+    Column("held_at", DateTime(timezone=True)),
+    Column("held_until", DateTime(timezone=True)),
+    Column("digest", JSONB),
+    Column("ended_at", DateTime(timezone=True)),
 )
 
 peers = Table(
@@ -1038,6 +1065,36 @@ ingest_jobs = Table(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],
         name="ingest_jobs_corpus_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+move_changes = Table(
+    "move_changes",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("version", BigInteger, primary_key=True),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.corpora.corpus_id"],
+        name="move_changes_corpus_exists",
+        ondelete="CASCADE",
+    ),
+)
+
+move_documents = Table(
+    "move_documents",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("source", Text, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    Column("is_checked", Boolean, nullable=False),
+    ForeignKeyConstraint(
+        ["corpus_id"],
+        ["ragdb.corpora.corpus_id"],
+        name="move_documents_corpus_exists",
         ondelete="CASCADE",
     ),
 )

@@ -6,19 +6,21 @@ from typing import Annotated
 
 import typer
 
+from ragdb.cli import portable
 from ragdb.cli.app import verb
 from ragdb.cli.session import Corpus, Session
 from ragdb.cli.times import days, version
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="List, show, create, share, optimize and drop corpora.")
+    group = typer.Typer(help="List, show, create, share, move, optimize and drop corpora.")
     app.add_typer(group, name="corpus", no_args_is_help=True)
     for name, function in (
         ("ls", ls),
         ("show", show),
         ("create", create),
         ("drop", drop),
+        ("move", portable.move),
         ("optimize", optimize),
         ("parts", parts),
         ("sync", sync),

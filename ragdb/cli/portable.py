@@ -1,4 +1,4 @@
-"""`ragdb export` and `ragdb import`: one corpus, one file."""
+"""`ragdb export` and `ragdb import`: one corpus, one file. `ragdb corpus move`: no file."""
 
 from __future__ import annotations
 
@@ -69,6 +69,46 @@ def import_(
                 f"embedder {embedder.name} is not bound in this database; run"
                 f" ragdb embedder bind {embedder.name} --provider sentence-transformers|openai"
             )
+
+
+def move(
+    session: Session,
+    corpus: Corpus,
+    to: Annotated[str, typer.Option("--to", metavar="DSN", help="Database to move it to.")],
+    destination: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Where to send who asks for it here: HOST:PORT/NAME."),
+    ] = None,
+    longest: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="For how long its writers may wait, at most."),
+    ] = 10.0,
+    abandon: Annotated[bool, typer.Option("--abandon", help="Give up a move that began.")] = False,
+) -> None:
+    """Move a corpus to another database while it is searched and written.
+
+    Run it again to carry on with a move that was interrupted. What was recorded here (traces,
+    answers, evaluations) stays here; `ragdb corpus drop` removes the documents that are left.
+    """
+    from ragdb.cli import output
+    from ragdb.database import connect
+    from ragdb.portable import mover
+
+    with session.connect() as db, connect(to) as target:
+        if abandon:
+            had = mover.abandon(db, target, corpus)
+            session.note(f"{corpus} stays here" if had else f"no move of {corpus} is under way")
+            return
+        with _bar(session, "moving") as progress:
+            done = mover.move(
+                db,
+                target,
+                corpus,
+                destination=destination,
+                longest=longest,
+                progress=progress,
+            )
+    output.one(session, done)
 
 
 @contextmanager

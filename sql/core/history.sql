@@ -3,8 +3,9 @@
 --
 -- These are triggers, because rows go by many ways, some of them foreign keys that cascade. A row
 -- that changes several times in a version leaves its first image, so there is nothing to clear up.
--- They fire only in a transaction that has locked a corpus with history (the setting
--- ragdb.history): any other pays for a look at the setting, and a restore writes no image.
+-- They fire only in a transaction that has locked a corpus with history, or one that leaves for
+-- another database (the setting ragdb.history): any other pays for a look at the setting, and a
+-- restore writes no image.
 
 create or replace function ragdb_internal.begin_version(corpus ragdb.corpora) returns void
 language plpgsql
@@ -77,11 +78,15 @@ begin
   end if;
   perform ragdb_internal.keep_image(
     v_row.corpus_id, v_kind, coalesce(v_key, v_number::text), v_number, v_was);
+  if current_setting('ragdb.moving', true) = 'on' then
+    perform ragdb_internal.note_changes(v_row.corpus_id, v_kind, v_was,
+      case when tg_op <> 'DELETE' then to_jsonb(new) end);
+  end if;
   return null;
 end $$;
 comment on function ragdb_internal.keep_past_row() is
-  'Trigger of the tables of a corpus: keeps the row that goes or changes, or that there was none; '
-  'its argument is the kind of row.';
+  'Trigger of the tables of a corpus: keeps the row that goes or changes, or that there was none, '
+  'and notes it where the corpus moves; its argument is the kind of row.';
 
 create or replace trigger past_is_kept after update or delete on ragdb.documents
   for each row when (current_setting('ragdb.history', true) = 'on')

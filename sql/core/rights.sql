@@ -1,5 +1,4 @@
--- Who may do what with a corpus: the caller's right to it, the gate that every call passes, and the
--- lock that every writer holds.
+-- Who may do what with a corpus: the caller's right to it, and the gate that every call passes.
 
 create or replace function ragdb_internal.privilege_level(privilege text) returns integer
 language sql immutable parallel safe
@@ -62,7 +61,7 @@ as $$
 declare
   v_caller constant oid := ragdb_internal.caller_oid();
 begin
-  if v_caller is null then
+  if v_caller is null or ragdb_internal.is_arriving(corpus) then
     return 0;
   elsif corpus.personal_of is not null then
     return case when ragdb_internal.is_caller(corpus.personal_of, corpus.personal_oid) then 3
@@ -135,7 +134,8 @@ comment on function ragdb_internal.refuse_corpus(text, text, integer) is
 -- The one gate to a corpus. Every
 -- call passes it, and to plan its statement anew would take five times as long as to run it.
 create or replace function ragdb_internal.open_corpus(
-  corpus text, privilege text, takes_parts boolean default false)
+  corpus text, privilege text, takes_parts boolean default false,
+  takes_moved boolean default false)
 returns ragdb.corpora
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -162,6 +162,9 @@ begin
   if (v_has >= ragdb_internal.privilege_level(privilege)) is not true then
     perform ragdb_internal.refuse_corpus(corpus, privilege, coalesce(v_has, 0));
   end if;
+  if v_corpus.moving = 'moved' and not takes_moved then
+    perform ragdb_internal.refuse_moved(v_corpus);
+  end if;
   if v_corpus.parts > 0 then
     perform ragdb_internal.check_has_no_parts(v_corpus) where not takes_parts;
     v_corpus.version := ragdb_internal.version_of(v_corpus);
@@ -172,73 +175,8 @@ begin
   end if;
   return v_corpus;
 end $$;
-comment on function ragdb_internal.open_corpus(text, text, boolean) is
+comment on function ragdb_internal.open_corpus(text, text, boolean, boolean) is
   'Returns the row of a corpus that the caller has at least the given right to (read, write, '
-  'admin), and records the read where that is wanted; one that is made of parts is refused unless '
-  'the call takes those. Raises RG400, RG401, RG404, RG438, RG470, RG471.';
-
--- Everything that writes to a corpus holds its row lock to the end of the transaction: writers of
--- one corpus are in a queue, so counters are exact and no two of them can deadlock. The version
--- moves once per transaction.
-create or replace function ragdb_internal.lock_opened(corpus ragdb.corpora) returns ragdb.corpora
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_corpus ragdb.corpora;
-begin
-  update ragdb.corpora c
-    set version = c.version + case
-        when c.version_xid = pg_current_xact_id() and c.updated_at = now() then 0 else 1 end,
-      version_xid = pg_current_xact_id(), updated_at = now()
-    where c.corpus_id = corpus.corpus_id
-    returning c.* into v_corpus;
-  if not found then
-    raise exception 'corpus % does not exist', ragdb_internal.quote(corpus.name)
-      using errcode = 'RG404', detail = 'it was dropped a moment ago',
-        hint = 'ragdb.list_corpora() lists the names';
-  end if;
-  if v_corpus.history is not null then
-    perform ragdb_internal.begin_version(v_corpus);
-  end if;
-  return v_corpus;
-end $$;
-comment on function ragdb_internal.lock_opened(ragdb.corpora) is
-  'Locks the row of a corpus to the end of the transaction, raises its version once, and returns '
-  'it. Raises RG404.';
-
--- Looked at again under the lock: it may have become the whole of a part in between.
-create or replace function ragdb_internal.lock_corpus(
-  corpus text, privilege text, takes_parts boolean default false)
-returns ragdb.corpora
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_corpus constant ragdb.corpora := ragdb_internal.lock_opened(
-    ragdb_internal.open_corpus(corpus, privilege, takes_parts));
-begin
-  if not takes_parts then
-    perform ragdb_internal.check_has_no_parts(v_corpus);
-  end if;
-  return v_corpus;
-end $$;
-comment on function ragdb_internal.lock_corpus(text, text, boolean) is
-  'Opens a corpus, locks its row to the end of the transaction, raises its version once, and '
-  'returns it. Raises RG400, RG401, RG404, RG438.';
-
--- What is stored under a corpus beside its documents waits for a drop of it, and for no writer.
-create or replace function ragdb_internal.hold_corpus(corpus_id integer) returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  perform from ragdb.corpora c where c.corpus_id = hold_corpus.corpus_id for key share;
-  if not found then
-    raise exception 'the corpus does not exist'
-      using errcode = 'RG404', detail = 'it was dropped a moment ago',
-        hint = 'ragdb.list_corpora() lists the names';
-  end if;
-end $$;
-comment on function ragdb_internal.hold_corpus(integer) is
-  'Keeps a corpus from being dropped until the transaction ends. Raises RG404.';
+  'admin), and records the read where that is wanted; one that is made of parts, and one that has '
+  'moved, is refused unless the call takes those. Raises RG400, RG401, RG404, RG438, RG456, RG470, '
+  'RG471.';

@@ -138,28 +138,16 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(drop_corpus.corpus, 'admin');
+  v_corpus ragdb.corpora :=
+    ragdb_internal.open_corpus(drop_corpus.corpus, 'admin', false, true);
   v_id constant integer := v_corpus.corpus_id;
 begin
   perform ragdb_internal.leave_whole(v_corpus);
-  v_corpus := ragdb_internal.lock_corpus(drop_corpus.corpus, 'admin');
+  v_corpus := ragdb_internal.lock_corpus(drop_corpus.corpus, 'admin', false, true);
   perform ragdb_internal.check_erasure('erase', reason);
   perform ragdb_internal.erase_derived(
     v_corpus, null, 'erase', 'corpus ' || v_corpus.name, reason);
-  -- what goes now is not to be kept
-  update ragdb.corpora c set history = null, history_from = null, history_since = null
-    where c.corpus_id = v_id and c.history is not null;
-  perform ragdb_internal.drop_unused_blobs(v_id, array(
-    select b.cid from ragdb.corpus_blobs b where b.corpus_id = v_id));
-  perform ragdb_internal.drop_spaces(v_id);
-  delete from ragdb.chunk_lexemes x where x.corpus_id = v_id;
-  delete from ragdb.lexemes l where l.corpus_id = v_id;
-  delete from ragdb.edges e where e.corpus_id = v_id;
-  delete from ragdb.document_links l where l.corpus_id = v_id;
-  delete from ragdb.chunks c where c.corpus_id = v_id;
-  delete from ragdb.documents d where d.corpus_id = v_id;
-  delete from ragdb.events e where e.corpus_id = v_id;
-  delete from ragdb.corpora c where c.corpus_id = v_id;
+  perform ragdb_internal.remove_corpus(v_id);
   perform ragdb_internal.record_corpus_dropped(v_corpus);
 end $$;
 comment on function ragdb.drop_corpus(text, text) is
@@ -229,7 +217,7 @@ language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read', true);
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read', true, true);
 begin
   return query
     select l.*, v_corpus.text_config, v_corpus.k1, v_corpus.b, v_corpus.pivot,

@@ -67,6 +67,7 @@ begin atomic
     join ragdb.corpora c on c.corpus_id = s.corpus_id
     join ragdb.embedders e on e.embedder_id = s.embedder_id
   where s.state <> 'retired' and e.provider is distinct from 'static'
+    and c.moving is distinct from 'moved'
     and (claimable_spaces.only_corpus_ids is null
       or s.corpus_id = any (claimable_spaces.only_corpus_ids))
     and e.name = coalesce(claimable_spaces.only_embedder, e.name)

@@ -75,7 +75,9 @@ begin
   with source as materialized (
     select d.n, d.v - array['sources', 'edges'] as document,
       jsonb_build_object(
-        'uri', s.v -> 'uri', 'source_name', s.v -> 'source_name', 'etag', s.v -> 'etag') as source,
+        'uri', s.v -> 'uri', 'source_name', s.v -> 'source_name', 'etag', s.v -> 'etag')
+        -- which a move brings
+        || jsonb_strip_nulls(jsonb_build_object('root', s.v -> 'root')) as source,
       row_number() over (partition by d.n order by (s.v ->> 'uri') collate "C") as nth
     from jsonb_array_elements(documents) with ordinality d (v, n),
       jsonb_array_elements(d.v -> 'sources') s (v)

@@ -121,7 +121,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(list_atoms.corpus, 'read');
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_corpus(list_atoms.corpus, 'read', false, true);
 begin
   if coalesce(list_atoms.count not between 1 and 10000, true) then
     raise exception 'count is not 1 to 10000'

@@ -145,7 +145,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(list_proposals.corpus, 'read');
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(list_proposals.corpus, 'read', false, true);
 begin
   if coalesce(list_proposals.count not between 1 and 10000, true)
     or list_proposals.state not in ('open', 'accepted', 'rejected')

@@ -41,7 +41,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(list_incidents.corpus, 'write');
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(list_incidents.corpus, 'write', false, true);
 begin
   if coalesce(list_incidents.count not between 1 and 10000, true) then
     raise exception 'count is not 1 to 10000'

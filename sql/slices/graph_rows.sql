@@ -93,7 +93,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(slice_graph.corpus, 'read');
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_corpus(slice_graph.corpus, 'read', false, true);
   v_named record;
   v_slice ragdb.slices;
   v_rules ragdb_internal.slice_rules;

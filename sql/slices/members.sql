@@ -32,7 +32,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(list_slices.corpus, 'read');
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_corpus(list_slices.corpus, 'read', false, true);
   v_before timestamptz;
 begin
   perform ragdb_internal.check_listed(list_slices.count, 'slices');
@@ -59,7 +60,8 @@ language plpgsql stable security definer -- slices are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(find_slice.corpus, 'read');
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_corpus(find_slice.corpus, 'read', false, true);
   v_id constant text := ragdb_internal.only_id(array(
     select s.slice_id from ragdb.slices s
       where s.corpus_id = v_corpus.corpus_id and prefix <> ''
@@ -80,7 +82,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(slice_members.corpus, 'read');
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(slice_members.corpus, 'read', false, true);
   v_slice ragdb.slices := ragdb_internal.stored_slice(v_corpus.corpus_id, slice_members.slice_id);
 begin
   return query
@@ -103,7 +105,8 @@ language plpgsql stable security definer -- slices are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(filter_admissible.corpus, 'read');
+  v_corpus ragdb.corpora :=
+    ragdb_internal.open_corpus(filter_admissible.corpus, 'read', false, true);
   v_slice ragdb.slices :=
     ragdb_internal.stored_slice(v_corpus.corpus_id, filter_admissible.slice_id);
 begin
@@ -138,7 +141,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(get_slice.corpus, 'read');
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_corpus(get_slice.corpus, 'read', false, true);
   v_slice constant ragdb.slices :=
     ragdb_internal.stored_slice(v_corpus.corpus_id, get_slice.slice_id);
 begin

@@ -162,7 +162,7 @@ as $$
 #variable_conflict use_column
 declare
   v_trace constant ragdb.retrieval_traces := ragdb_internal.open_trace(replay.trace_id);
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'read', true);
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'read', true, true);
   v_recorded constant ragdb.retrieval_hits[] := array(
     select h from ragdb.trace_hits(v_trace.id) h order by h.rank);
   v_as_of constant bigint := ragdb_internal.replay_version(v_trace, v_corpus);
@@ -205,7 +205,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(replay_cited.corpus, 'read');
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_corpus(replay_cited.corpus, 'read', false, true);
   v_trace_id uuid;
 begin
   select t.id into v_trace_id from ragdb.retrieval_traces t

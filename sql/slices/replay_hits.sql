@@ -59,7 +59,7 @@ as $$
 #variable_conflict use_column
 declare
   v_trace constant ragdb.retrieval_traces := ragdb_internal.open_trace(replay_hits.trace_id);
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'read', true);
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'read', true, true);
   v_as_of constant bigint := ragdb_internal.replay_version(v_trace, v_corpus);
   v_obstacle constant text := (
     select o.verdict from ragdb_internal.replay_obstacle(v_trace, v_corpus, v_as_of) o);

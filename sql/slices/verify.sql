@@ -136,7 +136,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(verify_token.corpus, 'read');
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_corpus(verify_token.corpus, 'read', false, true);
   v_policy constant ragdb.slice_policies :=
     ragdb_internal.known_policy(verify_token.policy_id, verify_token.params_hash);
   v_signed ragdb.slices;

@@ -136,7 +136,7 @@ as $$
 #variable_conflict use_column
 declare
   v_trace constant ragdb.retrieval_traces := ragdb_internal.open_trace(why_not.trace_id);
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'read', true);
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(v_trace.corpus, 'read', true, true);
   v_as_of constant bigint := ragdb_internal.replay_version(v_trace, v_corpus);
 begin
   select w.step, w.reason into step, reason

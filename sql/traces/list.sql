@@ -22,7 +22,7 @@ begin
       where c.name = traced_corpora.corpus and c.personal_of is null) then
     return array[ragdb_internal.corpus_number(corpus)];
   end if;
-  return array[(ragdb_internal.open_corpus(corpus, 'read', true)).corpus_id];
+  return array[(ragdb_internal.open_corpus(corpus, 'read', true, true)).corpus_id];
 end $$;
 comment on function ragdb_internal.traced_corpora(text) is
   'Returns the corpus whose traces are asked for, or all where the caller has any. Raises RG404.';

@@ -24,6 +24,8 @@ create table ragdb.corpora (
   version bigint not null default 0,
   version_xid xid8,
   import_xid xid8,
+  moving text collate "C"
+    constraint corpora_moving_is_known check (moving in ('leaving', 'moved', 'arriving')),
   documents integer not null default 0,
   chunks integer not null default 0,
   lexeme_count bigint not null default 0,
@@ -88,6 +90,10 @@ comment on column ragdb.corpora.version is
 comment on column ragdb.corpora.version_xid is 'Transaction that raised the version last.';
 comment on column ragdb.corpora.import_xid is
   'Transaction that is importing the corpus; null when none is.';
+comment on column ragdb.corpora.moving is
+  'What its move to another database, or from one, has come to: leaving (its changes are noted), '
+  'moved (closed, and open elsewhere), arriving (not there for anybody yet); null where it does '
+  'not move.';
 comment on column ragdb.corpora.documents is 'Number of documents of the corpus.';
 comment on column ragdb.corpora.chunks is
   'Number of chunks of the corpus: N of BM25. Of a corpus with parts, theirs as of the last '

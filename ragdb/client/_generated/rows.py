@@ -115,6 +115,14 @@ class AssertionKindsRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class BeginMoveRow(Row):
+    """A row of `begin_move`."""
+
+    move_id: UUID
+    header: Any
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Blob(Row):
     """A row of type `ragdb.blob`."""
 
@@ -241,6 +249,14 @@ class CheckCorpusRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class CheckMoveRow(Row):
+    """A row of `check_move`."""
+
+    position: int
+    differing: list[str]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Chunk(Row):
     """A row of type `ragdb.chunk`."""
 
@@ -250,7 +266,7 @@ class Chunk(Row):
     source: str
     title: str | None
     heading: list[str]
-    page: int | None
+    page: int
     start_offset: int
     end_offset: int
     tokens: int
@@ -919,7 +935,7 @@ class Hit(Row):
     source: str
     title: str | None
     heading: list[str]
-    page: int | None
+    page: int
     start_offset: int
     end_offset: int
     text: str
@@ -1265,6 +1281,23 @@ class ListIncidentsRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ListMovesRow(Row):
+    """A row of `list_moves`."""
+
+    move_id: UUID
+    direction: str
+    corpus: str
+    peer: str
+    state: str
+    begun_at: datetime
+    begun_by: str
+    ended_at: datetime | None
+    left_to_send: int
+    header: Any
+    digest: Any
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ListPartsRow(Row):
     """A row of `list_parts`."""
 
@@ -1517,6 +1550,20 @@ class MetricSample(Row):
     suffix: str
     labels: Any
     value: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MovePageRow(Row):
+    """A row of `move_page`."""
+
+    page: int
+    number: int
+    source: str
+    hash: bytes
+    document: str
+    uris: list[str]
+    ordinals: list[int]
+    embeddings: bytes | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -1948,7 +1995,7 @@ class TracedHit(Row):
     source: str
     title: str | None
     heading: list[str]
-    page: int | None
+    page: int
     start_offset: int
     end_offset: int
     text: str
@@ -1995,7 +2042,7 @@ class TurnHit(Row):
     source: str
     title: str | None
     heading: list[str]
-    page: int | None
+    page: int
     text: str
     citation: Any
     score: float

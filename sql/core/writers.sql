@@ -1,0 +1,73 @@
+-- The lock that every writer of a corpus holds.
+
+-- Everything that writes to a corpus holds its row lock to the end of the transaction: writers of
+-- one corpus are in a queue, so counters are exact and no two of them can deadlock. The version
+-- moves once per transaction.
+create or replace function ragdb_internal.lock_opened(
+  corpus ragdb.corpora, takes_moved boolean default false)
+returns ragdb.corpora
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora;
+begin
+  update ragdb.corpora c
+    set version = c.version + case
+        when c.version_xid = pg_current_xact_id() and c.updated_at = now() then 0 else 1 end,
+      version_xid = pg_current_xact_id(), updated_at = now()
+    where c.corpus_id = corpus.corpus_id
+    returning c.* into v_corpus;
+  if not found then
+    raise exception 'corpus % does not exist', ragdb_internal.quote(corpus.name)
+      using errcode = 'RG404', detail = 'it was dropped a moment ago',
+        hint = 'ragdb.list_corpora() lists the names';
+  end if;
+  if v_corpus.history is not null then
+    perform ragdb_internal.begin_version(v_corpus);
+  end if;
+  if v_corpus.moving is not null and not takes_moved then
+    perform ragdb_internal.begin_moving_write(v_corpus);
+  end if;
+  return v_corpus;
+end $$;
+comment on function ragdb_internal.lock_opened(ragdb.corpora, boolean) is
+  'Locks the row of a corpus to the end of the transaction, raises its version once, and returns '
+  'it. Raises RG404, RG456.';
+
+-- Looked at again under the lock: it may have become the whole of a part in between.
+create or replace function ragdb_internal.lock_corpus(
+  corpus text, privilege text, takes_parts boolean default false,
+  takes_moved boolean default false)
+returns ragdb.corpora
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.lock_opened(
+    ragdb_internal.open_corpus(corpus, privilege, takes_parts, takes_moved), takes_moved);
+begin
+  if not takes_parts then
+    perform ragdb_internal.check_has_no_parts(v_corpus);
+  end if;
+  return v_corpus;
+end $$;
+comment on function ragdb_internal.lock_corpus(text, text, boolean, boolean) is
+  'Opens a corpus, locks its row to the end of the transaction, raises its version once, and '
+  'returns it. Raises RG400, RG401, RG404, RG438, RG456.';
+
+-- What is stored under a corpus beside its documents waits for a drop of it, and for no writer.
+create or replace function ragdb_internal.hold_corpus(corpus_id integer) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform from ragdb.corpora c where c.corpus_id = hold_corpus.corpus_id for key share;
+  if not found then
+    raise exception 'the corpus does not exist'
+      using errcode = 'RG404', detail = 'it was dropped a moment ago',
+        hint = 'ragdb.list_corpora() lists the names';
+  end if;
+end $$;
+comment on function ragdb_internal.hold_corpus(integer) is
+  'Keeps a corpus from being dropped until the transaction ends. Raises RG404.';

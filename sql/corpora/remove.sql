@@ -1,0 +1,27 @@
+-- Takes all rows of a corpus away.
+
+create or replace function ragdb_internal.remove_corpus(corpus_id integer) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_id constant integer := remove_corpus.corpus_id;
+begin
+  -- what goes now is not to be kept
+  update ragdb.corpora c set history = null, history_from = null, history_since = null
+    where c.corpus_id = v_id and c.history is not null;
+  perform ragdb_internal.drop_unused_blobs(v_id, array(
+    select b.cid from ragdb.corpus_blobs b where b.corpus_id = v_id));
+  perform ragdb_internal.drop_spaces(v_id);
+  delete from ragdb.chunk_lexemes x where x.corpus_id = v_id;
+  delete from ragdb.lexemes l where l.corpus_id = v_id;
+  delete from ragdb.edges e where e.corpus_id = v_id;
+  delete from ragdb.document_links l where l.corpus_id = v_id;
+  delete from ragdb.chunks c where c.corpus_id = v_id;
+  delete from ragdb.documents d where d.corpus_id = v_id;
+  delete from ragdb.events e where e.corpus_id = v_id;
+  delete from ragdb.corpora c where c.corpus_id = v_id;
+end $$;
+comment on function ragdb_internal.remove_corpus(integer) is
+  'Removes a corpus with its documents, index, grants and events; the caller holds its lock, and '
+  'has erased what was derived from it.';

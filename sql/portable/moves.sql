@@ -1,0 +1,159 @@
+-- Moves of corpora between databases. A courier, which holds a connection to each side and no
+-- logic, carries pages of documents as exports have them from one to the other, first all and then
+-- what has changed since, until little is left; then the writers are held for the rest, both sides
+-- compare their digests, the corpus is closed where it was and opened where it is. This file has
+-- what both sides share.
+--
+-- Nothing is lost whenever the courier dies. What was noted as changed is forgotten only when the
+-- other side has it; the writers are held by a lock, which ends with its transaction; and the side
+-- that arrives opens by a proof that the other shows once it is closed.
+
+create or replace function ragdb_internal.refuse_move(problem text, details text, advice text)
+returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  raise exception '%', problem using errcode = 'RG457', detail = details, hint = advice;
+end $$;
+comment on function ragdb_internal.refuse_move(text, text, text) is
+  'Raises RG457, saying why a corpus does not move.';
+
+create or replace function ragdb_internal.schema_stamp() returns text
+language sql stable parallel safe
+return pg_catalog.obj_description('ragdb'::regnamespace, 'pg_namespace');
+comment on function ragdb_internal.schema_stamp() is
+  'Returns the version and build of the schema, as the installer left it.';
+
+create or replace function ragdb_internal.corpus_row(corpus_id integer) returns ragdb.corpora
+language sql stable parallel safe
+return (select c from ragdb.corpora c where c.corpus_id = corpus_row.corpus_id);
+comment on function ragdb_internal.corpus_row(integer) is 'Returns the row of a corpus.';
+
+create or replace function ragdb_internal.take_move(move_id uuid, direction text)
+returns ragdb.moves
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_move ragdb.moves;
+begin
+  select m.* into v_move from ragdb.moves m
+    where m.move_id = take_move.move_id and m.direction = take_move.direction for update;
+  -- one that arrives is nobody's yet but whose who brings it
+  if not found or direction = 'in'
+      and v_move.begun_by <> ragdb_internal.caller()
+      and not pg_has_role(ragdb_internal.caller(), 'ragdb_admin', 'usage')
+      and not pg_has_role(ragdb_internal.caller(), 'ragdb_owner', 'usage') then
+    perform ragdb_internal.refuse_move(
+      format('there is no move %s %s this database', coalesce(move_id::text, 'null'),
+        case direction when 'in' then 'into' else 'out of' end),
+      'its id is that of another move, or it is another role''s', 'ragdb.list_moves() lists them');
+  end if;
+  if direction = 'out' then
+    perform ragdb_internal.open_corpus(v_move.corpus, 'admin', false, true);
+  end if;
+  return v_move;
+end $$;
+comment on function ragdb_internal.take_move(uuid, text) is
+  'Locks and returns a move that is the caller''s to carry on. Raises RG401, RG404, RG457.';
+
+create or replace function ragdb_internal.check_move_state(move ragdb.moves, states text[])
+returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if move.state <> all (states) then
+    perform ragdb_internal.refuse_move(
+      format('the move of corpus %s is %s', ragdb_internal.quote(move.corpus), move.state),
+      format('what is asked for is done with one that is %s', array_to_string(states, ' or ')),
+      'ragdb corpus move carries a move on from where it is');
+  end if;
+end $$;
+comment on function ragdb_internal.check_move_state(ragdb.moves, text[]) is
+  'Refuses a move that is in none of some states. Raises RG457.';
+
+-- As it is exported, and where each source was brought from: without that a source that is gone
+-- from its folder would stay.
+create or replace function ragdb_internal.moved_document(corpus_id integer, doc_no integer)
+returns jsonb
+language sql stable parallel safe
+return ragdb_internal.exported_document(moved_document.corpus_id, moved_document.doc_no)
+  || (select pg_catalog.jsonb_build_object('sources', pg_catalog.jsonb_agg(
+        pg_catalog.jsonb_build_object('uri', s.uri, 'source_name', s.source_name, 'etag', s.etag,
+          'root', s.root) order by s.uri))
+      from ragdb.document_sources s
+      where s.corpus_id = moved_document.corpus_id and s.doc_no = moved_document.doc_no);
+comment on function ragdb_internal.moved_document(integer, integer) is
+  'Returns a document as it moves: as an export has it, with the roots of its sources.';
+
+create or replace function ragdb_internal.moved_embeddings(
+  corpus_id integer, doc_no integer, space_id integer)
+returns table (ordinals integer[], embeddings bytea)
+language sql stable parallel safe rows 1
+begin atomic
+  select array_agg(c.ordinal order by c.ordinal),
+    string_agg(ragdb_internal.embedding_bytes(e.embedding), '' order by c.ordinal)
+  from ragdb.chunks c
+    join ragdb.chunk_embeddings e on e.space_id = moved_embeddings.space_id
+      and e.corpus_id = c.corpus_id and e.chunk_no = c.chunk_no
+  where c.corpus_id = moved_embeddings.corpus_id and c.doc_no = moved_embeddings.doc_no;
+end;
+comment on function ragdb_internal.moved_embeddings(integer, integer, integer) is
+  'Returns the embeddings of the chunks of a document in a space, one behind the other, and the '
+  'places of these chunks; nulls where there are none.';
+
+create or replace function ragdb_internal.moved_hash(
+  document jsonb, ordinals integer[], embeddings bytea)
+returns bytea
+language sql stable parallel safe
+return pg_catalog.sha256(ragdb_internal.packed(moved_hash.document::text)
+  || ragdb_internal.packed(coalesce(moved_hash.ordinals::text, ''))
+  || ragdb_internal.packed(coalesce(moved_hash.embeddings, '')));
+comment on function ragdb_internal.moved_hash(jsonb, integer[], bytea) is
+  'Returns the SHA-256 of a document as it moves, with its embeddings.';
+
+create or replace function ragdb_internal.moved_rights(corpus ragdb.corpora) returns jsonb
+language sql stable parallel safe
+return pg_catalog.jsonb_build_object(
+  'is_restricted', (corpus).is_restricted, 'record_reads', (corpus).record_reads,
+  'grants', (
+    select coalesce(pg_catalog.jsonb_object_agg(g.role, g.privilege), '{}')
+    from ragdb.corpus_grants g
+    where g.corpus_id = (corpus).corpus_id and ragdb_internal.is_role(g.role, g.role_oid)));
+comment on function ragdb_internal.moved_rights(ragdb.corpora) is
+  'Returns the rights to a corpus as they move: by the names of roles.';
+
+-- Of each document the hash that was taken when it left, which the other side has found again: to
+-- hash all of them while writers wait would take too long.
+create or replace function ragdb_internal.corpus_digest(corpus ragdb.corpora) returns jsonb
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
+as $$
+declare
+  v_id constant integer := corpus.corpus_id;
+begin
+  return jsonb_build_object(
+    'settings', ragdb_internal.exported_settings(corpus),
+    'history', corpus.history,
+    'embedder', ragdb_internal.exported_embedder(ragdb_internal.space(v_id, 'current')),
+    'rights', ragdb_internal.moved_rights(corpus),
+    'synonyms', (
+      select coalesce(jsonb_agg(jsonb_build_array(s.word, s.means) order by s.word, s.means), '[]')
+      from ragdb.synonyms s where s.corpus_id = v_id),
+    'counts', jsonb_build_object('documents', corpus.documents, 'chunks', corpus.chunks,
+      'lexemes', corpus.lexeme_count, 'tokens', corpus.token_count, 'bytes', corpus.size_bytes,
+      'languages', corpus.languages),
+    'originals', (
+      select encode(sha256(convert_to(coalesce(string_agg(b.cid, ' ' order by b.cid), ''),
+        'UTF8')), 'hex')
+      from ragdb.corpus_blobs b where b.corpus_id = v_id),
+    'documents', (
+      select encode(sha256(coalesce(string_agg(int4send(m.number) || m.hash, ''
+        order by m.number), '')), 'hex')
+      from ragdb.move_documents m where m.corpus_id = v_id));
+end $$;
+comment on function ragdb_internal.corpus_digest(ragdb.corpora) is
+  'Returns what both sides of a move must agree on.';

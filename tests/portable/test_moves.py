@@ -1,0 +1,539 @@
+"""`ragdb corpus move`: what is written meanwhile moves too, and there is one corpus at the end."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+from typer.testing import CliRunner
+
+import ragdb
+from ragdb.cli.main import app
+from ragdb.errors import (
+    AlreadyExists,
+    CorpusMoved,
+    CorpusNotFound,
+    EmbedderNotFound,
+    MoveDelayed,
+    MoveFailed,
+    NotAuthorized,
+)
+from ragdb.models import encoders
+from ragdb.models.worker import Worker
+from ragdb.portable import mover
+from tests.conftest import Server
+from tests.portable.test_portable import document, fill, said
+from tests.sql.conversations import message, uuid
+
+WORDS = ("pump", "valve", "grinder", "filter", "pressure", "deposit", "tank", "oil", "seal")
+
+
+@pytest.fixture(scope="module")
+def pair(server18: Server) -> Iterator[tuple[str, str]]:
+    """DSNs of two databases; each test moves corpora of names of its own."""
+    with server18.database() as one, server18.database() as two:
+        dsns = server18.dsn(one.dbname), server18.dsn(two.dbname)
+        for dsn in dsns:
+            with ragdb.connect(dsn) as db:
+                db.create_embedder("words", 16)
+                db.bind_embedder("words", "hash", "hash-v1")
+        yield dsns
+
+
+def small(dsn: str, name: str, count: int = 6) -> None:
+    with ragdb.connect(dsn) as db:
+        db.create_corpus(name)
+        for n in range(count):
+            db.put_text(name, f"{n}.txt", f"{WORDS[n]} {WORDS[n + 1]}")
+
+
+def hits(db: ragdb.Database, name: str, vectors: bool = True) -> list[Any]:
+    encoder = encoders.HashEncoder(16)
+    return [
+        (mode, question, hit.rank, hit.chunk_id, hit.score, hit.source)
+        for question in WORDS
+        for mode in (("lexical", "semantic", "hybrid") if vectors else ("lexical",))
+        for hit in db.search(
+            name,
+            question,
+            k=20,
+            mode=mode,
+            query_embedding=encoder.encode([question])[0].tolist() if mode != "lexical" else None,
+        )
+    ]
+
+
+def lives(dsn: str, name: str) -> bool:
+    """Whether a database answers for a corpus."""
+    with ragdb.connect(dsn) as db:
+        try:
+            db.search(name, "pump")
+        except (CorpusMoved, CorpusNotFound):
+            return False
+        return True
+
+
+class Between(ragdb.Database):
+    """A connection that calls back around each function."""
+
+    def around(self, call: Callable[[str, str], None]) -> Between:
+        self._around = call
+        return self
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if name not in STEPS:
+            return found
+
+        def called(*args: Any, **how: Any) -> Any:
+            self._around("before", name)
+            result = found(*args, **how)
+            self._around("after", name)
+            return result
+
+        return called
+
+
+STEPS = {
+    *("begin_move", "accept_move", "move_page", "receive_move", "import_documents", "put_blob"),
+    *("import_embeddings", "check_move", "hold_move", "move_digest", "ready_move", "finish_move"),
+    *("move_receipt", "open_move", "announce_move"),
+}
+
+
+def between(dsn: str, call: Callable[[str, str], None]) -> Between:
+    return Between(ragdb.connect(dsn).connection).around(call)
+
+
+@dataclass
+class Writer:
+    """Random writes by another connection, some in a transaction that stays open over pages."""
+
+    dsn: str
+    name: str
+    seed: int
+    at_the_hold: dict[str, Any] = field(default_factory=dict)
+    writes: int = 0
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+        self.db = ragdb.connect(self.dsn)
+        self.open = False
+
+    def around(self, when: str, step: str) -> None:
+        if (when, step) == ("after", "move_page") and not self.at_the_hold.get("held"):
+            for _ in range(self.random.randrange(1, 5)):
+                self.write()
+        elif (when, step) == ("before", "hold_move"):
+            self.write()
+            self.end()
+            Worker(self.dsn, corpus=self.name).run(until="empty")
+            self.at_the_hold["held"] = True
+        elif (when, step) == ("before", "finish_move"):
+            self.at_the_hold |= self.said(self.db)
+
+    def said(self, db: ragdb.Database) -> dict[str, Any]:
+        return {
+            "header": db.export_corpus(self.name),
+            "hits": hits(db, self.name),
+            "synonyms": db.list_synonyms(self.name),
+            "roots": db.connection.execute(
+                "select s.uri, s.root from ragdb.document_sources s join ragdb.corpora c"
+                " using (corpus_id) where c.name = %s order by 1",
+                (self.name,),
+            ).fetchall(),
+            "wrong": db.check_corpus(self.name),
+        }
+
+    def end(self) -> None:
+        if self.open:
+            self.db.connection.execute("commit")
+            self.open = False
+
+    def write(self) -> None:
+        self.writes += 1
+        if not self.open and self.random.random() < 0.3:
+            self.db.connection.execute("begin")
+            self.open = True
+        n = self.random.randrange(12)
+        text = " ".join(self.random.choices(WORDS, k=self.random.randrange(2, 9)))
+        match self.random.randrange(9):
+            case 0 | 1:
+                self.db.put_documents(
+                    self.name, [document(f"{n}.txt", text, root=f"/{n}", adopt=True)]
+                )
+            case 2:
+                self.db.delete_sources(self.name, [f"{n}.txt"])
+            case 3:
+                self.db.put_text(self.name, f"{n}.txt", text, title=text[:9], metadata={"n": n})
+            case 4:
+                number = 100 * self.seed + self.writes
+                self.db.append_turns(self.name, f"s{n % 2}", [message(number, text=text)])
+            case 5:
+                self.db.put_text(self.name, f"also/{n}.txt", text, external_id=f"id{n}")
+            case 6:
+                ids = [hit.chunk_id for hit in self.db.search(self.name, text, k=2)]
+                if len(ids) == 2:
+                    self.db.add_edges(self.name, [{"parent": ids[0], "child": ids[1]}])
+            case 7:
+                self.db.add_synonyms(self.name, self.random.sample(WORDS, 2))
+            case 8:
+                cid = self.db.put_blob(text.encode(), "text/plain", self.name)
+                assert cid
+        if self.open and self.random.random() < 0.5:
+            self.end()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_corpus_that_is_written_to_arrives_as_it_was_when_it_was_closed(
+    pair: tuple[str, str], seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"written-{seed}"
+    small(pair[0], name, 8)
+    with ragdb.connect(pair[0]) as db:
+        db.embed_corpus(name, "words")
+    Worker(pair[0], corpus=name).run(until="empty")
+    writer = Writer(pair[0], name, seed)
+    monkeypatch.setattr(mover, "SMALL", 4)
+    whole = Between.move_page
+
+    def few(self: Any, move_id: Any, applied: int | None = None, count: int = 3) -> Any:
+        return whole(self, move_id, applied, count)
+
+    monkeypatch.setattr(Between, "move_page", few)
+    source = between(pair[0], writer.around)
+    with ragdb.connect(pair[1]) as target:
+        moved = mover.move(source, target, name)
+        assert writer.writes > 5
+        assert moved.pages > 3
+        assert moved.pause_ms
+        print(
+            f"{writer.writes} writes, {moved.pages} pages, writers waited {moved.pause_ms:.0f} ms"
+        )
+        assert writer.at_the_hold.pop("held")
+        assert writer.said(target) == writer.at_the_hold
+        assert writer.at_the_hold["wrong"] == []
+        with pytest.raises(CorpusMoved, match=target.connection.info.dbname):
+            writer.db.put_text(name, "late.txt", "too late")
+        target.put_text(name, "late.txt", "a late rotor")
+        assert target.search(name, "late")[0].source == "late.txt"
+        told = {event.source for event in target.events_after(None, 1000) if event.corpus == name}
+        assert told == {row.source for row in target.list_documents(name)}
+    writer.db.connection.close()
+    source.connection.close()
+
+
+def test_everything_that_an_export_has_moves(clone: str, pair: tuple[str, str]) -> None:
+    fill(clone)
+    with ragdb.connect(clone) as source, ragdb.connect(pair[1]) as target:
+        source.grant_corpus("house", "writer", "write")
+        source.record_reads("house", "on")
+        source.keep_history("house", timedelta(days=9))
+        before = said(source)
+        pack = source.retrieve("house", "grinder", k=3)
+        trace = pack[0].trace_id
+        mover.move(source, target, "house")
+        assert said(target) == before
+        grants = [(row.role, row.privilege) for row in target.list_grants("house")]
+        assert grants == [("writer", "write")]
+        assert target.corpus_info("house").history == timedelta(days=9)
+        # what was recorded stays, and can be proven
+        assert source.verify_trace(trace).is_valid
+        assert source.replay(trace).verdict == "exact"
+        assert trace in {row.id for row in source.list_traces("house")}
+        for asked in (
+            lambda: source.search("house", "grinder"),
+            lambda: source.retrieve("house", "grinder"),
+            lambda: source.list_documents("house"),
+            lambda: source.optimize_corpus("house"),
+        ):
+            with pytest.raises(CorpusMoved):
+                asked()
+        source.drop_corpus("house")
+        assert source.verify_trace(trace).is_valid
+
+
+class Killed(Exception):
+    pass
+
+
+def killed_at(pair: tuple[str, str], name: str, when: str, step: str, nth: int = 1) -> None:
+    """A move whose courier is gone at a step, with both of its connections."""
+    left = nth
+
+    def around(at: str, called: str) -> None:
+        nonlocal left
+        if (at, called) == (when, step):
+            left -= 1
+            if not left:
+                for db in (source, target):
+                    db.connection.close()
+                raise Killed
+
+    source, target = (between(dsn, around) for dsn in pair)
+    try:
+        mover.move(source, target, name)
+    except (Killed, psycopg.OperationalError):
+        pass
+    else:
+        raise AssertionError(f"{step} was not called")
+    finally:
+        source.connection.close()
+        target.connection.close()
+
+
+@pytest.mark.parametrize(("number", "when", "step"), [
+    (number, when, step)
+    for number, (when, step) in enumerate([
+        ("after", "begin_move"),
+        ("after", "accept_move"),
+        ("after", "move_page"),
+        ("after", "receive_move"),
+        ("after", "import_documents"),
+        ("before", "check_move"),
+        ("after", "hold_move"),
+        ("after", "ready_move"),
+        ("after", "finish_move"),
+        ("before", "move_receipt"),
+        ("before", "open_move"),
+        ("before", "announce_move"),
+    ])
+])  # fmt: skip
+def test_a_courier_that_is_killed_can_go_on_or_give_up(
+    pair: tuple[str, str], number: int, when: str, step: str
+) -> None:
+    closed = step in ("move_receipt", "open_move", "announce_move")
+    for abandons in (False, True):
+        name = f"killed-{number}-{int(abandons)}"
+        small(pair[0], name)
+        killed_at(pair, name, when, step)
+        # never both, and the source for as long as it is not closed
+        assert lives(pair[0], name) is not closed
+        assert lives(pair[1], name) is (step == "announce_move")
+        with ragdb.connect(pair[0]) as source, ragdb.connect(pair[1]) as target:
+            if not closed:
+                source.put_text(name, "meanwhile.txt", "written while nobody moves it")
+                source.delete_sources(name, ["0.txt"])
+                before = source.export_corpus(name)["digest"], hits(source, name, vectors=False)
+            if abandons and step == "announce_move":
+                with pytest.raises(MoveFailed, match="has moved"):
+                    mover.abandon(source, target, name)
+            elif abandons:
+                assert mover.abandon(source, target, name)
+                assert not mover.abandon(source, target, name)
+                assert lives(pair[0], name)
+                assert not lives(pair[1], name)
+                target.create_corpus(name)  # the name is free again
+                source.put_text(name, "after.txt", "as before")
+                continue
+            mover.move(source, target, name)
+            assert (lives(pair[0], name), lives(pair[1], name)) == (False, True)
+            if not closed:
+                after = target.export_corpus(name)["digest"], hits(target, name, vectors=False)
+                assert after == before
+
+
+def test_writers_are_held_for_a_bounded_time(pair: tuple[str, str]) -> None:
+    small(pair[0], "held")
+    with (
+        ragdb.connect(pair[0]) as source,
+        ragdb.connect(pair[1]) as target,
+        ragdb.connect(pair[0]) as writer,
+    ):
+        with writer.connection.transaction():
+            writer.put_text("held", "slow.txt", "a writer that takes its time")
+            with pytest.raises(MoveDelayed, match="could not be held"):
+                mover.move(source, target, "held", longest=0.02)
+        (row,) = source.list_moves("held")
+        # a courier that falls silent loses its session, and the writers go on
+        with pytest.raises(psycopg.OperationalError), source.connection.transaction():
+            source.hold_move(row.move_id, timedelta(milliseconds=50))
+            assert source.search("held", "pump")
+            writer.put_text("held", "waited.txt", "waited for the hold to end")
+            source.search("held", "pump")
+    with ragdb.connect(pair[0]) as source, ragdb.connect(pair[1]) as target:
+        # one that is slow is refused, and what it did is undone
+        with (
+            pytest.raises(MoveDelayed, match="as long as they may"),
+            source.connection.transaction(),
+        ):
+            source.hold_move(row.move_id, timedelta(milliseconds=20))
+            source.connection.execute(
+                "update ragdb.moves set held_until = clock_timestamp() - interval '1 second'"
+                " where move_id = %s",
+                (row.move_id,),
+            )
+            source.move_page(row.move_id)
+        mover.move(source, target, "held")
+        assert {"slow.txt", "waited.txt"} <= {d.source for d in target.list_documents("held")}
+
+
+def test_the_side_that_arrives_opens_only_once_the_other_is_closed(pair: tuple[str, str]) -> None:
+    small(pair[0], "proof")
+    killed_at(pair, "proof", "before", "finish_move")
+    with ragdb.connect(pair[0]) as source, ragdb.connect(pair[1]) as target:
+        (row,) = source.list_moves("proof")
+        for receipt in (b"", b"x" * 32, target.list_moves("proof")[0].header["receipt"].encode()):
+            with pytest.raises(MoveFailed, match="not proven"):
+                target.open_move(row.move_id, receipt)
+        with pytest.raises(MoveFailed, match="is copying"):
+            source.move_receipt(row.move_id)
+        with pytest.raises(MoveFailed, match="not all there"):
+            source.finish_move(row.move_id)
+        with pytest.raises(MoveFailed, match="not closed yet"), source.connection.transaction():
+            source.hold_move(row.move_id)
+            while source.move_page(row.move_id, row.header.get("page", 10_000)):
+                break
+            courier = mover._Courier(source, target, "proof", row.move_id, None)
+            courier._send(0)
+            courier._compare()
+            target.ready_move(row.move_id, source.move_digest(row.move_id))
+            source.finish_move(row.move_id)
+            source.move_receipt(row.move_id)
+        assert lives(pair[0], "proof")
+        mover.abandon(source, target, "proof")
+
+
+def test_what_is_damaged_on_the_way_does_not_open(pair: tuple[str, str]) -> None:
+    for name, damage in (
+        ("bent", "update ragdb.documents d set title = 'another' from ragdb.corpora c"),
+        ("lost", "delete from ragdb.documents d using ragdb.corpora c"),
+    ):
+        small(pair[0], name)
+
+        def around(when: str, step: str, name: str = name, damage: str = damage) -> None:
+            if (when, step) == ("before", "check_move"):
+                with psycopg.connect(pair[1]) as other:
+                    other.execute(
+                        f"{damage} where c.corpus_id = d.corpus_id and c.name = %s"
+                        " and d.source = '1.txt'",
+                        (name,),
+                    )
+
+        target = between(pair[1], around)
+        with ragdb.connect(pair[0]) as source:
+            with pytest.raises(MoveFailed, match="is not what left") as caught:
+                mover.move(source, target, name)
+            assert "1.txt" in str(caught.value.diag.message_detail)
+            assert lives(pair[0], name)
+            assert not lives(pair[1], name)
+            mover.abandon(source, target, name)
+        target.connection.close()
+
+
+def test_a_corpus_that_cannot_arrive_stays_as_it_is(pair: tuple[str, str]) -> None:
+    small(pair[0], "stays")
+    with ragdb.connect(pair[0]) as source, ragdb.connect(pair[1]) as target:
+
+        def refused(error: type[Exception], match: str) -> None:
+            with pytest.raises(error, match=match):
+                mover.move(source, target, "stays")
+            source.put_text("stays", "still.txt", "still written")
+            assert source.list_moves("stays")[-1].state == "left"
+
+        target.create_corpus("stays")
+        refused(AlreadyExists, "exists already")
+        target.drop_corpus("stays")
+
+        stamp = target.connection.execute(
+            "select obj_description('ragdb'::regnamespace, 'pg_namespace')"
+        ).fetchone()
+        assert stamp
+        target.connection.execute("comment on schema ragdb is 'another'")
+        refused(MoveFailed, "another version")
+        target.connection.execute(
+            psycopg.sql.SQL("comment on schema ragdb is {}").format(psycopg.sql.Literal(stamp[0]))
+        )
+
+        source.create_embedder("far", 8, model="far")
+        source.bind_embedder("far", "openai", "m", endpoint="http://127.0.0.1:9/v1")
+        source.create_corpus("far-away")
+        source.embed_corpus("far-away", "far")
+        with pytest.raises(EmbedderNotFound, match='"far" is not bound here'):
+            mover.move(source, target, "far-away")
+
+        source.connection.execute("create role only_there")
+        source.grant_corpus("stays", "only_there", "read")
+        # both databases are of one server here: the role is gone before it is looked for
+        source.begin_move("stays", "elsewhere")
+        header = source.list_moves("stays")[-1].header
+        header["rights"]["grants"]["nobody"] = "read"
+        with pytest.raises(MoveFailed, match="do not exist here"):
+            target.accept_move(header, "here")
+        source.leave_move(source.list_moves("stays")[-1].move_id)
+        source.revoke_corpus("stays", "only_there")
+        source.connection.execute("drop role only_there")
+
+        source.create_corpus("whole")
+        source.create_corpus("part", part_of="whole")
+        with pytest.raises(MoveFailed, match="cannot move"):
+            source.begin_move("part", "elsewhere")
+
+
+def test_who_may_move_a_corpus_and_who_sees_it_on_the_way(pair: tuple[str, str]) -> None:
+    small(pair[0], "ours")
+
+    def connect(dsn: str, role: str) -> ragdb.Database:
+        return ragdb.connect(make_conninfo(dsn, user=role))
+
+    with (
+        connect(pair[0], "writer") as writer,
+        connect(pair[0], "admin") as admin,
+        connect(pair[1], "reader") as reader,
+        connect(pair[1], "writer2") as writer2,
+        connect(pair[1], "writer") as target,
+    ):
+        with pytest.raises(NotAuthorized):
+            writer.begin_move("ours", "elsewhere")
+        with pytest.raises(NotAuthorized):
+            mover.move(admin, reader, "ours")
+        begun = admin.begin_move("ours", "elsewhere")
+        target.accept_move(begun.header, "here")
+        for call in (
+            lambda: writer2.receive_move(begun.move_id),
+            lambda: writer2.open_move(begun.move_id, b""),
+            lambda: writer2.leave_move(begun.move_id),
+        ):
+            with pytest.raises(MoveFailed, match="no move"):
+                call()
+        with pytest.raises(NotAuthorized):
+            writer.move_page(begun.move_id)
+        assert writer.list_moves() == []
+        for other in (reader, writer2, target):
+            with pytest.raises(CorpusNotFound):
+                other.search("ours", "pump")
+            assert "ours" not in {row.name for row in other.list_corpora()}
+        with pytest.raises(CorpusNotFound):
+            writer2.put_text("ours", "x", "x")
+        with pytest.raises(AlreadyExists):
+            writer2.create_corpus("ours")
+        mover.move(admin, target, "ours")
+        assert reader.search("ours", "pump")
+        with pytest.raises(CorpusMoved, match="elsewhere"):
+            writer.put_text("ours", "x", "x")
+        with pytest.raises(MoveFailed, match="may be open"):
+            admin.leave_move(begun.move_id)
+        # for when the other side is lost
+        assert admin.leave_move(begun.move_id, True)
+        writer.put_text("ours", "x", "x")
+
+
+def test_the_command_moves_and_gives_up(pair: tuple[str, str]) -> None:
+    small(pair[0], "by-hand")
+    run = CliRunner()
+    move = ["corpus", "move", "by-hand", "-d", pair[0], "--to", pair[1]]
+    killed_at(pair, "by-hand", "after", "accept_move")
+    assert "stays here" in run.invoke(app, [*move, "--abandon"]).output
+    assert "no move" in run.invoke(app, [*move, "--abandon"]).output
+    done = run.invoke(app, [*move, "--destination", "db2", "--json"])
+    assert done.exit_code == 0, done.output
+    assert '"destination": "db2"' in done.output
+    assert lives(pair[1], "by-hand")
+    assert "moved to" in run.invoke(app, ["search", "by-hand", "pump", "-d", pair[0]]).output
+    assert uuid(1)
