@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.session import NEGATIVE, OK, Session
+from ragdb.cli.session import NEGATIVE, OK, Corpus, Failure, Session
 
 Host = Annotated[str, typer.Argument(metavar="HOST", help="Host, as the other servers reach it.")]
 Port = Annotated[int, typer.Option("--port", "-p", help="Port of its PostgreSQL.")]
@@ -22,6 +22,8 @@ def register(app: typer.Typer) -> None:
         ("add-node", add_node),
         ("status", status),
         ("routes", routes),
+        ("corpora", corpora),
+        ("move", move),
         ("isolate", isolate),
         ("remove-node", remove_node),
     ):
@@ -58,6 +60,46 @@ def routes(session: Session) -> None:
 
     with session.connect() as db:
         output.rows(session, db.cluster_routes())
+
+
+def move(session: Session, corpus: Corpus, node: Node) -> None:
+    """Move a corpus to another node while it is searched and written.
+
+    It connects to both nodes as to the router, by the hosts and ports that status lists. Run it
+    again to carry on with a move that was interrupted. What was recorded stays where it was.
+    """
+    from ragdb.cli import output
+    from ragdb.database import connect
+    from ragdb.portable import mover
+
+    with session.connect() as db:
+        dsns = {row.node: _dsn(session, row.host, row.port) for row in db.cluster_status()}
+        at = {row.corpus: row.node for row in db.cluster_corpora()}
+        if node not in dsns:
+            raise Failure(f"there is not a node {node}", hint="`ragdb cluster status` lists them")
+        if at.get(corpus) in (node, None):
+            raise Failure(f"corpus {corpus} is not at another node")
+        with connect(dsns[at[corpus]]) as old, connect(dsns[node]) as new:
+            done = mover.move(old, new, corpus)
+            db.cluster_place(corpus, node)
+    output.one(session, done)
+
+
+def corpora(session: Session) -> None:
+    """List at which node each corpus is."""
+    from ragdb.cli import output
+
+    with session.connect() as db:
+        output.rows(session, db.cluster_corpora(), empty="no corpus was made")
+
+
+def _dsn(session: Session, host: str, port: int) -> str:
+    """The DSN of the router with the address of a node, which is not a router."""
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+    own = session.target.conninfo
+    options = f"{conninfo_to_dict(own).get('options') or ''} -cragdb.router=off".strip()
+    return make_conninfo(own, host=host, port=port, hostaddr=None, options=options)
 
 
 def isolate(

@@ -28,9 +28,10 @@ Client = TypeVar("Client")
 def is_routed(connection: Connection) -> bool:
     """Whether a connection is to a router and means its nodes: the DSN or the environment says so.
 
-    The DSN says it by `options=-cragdb.router=on`, the environment by `RAGDB_ROUTER=1`.
+    The DSN says it by `options=-cragdb.router=on`, or off; else `RAGDB_ROUTER=1` does.
     """
-    return "ragdb.router=on" in connection.info.options or os.environ.get("RAGDB_ROUTER") == "1"
+    _, given, said = connection.info.options.rpartition("ragdb.router=")
+    return said.startswith("on") if given else os.environ.get("RAGDB_ROUTER") == "1"
 
 
 class Reals:

@@ -19,6 +19,10 @@ begin atomic
     ('a position is one server''s', 'log_position has_reached'),
     ('a procedure commits, which another server does not do for it', 'embed_query'),
     ('it is given what was found, which does not say its node', 'evaluate_answer evaluate_case'),
+    ('a corpus moves between two nodes: ragdb cluster move',
+      'begin_move move_page move_originals hold_move move_digest finish_move move_receipt '
+      'accept_move receive_move lacking_originals check_move ready_move open_move announce_move '
+      'leave_move'),
     ('it does not name a corpus', 'rag_list_corpora embed_text')
   ) as r (reason, names);
 end;

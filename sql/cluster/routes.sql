@@ -26,7 +26,8 @@ begin atomic
       'is_same_ledger kern_chunk_hash ledger_kinds parse_contract policy_hash rag_query_plan '
       'rerank_depth validate_citations validate_contract validate_query_plan '
       'verification_checks write_contract xxh64 cluster_init cluster_add_node '
-      'cluster_remove_node cluster_isolate cluster_status cluster_routes'),
+      'cluster_remove_node cluster_isolate cluster_place cluster_corpora cluster_status '
+      'cluster_routes'),
     ('here', 'the router keeps it',
       'has_worker origin create_http_token revoke_http_token list_http_tokens http_token_role '
       'open_http_session http_session_role close_http_session'),
@@ -42,7 +43,7 @@ begin atomic
       'list_key_events corpora_with_chunks embedding_status job_status advice dead_roles verify '
       'maintain refresh_rollups renew_embeddings drop_traces_before drop_access_events_before '
       'list_access_events list_answers list_feedback list_gates list_peer_corpora list_traces '
-      'list_unanswered requeue_embeddings retry_failed'),
+      'list_unanswered list_moves requeue_embeddings retry_failed'),
     ('some', null, 'claim_embeddings claim_queries claim_ingest_jobs claim_embed_jobs'),
     ('space', null, 'complete_embeddings fail_embeddings'),
     ('last', null, 'last_trace_id'),

@@ -35,6 +35,7 @@ from ragdb.client._generated.rows import (
     ClaimEmbedJobsRow,
     ClaimIngestJobsRow,
     ClaimQueriesRow,
+    ClusterCorporaRow,
     ClusterRoutesRow,
     ClusterStatusRow,
     CompareRunsRow,
@@ -523,12 +524,18 @@ class AsyncFunctions(AsyncCaller):
     async def cluster_add_node(self, host: str, port: int = 5432) -> None:
         await self._run(calls.CLUSTER_ADD_NODE, host, port)
 
+    async def cluster_corpora(self) -> Rows[ClusterCorporaRow]:
+        return await self._rows(calls.CLUSTER_CORPORA, ClusterCorporaRow)
+
     async def cluster_init(self, host: str, port: int = 5432) -> int:
         value: int = await self._value(calls.CLUSTER_INIT, host, port)
         return value
 
     async def cluster_isolate(self, node: int, is_isolated: bool = True) -> None:
         await self._run(calls.CLUSTER_ISOLATE, node, is_isolated)
+
+    async def cluster_place(self, corpus: str, node: int) -> None:
+        await self._run(calls.CLUSTER_PLACE, corpus, node)
 
     async def cluster_remove_node(self, node: int) -> None:
         await self._run(calls.CLUSTER_REMOVE_NODE, node)

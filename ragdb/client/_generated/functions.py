@@ -34,6 +34,7 @@ from ragdb.client._generated.rows import (
     ClaimEmbedJobsRow,
     ClaimIngestJobsRow,
     ClaimQueriesRow,
+    ClusterCorporaRow,
     ClusterRoutesRow,
     ClusterStatusRow,
     CompareRunsRow,
@@ -725,6 +726,12 @@ class Functions(Caller):
         """
         self._run(calls.CLUSTER_ADD_NODE, host, port)
 
+    def cluster_corpora(self) -> Rows[ClusterCorporaRow]:
+        """Lists at which node each corpus is that was made through a router, or came with a
+        node; one that was dropped keeps its place. Takes a superuser. Raises RG439.
+        """
+        return self._rows(calls.CLUSTER_CORPORA, ClusterCorporaRow)
+
     def cluster_init(self, host: str, port: int = 5432) -> int:
         """Makes this database a router: host and port are those by which the nodes reach it.
         Schema ragdb_at then has each public function, which is called at the node of its
@@ -736,6 +743,12 @@ class Functions(Caller):
     def cluster_isolate(self, node: int, is_isolated: bool = True) -> None:
         """Says whether new corpora keep away from a node. Takes a superuser. Raises RG439."""
         self._run(calls.CLUSTER_ISOLATE, node, is_isolated)
+
+    def cluster_place(self, corpus: str, node: int) -> None:
+        """Says at which node a corpus is from now on; it does not bring it there, as ragdb
+        cluster move does. Takes a superuser. Raises RG439.
+        """
+        self._run(calls.CLUSTER_PLACE, corpus, node)
 
     def cluster_remove_node(self, node: int) -> None:
         """Removes a node that has no corpora from a router; its database stays as it is. Takes a

@@ -337,6 +337,14 @@ class ClaimQueriesRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ClusterCorporaRow(Row):
+    """A row of `cluster_corpora`."""
+
+    corpus: str
+    node: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ClusterRoutesRow(Row):
     """A row of `cluster_routes`."""
 
