@@ -9,6 +9,7 @@ import typer
 from ragdb.cli import (
     access,
     ask,
+    cluster,
     contract,
     corpus,
     dashboards,
@@ -94,7 +95,7 @@ def _flags(
 
 
 for part in (
-    server, doctor, ingest, corpus, portable, embed, worker, reembed, embedder, reranker,
+    server, cluster, doctor, ingest, corpus, portable, embed, worker, reembed, embedder, reranker,
     search, related, trace, ask, feedback, slice, keys, access, quota, ledger, peer, verify,
     contract, eval, report, serve, token, mcp, dashboards, demo,
 ):  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,8 +20,18 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+Connection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
 Row = TypeVar("Row")
 Client = TypeVar("Client")
+
+
+def is_routed(connection: Connection) -> bool:
+    """Whether a connection is to a router and means its nodes: the DSN or the environment says so.
+
+    The DSN says it by `options=-cragdb.router=on`, or off; else `RAGDB_ROUTER=1` does.
+    """
+    _, given, said = connection.info.options.rpartition("ragdb.router=")
+    return said.startswith("on") if given else os.environ.get("RAGDB_ROUTER") == "1"
 
 
 class Reals:
@@ -76,6 +87,14 @@ class Call:
             "select ragdb.last_trace_id() as recorded, r.*"
             f" from (select) one left join ragdb.{name}({arguments}) r on true"
         )
+
+    def text(self, connection: Connection, *, recorded: bool = False) -> str:
+        """The call for a connection; through a router it is a call of schema ragdb_at."""
+        sql = self.recorded_sql if recorded else self.sql
+        # what makes a router is the router's own
+        if is_routed(connection) and not self.name.startswith("cluster_"):
+            return sql.replace(" ragdb.", " ragdb_at.")
+        return sql
 
     def parameters(self, values: Sequence[Any]) -> list[Any]:
         """The values as psycopg takes them: a dict or list for a jsonb argument is wrapped."""
@@ -167,11 +186,13 @@ class Caller:
 
     def _rows(self, call: Call, row: type[Row], *values: Any) -> Rows[Row]:
         with self.connection.cursor(row_factory=class_row(row)) as cursor:
-            return Rows(cursor.execute(call.sql, call.parameters(values)).fetchall(), row)
+            return Rows(
+                cursor.execute(call.text(self.connection), call.parameters(values)).fetchall(), row
+            )
 
     def _recorded(self, call: Call, row: type[Row], *values: Any) -> Recorded[Row]:
         with self.connection.cursor(row_factory=tuple_row) as cursor:
-            cursor.execute(call.recorded_sql, call.parameters(values))
+            cursor.execute(call.text(self.connection, recorded=True), call.parameters(values))
             return Recorded.of(row, cursor.fetchall())
 
     def _row(self, call: Call, row: type[Row], *values: Any) -> Row:
@@ -183,15 +204,18 @@ class Caller:
 
     def _values(self, call: Call, *values: Any) -> list[Any]:
         with self.connection.cursor(row_factory=tuple_row) as cursor:
-            return [row[0] for row in cursor.execute(call.sql, call.parameters(values))]
+            return [
+                row[0]
+                for row in cursor.execute(call.text(self.connection), call.parameters(values))
+            ]
 
     def _value(self, call: Call, *values: Any) -> Any:
         with self.connection.cursor(row_factory=tuple_row) as cursor:
-            row = cursor.execute(call.sql, call.parameters(values)).fetchone()
+            row = cursor.execute(call.text(self.connection), call.parameters(values)).fetchone()
             return row[0] if row else None
 
     def _run(self, call: Call, *values: Any) -> None:
-        self.connection.execute(call.sql, call.parameters(values))
+        self.connection.execute(call.text(self.connection), call.parameters(values))
 
 
 class AsyncCaller:
@@ -202,12 +226,12 @@ class AsyncCaller:
 
     async def _rows(self, call: Call, row: type[Row], *values: Any) -> Rows[Row]:
         async with self.connection.cursor(row_factory=class_row(row)) as cursor:
-            found = await cursor.execute(call.sql, call.parameters(values))
+            found = await cursor.execute(call.text(self.connection), call.parameters(values))
             return Rows(await found.fetchall(), row)
 
     async def _recorded(self, call: Call, row: type[Row], *values: Any) -> Recorded[Row]:
         async with self.connection.cursor(row_factory=tuple_row) as cursor:
-            await cursor.execute(call.recorded_sql, call.parameters(values))
+            await cursor.execute(call.text(self.connection, recorded=True), call.parameters(values))
             return Recorded.of(row, await cursor.fetchall())
 
     async def _row(self, call: Call, row: type[Row], *values: Any) -> Row:
@@ -219,12 +243,19 @@ class AsyncCaller:
 
     async def _values(self, call: Call, *values: Any) -> list[Any]:
         async with self.connection.cursor(row_factory=tuple_row) as cursor:
-            return [row[0] async for row in await cursor.execute(call.sql, call.parameters(values))]
+            return [
+                row[0]
+                async for row in await cursor.execute(
+                    call.text(self.connection), call.parameters(values)
+                )
+            ]
 
     async def _value(self, call: Call, *values: Any) -> Any:
         async with self.connection.cursor(row_factory=tuple_row) as cursor:
-            row = await (await cursor.execute(call.sql, call.parameters(values))).fetchone()
+            row = await (
+                await cursor.execute(call.text(self.connection), call.parameters(values))
+            ).fetchone()
             return row[0] if row else None
 
     async def _run(self, call: Call, *values: Any) -> None:
-        await self.connection.execute(call.sql, call.parameters(values))
+        await self.connection.execute(call.text(self.connection), call.parameters(values))

@@ -30,6 +30,7 @@ class InUse(Exception):
 def load_code(connection: Connection) -> None:
     """Run every file of sql/ and stamp the schema."""
     run(connection, "sql", chapters())
+    _wrappers(connection, "make")
     connection.execute(sql.SQL("comment on schema ragdb is {}").format(sql.Literal(stamp())))
 
 
@@ -57,8 +58,18 @@ CODE = f"""
 """
 
 
+def _wrappers(connection: Connection, verb: str) -> None:
+    """Drop or make the wrappers of a router, which are its own: its nodes have none."""
+    if connection.execute(
+        "select from pg_class where oid = to_regclass('ragdb_at.members')"
+    ).rowcount:
+        connection.execute("set local citus.enable_ddl_propagation = off")
+        connection.execute(f"select ragdb_internal.{verb}_wrappers()")
+
+
 def drop_code(connection: Connection) -> None:
     """Drop what sql/ owns: bound bodies would block changes of columns. Raises InUse."""
+    _wrappers(connection, "drop")
     users = connection.execute(f"""
       with code as materialized ({CODE}),
       part (classid, objid) as (

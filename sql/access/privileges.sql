@@ -121,6 +121,11 @@ begin
       ('bi', 'ragdb_reader bi_reader', 'metrics traffic'),
       ('verify', 'ragdb_reader', 'advice'),
       ('verify', 'ragdb_admin ragdb_auditor', 'verification_checks verify verify_step'),
+      ('cluster', 'ragdb_reader', 'cluster_routes'),
+      -- and beyond that what Citus lets a superuser alone do
+      ('cluster', 'ragdb_admin',
+        'cluster_init cluster_add_node cluster_remove_node cluster_isolate cluster_place '
+        'cluster_corpora cluster_status'),
       ('portable', 'ragdb_reader',
         'export_corpus export_documents export_embeddings import_corpus '
         'import_documents import_embeddings import_synonyms finish_import '

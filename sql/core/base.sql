@@ -89,3 +89,16 @@ begin
 end $$;
 comment on function ragdb_internal.refuse_change() is
   'Trigger of append-only tables: refuses every update, delete and truncate. Raises RG414.';
+
+-- What has told somebody cannot be prepared to commit, as a transaction of several nodes is.
+create or replace function ragdb_internal.notify(channel text) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if current_setting('ragdb.is_routed', true) is distinct from 'on' then
+    perform pg_notify(channel, '');
+  end if;
+end $$;
+comment on function ragdb_internal.notify(text) is
+  'Wakes who listens to a channel, unless a router asked: its callers listen at the router.';

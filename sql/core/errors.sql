@@ -90,6 +90,8 @@ begin atomic
       'a corpus cannot move as it is, or what arrived is not what left'),
     ('RG458', 'MoveDelayed', 'conflict', 409,
       'the writers of a moving corpus could not be held, or were held for as long as they may'),
+    ('RG459', 'NotRouted', 'bad_request', 400,
+      'a router of several databases does not do what is asked, or is not set up'),
     ('RG460', 'InvalidEvidence', 'bad_request', 400,
       'evidence is not a pack, or an output is not an object'),
     ('RG470', 'QuotaExceeded', 'rate_limited', 429,

@@ -49,7 +49,7 @@ begin
     from written w;
   perform ragdb_internal.note_all('event', v_events);
   -- anybody may listen, so a notice only says that something is there to be read
-  perform pg_notify('ragdb_events', '');
+  perform ragdb_internal.notify('ragdb_events');
 end $$;
 comment on function ragdb_internal.write_events(ragdb.corpora, integer[]) is
   'Writes an event for each of some documents, in their order, and tells who listens; the caller '

@@ -19,7 +19,7 @@ begin
       clock_timestamp())
     on conflict on constraint embedded_queries_are_unique_per_embedder do update
       set due_at = least(q.due_at, excluded.due_at), last_error = null;
-  perform pg_notify('ragdb_embeddings', '');
+  perform ragdb_internal.notify('ragdb_embeddings');
   return false;
 end $$;
 comment on function ragdb.request_query_embedding(text, text) is

@@ -19,7 +19,7 @@ begin
       and ragdb_internal.privilege(c) >= 2
       and j.worker is null and j.failures > 0;
   get diagnostics v_revived = row_count;
-  perform pg_notify('ragdb_embeddings', '');
+  perform ragdb_internal.notify('ragdb_embeddings');
   return v_revived;
 end $$;
 comment on function ragdb.retry_failed(text) is

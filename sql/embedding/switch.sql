@@ -14,7 +14,7 @@ begin
         select distinct t.session_id from ragdb.turns t where t.corpus_id = corpus.corpus_id));
     end if;
   end if;
-  perform pg_notify('ragdb_embeddings', '');
+  perform ragdb_internal.notify('ragdb_embeddings');
 end $$;
 comment on function ragdb_internal.fill_space(ragdb.corpora, ragdb.embedding_spaces) is
   'Embeds all chunks of a new space where the embedder is static, and wakes the workers for any '
@@ -131,7 +131,7 @@ begin
   -- what follows from the embeddings of turns follows from the current ones
   perform ragdb_internal.derive_turns(v_corpus.corpus_id, array(
     select distinct t.session_id from ragdb.turns t where t.corpus_id = v_corpus.corpus_id));
-  perform pg_notify('ragdb_embeddings', '');
+  perform ragdb_internal.notify('ragdb_embeddings');
   return v_space.space_id;
 end $$;
 comment on function ragdb.cutover_corpus(text, text, boolean) is

@@ -60,7 +60,7 @@ begin
       where j.failed_at is not null;
   select j.* into strict v_job from ragdb.embed_jobs j
     where j.embedder_id = queue_texts.embedder_id and j.request_hash = queue_texts.request_hash;
-  perform pg_notify('ragdb_embeddings', '');
+  perform ragdb_internal.notify('ragdb_embeddings');
   return v_job;
 end $$;
 comment on function ragdb_internal.queue_texts(integer, bytea, text[]) is

@@ -130,7 +130,7 @@ begin
       where j.failed_at is not null;
   select j.* into strict v_job from ragdb.ingest_jobs j
     where j.corpus_id = queue_ingest.corpus_id and j.doc_cid = queue_ingest.doc_cid;
-  perform pg_notify('ragdb_embeddings', '');
+  perform ragdb_internal.notify('ragdb_embeddings');
   return v_job;
 end $$;
 comment on function ragdb_internal.queue_ingest(integer, text, text, text, jsonb) is

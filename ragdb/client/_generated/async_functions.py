@@ -33,6 +33,9 @@ from ragdb.client._generated.rows import (
     ClaimEmbedJobsRow,
     ClaimIngestJobsRow,
     ClaimQueriesRow,
+    ClusterCorporaRow,
+    ClusterRoutesRow,
+    ClusterStatusRow,
     CompareRunsRow,
     CompareSpacesRow,
     CorpusInfoRow,
@@ -500,6 +503,31 @@ class AsyncFunctions(AsyncCaller):
 
     async def close_http_session(self, session_hash: bytes) -> None:
         await self._run(calls.CLOSE_HTTP_SESSION, session_hash)
+
+    async def cluster_add_node(self, host: str, port: int = 5432) -> None:
+        await self._run(calls.CLUSTER_ADD_NODE, host, port)
+
+    async def cluster_corpora(self) -> Rows[ClusterCorporaRow]:
+        return await self._rows(calls.CLUSTER_CORPORA, ClusterCorporaRow)
+
+    async def cluster_init(self, host: str, port: int = 5432) -> int:
+        value: int = await self._value(calls.CLUSTER_INIT, host, port)
+        return value
+
+    async def cluster_isolate(self, node: int, is_isolated: bool = True) -> None:
+        await self._run(calls.CLUSTER_ISOLATE, node, is_isolated)
+
+    async def cluster_place(self, corpus: str, node: int) -> None:
+        await self._run(calls.CLUSTER_PLACE, corpus, node)
+
+    async def cluster_remove_node(self, node: int) -> None:
+        await self._run(calls.CLUSTER_REMOVE_NODE, node)
+
+    async def cluster_routes(self) -> Rows[ClusterRoutesRow]:
+        return await self._rows(calls.CLUSTER_ROUTES, ClusterRoutesRow)
+
+    async def cluster_status(self) -> Rows[ClusterStatusRow]:
+        return await self._rows(calls.CLUSTER_STATUS, ClusterStatusRow)
 
     async def compare_runs(
         self,

@@ -251,6 +251,18 @@ CLAIM_QUERIES = Call(
     {"count": 16, "lease": "00:01:00", "only_embedder": None},
 )
 CLOSE_HTTP_SESSION = Call("close_http_session", {"session_hash": "bytea"})
+CLUSTER_ADD_NODE = Call(
+    "cluster_add_node", {"host": "text", "port": "integer"}, {"port": 5432}, procedure=True
+)
+CLUSTER_CORPORA = Call("cluster_corpora", {})
+CLUSTER_INIT = Call("cluster_init", {"host": "text", "port": "integer"}, {"port": 5432})
+CLUSTER_ISOLATE = Call(
+    "cluster_isolate", {"node": "integer", "is_isolated": "boolean"}, {"is_isolated": True}
+)
+CLUSTER_PLACE = Call("cluster_place", {"corpus": "text", "node": "integer"})
+CLUSTER_REMOVE_NODE = Call("cluster_remove_node", {"node": "integer"})
+CLUSTER_ROUTES = Call("cluster_routes", {})
+CLUSTER_STATUS = Call("cluster_status", {})
 COMPARE_RUNS = Call(
     "compare_runs",
     {

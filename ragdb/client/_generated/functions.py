@@ -32,6 +32,9 @@ from ragdb.client._generated.rows import (
     ClaimEmbedJobsRow,
     ClaimIngestJobsRow,
     ClaimQueriesRow,
+    ClusterCorporaRow,
+    ClusterRoutesRow,
+    ClusterStatusRow,
     CompareRunsRow,
     CompareSpacesRow,
     CorpusInfoRow,
@@ -682,6 +685,58 @@ class Functions(Caller):
     def close_http_session(self, session_hash: bytes) -> None:
         """Ends a session of a browser, by the SHA-256 of its secret. An unknown one is let pass."""
         self._run(calls.CLOSE_HTTP_SESSION, session_hash)
+
+    def cluster_add_node(self, host: str, port: int = 5432) -> None:
+        """Adds a node to a router: a whole ragdb of the same build. New corpora go to the node
+        that has the fewest. Where it ends with an error, it goes on when it is called again.
+        Takes a superuser. Raises RG439.
+        """
+        self._run(calls.CLUSTER_ADD_NODE, host, port)
+
+    def cluster_corpora(self) -> Rows[ClusterCorporaRow]:
+        """Lists at which node each corpus is that was made through a router, or came with a
+        node; one that was dropped keeps its place. Takes a superuser. Raises RG439.
+        """
+        return self._rows(calls.CLUSTER_CORPORA, ClusterCorporaRow)
+
+    def cluster_init(self, host: str, port: int = 5432) -> int:
+        """Makes this database a router: host and port are those by which the nodes reach it.
+        Schema ragdb_at then has each public function, which is called at the node of its
+        corpus. Returns how many there are. Takes a superuser. Raises RG439.
+        """
+        value: int = self._value(calls.CLUSTER_INIT, host, port)
+        return value
+
+    def cluster_isolate(self, node: int, is_isolated: bool = True) -> None:
+        """Says whether new corpora keep away from a node. Takes a superuser. Raises RG439."""
+        self._run(calls.CLUSTER_ISOLATE, node, is_isolated)
+
+    def cluster_place(self, corpus: str, node: int) -> None:
+        """Says at which node a corpus is from now on; it does not bring it there, as ragdb
+        cluster move does. Takes a superuser. Raises RG439.
+        """
+        self._run(calls.CLUSTER_PLACE, corpus, node)
+
+    def cluster_remove_node(self, node: int) -> None:
+        """Removes a node that has no corpora from a router; its database stays as it is. Takes a
+        superuser. Raises RG439.
+        """
+        self._run(calls.CLUSTER_REMOVE_NODE, node)
+
+    def cluster_routes(self) -> Rows[ClusterRoutesRow]:
+        """Lists where a router of several databases sends each public function: corpus (the node
+        of its corpus), find (the first node that has what is named), each (node by node), all
+        (the router and each node), some (the first node that has work), space (the node that
+        a number says), last (the node asked last), here (the router itself) or refused, with
+        the reason.
+        """
+        return self._rows(calls.CLUSTER_ROUTES, ClusterRoutesRow)
+
+    def cluster_status(self) -> Rows[ClusterStatusRow]:
+        """Lists the nodes of a router with the number of corpora that were put on each, and the
+        problem where one does not answer. Takes a superuser. Raises RG439.
+        """
+        return self._rows(calls.CLUSTER_STATUS, ClusterStatusRow)
 
     def compare_runs(
         self,

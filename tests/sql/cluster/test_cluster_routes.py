@@ -1,0 +1,167 @@
+"""Each public function is routed or refused, and a wrapper does what its function does.
+
+There is no Citus here: the one node of this router is its own database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from ragdb.errors import NotRouted
+from tests.conftest import Server
+from tests.embedding import embed, make_embedder, one, put
+from tests.sql.corpora.test_parts import make_parts
+from tests.sql.corpora.test_parts_doors import PART, REFUSAL, WHOLE
+
+Connection = psycopg.Connection[Any]
+NODE = """
+create function ragdb_at.at_1(node integer, what text, arguments text[]) returns setof record
+language plpgsql as $$ begin return query execute 'select ' || what using arguments, node; end $$;
+grant execute on all functions in schema ragdb_at to ragdb_reader, bi_reader;
+insert into ragdb_at.members (node) values (1);
+"""
+# the columns of rows whatever their type is called: PL/pgSQL wants one where an argument has the
+# name of a column
+SIGNATURES = """
+select p.proname || '(' || pg_get_function_arguments(p.oid) || ')',
+  array(select a.attname::text || ' ' || format_type(a.atttypid, null)
+    from pg_attribute a where a.attrelid = t.typrelid and a.attnum > 0
+    union all select p.proargnames[n] || ' ' || format_type(x, null)
+    from unnest(p.proallargtypes) with ordinality x (x, n) where p.proargmodes[n] = 't'),
+  case when t.typrelid = 0 then nullif(t.typname, 'record') end, p.proretset,
+  array(select a.grantee::regrole::text from aclexplode(p.proacl) a where a.grantee <> p.proowner
+    order by 1)
+from pg_proc p join pg_type t on t.oid = p.prorettype
+where p.pronamespace = %s::regnamespace and p.prorettype <> 'trigger'::regtype
+  and (p.prokind = 'f' or p.proname = 'embed_query')
+  and (%s or obj_description(p.oid) like 'At the router: %%')
+order by 1
+"""
+
+
+@pytest.fixture(scope="module")
+def routed(server18: Server) -> Iterator[str]:
+    """DSN of a database that is a router, and its own node."""
+    with server18.database() as database:
+        dsn = server18.dsn(database.dbname)
+        with psycopg.connect(dsn) as db:
+            for part in ("tables", "lookups", "calls"):
+                db.execute(one(db, f"select ragdb_internal.router_{part}()"))
+            db.execute(NODE)
+            assert one(db, "select ragdb_internal.make_wrappers()") > 300
+        yield dsn
+
+
+@pytest.fixture
+def router(server18: Server, routed: str) -> Iterator[Connection]:
+    with server18.rolled_back(routed) as connection:
+        yield connection
+
+
+def test_each_public_function_is_routed_or_refused(db: Connection) -> None:
+    routes = "select function from ragdb.cluster_routes() where route is null"
+    assert db.execute(routes).fetchall() == []
+    known = ("corpus", "find", "each", "all", "some", "space", "last", "here", "refused")
+    found = db.execute("select * from ragdb.cluster_routes()").fetchall()
+    assert {route for _, route, _ in found} == set(known)
+    assert all(detail for _, route, detail in found if route in ("here", "all", "refused"))
+    # a new function without a line is seen, and one of a corpus needs none
+    db.execute("create function ragdb.brand_new(x integer) returns void return null")
+    db.execute("create function ragdb.brand_new_too(corpus text) returns void return null")
+    assert db.execute(routes).fetchall() == [("brand_new(x integer)",)]
+
+
+def test_no_line_names_what_is_not_there(db: Connection) -> None:
+    lines = "select string_to_table(names, ' ') from ragdb_internal.route_lines()"
+    named = [name for (name,) in db.execute(lines)]
+    functions = "select proname::text from pg_proc where pronamespace = 'ragdb'::regnamespace"
+    there = {name for (name,) in db.execute(functions)}
+    assert set(named) <= there
+    assert len(named) == len(set(named))
+
+
+def test_a_wrapper_has_the_signature_and_the_grants_of_its_function(router: Connection) -> None:
+    router.execute("set local search_path = pg_catalog")
+    functions = router.execute(SIGNATURES, ("ragdb", True)).fetchall()
+    wrappers = router.execute(SIGNATURES, ("ragdb_at", False)).fetchall()
+    assert [f[0] for f in functions] == [w[0] for w in wrappers]
+    for function, wrapper in zip(functions, wrappers, strict=True):
+        assert function == wrapper, function[0]
+
+
+def test_wrappers_do_what_their_functions_do(router: Connection) -> None:
+    make_embedder(router)
+    make_parts(router)
+    router.execute("insert into ragdb_at.placement select name, 1 from ragdb.corpora")
+    put(router, {"a": "red apple", "b": "green pear"}, "part-0")
+    put(router, {"c": "red plum", "d": "yellow wine"}, "part-1")
+    put(router, {"e": "a red apple tree"}, "part-2")
+    embed(router)
+    router.execute("select ragdb.optimize_corpus('whole')")
+    chunk = one(router, "select chunk_id from ragdb.list_chunks('part-1', '{\"source\": \"c\"}')")
+    refused = "select name from ragdb_internal.routes() where route = 'refused'"
+
+    def called(name: str, arguments: str) -> int | str:
+        call = f"ragdb_at.{name}({arguments})".replace(":chunk", f"'{chunk}'")
+        try:
+            with router.transaction(force_rollback=True):
+                return len(router.execute(f"select * from {call}").fetchall())
+        except psycopg.Error as error:
+            hint = error.diag.message_hint or ""
+            return f"{error.sqlstate} {'list_parts' in hint} {error.diag.message_primary}"
+
+    wrong = {}
+    passed_over = {name for (name,) in router.execute(refused)} | {"calibrate_gate"}
+    expected = {n: (a, (r,)) for n, (a, r) in WHOLE.items()}
+    expected |= {n: (a, (REFUSAL,)) for n, a in PART.items()}
+    for name in expected.keys() - passed_over:
+        arguments, rows = expected[name]
+        found = called(name, arguments)
+        if not {found, str(found)[:5]} & set(rows):
+            wrong[name] = found
+    assert wrong == {}, "\n".join(f"{n}: {w}" for n, w in wrong.items())
+    hits = "select * from {}.search('whole', 'red apple', mode => 'lexical')"
+    ranked = router.execute(hits.format("ragdb")).fetchall()
+    assert router.execute(hits.format("ragdb_at")).fetchall() == ranked != []
+
+
+def test_a_corpus_is_placed_where_the_fewest_are_and_nothing_says_so(router: Connection) -> None:
+    router.execute("insert into ragdb_at.members (node) values (2), (3)")
+    place = "select ragdb_at.place(%s, %s)"
+    found = [one(router, place, name, None) for name in ("a", "b", "c", "d", "a")]
+    assert found == [1, 2, 3, 1, 1]
+    assert one(router, place, "part", "c") == 3
+    router.execute("update ragdb_at.members set is_isolated = node = 2")
+    assert one(router, place, "e", None) == 3 - 2
+    with pytest.raises(NotRouted, match="several nodes"), router.transaction():
+        router.execute("select ragdb_at.search(array['a', 'b'], 'x')")
+    router.execute("set local role reader")
+    # what is there and what is not look alike, and a reader makes nothing
+    assert one(router, "select ragdb_at.node_of('nowhere')") == 1
+    for statement in ("select from ragdb_at.placement", "select ragdb_at.place('mine')"):
+        with pytest.raises(psycopg.Error), router.transaction():
+            router.execute(statement)
+
+
+def test_what_is_refused_says_why(router: Connection) -> None:
+    with pytest.raises(NotRouted, match="metrics is not done") as raised, router.transaction():
+        router.execute("select * from ragdb_at.metrics()")
+    assert raised.value.diag.message_detail == "its figures are of one node"
+    with pytest.raises(NotRouted, match="without a corpus"), router.transaction():
+        router.execute("select ragdb_at.put_blob('\\x00', 'text/plain')")
+
+
+def test_without_citus_there_is_no_router(db: Connection) -> None:
+    for call in (
+        "select ragdb.cluster_init('localhost')",
+        "select * from ragdb.cluster_status()",
+        "call ragdb.cluster_add_node('localhost')",
+        "select ragdb.cluster_isolate(1)",
+        "select ragdb.cluster_remove_node(1)",
+    ):
+        with pytest.raises(NotRouted, match="has no Citus"), db.transaction():
+            db.execute(call)
