@@ -220,6 +220,10 @@ class MoveDelayed(RagdbError, code="RG458"):
     """The writers of a moving corpus could not be held, or were held for as long as they may."""
 
 
+class NotRouted(RagdbError, code="RG459"):
+    """A router of several databases does not do what is asked, or is not set up."""
+
+
 class InvalidEvidence(RagdbError, code="RG460"):
     """Evidence is not a pack, or an output is not an object."""
 

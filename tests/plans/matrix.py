@@ -84,9 +84,7 @@ def fill(db: Connection, corpus: str, size: Size) -> None:
         put(db, corpus, (one(corpus, n) for n in range(first, last)))
     sessions = [conversation(tree(corpus, 0, size.turns), session=f"{corpus} long")]
     sessions += [
-        conversation(
-            tree(corpus, 10_000 + 10 * n, 4), session=f"{corpus} {n}", uri=f"{corpus}#{n}"
-        )
+        conversation(tree(corpus, 10_000 + 10 * n, 4), session=f"{corpus} {n}", uri=f"{corpus}#{n}")
         for n in range(size.turns // 4)
     ]
     db.execute("select ragdb.put_conversations(%s, %s)", (corpus, json.dumps(sessions)))
@@ -246,9 +244,7 @@ WRITERS: dict[str, Make] = {
         (
             c,
             f"{c} long",
-            json.dumps(
-                [message(number(c, 600_000 + n), [number(c, n + 20)]) for n in range(10)]
-            ),
+            json.dumps([message(number(c, 600_000 + n), [number(c, n + 20)]) for n in range(10)]),
         ),
     ),
     "append_turns, a new session": lambda db, c: (
@@ -331,7 +327,10 @@ READERS: dict[str, Make] = {
         "select * from ragdb.known_sources(%s, %s)",
         (c, [f"{c}/{n}.md" for n in range(20)]),
     ),
-    "list_documents, 10": lambda db, c: ("select * from ragdb.list_documents(%s, count => 10)", (c,)),
+    "list_documents, 10": lambda db, c: (
+        "select * from ragdb.list_documents(%s, count => 10)",
+        (c,),
+    ),
     "list_chunks, by id": lambda db, c: (
         "select * from ragdb.list_chunks(%s, chunk_ids => array[%s])",
         (c, chunk(db, c)),

@@ -18,6 +18,7 @@ from ragdb.client._generated.rows import (
     AskedAnswer,
     AskedRetriever,
     AssertionKindsRow,
+    BeginMoveRow,
     Blob,
     BuildSlicesRow,
     BuiltSlice,
@@ -27,6 +28,7 @@ from ragdb.client._generated.rows import (
     ChallengeEvalRow,
     CheckCitationsRow,
     CheckCorpusRow,
+    CheckMoveRow,
     Chunk,
     CitationCodesRow,
     ClaimEmbeddingsRow,
@@ -101,6 +103,7 @@ from ragdb.client._generated.rows import (
     ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
+    ListMovesRow,
     ListPartsRow,
     ListPeerCorporaRow,
     ListPeersRow,
@@ -121,6 +124,7 @@ from ragdb.client._generated.rows import (
     MatchDocumentsRow,
     MergeCandidatesRow,
     MetricSample,
+    MovePageRow,
     OptimizeCorpusRow,
     OriginRow,
     PartStatisticsRow,
@@ -179,6 +183,9 @@ from ragdb.client.results import Recorded, Rows
 class AsyncFunctions(AsyncCaller):
     """Every public SQL function, as an asynchronous method."""
 
+    async def accept_move(self, header: Any, origin: str) -> None:
+        await self._run(calls.ACCEPT_MOVE, header, origin)
+
     async def add_edges(self, corpus: str, edges: Any) -> int:
         value: int = await self._value(calls.ADD_EDGES, corpus, edges)
         return value
@@ -205,6 +212,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def advice(self) -> Rows[Advice]:
         return await self._rows(calls.ADVICE, Advice)
+
+    async def announce_move(self, move_id: UUID | str, count: int = 1000) -> int:
+        value: int = await self._value(calls.ANNOUNCE_MOVE, move_id, count)
+        return value
 
     async def answer_from_evidence(
         self, question: str, evidence: Any, max_sentences: int = 2, min_support: float = 0.5
@@ -341,6 +352,11 @@ class AsyncFunctions(AsyncCaller):
         value: UUID | None = await self._value(calls.BASELINE_RUN, rag, eval, name)
         return value
 
+    async def begin_move(
+        self, corpus: str, destination: str, longest: timedelta | str = "00:00:10"
+    ) -> BeginMoveRow:
+        return await self._row(calls.BEGIN_MOVE, BeginMoveRow, corpus, destination, longest)
+
     async def bind_embedder(self, name: str, provider: str, provider_model: str) -> Embedders:
         return await self._row(calls.BIND_EMBEDDER, Embedders, name, provider, provider_model)
 
@@ -444,6 +460,11 @@ class AsyncFunctions(AsyncCaller):
 
     async def check_corpus(self, corpus: str, deep: bool = True) -> Rows[CheckCorpusRow]:
         return await self._rows(calls.CHECK_CORPUS, CheckCorpusRow, corpus, deep)
+
+    async def check_move(
+        self, move_id: UUID | str, after: int = 0, count: int = 1000
+    ) -> Rows[CheckMoveRow]:
+        return await self._rows(calls.CHECK_MOVE, CheckMoveRow, move_id, after, count)
 
     async def citation_codes(self) -> Rows[CitationCodesRow]:
         return await self._rows(calls.CITATION_CODES, CitationCodesRow)
@@ -1059,6 +1080,9 @@ class AsyncFunctions(AsyncCaller):
     async def finish_import(self, corpus: str, header: Any) -> None:
         await self._run(calls.FINISH_IMPORT, corpus, header)
 
+    async def finish_move(self, move_id: UUID | str) -> None:
+        await self._run(calls.FINISH_MOVE, move_id)
+
     async def follow_peer(self, corpus: str, peer: str, remote: str | None = None) -> None:
         await self._run(calls.FOLLOW_PEER, corpus, peer, remote)
 
@@ -1151,6 +1175,12 @@ class AsyncFunctions(AsyncCaller):
             syntax,
         )
 
+    async def hold_move(
+        self, move_id: UUID | str, longest: timedelta | str = "00:00:10"
+    ) -> datetime:
+        value: datetime = await self._value(calls.HOLD_MOVE, move_id, longest)
+        return value
+
     async def http_session_role(self, session_hash: bytes) -> str | None:
         value: str | None = await self._value(calls.HTTP_SESSION_ROLE, session_hash)
         return value
@@ -1242,8 +1272,15 @@ class AsyncFunctions(AsyncCaller):
     async def known_sources(self, corpus: str, uris: Sequence[str]) -> Rows[KnownSourcesRow]:
         return await self._rows(calls.KNOWN_SOURCES, KnownSourcesRow, corpus, uris)
 
+    async def lacking_originals(self, move_id: UUID | str, cids: Sequence[str]) -> list[str]:
+        return await self._values(calls.LACKING_ORIGINALS, move_id, cids)
+
     async def last_trace_id(self) -> UUID:
         value: UUID = await self._value(calls.LAST_TRACE_ID)
+        return value
+
+    async def leave_move(self, move_id: UUID | str, reopen: bool = False) -> bool:
+        value: bool = await self._value(calls.LEAVE_MOVE, move_id, reopen)
         return value
 
     async def ledger_bundle(self, index: int, width: int = 256) -> bytes:
@@ -1371,6 +1408,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def list_ledger_acts(self, count: int = 100) -> Rows[LedgerActs]:
         return await self._rows(calls.LIST_LEDGER_ACTS, LedgerActs, count)
+
+    async def list_moves(self, corpus: str | None = None) -> Rows[ListMovesRow]:
+        return await self._rows(calls.LIST_MOVES, ListMovesRow, corpus)
 
     async def list_parts(self, corpus: str) -> Rows[ListPartsRow]:
         return await self._rows(calls.LIST_PARTS, ListPartsRow, corpus)
@@ -1526,6 +1566,23 @@ class AsyncFunctions(AsyncCaller):
     async def metrics(self) -> Rows[MetricSample]:
         return await self._rows(calls.METRICS, MetricSample)
 
+    async def move_digest(self, move_id: UUID | str) -> Any:
+        return await self._value(calls.MOVE_DIGEST, move_id)
+
+    async def move_originals(
+        self, move_id: UUID | str, after: str = "", count: int = 1000
+    ) -> list[str]:
+        return await self._values(calls.MOVE_ORIGINALS, move_id, after, count)
+
+    async def move_page(
+        self, move_id: UUID | str, applied: int | None = None, count: int = 1000
+    ) -> Rows[MovePageRow]:
+        return await self._rows(calls.MOVE_PAGE, MovePageRow, move_id, applied, count)
+
+    async def move_receipt(self, move_id: UUID | str) -> bytes:
+        value: bytes = await self._value(calls.MOVE_RECEIPT, move_id)
+        return value
+
     async def name_ledger(self, origin: str | None = None) -> str | None:
         value: str | None = await self._value(calls.NAME_LEDGER, origin)
         return value
@@ -1533,6 +1590,9 @@ class AsyncFunctions(AsyncCaller):
     async def open_http_session(self, token_hash: bytes | None = None) -> str | None:
         value: str | None = await self._value(calls.OPEN_HTTP_SESSION, token_hash)
         return value
+
+    async def open_move(self, move_id: UUID | str, receipt: bytes) -> None:
+        await self._run(calls.OPEN_MOVE, move_id, receipt)
 
     async def optimize_corpus(
         self, corpus: str, new_pivot: float | None = None
@@ -1772,6 +1832,19 @@ class AsyncFunctions(AsyncCaller):
     async def ranking_digest(self, corpus: str) -> str:
         value: str = await self._value(calls.RANKING_DIGEST, corpus)
         return value
+
+    async def ready_move(self, move_id: UUID | str, digest: Any) -> None:
+        await self._run(calls.READY_MOVE, move_id, digest)
+
+    async def receive_move(
+        self,
+        move_id: UUID | str,
+        numbers: Sequence[int] | None = None,
+        sources: Sequence[str] | None = None,
+        hashes: Sequence[bytes] | None = None,
+        uris: Sequence[str] | None = None,
+    ) -> None:
+        await self._run(calls.RECEIVE_MOVE, move_id, numbers, sources, hashes, uris)
 
     async def record_answer(
         self,

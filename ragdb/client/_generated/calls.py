@@ -6,6 +6,7 @@ from ragdb.client.calling import (
     Call,
 )
 
+ACCEPT_MOVE = Call("accept_move", {"header": "jsonb", "origin": "text"})
 ADD_EDGES = Call("add_edges", {"corpus": "text", "edges": "jsonb"})
 ADD_EVAL_CASE = Call(
     "add_eval_case",
@@ -19,6 +20,7 @@ ADD_PEER = Call(
 )
 ADD_SYNONYMS = Call("add_synonyms", {"corpus": "text", "words": "text[]"})
 ADVICE = Call("advice", {})
+ANNOUNCE_MOVE = Call("announce_move", {"move_id": "uuid", "count": "integer"}, {"count": 1000})
 ANSWER_FROM_EVIDENCE = Call(
     "answer_from_evidence",
     {
@@ -134,6 +136,11 @@ ASSERTION_KINDS = Call("assertion_kinds", {})
 BASELINE_RUN = Call(
     "baseline_run", {"rag": "text", "eval": "text", "name": "text"}, {"name": "main"}
 )
+BEGIN_MOVE = Call(
+    "begin_move",
+    {"corpus": "text", "destination": "text", "longest": "interval"},
+    {"longest": "00:00:10"},
+)
 BIND_EMBEDDER = Call(
     "bind_embedder", {"name": "text", "provider": "text", "provider_model": "text"}
 )
@@ -216,6 +223,11 @@ CHECK_CITATIONS = Call(
     },
 )
 CHECK_CORPUS = Call("check_corpus", {"corpus": "text", "deep": "boolean"}, {"deep": True})
+CHECK_MOVE = Call(
+    "check_move",
+    {"move_id": "uuid", "after": "integer", "count": "integer"},
+    {"after": 0, "count": 1000},
+)
 CITATION_CODES = Call("citation_codes", {})
 CLAIM_EMBED_JOBS = Call(
     "claim_embed_jobs",
@@ -648,6 +660,7 @@ FIND_RUN = Call("find_run", {"prefix": "text"})
 FIND_SLICE = Call("find_slice", {"corpus": "text", "prefix": "text"})
 FIND_TRACE = Call("find_trace", {"prefix": "text"})
 FINISH_IMPORT = Call("finish_import", {"corpus": "text", "header": "jsonb"})
+FINISH_MOVE = Call("finish_move", {"move_id": "uuid"})
 FOLLOW_PEER = Call(
     "follow_peer", {"corpus": "text", "peer": "text", "remote": "text"}, {"remote": None}
 )
@@ -696,6 +709,7 @@ HIGHLIGHT_CHUNKS = Call(
     },
     {"start_mark": "**", "end_mark": "**", "syntax": "plain"},
 )
+HOLD_MOVE = Call("hold_move", {"move_id": "uuid", "longest": "interval"}, {"longest": "00:00:10"})
 HTTP_SESSION_ROLE = Call("http_session_role", {"session_hash": "bytea"})
 HTTP_TOKEN_ROLE = Call("http_token_role", {"token_hash": "bytea"})
 IMPORT_CORPUS = Call("import_corpus", {"header": "jsonb", "corpus": "text"}, {"corpus": None})
@@ -746,7 +760,9 @@ JOB_STATUS = Call("job_status", {})
 KEEP_HISTORY = Call("keep_history", {"corpus": "text", "history": "interval"})
 KERN_CHUNK_HASH = Call("kern_chunk_hash", {"text": "text"})
 KNOWN_SOURCES = Call("known_sources", {"corpus": "text", "uris": "text[]"})
+LACKING_ORIGINALS = Call("lacking_originals", {"move_id": "uuid", "cids": "text[]"})
 LAST_TRACE_ID = Call("last_trace_id", {})
+LEAVE_MOVE = Call("leave_move", {"move_id": "uuid", "reopen": "boolean"}, {"reopen": False})
 LEDGER_BUNDLE = Call("ledger_bundle", {"index": "bigint", "width": "integer"}, {"width": 256})
 LEDGER_CHECKPOINT = Call("ledger_checkpoint", {"size": "bigint"}, {"size": None})
 LEDGER_CONSISTENCY_PROOF = Call(
@@ -824,6 +840,7 @@ LIST_HTTP_TOKENS = Call("list_http_tokens", {})
 LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"}, {"count": 100})
 LIST_KEY_EVENTS = Call("list_key_events", {})
 LIST_LEDGER_ACTS = Call("list_ledger_acts", {"count": "integer"}, {"count": 100})
+LIST_MOVES = Call("list_moves", {"corpus": "text"}, {"corpus": None})
 LIST_PARTS = Call("list_parts", {"corpus": "text"})
 LIST_PEER_CORPORA = Call("list_peer_corpora", {"corpus": "text"}, {"corpus": None})
 LIST_PEERS = Call("list_peers", {})
@@ -934,8 +951,21 @@ MERGE_PEER_ANSWERS = Call(
     {"k": 5},
 )
 METRICS = Call("metrics", {})
+MOVE_DIGEST = Call("move_digest", {"move_id": "uuid"})
+MOVE_ORIGINALS = Call(
+    "move_originals",
+    {"move_id": "uuid", "after": "text", "count": "integer"},
+    {"after": "", "count": 1000},
+)
+MOVE_PAGE = Call(
+    "move_page",
+    {"move_id": "uuid", "applied": "integer", "count": "integer"},
+    {"applied": None, "count": 1000},
+)
+MOVE_RECEIPT = Call("move_receipt", {"move_id": "uuid"})
 NAME_LEDGER = Call("name_ledger", {"origin": "text"}, {"origin": None})
 OPEN_HTTP_SESSION = Call("open_http_session", {"token_hash": "bytea"}, {"token_hash": None})
+OPEN_MOVE = Call("open_move", {"move_id": "uuid", "receipt": "bytea"})
 OPTIMIZE_CORPUS = Call(
     "optimize_corpus", {"corpus": "text", "new_pivot": "double precision"}, {"new_pivot": None}
 )
@@ -1096,6 +1126,18 @@ RAG_LIST_CORPORA = Call("rag_list_corpora", {"request": "jsonb"}, {"request": {}
 RAG_QUERY = Call("rag_query", {"request": "jsonb"})
 RAG_QUERY_PLAN = Call("rag_query_plan", {"question": "text"})
 RANKING_DIGEST = Call("ranking_digest", {"corpus": "text"})
+READY_MOVE = Call("ready_move", {"move_id": "uuid", "digest": "jsonb"})
+RECEIVE_MOVE = Call(
+    "receive_move",
+    {
+        "move_id": "uuid",
+        "numbers": "integer[]",
+        "sources": "text[]",
+        "hashes": "bytea[]",
+        "uris": "text[]",
+    },
+    {"numbers": None, "sources": None, "hashes": None, "uris": None},
+)
 RECORD_ANSWER = Call(
     "record_answer",
     {

@@ -17,6 +17,7 @@ from ragdb.client._generated.rows import (
     AskedAnswer,
     AskedRetriever,
     AssertionKindsRow,
+    BeginMoveRow,
     Blob,
     BuildSlicesRow,
     BuiltSlice,
@@ -26,6 +27,7 @@ from ragdb.client._generated.rows import (
     ChallengeEvalRow,
     CheckCitationsRow,
     CheckCorpusRow,
+    CheckMoveRow,
     Chunk,
     CitationCodesRow,
     ClaimEmbeddingsRow,
@@ -100,6 +102,7 @@ from ragdb.client._generated.rows import (
     ListGrantsRow,
     ListHttpTokensRow,
     ListIncidentsRow,
+    ListMovesRow,
     ListPartsRow,
     ListPeerCorporaRow,
     ListPeersRow,
@@ -120,6 +123,7 @@ from ragdb.client._generated.rows import (
     MatchDocumentsRow,
     MergeCandidatesRow,
     MetricSample,
+    MovePageRow,
     OptimizeCorpusRow,
     OriginRow,
     PartStatisticsRow,
@@ -176,6 +180,13 @@ from ragdb.client.results import Recorded, Rows
 class Functions(Caller):
     """Every public SQL function, as a method."""
 
+    def accept_move(self, header: Any, origin: str) -> None:
+        """Makes a corpus that arrives from another database, origin, by the header that
+        ragdb.begin_move returned there. Nobody sees it before ragdb.open_move. Raises RG400,
+        RG401, RG409, RG411, RG416, RG417, RG455, RG457.
+        """
+        self._run(calls.ACCEPT_MOVE, header, origin)
+
     def add_edges(self, corpus: str, edges: Any) -> int:
         """Joins chunks of a corpus, turns of any sessions and chunks of documents, by at most
         10000 edges {"parent", "child", "edge_type"}: two chunk ids, and reply, branch,
@@ -226,6 +237,13 @@ class Functions(Caller):
         with the command or the statement that does it, and whether it is a fault.
         """
         return self._rows(calls.ADVICE, Advice)
+
+    def announce_move(self, move_id: UUID | str, count: int = 1000) -> int:
+        """Writes the events of up to count (1 to 1000) documents of a corpus that has arrived
+        and that none tells of yet, and returns how many. Raises RG400, RG404, RG457.
+        """
+        value: int = self._value(calls.ANNOUNCE_MOVE, move_id, count)
+        return value
 
     def answer_from_evidence(
         self, question: str, evidence: Any, max_sentences: int = 2, min_support: float = 0.5
@@ -437,6 +455,17 @@ class Functions(Caller):
         value: UUID | None = self._value(calls.BASELINE_RUN, rag, eval, name)
         return value
 
+    def begin_move(
+        self, corpus: str, destination: str, longest: timedelta | str = "00:00:10"
+    ) -> BeginMoveRow:
+        """Begins to move a corpus to another database and returns the id of the move and the
+        header that ragdb.accept_move takes there. The corpus stays as open as it is; what is
+        written is noted. destination, up to 500 characters, is where who asks for it later is
+        sent. It waits for writers of the corpus, at most longest (10 ms to 1 hour). Raises
+        RG400, RG401, RG404, RG438, RG457, RG458.
+        """
+        return self._row(calls.BEGIN_MOVE, BeginMoveRow, corpus, destination, longest)
+
     def bind_embedder(self, name: str, provider: str, provider_model: str) -> Embedders:
         """Binds an embedder to the provider that runs it: sentence-transformers, openai or hash;
         to a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG409, RG416,
@@ -605,6 +634,15 @@ class Functions(Caller):
         """
         return self._rows(calls.CHECK_CORPUS, CheckCorpusRow, corpus, deep)
 
+    def check_move(
+        self, move_id: UUID | str, after: int = 0, count: int = 1000
+    ) -> Rows[CheckMoveRow]:
+        """Compares the next count (1 to 1000) documents of a corpus that arrives, after a
+        number, with their hashes: returns the last number and the sources of those that
+        differ; no row when all have been compared. Raises RG400, RG457.
+        """
+        return self._rows(calls.CHECK_MOVE, CheckMoveRow, move_id, after, count)
+
     def citation_codes(self) -> Rows[CitationCodesRow]:
         """Lists the codes of ragdb.check_citations, whether each is only advice, and what it
         means.
@@ -689,37 +727,37 @@ class Functions(Caller):
     def cluster_add_node(self, host: str, port: int = 5432) -> None:
         """Adds a node to a router: a whole ragdb of the same build. New corpora go to the node
         that has the fewest. Where it ends with an error, it goes on when it is called again.
-        Takes a superuser. Raises RG439.
+        Takes a superuser. Raises RG459.
         """
         self._run(calls.CLUSTER_ADD_NODE, host, port)
 
     def cluster_corpora(self) -> Rows[ClusterCorporaRow]:
         """Lists at which node each corpus is that was made through a router, or came with a
-        node; one that was dropped keeps its place. Takes a superuser. Raises RG439.
+        node; one that was dropped keeps its place. Takes a superuser. Raises RG459.
         """
         return self._rows(calls.CLUSTER_CORPORA, ClusterCorporaRow)
 
     def cluster_init(self, host: str, port: int = 5432) -> int:
         """Makes this database a router: host and port are those by which the nodes reach it.
         Schema ragdb_at then has each public function, which is called at the node of its
-        corpus. Returns how many there are. Takes a superuser. Raises RG439.
+        corpus. Returns how many there are. Takes a superuser. Raises RG459.
         """
         value: int = self._value(calls.CLUSTER_INIT, host, port)
         return value
 
     def cluster_isolate(self, node: int, is_isolated: bool = True) -> None:
-        """Says whether new corpora keep away from a node. Takes a superuser. Raises RG439."""
+        """Says whether new corpora keep away from a node. Takes a superuser. Raises RG459."""
         self._run(calls.CLUSTER_ISOLATE, node, is_isolated)
 
     def cluster_place(self, corpus: str, node: int) -> None:
         """Says at which node a corpus is from now on; it does not bring it there, as ragdb
-        cluster move does. Takes a superuser. Raises RG439.
+        cluster move does. Takes a superuser. Raises RG459.
         """
         self._run(calls.CLUSTER_PLACE, corpus, node)
 
     def cluster_remove_node(self, node: int) -> None:
         """Removes a node that has no corpora from a router; its database stays as it is. Takes a
-        superuser. Raises RG439.
+        superuser. Raises RG459.
         """
         self._run(calls.CLUSTER_REMOVE_NODE, node)
 
@@ -734,7 +772,7 @@ class Functions(Caller):
 
     def cluster_status(self) -> Rows[ClusterStatusRow]:
         """Lists the nodes of a router with the number of corpora that were put on each, and the
-        problem where one does not answer. Takes a superuser. Raises RG439.
+        problem where one does not answer. Takes a superuser. Raises RG459.
         """
         return self._rows(calls.CLUSTER_STATUS, ClusterStatusRow)
 
@@ -1575,6 +1613,13 @@ class Functions(Caller):
         """
         self._run(calls.FINISH_IMPORT, corpus, header)
 
+    def finish_move(self, move_id: UUID | str) -> None:
+        """Closes a corpus whose writers this transaction holds and that has arrived in all: who
+        asks for it is told where it went. What was recorded of it can be read here until
+        ragdb.drop_corpus. Raises RG401, RG404, RG457, RG458.
+        """
+        self._run(calls.FINISH_MOVE, move_id)
+
     def follow_peer(self, corpus: str, peer: str, remote: str | None = None) -> None:
         """Notes that a peer has a shared corpus too, and under which name (null: the same).
         Raises RG400, RG401, RG404, RG490, RG491.
@@ -1729,6 +1774,14 @@ class Functions(Caller):
             end_mark,
             syntax,
         )
+
+    def hold_move(self, move_id: UUID | str, longest: timedelta | str = "00:00:10") -> datetime:
+        """Holds the writers of a corpus that leaves until this transaction ends, for at most
+        longest (10 ms to 1 hour), and returns until when; a courier that is silent for that
+        long loses its session. Searches go on. Raises RG400, RG401, RG404, RG457, RG458.
+        """
+        value: datetime = self._value(calls.HOLD_MOVE, move_id, longest)
+        return value
 
     def http_session_role(self, session_hash: bytes) -> str | None:
         """Returns the role of a browser's session, by the SHA-256 of its secret; null when it is
@@ -1885,12 +1938,27 @@ class Functions(Caller):
         """
         return self._rows(calls.KNOWN_SOURCES, KnownSourcesRow, corpus, uris)
 
+    def lacking_originals(self, move_id: UUID | str, cids: Sequence[str]) -> list[str]:
+        """Returns those of some cids whose bytes have not come to a corpus that arrives. Raises
+        RG457.
+        """
+        return self._values(calls.LACKING_ORIGINALS, move_id, cids)
+
     def last_trace_id(self) -> UUID:
         """Returns the id of the trace that this transaction recorded last, also when the
         retrieval had no hits. Raises RG407 where it recorded none, hence outside a
         transaction block: there each hit has its trace_id.
         """
         value: UUID = self._value(calls.LAST_TRACE_ID)
+        return value
+
+    def leave_move(self, move_id: UUID | str, reopen: bool = False) -> bool:
+        """Gives a move up, on the side where it is called, and returns whether it was not yet:
+        what had arrived is removed, and what was leaving stays as it is. First the side that
+        arrives, then the other. A corpus that was closed opens again only with reopen, for
+        when the other side is lost. Raises RG401, RG404, RG457.
+        """
+        value: bool = self._value(calls.LEAVE_MOVE, move_id, reopen)
         return value
 
     def ledger_bundle(self, index: int, width: int = 256) -> bytes:
@@ -2123,6 +2191,13 @@ class Functions(Caller):
         corpus, and the ledger switched on or off. Raises RG400.
         """
         return self._rows(calls.LIST_LEDGER_ACTS, LedgerActs, count)
+
+    def list_moves(self, corpus: str | None = None) -> Rows[ListMovesRow]:
+        """Lists the moves of corpora, or of one, that the caller began, or all for admins and
+        auditors: out of this database and into it, their states (copying, ready, done, left),
+        and how many documents and sources are left to send.
+        """
+        return self._rows(calls.LIST_MOVES, ListMovesRow, corpus)
 
     def list_parts(self, corpus: str) -> Rows[ListPartsRow]:
         """Lists the parts of a corpus that the caller may read: counts, and whether one was
@@ -2393,6 +2468,38 @@ class Functions(Caller):
         """
         return self._rows(calls.METRICS, MetricSample)
 
+    def move_digest(self, move_id: UUID | str) -> Any:
+        """Returns what both sides of a move must agree on, while the writers are held and all
+        pages have arrived: settings, rights, synonyms, counts, and the hashes of documents
+        and originals. Raises RG401, RG404, RG457, RG458.
+        """
+        return self._value(calls.MOVE_DIGEST, move_id)
+
+    def move_originals(self, move_id: UUID | str, after: str = "", count: int = 1000) -> list[str]:
+        """Returns the cids of the next count (1 to 1000) originals of a corpus that leaves,
+        after one; ragdb.get_blob has their bytes. Raises RG400, RG401, RG404, RG457.
+        """
+        return self._values(calls.MOVE_ORIGINALS, move_id, after, count)
+
+    def move_page(
+        self, move_id: UUID | str, applied: int | None = None, count: int = 1000
+    ) -> Rows[MovePageRow]:
+        """Returns the next documents of a corpus that leaves, of together about count chunks (1
+        to 1000): all once, then those that have changed, with their embeddings in big-endian
+        float4; without a source those that are gone, and in a row without a number the
+        sources that are gone. applied is the number of the last page, once the other side has
+        it; a page that is not applied comes again. No row when there is nothing. Raises
+        RG400, RG401, RG404, RG457, RG458.
+        """
+        return self._rows(calls.MOVE_PAGE, MovePageRow, move_id, applied, count)
+
+    def move_receipt(self, move_id: UUID | str) -> bytes:
+        """Returns the proof that a corpus is closed here, 32 bytes, with which ragdb.open_move
+        opens it there. Raises RG401, RG404, RG457.
+        """
+        value: bytes = self._value(calls.MOVE_RECEIPT, move_id)
+        return value
+
     def name_ledger(self, origin: str | None = None) -> str | None:
         """Names this database in the checkpoints of its ledger, such as example.com/evidence,
         before the first sealing; for null makes a name where there is none; returns the name.
@@ -2409,6 +2516,12 @@ class Functions(Caller):
         """
         value: str | None = self._value(calls.OPEN_HTTP_SESSION, token_hash)
         return value
+
+    def open_move(self, move_id: UUID | str, receipt: bytes) -> None:
+        """Opens a corpus that has arrived, by the proof that it is closed where it was, to all
+        who have rights to it. Raises RG457.
+        """
+        self._run(calls.OPEN_MOVE, move_id, receipt)
 
     def optimize_corpus(self, corpus: str, new_pivot: float | None = None) -> OptimizeCorpusRow:
         """Sets a corpus's pivot to the mean length of its chunks (from 10,000 chunks on only
@@ -2789,6 +2902,27 @@ class Functions(Caller):
         """
         value: str = self._value(calls.RANKING_DIGEST, corpus)
         return value
+
+    def ready_move(self, move_id: UUID | str, digest: Any) -> None:
+        """Compares a corpus that has arrived with what ragdb.move_digest returned there, once
+        ragdb.check_move has found no difference. Raises RG413, RG457.
+        """
+        self._run(calls.READY_MOVE, move_id, digest)
+
+    def receive_move(
+        self,
+        move_id: UUID | str,
+        numbers: Sequence[int] | None = None,
+        sources: Sequence[str] | None = None,
+        hashes: Sequence[bytes] | None = None,
+        uris: Sequence[str] | None = None,
+    ) -> None:
+        """Opens a corpus that arrives to this transaction, in which ragdb.import_documents,
+        ragdb.import_embeddings and ragdb.put_blob then store what came; notes the documents
+        of a page and their hashes (null sources: gone), and takes away what is at some uris.
+        Raises RG400, RG457.
+        """
+        self._run(calls.RECEIVE_MOVE, move_id, numbers, sources, hashes, uris)
 
     def record_answer(
         self,
