@@ -68,14 +68,16 @@ comment on function ragdb_internal.ranking_text(text) is
 
 create type ragdb_internal.demand as (
   is_not boolean, term_ids integer[], places integer[], units sparsevec[], phrase tsquery,
-  patterns bytea[], orders bytea[]);
+  patterns bytea[], orders bytea[], bytes bytea[]);
 comment on type ragdb_internal.demand is
   'What chunks must have, or must not (is_not): for each place one of its terms, which stand in '
   'term_ids beside their places and in units as a sparse vector for each place; and a phrase of '
   'lexemes (null: the words in any order). The order of the words of a chunk that has it is like '
-  'all patterns, and like one of orders (null: any).';
+  'all patterns, and like one of orders (null: any). A chunk whose order is has the phrase if it '
+  'has each of bytes, place by place, only where it has the word (null: its text tells).';
 
--- Where a phrase has a stop word, a chunk may have another word instead, or none that counts.
+-- Where a phrase has stop words, a chunk may have other words instead, or some that do not count,
+-- which are one byte however many they are.
 create or replace function ragdb_internal.phrase_orders(bytes bytea[], distances integer[])
 returns bytea[]
 language plpgsql immutable parallel safe
@@ -90,7 +92,8 @@ begin
     end if;
     v_orders := array(
       select o || decode(repeat('5f', n), 'hex') || bytes[v_i]  -- 5f is _, any byte
-      from unnest(v_orders) o cross join generate_series(0, distances[v_i] - 1) n);
+      from unnest(v_orders) o
+        cross join generate_series(least(1, distances[v_i] - 1), distances[v_i] - 1) n);
   end loop;
   return array(select o || '%'::bytea from unnest(v_orders) o);
 end $$;
@@ -157,7 +160,10 @@ return (
         then (select ragdb_internal.phrase_orders(
             pg_catalog.array_agg(p.byte order by p.position),
             pg_catalog.array_agg(coalesce(p.distance, 1) order by p.position))
-          from places p) end)::ragdb_internal.demand
+          from places p) end,
+      case when demanded.is_phrase and (
+          select max(p.distance) = 1 and bool_and(p.byte <> '_') from places p)
+        then array(select p.byte from places p order by p.position) end)::ragdb_internal.demand
   where (select bool_and(p.is_known) from places p));
 comment on function ragdb_internal.demanded(integer, text, boolean, tsvector) is
   'Returns what a clause demands of chunks; null when the corpus lacks one of its words.';

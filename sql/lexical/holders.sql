@@ -111,6 +111,8 @@ return (
 comment on function ragdb_internal.has_phrase(ragdb.corpora, integer, tsquery) is
   'Whether the text of a chunk has a phrase.';
 
+-- A word's byte stands for other words too: where it is there as often as the word is, it does not,
+-- and the order tells that the chunk has the phrase.
 create or replace function ragdb_internal.meeting(
   corpus ragdb.corpora, demands ragdb_internal.demand[], chunk_nos integer[])
 returns integer[]
@@ -135,6 +137,11 @@ begin
           when not (x.word_order like all (d.patterns)) then false
           when not (x.word_order like any (d.orders)) then false
           when d.phrase is null then true
+          when x.word_order is not null and d.bytes is not null and not exists (
+            select from unnest(d.units, d.bytes) u (unit, byte)
+            where ragdb_internal.times(x.word_order, u.byte) <> ragdb_internal.frequency(
+              ragdb_internal.inner_product(x.impacts, u.unit), ragdb_internal.length_norm(
+                x.lexeme_count, corpus.k1, corpus.b, corpus.pivot), corpus.k1)) then true
           else ragdb_internal.has_phrase(corpus, x.chunk_no, d.phrase) end));
 end $$;
 comment on function ragdb_internal.meeting(ragdb.corpora, ragdb_internal.demand[], integer[]) is
@@ -146,7 +153,7 @@ language sql immutable parallel safe
 begin atomic
   select pg_catalog.array_agg(t.term_id), pg_catalog.array_agg((20000 * d.n + t.place)::integer)
   from pg_catalog.unnest(demanded_terms.demands) with ordinality
-      d (is_not, term_ids, places, units, phrase, patterns, orders, n)
+      d (is_not, term_ids, places, units, phrase, patterns, orders, bytes, n)
     cross join lateral unnest(d.term_ids, d.places) t (term_id, place)
   where not d.is_not;
 end;

@@ -22,18 +22,18 @@ comment on function ragdb_internal.cosine(sparsevec, sparsevec) is
   'Returns the cosine of two sparse vectors without negative entries, rounded to 1e-4; NaN where '
   'one is empty.';
 
--- None of the bytes 0, %, _ and \, so that an order of words may be matched by like. Words of one
--- byte are told apart by the text.
+-- None of the bytes 0, %, _ and \, so that an order of words may be matched by like, and not 1,
+-- which stands for words that do not count. Words of one byte are told apart by the text.
 create or replace function ragdb_internal.word_number(lexeme text) returns integer
 language sql immutable parallel safe
-return (pg_catalog.hashtext(word_number.lexeme) & 2147483647) % 252;
+return (pg_catalog.hashtext(word_number.lexeme) & 2147483647) % 251;
 comment on function ragdb_internal.word_number(text) is
-  'Returns the number, 0 to 251, that stands for a lexeme in the order of the words of a chunk.';
+  'Returns the number, 0 to 250, that stands for a lexeme in the order of the words of a chunk.';
 
 create or replace function ragdb_internal.word_byte(number integer) returns bytea
 language sql immutable parallel safe
 return pg_catalog.substr(
-  '\x0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f2021222324262728292a2b2c2d2e2f'
+  '\x02030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f2021222324262728292a2b2c2d2e2f'
   '303132333435363738393a3b3c3d3e3f404142434445464748494a4b4c4d4e4f505152535455565758595a5b5d5e'
   '606162636465666768696a6b6c6d6e6f707172737475767778797a7b7c7d7e7f808182838485868788898a8b8c8d8e8f'
   '909192939495969798999a9b9c9d9e9fa0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebf'
@@ -43,24 +43,38 @@ return pg_catalog.substr(
 comment on function ragdb_internal.word_byte(integer) is
   'Returns the byte of the number of a lexeme.';
 
--- A query in from is inlined, which a subquery of a function is not, and costs half. Both
--- aggregates are by position, so that they share a sort. Positions end at 16,383: from there on all
--- words have one.
+-- A query in from is inlined, which a subquery of a function is not, and costs half. Positions end
+-- at 16,383: from there on all words have one.
 create or replace function ragdb_internal.word_order(words tsvector)
 returns table (word_order bytea)
 language sql immutable parallel safe rows 1
 begin atomic
-  select case when count(distinct o.position) = count(*) and max(o.position) < 16383
-    then pg_catalog.string_agg(o.byte, ''::bytea order by o.position) end
+  select case when pg_catalog.bool_and(s.step > 0) and max(s.position) < 16383
+    then pg_catalog.string_agg(
+      case when s.step > 1 then '\x01'::bytea || s.byte else s.byte end, ''::bytea
+      order by s.position) end
   from (
-    select pg_catalog.unnest(n.positions) as position, n.byte
-    from (select w.positions,
-        ragdb_internal.word_byte(ragdb_internal.word_number(w.lexeme)) as byte
-      from pg_catalog.unnest(word_order.words) w offset 0) n
-    offset 0) o;
+    select o.position, o.byte, o.position - coalesce(lag(o.position) over (order by o.position),
+      o.position - 1) as step
+    from (
+      select pg_catalog.unnest(n.positions) as position, n.byte
+      from (select w.positions,
+          ragdb_internal.word_byte(ragdb_internal.word_number(w.lexeme)) as byte
+        from pg_catalog.unnest(word_order.words) w offset 0) n
+      offset 0) o
+    offset 0) s;
 end;
 comment on function ragdb_internal.word_order(tsvector) is
-  'Returns a byte for every word in the order of their positions; null where two have the same.';
+  'Returns a byte for every word in the order of their positions, and a 1 between two that others '
+  'which do not count stand between; null where two have the same position.';
+
+create or replace function ragdb_internal.times(word_order bytea, byte bytea) returns integer
+language sql stable parallel safe
+return pg_catalog.octet_length(times.word_order) - pg_catalog.length(pg_catalog.replace(
+  pg_catalog.convert_from(times.word_order, 'LATIN1'),
+  pg_catalog.convert_from(times.byte, 'LATIN1'), ''));
+comment on function ragdb_internal.times(bytea, bytea) is
+  'Returns how often an order of words has a byte.';
 
 -- The text of a sparse vector is read as an array: nothing else that takes one apart is as fast.
 create or replace function ragdb_internal.entries(impacts sparsevec) returns float8[]

@@ -54,8 +54,8 @@ comment on column ragdb.chunk_lexemes.lexeme_count is
   'Length of the chunk: its lexemes, each occurrence counted.';
 comment on column ragdb.chunk_lexemes.impacts is 'Impact of every lexeme of the chunk, by term id.';
 comment on column ragdb.chunk_lexemes.word_order is
-  'A byte for every word of the chunk, in their order: most phrases that it lacks show here. Null '
-  'where words do not have an order.';
+  'A byte for every word of the chunk, in their order, and a 1 for words between that do not '
+  'count: most phrases that it has or lacks show here. Null where words do not have an order.';
 
 create table ragdb.block_states (
   corpus_id integer constraint block_states_corpus_is_unique primary key

@@ -60,6 +60,22 @@ def test_a_clause_changes_which_chunks_rank_and_no_score(docs: Connection) -> No
         assert score == plain[chunk]
 
 
+def test_words_of_one_byte_are_told_apart(db: Connection) -> None:
+    ((one, other),) = db.execute(
+        "select min(w), max(w) from (select 'word' || n as w from generate_series(100, 999) n) x"
+        " group by ragdb_internal.word_number(w) having count(*) > 1 limit 1"
+    ).fetchall()
+    texts = [f"{one} birch", f"{other} birch", f"{other} birch {one}", f"{one} birch {other}",
+        f"{other} birch {one} birch", f"{one} the birch", f"birch {one}"]  # fmt: skip
+    db.execute("select ragdb.create_corpus('made')")
+    for text in texts:
+        db.execute("select ragdb.put_text('made', %s, %s)", (text, text))
+    rows = db.execute(
+        "select text from ragdb.search('made', %s, syntax => 'web')", (f'"{one} birch"',)
+    ).fetchall()
+    assert {text for (text,) in rows} == {texts[0], texts[3], texts[4]}
+
+
 def test_a_stop_word_of_a_phrase_stands_for_any_one_word(db: Connection) -> None:
     words = ["amber", "birch", "cedar", "dune", "ember", "fjord", "the", "of"]
     rng = random.Random(2)
