@@ -815,7 +815,7 @@ documents = Table(
     Column("event_id", Uuid, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
-    UniqueConstraint("corpus_id", "doc_cid", "name", name="documents_name_is_unique_per_content"),
+    UniqueConstraint("doc_cid", "corpus_id", "name", name="documents_name_is_unique_per_content"),
     ForeignKeyConstraint(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],
@@ -1299,7 +1299,7 @@ chunks = Table(
     Column("text", Text, nullable=False),
     UniqueConstraint("corpus_id", "chunk_id", name="chunks_id_is_unique_per_corpus"),
     UniqueConstraint(
-        "corpus_id", "doc_no", "ordinal", name="chunks_ordinal_is_unique_per_document"
+        "doc_no", "corpus_id", "ordinal", name="chunks_ordinal_is_unique_per_document"
     ),
     ForeignKeyConstraint(
         ["corpus_id", "doc_no"],

@@ -18,8 +18,7 @@ begin atomic
         where e.corpus_id = document.corpus_id and e.child_no = c.chunk_no and not e.is_added),
         '[]'))
       order by c.ordinal)) end
-  from ragdb.chunks c
-    cross join lateral (select h.* from ragdb.turns h
+  from ragdb.chunks c cross join lateral (select h.* from ragdb.turns h
       where h.corpus_id = document.corpus_id and h.chunk_no = c.chunk_no offset 0) t
   where c.corpus_id = document.corpus_id and c.doc_no = document.doc_no;
 end;
@@ -45,8 +44,7 @@ begin atomic
     'links', coalesce((
       select jsonb_agg(jsonb_build_object('chunk', c.ordinal, 'target', l.target)
         order by c.ordinal, l.target)
-      from ragdb.chunks c
-        cross join lateral (select h.target from ragdb.document_links h
+      from ragdb.chunks c cross join lateral (select h.target from ragdb.document_links h
           where h.corpus_id = document.corpus_id and h.chunk_no = c.chunk_no offset 0) l
       where c.corpus_id = document.corpus_id and c.doc_no = document.doc_no), '[]'));
 end;
