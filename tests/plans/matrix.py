@@ -163,14 +163,17 @@ def promoted(db: Connection, corpus: str) -> Any:
     return trace_id, anchor
 
 
-def embedder(db: Connection) -> None:
+def embedder(db: Connection) -> str:
+    """Make the embedder e, before a statement: what is returned begins it."""
     db.execute("select ragdb.create_embedder('e', 3)")
     db.execute("select ragdb.bind_embedder('e', 'hash', 'hash-v1')")
+    return ""
 
 
-def claimed(db: Connection, corpus: str) -> None:
+def claimed(db: Connection, corpus: str) -> str:
     embedder(db)
     db.execute("select ragdb.embed_corpus(%s, 'e')", (corpus,))
+    return ""
 
 
 def completed(db: Connection, corpus: str) -> Statement:
@@ -267,7 +270,7 @@ WRITERS: dict[str, Make] = {
         (trace(db, c),),
     ),
     "claim_embeddings, 50": lambda db, c: (
-        claimed(db, c) or "select from ragdb.claim_embeddings('w', 50, '60 s')",
+        claimed(db, c) + "select from ragdb.claim_embeddings('w', 50, '60 s')",
         (),
     ),
     "complete_embeddings, 50": completed,
@@ -379,7 +382,7 @@ WHOLE: dict[str, Make] = {
     "drop_corpus": lambda db, c: ("select ragdb.drop_corpus(%s)", (c,)),
     "calibrate_gate": lambda db, c: ("select from ragdb.calibrate_gate(%s)", (c,)),
     "embed_corpus": lambda db, c: (
-        embedder(db) or "select ragdb.embed_corpus(%s, 'e')",
+        embedder(db) + "select ragdb.embed_corpus(%s, 'e')",
         (c,),
     ),
     "export_documents": lambda db, c: ("select * from ragdb.export_documents(%s)", (c,)),
