@@ -296,10 +296,6 @@ READERS: dict[str, Make] = {
         "select * from ragdb.search(%s, %s, 5, context => 1)",
         (c, f"x{c}77y1"),
     ),
-    "search_documents": lambda db, c: (
-        "select * from ragdb.search_documents(%s, %s, 5)",
-        (c, f"x{c}77y1"),
-    ),
     "explain_search": lambda db, c: (
         "select * from ragdb.explain_search(%s, %s, %s)",
         (c, f"x{c}7y0 part0", chunk(db, c)),
@@ -374,6 +370,10 @@ WHOLE: dict[str, Make] = {
     "promote_to_atom": lambda db, c: (
         "select from ragdb.promote_to_atom(%s, array[%s], %s)",
         (*promoted(db, c), texts(c, 7)[0]),
+    ),
+    "search_documents": lambda db, c: (
+        "select * from ragdb.search_documents(%s, %s, 5)",
+        (c, f"x{c}77y1"),
     ),
     "similar": lambda db, c: ("select * from ragdb.similar(%s, %s, 3)", (c, chunk(db, c))),
     "optimize_corpus": lambda db, c: ("select ragdb.optimize_corpus(%s)", (c,)),
