@@ -87,8 +87,10 @@ returns setof ragdb.document
 language sql stable parallel safe
 begin atomic
   select document.doc_cid, document.source,
-    array(select s.uri from ragdb.document_sources s
-      where s.corpus_id = document.corpus_id and s.doc_no = document.doc_no order by s.uri),
+    -- offset 0: sorted here, or those of the whole corpus are read in their order
+    array(select s.uri from (select h.uri from ragdb.document_sources h
+      where h.corpus_id = document.corpus_id and h.doc_no = document.doc_no offset 0) s
+      order by s.uri),
     document.title, document.language, document.media_type, document.metadata, document.chunking,
     document.external_id, document.source_name, document.size_bytes, document.pages,
     document.chunks, document.tokens, document.event_id, document.created_at,

@@ -46,10 +46,10 @@ begin
       from ragdb.turns t
       join ragdb.chunks c using (corpus_id, chunk_no)
       join ragdb.documents d using (corpus_id, doc_no)
-      where t.corpus_id = v_corpus.corpus_id
+      -- as ragdb.turns_by_time
+      where t.corpus_id + 0 = v_corpus.corpus_id
         and (resolve_temporal.project is null
           or d.metadata ->> 'project' = resolve_temporal.project)
-      -- as ragdb.turns_by_time
       order by t.created_at at time zone 'UTC' desc, c.chunk_id limit resolve_temporal.count;
 end $$;
 comment on function ragdb.resolve_temporal(text, integer, text) is

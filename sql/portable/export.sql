@@ -18,7 +18,8 @@ begin atomic
         where e.corpus_id = document.corpus_id and e.child_no = c.chunk_no and not e.is_added),
         '[]'))
       order by c.ordinal)) end
-  from ragdb.chunks c join ragdb.turns t on t.corpus_id = c.corpus_id and t.chunk_no = c.chunk_no
+  from ragdb.chunks c cross join lateral (select h.* from ragdb.turns h
+      where h.corpus_id = document.corpus_id and h.chunk_no = c.chunk_no offset 0) t
   where c.corpus_id = document.corpus_id and c.doc_no = document.doc_no;
 end;
 comment on function ragdb_internal.exported_conversations(ragdb.documents) is
@@ -43,8 +44,7 @@ begin atomic
     'links', coalesce((
       select jsonb_agg(jsonb_build_object('chunk', c.ordinal, 'target', l.target)
         order by c.ordinal, l.target)
-      from ragdb.chunks c
-        cross join lateral (select h.target from ragdb.document_links h
+      from ragdb.chunks c cross join lateral (select h.target from ragdb.document_links h
           where h.corpus_id = document.corpus_id and h.chunk_no = c.chunk_no offset 0) l
       where c.corpus_id = document.corpus_id and c.doc_no = document.doc_no), '[]'));
 end;
@@ -63,8 +63,8 @@ begin atomic
       'sources', (
         select jsonb_agg(jsonb_build_object(
           'uri', s.uri, 'source_name', s.source_name, 'etag', s.etag) order by s.uri)
-        from ragdb.document_sources s
-        where s.corpus_id = d.corpus_id and s.doc_no = d.doc_no))
+        from (select h.* from ragdb.document_sources h
+          where h.corpus_id = d.corpus_id and h.doc_no = d.doc_no offset 0) s))
     || coalesce((select c.content from ragdb_internal.exported_conversations(d) c),
       (select c.content from ragdb_internal.exported_contents(d) c))
     || coalesce(ragdb_internal.exported_edges(d), '{}')

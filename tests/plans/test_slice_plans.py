@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -31,15 +32,20 @@ def rows_read(db: Connection) -> int:
 
 
 @pytest.fixture(params=["no statistics", "analyzed other", "analyzed full"])
-def filled(db: Connection, request: pytest.FixtureRequest) -> Connection:
-    """A conversation of 300 messages, with what the planner may know of it."""
-    if request.param == "analyzed other":
-        chat(db, conversation(300, 1000), "other")
-        db.execute(f"analyze {TABLES}")
-    chat(db, conversation(300))
-    if request.param == "analyzed full":
-        db.execute(f"analyze {TABLES}")
-    return db
+def filled(clone: str, request: pytest.FixtureRequest) -> Iterator[Connection]:
+    """A conversation of 300 messages, with what the planner may know of it.
+
+    In a database of its own: what an analyze counts of a table is not rolled back, so another test
+    may have left that it has no rows.
+    """
+    with psycopg.connect(clone) as db:
+        if request.param == "analyzed other":
+            chat(db, conversation(300, 1000), "other")
+            db.execute(f"analyze {TABLES}")
+        chat(db, conversation(300))
+        if request.param == "analyzed full":
+            db.execute(f"analyze {TABLES}")
+        yield db
 
 
 def test_a_conversation_is_put_by_the_keys_of_its_messages(filled: Connection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ import ragdb
 from ragdb.ledger import LedgerError, online
 from ragdb.ledger.notes import Checkpoint
 from ragdb.server import embedded, postgres
+from tests.sql.documents_twin import document
 
 TEXTS = {
     "refunds": "Refunds are paid within fourteen days of the return.",
@@ -124,6 +126,48 @@ def test_a_standby_follows_what_is_ingested(pair: tuple[str, str]) -> None:
     search = "select * from ragdb.search('docs', %s)"
     assert answers(primary, search)[-1]
     assert answers(standby, search) == answers(primary, search)
+
+
+@pytest.mark.nightly
+def test_a_standby_finds_by_blocks_lists_and_edits_what_the_primary_finds(
+    pair: tuple[str, str],
+) -> None:
+    """5,000 chunks are in blocks; some are put after them, some replaced and some deleted."""
+    primary, standby = pair
+
+    def put(db: psycopg.Connection[Any], numbers: range, edition: int) -> None:
+        # words of all chunks, of a tenth, of a hundredth, and of one
+        texts = (
+            f"common tenth{n % 10} hundredth{n % 100} only{n}e{edition} edition{edition}"
+            for n in numbers
+        )
+        texts_of = {f"many/{n}.md": text for n, text in zip(numbers, texts, strict=True)}
+        documents = [document(uri, [text]) for uri, text in texts_of.items()]
+        db.execute("select from ragdb.put_documents('many', %s)", (json.dumps(documents),))
+
+    with psycopg.connect(primary) as db:
+        db.execute("select ragdb.create_corpus('many')")
+        put(db, range(5000), 0)
+        db.execute("select ragdb.optimize_corpus('many')")
+        put(db, range(200, 260), 1)
+        put(db, range(5000, 5100), 1)
+        sources = [f"many/{n}.md" for n in range(300, 340)]
+        db.execute("select ragdb.delete_sources('many', %s)", (sources,))
+        blocks = db.execute("select count(*) from ragdb.term_blocks").fetchall()
+    assert blocks[0][0] > 0
+    catch_up(primary, standby)
+    asked = [
+        *("common", "tenth3 hundredth23", "common edition1", "only210e1 common", "only310e0"),
+        *('"common tenth7"', "+hundredth5 edition1", "tenth1 -hundredth11"),
+    ]
+
+    def found(dsn: str) -> list[Any]:
+        search = "select chunk_id, score from ragdb.search('many', %s, 50)"
+        with psycopg.connect(dsn, user="reader") as db:
+            return [db.execute(search, (query,)).fetchall() for query in asked]
+
+    assert found(standby) == found(primary)
+    assert [len(rows) > 0 for rows in found(primary)] == [n != 4 for n in range(len(asked))]
 
 
 def test_what_was_replicated_is_verified_after_a_promotion_and_the_rest_is_missing(

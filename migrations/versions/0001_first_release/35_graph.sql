@@ -69,21 +69,24 @@ create table ragdb.turns (
   complexity real not null constraint turns_complexity_is_not_negative check (complexity >= 0),
   given jsonb not null default '{}',
   created_at timestamptz not null,
-  constraint turns_are_unique primary key (corpus_id, chunk_no) include (phase, salience),
   constraint turns_chunk_exists foreign key (corpus_id, chunk_no)
     references ragdb.chunks on delete cascade
 );
 -- as for ragdb.documents
 alter table ragdb.turns alter corpus_id set statistics 0;
 alter table ragdb.turns alter session_id set statistics 0;
+-- by expressions, so that nobody who asks for a turn or for times of a session takes it: where the
+-- planner takes all turns of a corpus for few, it would scan them
+create index turns_by_time on ragdb.turns (
+  (corpus_id + 0), (created_at at time zone 'UTC'));
 -- the order of a session; what is appended reads its end, however long it is
 create index turns_by_session on ragdb.turns (
   session_id, corpus_id, created_at, place, chunk_no);
 create index turns_by_answered on ragdb.turns (
   session_id, corpus_id, answers_no, created_at, place, chunk_no);
--- by an expression, so that nobody who asks for times of a session takes it: where the planner
--- takes all turns of a corpus for few, it would scan them
-create index turns_by_time on ragdb.turns (corpus_id, (created_at at time zone 'UTC'));
+-- last, as that of ragdb.documents
+alter table ragdb.turns add constraint turns_are_unique
+  primary key (corpus_id, chunk_no) include (phase, salience);
 comment on table ragdb.turns is
   'What a chunk that is one message of a conversation has besides its text. Read it through '
   'ragdb.get_turn.';

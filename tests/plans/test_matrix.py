@@ -1,0 +1,66 @@
+"""Statements read what they need by keys, whatever the planner believes of the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from tests.conftest import Server
+from tests.plans import matrix
+from tests.plans.matrix import Connection
+
+DAY = (
+    "put_documents, 100 new",
+    "put_documents, one changed",
+    "put_documents, 20 renamed",
+    "delete_sources, 20",
+    "append_turns, 10",
+)
+
+
+@pytest.fixture(scope="module")
+def outgrown(server18: Server) -> Iterator[Connection]:
+    """A corpus whose tables were analyzed when they had a few rows of another one."""
+    with (
+        server18.database() as database,
+        psycopg.connect(server18.dsn(database.dbname), autocommit=True) as db,
+    ):
+        large, new = matrix.Size(400, 40), matrix.Size(12, 12)
+        matrix.make(db, "small", large, new)
+        yield db
+
+
+@pytest.mark.parametrize("name", DAY)
+def test_what_is_written_is_found_by_key_in_a_corpus_that_outgrew_its_statistics(
+    outgrown: Connection, name: str
+) -> None:
+    read = matrix.measure(outgrown, matrix.WRITERS[name], "large")
+    assert read.written > 0
+    assert read.excess() == ""
+
+
+def test_a_corpus_that_outgrew_its_statistics_is_exported_and_dropped_by_keys(
+    outgrown: Connection,
+) -> None:
+    for name in ("export_documents", "drop_corpus"):
+        read = matrix.measure(outgrown, matrix.WHOLE[name], "large")
+        # of each of the 1,200 chunks: its document, its links, its edges to and fro, its lexemes
+        assert read.rows <= 40 * 1200, read
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("statistics", [s for s in matrix.STATISTICS if s != "dead"])
+def test_no_statement_reads_what_it_does_not_need(any_version: Server, statistics: str) -> None:
+    with (
+        any_version.database() as database,
+        psycopg.connect(any_version.dsn(database.dbname), autocommit=True) as db,
+    ):
+        matrix.make(db, statistics)
+        wrong = [
+            f"{name}, {corpus} corpus, {plans}: {read.excess()}"
+            for _, name, corpus, plans, read in matrix.measured(db, ("writer", "reader"))
+            if read.excess()
+        ]
+    assert wrong == []
