@@ -133,7 +133,7 @@ def main() -> None:
                     w: (g[first].mean(), g[second].mean()) for w, g in by_weight.items()
                 }
                 if given.library:
-                    words = [
+                    words: list[dict[str, float]] = [
                         dict(
                             db.execute(
                                 "select substr(source, 14), score from ragdb.search(%s, %s, 1000,"
