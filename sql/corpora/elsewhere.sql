@@ -14,6 +14,7 @@ as $$
 declare
   v_wrong text;
   v_chunks bigint;
+  v_most constant integer := (ragdb_internal.limits()).corpus_numbers;
 begin
   select w.wrong into v_wrong from (values
       (given.version >= 0 and given.chunks >= 0 and given.lexeme_count >= 0
@@ -27,16 +28,17 @@ begin
         'a lexeme is given once'),
       (not exists (select from unnest(given.dfs) d
         where (d between 1 and given.chunks) is not true), 'a df is from 1 to chunks'),
-      (given.lexeme_count >= (select coalesce(sum(d), 0) from unnest(given.dfs) d),
-        'lexeme_count is at least the sum of all df')) w (is_right, wrong)
+      (given.lexeme_count between (select coalesce(sum(d), 0) from unnest(given.dfs) d)
+          and given.chunks::bigint * (ragdb_internal.limits()).indexed_characters,
+        'lexeme_count is at least the sum of all df, and at most what so many chunks can have'))
+      w (is_right, wrong)
     where w.is_right is not true limit 1;
-  v_chunks := whole.chunks::bigint + given.chunks - coalesce((
-    select e.chunks from ragdb.parts_elsewhere e
-    where e.corpus_id = whole.corpus_id and e.name = part), 0);
-  if v_wrong is not null or v_chunks > 2147483647 then
+  select coalesce(sum(e.chunks), 0) + given.chunks into v_chunks
+    from ragdb.parts_elsewhere e where e.corpus_id = whole.corpus_id and e.name <> part;
+  if v_wrong is not null or v_chunks > v_most then
     raise exception 'what is given of part % cannot be its statistics', ragdb_internal.quote(part)
       using errcode = 'RG400',
-        detail = coalesce(v_wrong, 'the parts of a corpus have at most 2147483647 chunks'),
+        detail = coalesce(v_wrong, format('parts elsewhere have at most %s chunks', v_most)),
         hint = 'pass a row of ragdb.part_statistics() of the server that has the part';
   end if;
 end $$;

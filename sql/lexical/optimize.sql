@@ -173,9 +173,10 @@ as $$
 begin
   if pivot is null then
     return;
-  elsif not (pivot > 0 and pivot < 'infinity') then
+  elsif pivot not between 0.001 and 1000000 then
     raise exception 'pivot is %', pivot
-      using errcode = 'RG400', detail = 'it is a length in lexemes', hint = 'pass a number over 0';
+      using errcode = 'RG400', detail = 'it is a length in lexemes',
+        hint = 'pass a number from 0.001 to 1000000';
   end if;
   perform ragdb_internal.check_has_parts(corpus);
 end $$;

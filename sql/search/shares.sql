@@ -179,9 +179,15 @@ declare
   v_candidates ragdb_internal.part_candidate[];
 begin
   perform ragdb_internal.check_candidates(shares, v_request);
-  v_candidates := ragdb_internal.given_candidates(shares, v_whole.corpus_id,
-    coalesce(lexical_weight, ragdb_internal.lexical_weight((ragdb_internal.space(
-      ragdb_internal.embedded_as(v_whole), 'current')).embedder_id)));
+  begin
+    v_candidates := ragdb_internal.given_candidates(shares, v_whole.corpus_id,
+      coalesce(lexical_weight, ragdb_internal.lexical_weight((ragdb_internal.space(
+        ragdb_internal.embedded_as(v_whole), 'current')).embedder_id)));
+  exception when data_exception then
+    raise exception 'shares has a score or a rank that is not a number'
+      using errcode = 'RG400', detail = 'scores are numbers from 0 to 1, ranks integers, or null',
+        hint = 'pass what ragdb.search_candidates() returned, a list for each server';
+  end;
   return query
     with merged as (
       select l.* from ragdb_internal.legs_of_all(v_candidates, k, fusion) l

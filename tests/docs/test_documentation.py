@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from bench.search import scale
 from ragdb.cli.main import app
 
 ROOT = Path(__file__).parents[2]
@@ -139,3 +140,8 @@ def test_the_change_log_speaks_of_this_version() -> None:
     import ragdb
 
     assert f"## {ragdb.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_what_scale_takes_is_what_is_calculated() -> None:
+    table = "\n".join(scale.lines(scale.Figures()))
+    assert table in (ROOT / "docs/scale.md").read_text()

@@ -250,6 +250,7 @@ def test_parts_that_go_or_move_are_counted_where_they_are(filled: Pair) -> None:
         filled.servers.sync("whole")
 
 
+RANK = '[[{"chunk_id": "a", "score": 1, "lexical_rank": "x"}]]'
 WRONG = (
     "1, 5, 9, '{red}', '{6}'",
     "1, 5, 9, '{red}', '{0}'",
@@ -261,6 +262,7 @@ WRONG = (
     "1, -5, 9, '{}', '{}'",
     "-1, 5, 9, '{}', '{}'",
     "1, 2147483647, 2147483648, '{}', '{}'",
+    "1, 5, 9223372036854775807, '{red}', '{1}'",
     "1, 5, null, '{}', '{}'",
     "1, 5, 9, null, null",
 )
@@ -293,7 +295,7 @@ def test_statistics_that_no_part_has_are_refused(filled: Pair, login: Login) -> 
 
 
 def test_what_is_not_candidates_is_not_merged(filled: Pair) -> None:
-    for shares in ("null", "{}", "[1]", "[[1]]", '[[{"score": 1}]]', '[[{"chunk_id": "a"}]]'):
+    for shares in ("null", "{}", "[1]", "[[1]]", '[[{"score": 1}]]', '[[{"chunk_id": "a"}]]', RANK):
         with pytest.raises(errors.InvalidArgument):
             filled.dbs[0].execute("select ragdb.merge_candidates('whole', %s)", (shares,))
     for more in ("mode => 'other'", "fusion => 'sum'", "k => 0", "lexical_weight => 2"):
