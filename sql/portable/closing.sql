@@ -1,7 +1,7 @@
 -- The pages of a corpus that leaves, the hold of its writers, and its end here.
 
 create or replace function ragdb_internal.check_hold(move ragdb.moves) returns void
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -28,13 +28,13 @@ declare
 begin
   perform ragdb_internal.check_move_state(v_move, '{copying}'),
     ragdb_internal.check_hold(v_move), ragdb_internal.check_page(0, move_page.count);
-  if move_page.applied = v_move.page then
+  if move_page.applied = v_move.page_no then
     perform ragdb_internal.acknowledge_page(v_move);
     v_move := ragdb_internal.take_move(move_page.move_id, 'out');
   end if;
   v_move := ragdb_internal.make_page(v_move, move_page.count);
   return query
-    select v_move.page, r.* from ragdb_internal.page_rows(v_move) r;
+    select v_move.page_no, r.* from ragdb_internal.page_rows(v_move) r;
 end $$;
 comment on function ragdb.move_page(uuid, integer, integer) is
   'Returns the next documents of a corpus that leaves, of together about count chunks (1 to 1000): '
@@ -86,7 +86,7 @@ comment on function ragdb.hold_move(uuid, interval) is
   'session. Searches go on. Raises RG400, RG401, RG404, RG457, RG458.';
 
 create or replace function ragdb_internal.check_held(move ragdb.moves) returns void
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin

@@ -140,7 +140,7 @@ begin
     then array(select 'd ' || w from unnest(v_walked) w)
     else ragdb_internal.next_changes(move.corpus_id, v_version, count) end;
   update ragdb.moves m
-    set page = m.page + 1, page_keys = v_keys, page_version = v_version,
+    set page_no = m.page_no + 1, page_keys = v_keys, page_version = v_version,
       page_to = (select max(w) from unnest(v_walked) w),
       is_walked = m.is_walked or cardinality(v_walked) = 0
     where m.move_id = move.move_id and m.direction = 'out'
