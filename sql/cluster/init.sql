@@ -90,6 +90,7 @@ begin
     execute ragdb_internal.router_tables();
     execute ragdb_internal.router_lookups();
     execute ragdb_internal.router_calls();
+    execute ragdb_internal.router_evidence();
   end if;
   return ragdb_internal.make_wrappers();
 end $$;

@@ -40,7 +40,7 @@ as $$
 begin
   perform ragdb_internal.require_router(node);
   insert into ragdb_at.placement as p (corpus, node) values (cluster_place.corpus, node)
-    on conflict (corpus) do update set node = excluded.node;
+    on conflict on constraint placement_pkey do update set node = excluded.node;
 end $$;
 comment on function ragdb.cluster_place(text, integer) is
   'Says at which node a corpus is from now on; it does not bring it there, as ragdb cluster move '

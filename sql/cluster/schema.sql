@@ -85,6 +85,19 @@ create function ragdb_at.call(node integer, what text, arguments text[], columns
 language sql volatile set search_path = pg_catalog, pg_temp as $$
   select format('select * from ragdb_at.at_%s(%1$s, %L, %L::text[]) as t(%s)',
     set_config('ragdb.node', node::text, true), what, arguments, columns) $$;
+-- for what a statement does with rows that it could not be sent to a node with
+create function ragdb_at.rows_of(call text) returns setof record
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$ begin
+  return query execute call;
+end $$;
+$ddl$;
+comment on function ragdb_internal.router_calls() is
+  'Returns the statements that make what wrappers call to ask a node.';
+
+-- A contract, a pack, a run or a result says of which corpus it is, or of which trace.
+create or replace function ragdb_internal.router_evidence() returns text
+language sql immutable
+return $ddl$
 create function ragdb_at.contract_corpora(contract jsonb) returns text[]
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select array(select jsonb_path_query(contract,
@@ -92,7 +105,6 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
 create function ragdb_at.contract_corpora(contract text) returns text[]
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select ragdb_at.contract_corpora(ragdb.parse_contract(contract)) $$;
--- a pack, a run or a result names its corpus or its trace
 create function ragdb_at.node_of_evidence(evidence jsonb, trace uuid default null) returns integer
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$ declare
   v_corpus constant text := coalesce(evidence ->> 'corpus', evidence ->> 'corpus_id',
@@ -111,8 +123,9 @@ begin
 end $$;
 grant execute on all functions in schema ragdb_at to ragdb_reader, bi_reader;
 $ddl$;
-comment on function ragdb_internal.router_calls() is
-  'Returns the statements that make what wrappers call to ask a node.';
+comment on function ragdb_internal.router_evidence() is
+  'Returns the statements that make what finds the node of what is given as JSON, and the grants '
+  'of all of these.';
 
 -- Citus takes a function to the node whose table it is colocated with.
 create or replace function ragdb_internal.node_schema() returns text

@@ -133,8 +133,9 @@ begin
         'if sqlstate <> all (%L::text[])\n'
         'or v_answers = 0 and v_node = v_nodes[cardinality(v_nodes)] then raise; end if;\nend;',
         v_step, array(select e.sqlstate from ragdb.error_codes() e where e.http_status = 404))
-      when 'each' then v_step || coalesce(' v_call := '
-        || quote_literal(routine.call || ' where ' || routine.detail) || ';', '')
+      when 'each' then coalesce('return query select t.* from ragdb_at.rows_of('
+        'ragdb_at.call(v_node, v_call, v_arguments, v_columns)) as t(' || routine.columns
+        || ') where ' || routine.detail || ';', v_step)
       else v_step end,
     case when routine.route = 'all' then v_itself
       when routine.kind <> 'value' then ''
@@ -151,7 +152,7 @@ return pg_catalog.format(
   'set search_path = pg_catalog, pg_temp set datestyle = ''ISO, YMD'''
   ' set intervalstyle = postgres\n'
   'as $wrapper$\n#variable_conflict use_variable\ndeclare\n'
-  '  v_call text := %L;\n  v_arguments constant text[] := array[%s]::text[];\n'
+  '  v_call constant text := %L;\n  v_arguments constant text[] := array[%s]::text[];\n'
   '  v_columns constant text := %L;\n  v_nodes constant integer[] := %s;\n'
   '  v_node integer;\n  v_answers integer := 0;\n%sbegin\n%s\nend $wrapper$',
   case when (routine).result is null then 'procedure' else 'function' end,
