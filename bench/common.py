@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import platform
+import random
 import shutil
 import sys
 import tempfile
@@ -54,6 +55,27 @@ def records(name: str, file: str = "corpus.jsonl") -> Iterator[dict[str, Any]]:
 def texts(name: str) -> Iterator[dict[str, Any]]:
     """Those of a collection's documents that have a text."""
     return (record for record in records(name) if record["text"].strip())
+
+
+def manuals() -> Iterator[dict[str, Any]]:
+    """scale_tech_docs, and behind its end its paragraphs recombined, without end, by a fixed seed.
+
+    A chunk that is made up has as many paragraphs as one of the collection, and its file as many
+    chunks; each paragraph and each title is drawn from all of them, so words are as frequent there
+    as in the collection.
+    """
+    known = list(texts("scale_tech_docs"))
+    yield from known
+    paragraphs = [part for record in known for part in record["text"].split("\n\n")]
+    draw = random.Random(17)
+    for lap in itertools.count(1):
+        for record in known:
+            count = record["text"].count("\n\n") + 1
+            yield {
+                "_id": f"{lap}/{record['_id']}",
+                "title": draw.choice(known)["title"],
+                "text": "\n\n".join(draw.choice(paragraphs) for _ in range(count)),
+            }
 
 
 def document(uri: str, *texts: str, **more: Any) -> dict[str, Any]:

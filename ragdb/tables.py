@@ -494,7 +494,7 @@ moves = Table(
     Column("begun_by", Text, nullable=False),
     Column("header", JSONB, nullable=False),
     Column("receipt", LargeBinary),
-    Column("page", Integer, nullable=False),
+    Column("page_no", Integer, nullable=False),
     Column("walked_to", Integer, nullable=False),
     Column("is_walked", Boolean, nullable=False),
     Column("page_to", Integer),

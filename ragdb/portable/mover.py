@@ -66,7 +66,9 @@ def move(
     upkeep.maintain(target.connection)
     under_way = _under_way(source, corpus)
     if under_way is None:
-        begun = source.begin_move(corpus, destination or address(target))
+        begun = source.begin_move(
+            corpus, destination or address(target), timedelta(seconds=longest)
+        )
         courier = _Courier(source, target, corpus, begun.move_id, progress)
         header = begun.header
     else:

@@ -1,7 +1,7 @@
 -- The pages of a corpus that leaves, the hold of its writers, and its end here.
 
 create or replace function ragdb_internal.check_hold(move ragdb.moves) returns void
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -28,13 +28,13 @@ declare
 begin
   perform ragdb_internal.check_move_state(v_move, '{copying}'),
     ragdb_internal.check_hold(v_move), ragdb_internal.check_page(0, move_page.count);
-  if move_page.applied = v_move.page then
+  if move_page.applied = v_move.page_no then
     perform ragdb_internal.acknowledge_page(v_move);
     v_move := ragdb_internal.take_move(move_page.move_id, 'out');
   end if;
   v_move := ragdb_internal.make_page(v_move, move_page.count);
   return query
-    select v_move.page, r.* from ragdb_internal.page_rows(v_move) r;
+    select v_move.page_no, r.* from ragdb_internal.page_rows(v_move) r;
 end $$;
 comment on function ragdb.move_page(uuid, integer, integer) is
   'Returns the next documents of a corpus that leaves, of together about count chunks (1 to 1000): '
@@ -63,9 +63,6 @@ comment on function ragdb.move_originals(uuid, text, integer) is
   'Returns the cids of the next count (1 to 1000) originals of a corpus that leaves, after one; '
   'ragdb.get_blob has their bytes. Raises RG400, RG401, RG404, RG457.';
 
--- A lock and not a state: it ends with its transaction, whatever becomes of the courier. A writer
--- waits for it, and whoever searches does not. It stands behind the writers that came before, for
--- no longer than it may be held.
 create or replace function ragdb.hold_move(move_id uuid, longest interval default '10 seconds')
 returns timestamptz
 language plpgsql security definer
@@ -73,28 +70,15 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_move ragdb.moves := ragdb_internal.take_move(hold_move.move_id, 'out');
-  v_ms constant text := ceil(extract(epoch from longest) * 1000)::bigint || 'ms';
 begin
-  perform ragdb_internal.check_move_state(v_move, '{copying}');
-  if longest is null or longest not between interval '10 ms' and interval '1 hour' then
-    raise exception 'longest is %', coalesce(longest::text, 'null')
-      using errcode = 'RG400', detail = 'writers wait for no longer than that',
-        hint = 'pass an interval from 10 milliseconds to 1 hour';
-  end if;
-  perform set_config('lock_timeout', v_ms, true),
-    set_config('idle_in_transaction_session_timeout', v_ms, true);
-  perform from ragdb.corpora c where c.corpus_id = v_move.corpus_id for no key update;
+  perform ragdb_internal.check_move_state(v_move, '{copying}'),
+    ragdb_internal.hold_writers(ragdb_internal.corpus_row(v_move.corpus_id), longest);
   update ragdb.moves m
     set held_xid = pg_current_xact_id(), held_at = clock_timestamp(),
       held_until = clock_timestamp() + longest
     where m.move_id = v_move.move_id and m.direction = 'out'
     returning m.* into v_move;
   return v_move.held_until;
-exception when lock_not_available then
-  raise exception 'the writers of corpus % could not be held', ragdb_internal.quote(v_move.corpus)
-    using errcode = 'RG458',
-      detail = format('one of them has been at work for longer than %s', longest),
-      hint = 'roll back, and hold them again when it has ended';
 end $$;
 comment on function ragdb.hold_move(uuid, interval) is
   'Holds the writers of a corpus that leaves until this transaction ends, for at most longest (10 '
@@ -102,7 +86,7 @@ comment on function ragdb.hold_move(uuid, interval) is
   'session. Searches go on. Raises RG400, RG401, RG404, RG457, RG458.';
 
 create or replace function ragdb_internal.check_held(move ragdb.moves) returns void
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin

@@ -24,20 +24,23 @@ end $$;
 comment on function ragdb_internal.check_may_leave(ragdb.corpora) is
   'Refuses a corpus that does not move. Raises RG457.';
 
-create or replace function ragdb.begin_move(corpus text, destination text)
+create or replace function ragdb.begin_move(
+  corpus text, destination text, longest interval default '10 seconds')
 returns table (move_id uuid, header jsonb)
 language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
 set extra_float_digits = 1
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(corpus, 'admin');
-  v_space constant ragdb.embedding_spaces :=
-    ragdb_internal.space(v_corpus.corpus_id, 'current');
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin');
+  v_space ragdb.embedding_spaces;
   v_receipt constant bytea := sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()));
   v_id constant uuid := gen_random_uuid();
   v_header jsonb;
 begin
+  perform ragdb_internal.check_may_leave(v_corpus), ragdb_internal.hold_writers(v_corpus, longest);
+  v_corpus := ragdb_internal.lock_opened(v_corpus);
+  v_space := ragdb_internal.space(v_corpus.corpus_id, 'current');
   perform ragdb_internal.check_may_leave(v_corpus);
   if destination is null or length(destination) not between 1 and 500 then
     raise exception 'destination is not 1 to 500 characters'
@@ -61,11 +64,12 @@ begin
     'move to ' || ragdb_internal.quote(destination));
   return query select v_id, v_header;
 end $$;
-comment on function ragdb.begin_move(text, text) is
+comment on function ragdb.begin_move(text, text, interval) is
   'Begins to move a corpus to another database and returns the id of the move and the header that '
   'ragdb.accept_move takes there. The corpus stays as open as it is; what is written is noted. '
   'destination, up to 500 characters, is where who asks for it later is sent. It waits for writers '
-  'of the corpus. Raises RG400, RG401, RG404, RG438, RG457.';
+  'of the corpus, at most longest (10 ms to 1 hour). Raises RG400, RG401, RG404, RG438, RG457, '
+  'RG458.';
 
 create or replace function ragdb_internal.acknowledge_page(move ragdb.moves) returns void
 language plpgsql
@@ -136,7 +140,7 @@ begin
     then array(select 'd ' || w from unnest(v_walked) w)
     else ragdb_internal.next_changes(move.corpus_id, v_version, count) end;
   update ragdb.moves m
-    set page = m.page + 1, page_keys = v_keys, page_version = v_version,
+    set page_no = m.page_no + 1, page_keys = v_keys, page_version = v_version,
       page_to = (select max(w) from unnest(v_walked) w),
       is_walked = m.is_walked or cardinality(v_walked) = 0
     where m.move_id = move.move_id and m.direction = 'out'

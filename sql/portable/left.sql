@@ -26,7 +26,7 @@ begin
     perform ragdb_internal.enter_arrival(leave_move.move_id),
       ragdb_internal.remove_corpus(v_id);
   else
-    perform from ragdb.corpora c where c.corpus_id = v_id for no key update;
+    perform ragdb_internal.hold_writers(ragdb_internal.corpus_row(v_id), '10 seconds');
     update ragdb.corpora c set moving = null where c.corpus_id = v_id;
     delete from ragdb.move_changes c where c.corpus_id = v_id;
     delete from ragdb.move_documents m where m.corpus_id = v_id;

@@ -157,3 +157,32 @@ begin
 end $$;
 comment on function ragdb_internal.corpus_digest(ragdb.corpora) is
   'Returns what both sides of a move must agree on.';
+
+-- A lock and not a state: it ends with its transaction, whatever becomes of the courier. A writer
+-- waits for it, and whoever searches does not. It stands behind the writers that came before, and
+-- others behind it, for no longer than it may be held.
+create or replace function ragdb_internal.hold_writers(corpus ragdb.corpora, longest interval)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_ms constant text := ceil(extract(epoch from longest) * 1000)::bigint || 'ms';
+begin
+  if longest is null or longest not between interval '10 ms' and interval '1 hour' then
+    raise exception 'longest is %', coalesce(longest::text, 'null')
+      using errcode = 'RG400', detail = 'writers wait for no longer than that',
+        hint = 'pass an interval from 10 milliseconds to 1 hour';
+  end if;
+  perform set_config('lock_timeout', v_ms, true),
+    set_config('idle_in_transaction_session_timeout', v_ms, true);
+  perform from ragdb.corpora c where c.corpus_id = corpus.corpus_id for no key update;
+exception when lock_not_available then
+  raise exception 'the writers of corpus % could not be held', ragdb_internal.quote(corpus.name)
+    using errcode = 'RG458',
+      detail = format('one of them has been at work for longer than %s', longest),
+      hint = 'roll back, and try again when it has ended';
+end $$;
+comment on function ragdb_internal.hold_writers(ragdb.corpora, interval) is
+  'Locks out the writers of a corpus until the transaction ends, after waiting for them for at '
+  'most some time (10 ms to 1 hour), after which a silent session ends, too. Raises RG400, RG458.';

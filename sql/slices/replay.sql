@@ -78,6 +78,8 @@ returns ragdb.hit[]
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_hits ragdb.hit[];
 begin
   if as_of is not null then
     return ragdb_internal.hits_of_trace_then(corpus, as_of, asked, trace.slice_id is not null);
@@ -86,7 +88,11 @@ begin
   if trace.slice_id is not null then
     return ragdb_internal.search_turns(corpus, asked);
   end if;
-  return array(select h from ragdb_internal.search_as(corpus.name, asked) h order by h.rank);
+  -- in what is left of a corpus that has moved, too
+  perform set_config('ragdb.as_recorded', 'on', true);
+  v_hits := array(select h from ragdb_internal.search_as(corpus.name, asked) h order by h.rank);
+  perform set_config('ragdb.as_recorded', 'off', true);
+  return v_hits;
 end $$;
 comment on function ragdb_internal.search_again(
   ragdb.retrieval_traces, ragdb.corpora, bigint, ragdb_internal.search_arguments) is

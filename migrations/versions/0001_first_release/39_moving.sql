@@ -16,7 +16,7 @@ create table ragdb.moves (
   header jsonb not null
     constraint moves_header_is_an_object check (jsonb_typeof(header) = 'object'),
   receipt bytea,
-  page integer not null default 0,
+  page_no integer not null default 0,
   walked_to integer not null default 0,
   is_walked boolean not null default false,
   page_to integer,
@@ -44,9 +44,9 @@ comment on column ragdb.moves.begun_at is 'When it began.';
 comment on column ragdb.moves.begun_by is 'Role that began it.';
 comment on column ragdb.moves.header is 'Settings, embedder and rights of the corpus as it began.';
 comment on column ragdb.moves.receipt is
-  'Proof that the corpus is closed where it was, 32 bytes, which opens it here: at the side that it '
-  'leaves the proof, at the other the SHA-256 of it.';
-comment on column ragdb.moves.page is 'Number of the page that was made last.';
+  'Proof that the corpus is closed where it was, 32 bytes: where it leaves the proof, where it '
+  'arrives, and is opened by it, the SHA-256 of it.';
+comment on column ragdb.moves.page_no is 'Number of the page that was made last.';
 comment on column ragdb.moves.walked_to is
   'Number of the last document of the first copy that has arrived.';
 comment on column ragdb.moves.is_walked is 'Whether the first copy has arrived.';

@@ -350,8 +350,10 @@ class AsyncFunctions(AsyncCaller):
         value: UUID | None = await self._value(calls.BASELINE_RUN, rag, eval, name)
         return value
 
-    async def begin_move(self, corpus: str, destination: str) -> BeginMoveRow:
-        return await self._row(calls.BEGIN_MOVE, BeginMoveRow, corpus, destination)
+    async def begin_move(
+        self, corpus: str, destination: str, longest: timedelta | str = "00:00:10"
+    ) -> BeginMoveRow:
+        return await self._row(calls.BEGIN_MOVE, BeginMoveRow, corpus, destination, longest)
 
     async def bind_embedder(self, name: str, provider: str, provider_model: str) -> Embedders:
         return await self._row(calls.BIND_EMBEDDER, Embedders, name, provider, provider_model)

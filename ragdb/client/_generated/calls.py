@@ -136,7 +136,11 @@ ASSERTION_KINDS = Call("assertion_kinds", {})
 BASELINE_RUN = Call(
     "baseline_run", {"rag": "text", "eval": "text", "name": "text"}, {"name": "main"}
 )
-BEGIN_MOVE = Call("begin_move", {"corpus": "text", "destination": "text"})
+BEGIN_MOVE = Call(
+    "begin_move",
+    {"corpus": "text", "destination": "text", "longest": "interval"},
+    {"longest": "00:00:10"},
+)
 BIND_EMBEDDER = Call(
     "bind_embedder", {"name": "text", "provider": "text", "provider_model": "text"}
 )

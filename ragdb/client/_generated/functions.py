@@ -453,13 +453,16 @@ class Functions(Caller):
         value: UUID | None = self._value(calls.BASELINE_RUN, rag, eval, name)
         return value
 
-    def begin_move(self, corpus: str, destination: str) -> BeginMoveRow:
+    def begin_move(
+        self, corpus: str, destination: str, longest: timedelta | str = "00:00:10"
+    ) -> BeginMoveRow:
         """Begins to move a corpus to another database and returns the id of the move and the
         header that ragdb.accept_move takes there. The corpus stays as open as it is; what is
         written is noted. destination, up to 500 characters, is where who asks for it later is
-        sent. It waits for writers of the corpus. Raises RG400, RG401, RG404, RG438, RG457.
+        sent. It waits for writers of the corpus, at most longest (10 ms to 1 hour). Raises
+        RG400, RG401, RG404, RG438, RG457, RG458.
         """
-        return self._row(calls.BEGIN_MOVE, BeginMoveRow, corpus, destination)
+        return self._row(calls.BEGIN_MOVE, BeginMoveRow, corpus, destination, longest)
 
     def bind_embedder(self, name: str, provider: str, provider_model: str) -> Embedders:
         """Binds an embedder to the provider that runs it: sentence-transformers, openai or hash;

@@ -266,7 +266,7 @@ class Chunk(Row):
     source: str
     title: str | None
     heading: list[str]
-    page: int
+    page: int | None
     start_offset: int
     end_offset: int
     tokens: int
@@ -943,7 +943,7 @@ class Hit(Row):
     source: str
     title: str | None
     heading: list[str]
-    page: int
+    page: int | None
     start_offset: int
     end_offset: int
     text: str
@@ -1564,7 +1564,7 @@ class MetricSample(Row):
 class MovePageRow(Row):
     """A row of `move_page`."""
 
-    page: int
+    page: int | None
     number: int
     source: str
     hash: bytes
@@ -2003,7 +2003,7 @@ class TracedHit(Row):
     source: str
     title: str | None
     heading: list[str]
-    page: int
+    page: int | None
     start_offset: int
     end_offset: int
     text: str
@@ -2050,7 +2050,7 @@ class TurnHit(Row):
     source: str
     title: str | None
     heading: list[str]
-    page: int
+    page: int | None
     text: str
     citation: Any
     score: float

@@ -68,6 +68,7 @@ WHOLE = {
     "list_feedback": ("'whole'", 0),
     "list_gates": ("'whole'", 0),
     "list_grants": ("'whole'", 0),
+    "list_moves": ("'whole'", 0),
     "list_parts": ("'whole'", 3),
     "list_peer_corpora": ("'whole'", 0),
     "list_synonyms": ("'whole'", 0),
@@ -102,6 +103,7 @@ WHOLE = {
 }
 # a call of each function that takes a part, and refuses the whole
 PART = {
+    "begin_move": "'whole', 'elsewhere'",
     "add_edges": "'whole', '[]'",
     "append_turns": "'whole', 's', '[]'",
     "apply_events": "'p', 'whole', '{}'",
