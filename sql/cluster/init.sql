@@ -2,7 +2,7 @@
 -- invokers; with a router in front every node stays a whole ragdb that answers by itself too.
 
 create or replace function ragdb_internal.require_citus() returns void
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin

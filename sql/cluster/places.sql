@@ -1,7 +1,7 @@
 -- What a router knows: its nodes, and where each corpus is.
 
 create or replace function ragdb_internal.require_router(node integer default null) returns void
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin

@@ -3,7 +3,7 @@
 -- Only what the nodes have too is made while Citus hands on what is made.
 
 create or replace function ragdb_internal.router_tables() returns text
-language sql immutable
+language sql immutable parallel safe
 return $ddl$
 create schema ragdb_at;
 grant usage on schema ragdb_at to ragdb_reader, bi_reader;
@@ -27,7 +27,7 @@ comment on function ragdb_internal.router_tables() is
 -- A name that no corpus has goes to the first node, which says so as any database does. Who may
 -- create no corpus cannot make a row, and nobody can see one.
 create or replace function ragdb_internal.router_lookups() returns text
-language sql immutable
+language sql immutable parallel safe
 return $ddl$
 create function ragdb_at.nodes(shuffled boolean) returns integer[]
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
@@ -69,7 +69,7 @@ comment on function ragdb_internal.router_lookups() is
   'Returns the statements that make what wrappers call to find the node of a corpus.';
 
 create or replace function ragdb_internal.router_calls() returns text
-language sql immutable
+language sql immutable parallel safe
 return $ddl$
 create function ragdb_at.refuse(what text, reason text) returns void
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$ begin
@@ -96,7 +96,7 @@ comment on function ragdb_internal.router_calls() is
 
 -- A contract, a pack, a run or a result says of which corpus it is, or of which trace.
 create or replace function ragdb_internal.router_evidence() returns text
-language sql immutable
+language sql immutable parallel safe
 return $ddl$
 create function ragdb_at.contract_corpora(contract jsonb) returns text[]
 language sql immutable set search_path = pg_catalog, pg_temp as $$
@@ -129,7 +129,7 @@ comment on function ragdb_internal.router_evidence() is
 
 -- Citus takes a function to the node whose table it is colocated with.
 create or replace function ragdb_internal.node_schema() returns text
-language sql immutable
+language sql immutable parallel safe
 return $ddl$
 create table ragdb_at.node_%1$s (node integer);
 select create_distributed_table('ragdb_at.node_%1$s', 'node', shard_count => 1,

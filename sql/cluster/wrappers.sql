@@ -29,6 +29,8 @@ comment on function ragdb_internal.router_columns(oid) is
 create type ragdb_internal.routed as (
   routine oid, name text, route text, detail text, kind text, arguments text, result text,
   call text, texts text, columns text, asks text, itself text);
+comment on type ragdb_internal.routed is
+  'A public function with what its wrapper is made of.';
 
 -- The number of a space is one node's, so beyond it the number of the node stands before it.
 create or replace function ragdb_internal.router_call(routine oid) returns text
@@ -83,7 +85,7 @@ comment on function ragdb_internal.router_step(text, text) is
 
 create or replace function ragdb_internal.routed_functions()
 returns setof ragdb_internal.routed
-language sql stable
+language sql stable parallel safe
 begin atomic
   select r.routine, r.name, r.route, r.detail,
     case when p.proretset then 'set'
@@ -113,7 +115,7 @@ comment on function ragdb_internal.routed_functions() is
 
 create or replace function ragdb_internal.router_body(routine ragdb_internal.routed)
 returns text
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -146,7 +148,7 @@ comment on function ragdb_internal.router_body(ragdb_internal.routed) is
 
 create or replace function ragdb_internal.router_wrapper(routine ragdb_internal.routed)
 returns text
-language sql stable
+language sql stable parallel safe
 return pg_catalog.format(
   E'create %s ragdb_at.%I(%s) %s language plpgsql\n'
   'set search_path = pg_catalog, pg_temp set datestyle = ''ISO, YMD'''
