@@ -31,6 +31,7 @@ begin
     union all
     select 'drop type ' || t.oid::regtype from pg_type t
       where t.typnamespace = 'ragdb_at'::regnamespace and t.typname like '%\_row'
+        and t.typrelid <> 0
   loop
     execute v_statement;
   end loop;
