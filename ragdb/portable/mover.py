@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ragdb.client._generated.rows import ListMovesRow, MovePageRow
     from ragdb.client.client import Client
 
-SMALL = 1000  # documents and sources that writers may wait for, with those of the last page
+SMALL = 50  # documents and sources that writers may wait for, with those of the last page
 PATIENCE = 10  # pages in which what is left does not shrink
 TRIES = 5  # times that their hold is tried
 
@@ -155,6 +155,9 @@ class _Courier:
             self._send_originals()
             self._compare()
             self._index()
+            # what was written while all that was compared
+            self._send(SMALL)
+            self._compare()
             try:
                 self._close(longest)
             except MoveDelayed:

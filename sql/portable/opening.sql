@@ -36,11 +36,15 @@ begin
     select max(f.number), coalesce(array_agg(f.source order by f.number)
       filter (where not f.is_equal), '{}')
     from found f having count(*) > 0;
+  if not found then
+    -- now, because writers wait for what is left of it later
+    perform ragdb_internal.catch_up(v_corpus);
+  end if;
 end $$;
 comment on function ragdb.check_move(uuid, integer, integer) is
   'Compares the next count (1 to 1000) documents of a corpus that arrives, after a number, with '
   'their hashes: returns the last number and the sources of those that differ; no row when all '
-  'have been compared. Raises RG400, RG457.';
+  'have been compared, and the lexical index is complete then. Raises RG400, RG457.';
 
 create or replace function ragdb_internal.take_settings(corpus ragdb.corpora, digest jsonb)
 returns void

@@ -579,3 +579,21 @@ def test_the_command_moves_and_gives_up(pair: tuple[str, str]) -> None:
     assert '"destination": "db2"' in done.output
     assert lives(pair[1], "by-hand")
     assert "moved to" in run.invoke(app, ["corpus", "optimize", "by-hand", "-d", pair[0]]).output
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("before", "after"), [(16, 18), (18, 16)])
+def test_a_corpus_moves_to_another_version_of_postgresql(
+    request: pytest.FixtureRequest, before: int, after: int
+) -> None:
+    one, two = (request.getfixturevalue(f"server{version}") for version in (before, after))
+    with one.database() as here, two.database() as there:
+        small(one.dsn(here.dbname), "over")
+        with (
+            ragdb.connect(one.dsn(here.dbname)) as source,
+            ragdb.connect(two.dsn(there.dbname)) as target,
+        ):
+            expected = source.export_corpus("over")["digest"], hits(source, "over", vectors=False)
+            mover.move(source, target, "over")
+            found = target.export_corpus("over")["digest"], hits(target, "over", vectors=False)
+            assert found == expected

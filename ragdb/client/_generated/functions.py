@@ -637,7 +637,8 @@ class Functions(Caller):
     ) -> Rows[CheckMoveRow]:
         """Compares the next count (1 to 1000) documents of a corpus that arrives, after a
         number, with their hashes: returns the last number and the sources of those that
-        differ; no row when all have been compared. Raises RG400, RG457.
+        differ; no row when all have been compared, and the lexical index is complete then.
+        Raises RG400, RG457.
         """
         return self._rows(calls.CHECK_MOVE, CheckMoveRow, move_id, after, count)
 
