@@ -2,7 +2,7 @@
 -- invokers; with a router in front every node stays a whole ragdb that answers by itself too.
 
 create or replace function ragdb_internal.require_citus() returns void
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -31,6 +31,7 @@ begin
     union all
     select 'drop type ' || t.oid::regtype from pg_type t
       where t.typnamespace = 'ragdb_at'::regnamespace and t.typname like '%\_row'
+        and t.typrelid <> 0
   loop
     execute v_statement;
   end loop;
@@ -90,6 +91,7 @@ begin
     execute ragdb_internal.router_tables();
     execute ragdb_internal.router_lookups();
     execute ragdb_internal.router_calls();
+    execute ragdb_internal.router_evidence();
   end if;
   return ragdb_internal.make_wrappers();
 end $$;

@@ -34,11 +34,14 @@ declare
   v_there integer;
 begin
   for v_corpus in execute ragdb_at.call(node,
-    't.name from ragdb.list_corpora() t where t.name not in (''system'', ''personal'')', '{}',
-    'name text')
+    't.name from ragdb.list_corpora() t where t.name not in (''system'', ''personal'')'
+    -- one that moved away is still listed
+    ' and not exists (select from ragdb.list_moves(t.name) m'
+    ' where m.direction = ''out'' and m.state = ''done'')', '{}', 'name text')
   loop
     insert into ragdb_at.placement as p (corpus, node) values (v_corpus, adopt_corpora.node)
-      on conflict (corpus) do update set node = p.node returning p.node into v_there;
+      on conflict on constraint placement_pkey do update set node = p.node
+      returning p.node into v_there;
     if v_there <> adopt_corpora.node then
       raise exception 'corpus % is at node % too', ragdb_internal.quote(v_corpus), v_there
         using errcode = 'RG459', detail = 'a router finds a corpus by its name',
@@ -98,8 +101,9 @@ declare
   v_port integer;
 begin
   perform ragdb_internal.require_router(node);
-  execute ragdb_at.call(node, 'count(*) from ragdb.list_corpora() t where t.name <> ''system''',
-    '{}', 'corpora bigint') into v_left;
+  select count(*) into v_left from ragdb_at.rows_of(ragdb_at.call(node,
+      't.name from ragdb.list_corpora() t', '{}', 'name text')) as t(name text)
+    where t.name <> 'system' and ragdb_at.node_of(t.name) = cluster_remove_node.node;
   if v_left > 0 then
     raise exception 'node % has % corpora', node, v_left using errcode = 'RG459',
       detail = 'nobody would find them through the router',
@@ -113,5 +117,5 @@ begin
   perform citus_remove_node(v_host, v_port);
 end $$;
 comment on function ragdb.cluster_remove_node(integer) is
-  'Removes a node that has no corpora from a router; its database stays as it is. Takes a '
-  'superuser. Raises RG459.';
+  'Removes a node that has no corpora from a router; its database stays as it is, with what was '
+  'recorded of corpora that moved away. Takes a superuser. Raises RG459.';

@@ -1,7 +1,7 @@
 -- What a router knows: its nodes, and where each corpus is.
 
 create or replace function ragdb_internal.require_router(node integer default null) returns void
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -40,7 +40,7 @@ as $$
 begin
   perform ragdb_internal.require_router(node);
   insert into ragdb_at.placement as p (corpus, node) values (cluster_place.corpus, node)
-    on conflict (corpus) do update set node = excluded.node;
+    on conflict on constraint placement_pkey do update set node = excluded.node;
 end $$;
 comment on function ragdb.cluster_place(text, integer) is
   'Says at which node a corpus is from now on; it does not bring it there, as ragdb cluster move '

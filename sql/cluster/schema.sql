@@ -3,7 +3,7 @@
 -- Only what the nodes have too is made while Citus hands on what is made.
 
 create or replace function ragdb_internal.router_tables() returns text
-language sql immutable
+language sql immutable parallel safe
 return $ddl$
 create schema ragdb_at;
 grant usage on schema ragdb_at to ragdb_reader, bi_reader;
@@ -27,7 +27,7 @@ comment on function ragdb_internal.router_tables() is
 -- A name that no corpus has goes to the first node, which says so as any database does. Who may
 -- create no corpus cannot make a row, and nobody can see one.
 create or replace function ragdb_internal.router_lookups() returns text
-language sql immutable
+language sql immutable parallel safe
 return $ddl$
 create function ragdb_at.nodes(shuffled boolean) returns integer[]
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
@@ -69,7 +69,7 @@ comment on function ragdb_internal.router_lookups() is
   'Returns the statements that make what wrappers call to find the node of a corpus.';
 
 create or replace function ragdb_internal.router_calls() returns text
-language sql immutable
+language sql immutable parallel safe
 return $ddl$
 create function ragdb_at.refuse(what text, reason text) returns void
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$ begin
@@ -85,6 +85,19 @@ create function ragdb_at.call(node integer, what text, arguments text[], columns
 language sql volatile set search_path = pg_catalog, pg_temp as $$
   select format('select * from ragdb_at.at_%s(%1$s, %L, %L::text[]) as t(%s)',
     set_config('ragdb.node', node::text, true), what, arguments, columns) $$;
+-- for what a statement does with rows that it could not be sent to a node with
+create function ragdb_at.rows_of(call text) returns setof record
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$ begin
+  return query execute call;
+end $$;
+$ddl$;
+comment on function ragdb_internal.router_calls() is
+  'Returns the statements that make what wrappers call to ask a node.';
+
+-- A contract, a pack, a run or a result says of which corpus it is, or of which trace.
+create or replace function ragdb_internal.router_evidence() returns text
+language sql immutable parallel safe
+return $ddl$
 create function ragdb_at.contract_corpora(contract jsonb) returns text[]
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select array(select jsonb_path_query(contract,
@@ -92,7 +105,6 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
 create function ragdb_at.contract_corpora(contract text) returns text[]
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select ragdb_at.contract_corpora(ragdb.parse_contract(contract)) $$;
--- a pack, a run or a result names its corpus or its trace
 create function ragdb_at.node_of_evidence(evidence jsonb, trace uuid default null) returns integer
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$ declare
   v_corpus constant text := coalesce(evidence ->> 'corpus', evidence ->> 'corpus_id',
@@ -111,12 +123,13 @@ begin
 end $$;
 grant execute on all functions in schema ragdb_at to ragdb_reader, bi_reader;
 $ddl$;
-comment on function ragdb_internal.router_calls() is
-  'Returns the statements that make what wrappers call to ask a node.';
+comment on function ragdb_internal.router_evidence() is
+  'Returns the statements that make what finds the node of what is given as JSON, and the grants '
+  'of all of these.';
 
 -- Citus takes a function to the node whose table it is colocated with.
 create or replace function ragdb_internal.node_schema() returns text
-language sql immutable
+language sql immutable parallel safe
 return $ddl$
 create table ragdb_at.node_%1$s (node integer);
 select create_distributed_table('ragdb_at.node_%1$s', 'node', shard_count => 1,

@@ -29,6 +29,8 @@ comment on function ragdb_internal.router_columns(oid) is
 create type ragdb_internal.routed as (
   routine oid, name text, route text, detail text, kind text, arguments text, result text,
   call text, texts text, columns text, asks text, itself text);
+comment on type ragdb_internal.routed is
+  'A public function with what its wrapper is made of.';
 
 -- The number of a space is one node's, so beyond it the number of the node stands before it.
 create or replace function ragdb_internal.router_call(routine oid) returns text
@@ -83,7 +85,7 @@ comment on function ragdb_internal.router_step(text, text) is
 
 create or replace function ragdb_internal.routed_functions()
 returns setof ragdb_internal.routed
-language sql stable
+language sql stable parallel safe
 begin atomic
   select r.routine, r.name, r.route, r.detail,
     case when p.proretset then 'set'
@@ -113,7 +115,7 @@ comment on function ragdb_internal.routed_functions() is
 
 create or replace function ragdb_internal.router_body(routine ragdb_internal.routed)
 returns text
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -133,8 +135,9 @@ begin
         'if sqlstate <> all (%L::text[])\n'
         'or v_answers = 0 and v_node = v_nodes[cardinality(v_nodes)] then raise; end if;\nend;',
         v_step, array(select e.sqlstate from ragdb.error_codes() e where e.http_status = 404))
-      when 'each' then v_step || coalesce(' v_call := '
-        || quote_literal(routine.call || ' where ' || routine.detail) || ';', '')
+      when 'each' then coalesce('return query select t.* from ragdb_at.rows_of('
+        'ragdb_at.call(v_node, v_call, v_arguments, v_columns)) as t(' || routine.columns
+        || ') where ' || routine.detail || ';', v_step)
       else v_step end,
     case when routine.route = 'all' then v_itself
       when routine.kind <> 'value' then ''
@@ -145,13 +148,13 @@ comment on function ragdb_internal.router_body(ragdb_internal.routed) is
 
 create or replace function ragdb_internal.router_wrapper(routine ragdb_internal.routed)
 returns text
-language sql stable
+language sql stable parallel safe
 return pg_catalog.format(
   E'create %s ragdb_at.%I(%s) %s language plpgsql\n'
   'set search_path = pg_catalog, pg_temp set datestyle = ''ISO, YMD'''
   ' set intervalstyle = postgres\n'
   'as $wrapper$\n#variable_conflict use_variable\ndeclare\n'
-  '  v_call text := %L;\n  v_arguments constant text[] := array[%s]::text[];\n'
+  '  v_call constant text := %L;\n  v_arguments constant text[] := array[%s]::text[];\n'
   '  v_columns constant text := %L;\n  v_nodes constant integer[] := %s;\n'
   '  v_node integer;\n  v_answers integer := 0;\n%sbegin\n%s\nend $wrapper$',
   case when (routine).result is null then 'procedure' else 'function' end,
