@@ -757,8 +757,8 @@ class Functions(Caller):
         self._run(calls.CLUSTER_PLACE, corpus, node)
 
     def cluster_remove_node(self, node: int) -> None:
-        """Removes a node that has no corpora from a router; its database stays as it is. Takes a
-        superuser. Raises RG459.
+        """Removes a node that has no corpora from a router; its database stays as it is, with
+        what was recorded of corpora that moved away. Takes a superuser. Raises RG459.
         """
         self._run(calls.CLUSTER_REMOVE_NODE, node)
 
