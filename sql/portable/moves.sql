@@ -167,13 +167,15 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_ms constant text := ceil(extract(epoch from longest) * 1000)::bigint || 'ms';
+  v_ms text;
 begin
   if longest is null or longest not between interval '10 ms' and interval '1 hour' then
     raise exception 'longest is %', coalesce(longest::text, 'null')
       using errcode = 'RG400', detail = 'writers wait for no longer than that',
         hint = 'pass an interval from 10 milliseconds to 1 hour';
   end if;
+  -- not before: an infinite one has no number of milliseconds
+  v_ms := ceil(extract(epoch from longest) * 1000)::bigint || 'ms';
   perform set_config('lock_timeout', v_ms, true),
     set_config('idle_in_transaction_session_timeout', v_ms, true);
   perform from ragdb.corpora c where c.corpus_id = corpus.corpus_id for no key update;
