@@ -66,7 +66,8 @@ def manuals() -> Iterator[dict[str, Any]]:
     """
     known = list(texts("scale_tech_docs"))
     yield from known
-    paragraphs = [part for record in known for part in record["text"].split("\n\n")]
+    split = (part for record in known for part in record["text"].split("\n\n"))
+    paragraphs = [part for part in split if part.strip()]
     draw = random.Random(17)
     for lap in itertools.count(1):
         for record in known:

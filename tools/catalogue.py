@@ -152,6 +152,7 @@ def functions(connection: psycopg.Connection[Any]) -> list[Function]:
     nullable |= {"context"}  # of a hit where none was asked for
     nullable |= {"drift", "language_majority"}  # of a corpus without chunks
     nullable |= {"parts", "stale_parts"}  # of a corpus in one piece
+    nullable |= {"moved_to"}  # of a corpus that is here
     nullable -= {"k"}  # null of a declared case only
     chapters = _chapters()
 

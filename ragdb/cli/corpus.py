@@ -48,7 +48,16 @@ def ls(session: Session) -> None:
         output.rows(
             session,
             db.list_corpora(),
-            ["name", "documents", "chunks", "size_bytes", "language_majority", "part_of", "title"],
+            [
+                "name",
+                "documents",
+                "chunks",
+                "size_bytes",
+                "language_majority",
+                "part_of",
+                "moved_to",
+                "title",
+            ],
             empty="no corpus yet: `ragdb ingest PATH --corpus NAME` makes one",
         )
 

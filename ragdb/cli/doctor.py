@@ -166,7 +166,7 @@ class Examination:
         for row in db.advice():
             self.check(row.subject, False if row.is_fault else None, row.found, row.fix or "")
         for corpus in db.list_corpora():
-            if self.deep and not corpus.parts:
+            if self.deep and not corpus.parts and corpus.moved_to is None:
                 self._recount(db, corpus.name)
 
     def _recount(self, db: Database, corpus: str) -> None:

@@ -16,14 +16,18 @@ class Listed(Protocol):
     def part_of(self) -> str | None: ...
     @property
     def parts(self) -> int | None: ...
+    @property
+    def moved_to(self) -> str | None: ...
 
 
 def searched(corpora: Sequence[Listed]) -> list[str]:
-    """A corpus that is made of parts stands for them, where all of them are listed."""
+    """The names of those that are here; one made of parts stands for them, where all are listed."""
     seen = Counter(corpus.part_of for corpus in corpora)
     whole = {corpus.name for corpus in corpora if corpus.parts == seen[corpus.name] > 0}
     return [
         corpus.name
         for corpus in corpora
-        if corpus.part_of not in whole and (not corpus.parts or corpus.name in whole)
+        if corpus.moved_to is None
+        and corpus.part_of not in whole
+        and (not corpus.parts or corpus.name in whole)
     ]

@@ -89,7 +89,7 @@ class Studio:
         """
         hidden = {"personal", "system"} - {named or ""} | {"personal"}
         found = [c for c in await db.list_corpora() if c.name not in hidden]
-        shown = [c for c in found if of_parts or not c.parts]
+        shown = [c for c in found if (of_parts or not c.parts) and c.moved_to is None]
         if named:
             parts = [c.name for c in shown if not of_parts and c.part_of == named]
             return shown, parts[0] if parts else self.server.served(named)

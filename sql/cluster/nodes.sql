@@ -34,10 +34,8 @@ declare
   v_there integer;
 begin
   for v_corpus in execute ragdb_at.call(node,
-    't.name from ragdb.list_corpora() t where t.name not in (''system'', ''personal'')'
-    -- one that moved away is still listed
-    ' and not exists (select from ragdb.list_moves(t.name) m'
-    ' where m.direction = ''out'' and m.state = ''done'')', '{}', 'name text')
+    't.name from ragdb.list_corpora() t'
+    ' where t.name not in (''system'', ''personal'') and t.moved_to is null', '{}', 'name text')
   loop
     insert into ragdb_at.placement as p (corpus, node) values (v_corpus, adopt_corpora.node)
       on conflict on constraint placement_pkey do update set node = p.node

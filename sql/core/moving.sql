@@ -9,6 +9,15 @@ return (corpus).moving = 'arriving'
 comment on function ragdb_internal.is_arriving(ragdb.corpora) is
   'Whether a corpus arrives from another database, and this transaction is not one that brings it.';
 
+create or replace function ragdb_internal.moved_to(corpus ragdb.corpora) returns text
+language sql stable parallel safe
+return case (moved_to.corpus).moving when 'moved' then (
+  select m.peer from ragdb.moves m
+  where m.corpus_id = (moved_to.corpus).corpus_id and m.direction = 'out' and m.state = 'done'
+  order by m.ended_at desc limit 1) end;
+comment on function ragdb_internal.moved_to(ragdb.corpora) is
+  'Returns the database to which a corpus has moved; null for one that is here.';
+
 create or replace function ragdb_internal.refuse_moved(corpus ragdb.corpora) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp

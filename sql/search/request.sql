@@ -83,10 +83,10 @@ return (
     pg_catalog.array_agg(c.name order by c.name) filter (where c.name <> 'system'),
     pg_catalog.array_agg(c.name), '{}')
   from ragdb.corpora c
-  where c.parts = 0 and ragdb_internal.privilege(c) > 0);
+  where c.parts = 0 and c.moving is distinct from 'moved' and ragdb_internal.privilege(c) > 0);
 comment on function ragdb_internal.readable_corpora() is
-  'Returns the names of all corpora with documents that the caller may read; the manual only where '
-  'there is nothing else.';
+  'Returns the names of all corpora with documents that the caller may read, but for those that '
+  'have moved; the manual only where there is nothing else.';
 
 create or replace function ragdb_internal.open_corpora(corpora text[]) returns ragdb.corpora[]
 language plpgsql stable

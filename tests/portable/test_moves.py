@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 import ragdb
 from ragdb.cli.main import app
+from ragdb.client.corpora import searched
 from ragdb.errors import (
     AlreadyExists,
     CorpusMoved,
@@ -579,6 +580,24 @@ def test_the_command_moves_and_gives_up(pair: tuple[str, str]) -> None:
     assert '"destination": "db2"' in done.output
     assert lives(pair[1], "by-hand")
     assert "moved to" in run.invoke(app, ["corpus", "optimize", "by-hand", "-d", pair[0]]).output
+
+
+def test_what_is_asked_of_all_corpora_passes_over_one_that_moved(pair: tuple[str, str]) -> None:
+    small(pair[0], "that-went")
+    small(pair[0], "that-stayed")
+    with ragdb.connect(pair[0]) as db, ragdb.connect(pair[1]) as there:
+        mover.move(db, there, "that-went", destination="db2")
+        found = {hit.corpus for hit in db.search(None, "pump")}
+        assert "that-stayed" in found
+        assert "that-went" not in found
+        listed = {row.name: row for row in db.list_corpora()}
+        assert (listed["that-went"].moved_to, listed["that-stayed"].moved_to) == ("db2", None)
+        assert db.corpus_info("that-went").moved_to == "db2"
+        assert "that-went" not in searched(list(listed.values()))
+        assert "that-went" not in {row.corpus for row in db.advice()}
+    run = CliRunner()
+    assert "db2" in run.invoke(app, ["corpus", "ls", "-d", pair[0]]).output
+    assert run.invoke(app, ["search", "pump", "-d", pair[0]]).exit_code == 0
 
 
 @pytest.mark.nightly

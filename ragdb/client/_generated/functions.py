@@ -2094,9 +2094,10 @@ class Functions(Caller):
     def list_corpora(self) -> Rows[ListCorporaRow]:
         """Lists the corpora that the caller may read: counts (of one that has parts, of those
         that the caller may read), the language of most documents, the drift of the mean
-        length from the pivot (0.1 is 10 % longer; null without chunks and of a part), the
-        corpus that it is a part of, how many parts it has, and how many of these were written
-        to since ragdb.sync_statistics.
+        length from the pivot (0.1 is 10 % longer; null without chunks, of a part and of one
+        that has moved), the corpus that it is a part of, how many parts it has, how many of
+        these were written to since ragdb.sync_statistics, and the database to which it has
+        moved.
         """
         return self._rows(calls.LIST_CORPORA, ListCorporaRow)
 

@@ -412,6 +412,7 @@ class CorpusInfoRow(Row):
     part_of: str | None
     parts: int | None
     stale_parts: int | None
+    moved_to: str | None
     text_config: str
     k1: float
     b: float
@@ -1169,6 +1170,7 @@ class ListCorporaRow(Row):
     part_of: str | None
     parts: int | None
     stale_parts: int | None
+    moved_to: str | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
