@@ -14,7 +14,8 @@ comment on function ragdb_internal.title(integer, integer) is 'Returns the title
 -- help where there are enough chunks and the server allows it. Workers can share a range of rows
 -- but not a list, and they cannot share a statement that writes. The planner expects one row of a
 -- range that is newer than its statistics. So that row must be worth sharing, hence the costs
--- below, and the range must be joined to nothing, or the rest of the work stays with the leader.
+-- below, and the range must be joined to nothing, or the rest of the work stays with the leader;
+-- a subquery in place of title() keeps it there too.
 -- ts_rank() of two words that no chunk has is a constant, which its option 2 divides by the length:
 -- that counts a chunk's positions without unfolding them.
 create or replace function ragdb_internal.analysed(corpus ragdb.corpora, chunk_nos integer[])
@@ -40,9 +41,7 @@ begin
     '  (select o.word_order from ragdb_internal.word_order(a.words) o),'
     '  coalesce(round(1e-20::real / nullif(ts_rank(a.words, ''"a" & "b"'', 2), 0)), 0)::integer'
     ' from (select c.chunk_no, ragdb_internal.lexemes(ragdb_internal.searched_text('
-    '     (select d.title from ragdb.documents d'
-    '       where d.corpus_id = c.corpus_id and d.doc_no = c.doc_no),'
-    '     c.heading, c.text), $2) as words'
+    '     ragdb_internal.title(c.corpus_id, c.doc_no), c.heading, c.text), $2) as words'
     '   from '
     || case when v_last - v_first >= 500 and v_last - v_first + 1 = cardinality(chunk_nos)
       then 'ragdb.chunks c'
