@@ -128,7 +128,10 @@ begin
     end if;
     if v_rules.max_siblings > 0 and not v_parents <@ v_expanded then
       v_siblings := array(select s from ragdb_internal.slice_siblings(
-        v_corpus, v_taken.chunk_no, v_parents, v_rules.max_siblings) s);
+        v_corpus, v_taken.chunk_no, v_parents, v_rules.max_siblings) s
+        -- of a hub, a sibling that is a neighbour too is met as a neighbour, or is never taken
+        where not (v_is_hub
+          and ragdb_internal.is_beside(v_corpus, array[v_taken.chunk_no], s)));
     end if;
     v_expanded := v_expanded || v_taken.chunk_no;
   end loop;

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.sql.conversations import chat, conversation, message, put, uuid
@@ -155,7 +155,24 @@ def graphs(
     return turns, edges, draw(node), policy
 
 
+# a sibling that is also a child of a hub, and not among the best of its children
+CHILD_AND_SIBLING = (
+    dict.fromkeys(range(1, 16), ("synthesis", 0.0)),
+    {(2, 1), (2, 3)} | {(1, n) for n in range(2, 16)},
+    1,
+    DEFAULT
+    | {
+        "max_nodes": 2,
+        "max_radius": 1,
+        "include_siblings": True,
+        "max_siblings_per_node": 1,
+        "distance_decay": 0.0,
+    },
+)
+
+
 @given(graph=graphs())
+@example(graph=CHILD_AND_SIBLING)
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_selection_is_that_of_the_plain_algorithm(db: Connection, graph: Any) -> None:
     turns, edges, anchor, policy = graph
