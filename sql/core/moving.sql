@@ -9,12 +9,18 @@ return (corpus).moving = 'arriving'
 comment on function ragdb_internal.is_arriving(ragdb.corpora) is
   'Whether a corpus arrives from another database, and this transaction is not one that brings it.';
 
+create or replace function ragdb_internal.last_move_out(corpus ragdb.corpora) returns ragdb.moves
+language sql stable parallel safe
+return (select m from ragdb.moves m
+  where m.corpus_id = (last_move_out.corpus).corpus_id and m.direction = 'out' and m.state = 'done'
+  order by m.ended_at desc limit 1);
+comment on function ragdb_internal.last_move_out(ragdb.corpora) is
+  'Returns the move that took a corpus to another database last.';
+
 create or replace function ragdb_internal.moved_to(corpus ragdb.corpora) returns text
 language sql stable parallel safe
-return case (moved_to.corpus).moving when 'moved' then (
-  select m.peer from ragdb.moves m
-  where m.corpus_id = (moved_to.corpus).corpus_id and m.direction = 'out' and m.state = 'done'
-  order by m.ended_at desc limit 1) end;
+return case (moved_to.corpus).moving
+  when 'moved' then (ragdb_internal.last_move_out(moved_to.corpus)).peer end;
 comment on function ragdb_internal.moved_to(ragdb.corpora) is
   'Returns the database to which a corpus has moved; null for one that is here.';
 
@@ -23,11 +29,8 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_move ragdb.moves;
+  v_move constant ragdb.moves := ragdb_internal.last_move_out(corpus);
 begin
-  select m.* into v_move from ragdb.moves m
-    where m.corpus_id = corpus.corpus_id and m.direction = 'out' and m.state = 'done'
-    order by m.ended_at desc limit 1;
   raise exception 'corpus % has moved to %',
       ragdb_internal.quote(corpus.name), ragdb_internal.quote(v_move.peer)
     using errcode = 'RG456',
