@@ -88,13 +88,15 @@ class Call:
             f" from (select) one left join ragdb.{name}({arguments}) r on true"
         )
 
-    def text(self, connection: Connection, *, recorded: bool = False) -> str:
-        """The call for a connection; through a router it is a call of schema ragdb_at."""
+    def sent(
+        self, connection: Connection, values: Sequence[Any], *, recorded: bool = False
+    ) -> tuple[str, list[Any]]:
+        """The call and its values for a connection; a router is called by schema ragdb_at."""
         sql = self.recorded_sql if recorded else self.sql
         # what makes a router is the router's own
         if is_routed(connection) and not self.name.startswith("cluster_"):
-            return sql.replace(" ragdb.", " ragdb_at.")
-        return sql
+            sql = sql.replace(" ragdb.", " ragdb_at.")
+        return sql, self.parameters(values)
 
     def parameters(self, values: Sequence[Any]) -> list[Any]:
         """The values as psycopg takes them: a dict or list for a jsonb argument is wrapped."""
@@ -186,13 +188,11 @@ class Caller:
 
     def _rows(self, call: Call, row: type[Row], *values: Any) -> Rows[Row]:
         with self.connection.cursor(row_factory=class_row(row)) as cursor:
-            return Rows(
-                cursor.execute(call.text(self.connection), call.parameters(values)).fetchall(), row
-            )
+            return Rows(cursor.execute(*call.sent(self.connection, values)).fetchall(), row)
 
     def _recorded(self, call: Call, row: type[Row], *values: Any) -> Recorded[Row]:
         with self.connection.cursor(row_factory=tuple_row) as cursor:
-            cursor.execute(call.text(self.connection, recorded=True), call.parameters(values))
+            cursor.execute(*call.sent(self.connection, values, recorded=True))
             return Recorded.of(row, cursor.fetchall())
 
     def _row(self, call: Call, row: type[Row], *values: Any) -> Row:
@@ -204,18 +204,15 @@ class Caller:
 
     def _values(self, call: Call, *values: Any) -> list[Any]:
         with self.connection.cursor(row_factory=tuple_row) as cursor:
-            return [
-                row[0]
-                for row in cursor.execute(call.text(self.connection), call.parameters(values))
-            ]
+            return [row[0] for row in cursor.execute(*call.sent(self.connection, values))]
 
     def _value(self, call: Call, *values: Any) -> Any:
         with self.connection.cursor(row_factory=tuple_row) as cursor:
-            row = cursor.execute(call.text(self.connection), call.parameters(values)).fetchone()
+            row = cursor.execute(*call.sent(self.connection, values)).fetchone()
             return row[0] if row else None
 
     def _run(self, call: Call, *values: Any) -> None:
-        self.connection.execute(call.text(self.connection), call.parameters(values))
+        self.connection.execute(*call.sent(self.connection, values))
 
 
 class AsyncCaller:
@@ -226,12 +223,12 @@ class AsyncCaller:
 
     async def _rows(self, call: Call, row: type[Row], *values: Any) -> Rows[Row]:
         async with self.connection.cursor(row_factory=class_row(row)) as cursor:
-            found = await cursor.execute(call.text(self.connection), call.parameters(values))
+            found = await cursor.execute(*call.sent(self.connection, values))
             return Rows(await found.fetchall(), row)
 
     async def _recorded(self, call: Call, row: type[Row], *values: Any) -> Recorded[Row]:
         async with self.connection.cursor(row_factory=tuple_row) as cursor:
-            await cursor.execute(call.text(self.connection, recorded=True), call.parameters(values))
+            await cursor.execute(*call.sent(self.connection, values, recorded=True))
             return Recorded.of(row, await cursor.fetchall())
 
     async def _row(self, call: Call, row: type[Row], *values: Any) -> Row:
@@ -244,18 +241,13 @@ class AsyncCaller:
     async def _values(self, call: Call, *values: Any) -> list[Any]:
         async with self.connection.cursor(row_factory=tuple_row) as cursor:
             return [
-                row[0]
-                async for row in await cursor.execute(
-                    call.text(self.connection), call.parameters(values)
-                )
+                row[0] async for row in await cursor.execute(*call.sent(self.connection, values))
             ]
 
     async def _value(self, call: Call, *values: Any) -> Any:
         async with self.connection.cursor(row_factory=tuple_row) as cursor:
-            row = await (
-                await cursor.execute(call.text(self.connection), call.parameters(values))
-            ).fetchone()
+            row = await (await cursor.execute(*call.sent(self.connection, values))).fetchone()
             return row[0] if row else None
 
     async def _run(self, call: Call, *values: Any) -> None:
-        await self.connection.execute(call.text(self.connection), call.parameters(values))
+        await self.connection.execute(*call.sent(self.connection, values))
