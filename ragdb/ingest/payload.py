@@ -91,7 +91,7 @@ def to_payload(
                 "start": chunk.start,
                 "end": chunk.end,
                 "page": document.page_at(chunk.start),
-                "heading": document.heading_at(chunk.start),
+                "heading": document.heading_of(chunk.start, chunk.end),
                 "tokens": chunk.tokens,
             }
             for chunk in chunks

@@ -6,6 +6,7 @@ import hashlib
 import math
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, time
@@ -53,10 +54,22 @@ class Content:
         n = bisect_right(self.pages, (offset, math.inf))
         return self.pages[n - 1][1] if n else None
 
-    def heading_at(self, offset: int) -> tuple[str, ...]:
-        """The heading path of a character, outermost first."""
-        n = bisect_right(self.headings, offset, key=lambda entry: entry[0])
-        return self.headings[n - 1][1] if n else ()
+    def heading_of(self, start: int, end: int) -> tuple[str, ...]:
+        """The deepest heading path, outermost first, that a passage stands under.
+
+        A quarter of it may stand elsewhere: it begins with words of the passage before.
+        """
+        n = bisect_right(self.headings, start, key=lambda entry: entry[0])
+        under: Counter[tuple[str, ...]] = Counter()
+        begun = start
+        while begun < end:
+            path = self.headings[n - 1][1] if n else ()
+            following = min(end, self.headings[n][0] if n < len(self.headings) else end)
+            for depth in range(1, len(path) + 1):
+                under[path[:depth]] += following - begun
+            begun, n = following, n + 1
+        shared = (path for path, length in under.items() if 4 * length >= 3 * (end - start))
+        return max(shared, key=len, default=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

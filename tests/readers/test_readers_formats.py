@@ -62,11 +62,30 @@ def test_the_first_h1_is_the_title_of_markdown_without_front_matter() -> None:
     assert document.title == "One x y"
 
 
-def test_an_offset_has_the_heading_path_above_it() -> None:
+def heading_of(document: Document, word: str) -> tuple[str, ...]:
+    start = document.text.index(word)
+    return document.heading_of(start, start + len(word))
+
+
+def test_a_word_has_the_heading_path_above_it() -> None:
     document = sample("sample.md")
 
-    assert document.heading_at(document.text.index("terms")) == ("Refunds", "Late orders")
-    assert document.heading_at(document.text.index("faq")) == ("Refunds", "Setext heading")
+    assert heading_of(document, "terms") == ("Refunds", "Late orders")
+    assert heading_of(document, "faq") == ("Refunds", "Setext heading")
+
+
+def test_a_passage_has_the_deepest_heading_that_three_quarters_of_it_stand_under() -> None:
+    [document] = read(
+        b"before\n\n# All\n\nsome words\n\n## One\n\nshort\n\n## Two\n\na longer text\n", "a.md"
+    )
+    text = document.text
+    one, two = text.index("## One"), text.index("## Two")
+
+    assert document.heading_of(one, two) == ("All", "One")
+    assert document.heading_of(two - 7, len(text)) == ("All", "Two")  # it begins with words of One
+    assert document.heading_of(one, len(text)) == ("All",)
+    assert document.heading_of(text.index("# All"), len(text)) == ("All",)
+    assert document.heading_of(0, 7) == ()
 
 
 @pytest.mark.parametrize(
@@ -114,7 +133,7 @@ def test_docx_gives_headings_links_and_properties() -> None:
     document = sample("sample.docx")
 
     assert (document.title, document.language) == ("Employee & guest handbook", "en")
-    assert document.heading_at(document.text.index("Thirty")) == ("Handbook", "Holidays")
+    assert heading_of(document, "Thirty") == ("Handbook", "Holidays")
     assert [target for _, target in document.links] == ["rules.md"]
 
 

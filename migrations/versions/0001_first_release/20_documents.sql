@@ -186,7 +186,8 @@ comment on column ragdb.chunks.chunk_id is
   'Identity. The same text at the same source has the same id in every database.';
 comment on column ragdb.chunks.source is 'Source of the document, for display.';
 comment on column ragdb.chunks.heading is
-  'Headings above the start of the chunk, outermost first. They are searched with it.';
+  'Headings that at least three quarters of the chunk stand under, outermost first. They are '
+  'searched with it.';
 comment on column ragdb.chunks.page is 'Page on which the chunk starts, from 1.';
 comment on column ragdb.chunks.start_offset is 'First character in the document''s text, from 0.';
 comment on column ragdb.chunks.end_offset is 'Character after its last.';
