@@ -102,12 +102,15 @@ begin
       set value = to_jsonb(s.value::integer + 1)
     returning s.value::integer into v_id;
   insert into ragdb.corpora (corpus_id, name, personal_of, personal_oid, title, text_config, k1,
-      b, pivot, record_query_text, history, history_from, history_since, created_at, updated_at)
+      b, pivot, record_query_text, history, history_from, history_since, lamport, created_at,
+      updated_at)
     values (v_id, corpus, case when v_is_personal then ragdb_internal.caller() end,
       case when v_is_personal then ragdb_internal.caller_oid() end, title, text_config, k1, b,
       -- until chunks tell: about a chunk of 240 tokens, with stop words and without
       case text_config when 'simple' then 160 else 100 end, record_query_text, history,
       case when history is not null then 0 end, case when history is not null then v_now end,
+      -- who reads on under the name of a corpus that was dropped misses nothing of the new one
+      coalesce((select s.value::bigint from ragdb.settings s where s.key = 'events_dropped_to'), 0),
       v_now, v_now)
     on conflict on constraint corpora_name_is_unique do nothing;
   if not found then

@@ -20,6 +20,11 @@ begin
   delete from ragdb.chunks c where c.corpus_id = v_id;
   delete from ragdb.documents d where d.corpus_id = v_id;
   delete from ragdb.events e where e.corpus_id = v_id;
+  insert into ragdb.settings as s (key, value)
+    select 'events_dropped_to', to_jsonb(c.lamport) from ragdb.corpora c
+      where c.corpus_id = v_id and c.lamport > 0
+    on conflict on constraint settings_key_is_unique do update
+      set value = to_jsonb(greatest(s.value::bigint, excluded.value::bigint));
   delete from ragdb.corpora c where c.corpus_id = v_id;
 end $$;
 comment on function ragdb_internal.remove_corpus(integer) is
