@@ -178,7 +178,15 @@ def test_a_blob_is_put_ingested_by_a_worker_and_found(start: Start) -> None:
     finally:
         worker.stop()
         thread.join()
-    event = api("GET", "/api/events?count=1000").body["events"][-1]
+    page = api("POST", "/api/events", {"count": 1000}).body
+    event = page["events"][-1]
+    corpus = event["data"]["corpus"]
+    of_corpus = api("GET", f"/api/corpora/{corpus}/events?after={event['lamport'] - 1}")
+    assert of_corpus.body == {"events": [event], "next": event["lamport"]}
+    nothing = api("POST", "/api/events", {"after": page["next"]})
+    assert nothing.body == {"events": [], "next": page["next"]}
+    assert api("POST", "/api/events", {"after": {"x": 1}}).status == 400
+    assert api("GET", "/api/corpora/personal/events").status == 404
     assert event["event_id"] == done.body["meta"]["ingest_event_id"]
     assert (event["author"], event["data"]["doc_cid"]) == ("writer", cid)
 

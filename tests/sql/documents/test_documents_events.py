@@ -26,7 +26,7 @@ def sources(db: Connection, after: Any = None, count: int = 100) -> tuple[list[s
 def of(db: Connection, corpus: str, after: int = 0) -> tuple[list[str], int]:
     """The same of one corpus."""
     page = db.execute(
-        "select source, lamport from ragdb.corpus_events(%s, %s)", (corpus, after)
+        "select source, lamport from ragdb.corpus_events(%s, %s, 1000)", (corpus, after)
     ).fetchall()
     return [s for s, _ in page], page[-1][1] if page else after
 
