@@ -92,7 +92,8 @@ begin
   select coalesce(
       'documents such as ' || (select ragdb_internal.quote(m.source) from ragdb.move_documents m
         where m.corpus_id = v_id and not m.is_checked order by m.number limit 1),
-      (select string_agg(d.key, ', ' order by d.key) from jsonb_each(digest - array['history', 'lamport']) d
+      (select string_agg(d.key, ', ' order by d.key)
+        from jsonb_each(digest - array['history', 'lamport']) d
         where d.value is distinct from
           ragdb_internal.corpus_digest(ragdb_internal.corpus_row(v_id)) -> d.key))
     into v_differing;

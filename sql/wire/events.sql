@@ -41,7 +41,8 @@ comment on function ragdb.corpus_event_envelopes(text, bigint, integer) is
   'count (1 to 10000), as ragdb.event_envelopes does; next is the number to pass as after. Raises '
   'RG400, RG401, RG404, RG438.';
 
-create or replace function ragdb.event_envelopes(after jsonb default null, count integer default 100)
+create or replace function ragdb.event_envelopes(
+  after jsonb default null, count integer default 100)
 returns jsonb
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp

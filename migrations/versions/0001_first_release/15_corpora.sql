@@ -90,8 +90,8 @@ comment on column ragdb.corpora.version is
   'Number that every transaction that writes to the corpus raises once.';
 comment on column ragdb.corpora.version_xid is 'Transaction that raised the version last.';
 comment on column ragdb.corpora.lamport is
-  'Tick of its last event, in microseconds since 1970; before the first that of the events of '
-  'corpora dropped before. It never goes back, even when the machine''s clock does.';
+  'Tick of its last event, in microseconds since 1970; before the first, of the last event of a '
+  'corpus of that name that was dropped. It never goes back, even when the machine''s clock does.';
 comment on column ragdb.corpora.import_xid is
   'Transaction that is importing the corpus; null when none is.';
 comment on column ragdb.corpora.moving is

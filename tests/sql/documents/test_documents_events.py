@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import Connection, Login
 from tests.sql.documents_twin import document, put
 
+
 def write(db: Connection, corpus: str, *uris: str) -> None:
     put(db, *(document(uri, [f"text of {uri}"]) for uri in uris), corpus=corpus)
 
@@ -52,7 +53,9 @@ def test_an_event_says_what_was_ingested_and_duplicates_say_nothing(docs: Connec
 def test_a_page_of_all_corpora_takes_a_prefix_of_each_and_says_once_where_to_go_on(
     db: Connection,
 ) -> None:
-    db.execute("select ragdb.create_corpus('a'), ragdb.create_corpus('b'), ragdb.create_corpus('c')")
+    db.execute(
+        "select ragdb.create_corpus('a'), ragdb.create_corpus('b'), ragdb.create_corpus('c')"
+    )
     for n, corpus in enumerate("abcabcabc"):
         write(db, corpus, *(f"{corpus}{n}-{i}" for i in range(3)))
     expected = {c: of(db, c)[0] for c in "abc"}
@@ -125,8 +128,10 @@ def test_a_corpus_made_anew_under_its_old_name_goes_on(docs: Connection, made_an
     assert of(docs, "docs", one)[0] == ["d"]
     seen, after = sources(docs, after)
     assert seen == ["d"]
-    numbers = docs.execute("select array_agg(corpus_id::text order by name) from ragdb.corpora"
-        " where name in ('docs', 'other')").fetchone()
+    numbers = docs.execute(
+        "select array_agg(corpus_id::text order by name) from ragdb.corpora"
+        " where name in ('docs', 'other')"
+    ).fetchone()
     assert sorted(after.obj) == sorted(numbers[0]), "what was dropped is forgotten"
 
 
@@ -146,8 +151,9 @@ def test_who_loses_a_right_or_asks_where_a_corpus_is_not_yet_misses_nothing(
     clone: str, login: Login
 ) -> None:
     writer, reader = (login(clone, role, autocommit=True) for role in ("writer", "reader"))
-    writer.execute("select ragdb.create_corpus('hidden', is_restricted => true),"
-        " ragdb.create_corpus('open')")
+    writer.execute(
+        "select ragdb.create_corpus('hidden', is_restricted => true), ragdb.create_corpus('open')"
+    )
     writer.execute("select ragdb.grant_corpus('hidden', 'reader', 'read')")
     write(writer, "hidden", "a")
     write(writer, "open", "b")
@@ -176,7 +182,7 @@ def test_who_loses_a_right_or_asks_where_a_corpus_is_not_yet_misses_nothing(
         "ragdb.events_after('null')",
         "ragdb.events_after('7')",
         "ragdb.events_after('{\"a\": 7}')",
-        "ragdb.events_after('{\"1\": \"7\"}')",
+        'ragdb.events_after(\'{"1": "7"}\')',
         "ragdb.events_after('{\"1\": 1e30}')",
         "ragdb.events_after('{\"1\": -1}')",
         "ragdb.events_after('{\"1\": 1.5}')",
