@@ -3,8 +3,8 @@
 Each writer is a process and puts small files into a corpus of its own, a call and a commit each.
 With --open it keeps its transaction open after the call, for as many milliseconds as a client with
 other work would: writers who share a lock then queue at it, and a machine of any number of cores
-shows it. What each is at is sampled a hundred times a second from pg_stat_activity: running, or what
-it waits for; `Lock` is a lock or a row that another transaction holds.
+shows it. What each is at is sampled a hundred times a second from pg_stat_activity: running, or
+what it waits for; `Lock` is a lock or a row that another transaction holds.
 
     python -m bench.ingest.writers [--writers 1,4,16] [--open 0,50] [--seconds 20]
 """

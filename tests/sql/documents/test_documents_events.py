@@ -98,7 +98,7 @@ def test_a_writer_that_rolls_back_leaves_no_event_and_blocks_none(clone: str) ->
     with psycopg.connect(clone) as one, psycopg.connect(clone, autocommit=True) as two:
         two.execute("select ragdb.create_corpus('docs')")
         write(two, "docs", "first")
-        seen, after = of(two, "docs")
+        _, after = of(two, "docs")
         write(one, "docs", "gone")
         one.rollback()
         write(two, "docs", "second")
