@@ -220,7 +220,7 @@ def test_each_request_has_the_rights_of_its_token(api: Api) -> None:
 
 
 def test_nothing_is_served_without_a_token_or_with_a_wrong_one(api: Api) -> None:
-    for path in ("/capabilities", "/api/policies", "/api/events", f"/api/traces/{UUID(int=7)}"):
+    for path in ("/capabilities", "/api/policies", "/api/status", f"/api/traces/{UUID(int=7)}"):
         for role in (None, "nonsense", "stranger"):
             answer = api("GET", path, role=role)
             assert (answer.status, answer.body["code"]) == (401, "UNAUTHORIZED"), (path, role)

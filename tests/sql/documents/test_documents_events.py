@@ -132,6 +132,7 @@ def test_a_corpus_made_anew_under_its_old_name_goes_on(docs: Connection, made_an
         "select array_agg(corpus_id::text order by name) from ragdb.corpora"
         " where name in ('docs', 'other')"
     ).fetchone()
+    assert numbers is not None
     assert sorted(after.obj) == sorted(numbers[0]), "what was dropped is forgotten"
 
 
