@@ -148,6 +148,7 @@ corpora = Table(
     Column("record_query_text", Text, nullable=False),
     Column("version", BigInteger, nullable=False),
     Column("version_xid", XID8),
+    Column("lamport", BigInteger, nullable=False),
     Column("import_xid", XID8),
     Column("moving", Text),
     Column("documents", Integer, nullable=False),
@@ -248,30 +249,22 @@ eval_runs = Table(
     Column("caller", Text, nullable=False),
 )
 
-event_clock = Table(
-    "event_clock",
-    metadata,
-    Column("id", Boolean, primary_key=True),
-    Column("lamport", BigInteger, nullable=False),
-    Column("at", DateTime(timezone=True), nullable=False),
-)
-
 events = Table(
     "events",
     metadata,
+    Column("corpus_id", Integer, primary_key=True),
     Column("lamport", BigInteger, primary_key=True),
     Column("event_id", Uuid, nullable=False),
     Column("kind", Text, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("author", Text, nullable=False),
-    Column("corpus_id", Integer, nullable=False),
     Column("corpus", Text, nullable=False),
     Column("doc_cid", Text, nullable=False),
     Column("source", Text, nullable=False),
     Column("title", Text),
     Column("language", Text),
     Column("chunks", Integer, nullable=False),
-    UniqueConstraint("event_id", name="events_id_is_unique"),
+    UniqueConstraint("corpus_id", "event_id", name="events_id_is_unique_per_corpus"),
 )
 
 evidence_answers = Table(

@@ -130,6 +130,8 @@ NULLABLE_OF = {
     # an eval without a gate, or without a run
     "list_eval_cases": {"k", "min_score", "anchor", "policy"},
     "list_evals": {"metric", "threshold", "last_run", "last_status", "last_at", "baseline"},
+    # on the last row of a page alone
+    "events_after": {"title", "language", "next"},
     "job_status": {"corpus", "oldest_at", "last_error"},
     # a time at which nothing was asked
     "traffic": {"mean_top_score", "p50_ms", "p95_ms"},

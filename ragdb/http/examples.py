@@ -84,6 +84,10 @@ REQUESTS: dict[str, dict[str, Any]] = {
         "path": {"corpus": "handbook", "document": MADE["document"]},
         "query": {"derived": "redact", "reason": "it is out of date"},
     },
+    "GET /api/corpora/{corpus}/events": {
+        "path": {"corpus": "handbook"},
+        "query": {"after": 0, "count": 10},
+    },
     "GET /api/corpora/{corpus}/feed": {"path": {"corpus": "handbook"}},
     "GET /api/corpora/{corpus}/feed/events": {
         "path": {"corpus": "handbook"},
@@ -203,7 +207,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "GET /api/evals/runs/{id}/report": {"path": {"id": MADE["run"]}, "query": {"format": "json"}},
     "POST /api/blobs": {"bytes": "# Kites\n\nKites are lent for a week.\n"},
     "GET /api/jobs/{id}": {"path": {"id": MADE["job"]}},
-    "GET /api/events": {"query": {"count": 10}},
+    "POST /api/events": {"body": {"count": 10}},
     "GET /capabilities": {},
     "POST /capabilities/rag.query@1.0": {
         "body": {"params": {"corpus": "handbook"}, "input": {"query": "deposit", "k": 1}}

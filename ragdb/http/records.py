@@ -6,12 +6,13 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import FastAPI, Query, Request
-from pydantic import AwareDatetime, BaseModel
+from pydantic import AwareDatetime, BaseModel, Field
 
 from ragdb.client._generated.rows import ReplayHitsRow, RetrievalTraces, TraceStagesRow
 from ragdb.client.client import AsyncClient
 from ragdb.client.rows import record
 from ragdb.http import models as m
+from ragdb.http.corpora import CORPUS, Corpus
 from ragdb.http.gate import Answer
 from ragdb.http.routes import Token, failures
 from ragdb.http.server import Server
@@ -58,8 +59,27 @@ class Job(BaseModel):
     created_at: str | None
 
 
+class Place(m.Body):
+    """Where to go on in the events of all corpora; what is absent is the beginning."""
+
+    after: Annotated[
+        dict[str, int] | None, Field(description="next of the page before, as it came.")
+    ] = None
+    count: Annotated[int, Field(ge=1, le=10000)] = 100
+
+
 class Events(BaseModel):
+    """Envelopes, oldest first, and the place behind them."""
+
     events: list[dict[str, Any]]
+    next: dict[str, int]
+
+
+class CorpusEvents(BaseModel):
+    """Envelopes of one corpus, oldest first, and the number behind them."""
+
+    events: list[dict[str, Any]]
+    next: int
 
 
 class Traces(BaseModel):
@@ -175,17 +195,27 @@ def register(app: FastAPI, server: Server) -> None:
             state = await db.job_state(id)
         return Answer({"job_id": id, **record(state)})
 
-    @app.get("/api/events", tags=["Ingest"], response_model=Events, responses=failures())
-    async def events(
+    @app.get(
+        f"{CORPUS}/events", tags=["Ingest"], response_model=CorpusEvents, responses=failures(404)
+    )
+    async def corpus_events(
         request: Request,
+        corpus: Corpus,
         _: Token,
-        after: Annotated[UUID | None, Query(description="The last event seen.")] = None,
+        after: Annotated[int, Query(ge=0, le=2**62, description="next of the page before.")] = 0,
         count: Annotated[int, Query(ge=1, le=10000)] = 100,
     ) -> Answer:
-        """Return the envelopes of the events after one, oldest first."""
+        """Return the envelopes of the next events of a corpus."""
         async with server.transaction(request) as db:
-            listed = await db.event_envelopes(after, count)
-        return Answer({"events": listed})
+            page = await db.corpus_event_envelopes(server.served(corpus), after, count)
+        return Answer(page)
+
+    @app.post("/api/events", tags=["Ingest"], response_model=Events, responses=failures())
+    async def events(request: Request, body: Place, _: Token) -> Answer:
+        """Return the envelopes of the next events of all corpora."""
+        async with server.transaction(request) as db:
+            page = await db.event_envelopes(body.after, body.count)
+        return Answer(page)
 
 
 async def served_trace(db: AsyncClient, id: UUID) -> RetrievalTraces:

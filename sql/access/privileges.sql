@@ -32,7 +32,7 @@ begin
       ('lexical', 'ragdb_reader', 'optimize_corpus sync_statistics'),
       -- whoever has `personal` or a grant may write: the right is looked up inside
       ('documents', 'ragdb_reader',
-        'events_after put_documents put_document delete_source '
+        'corpus_events events_after put_documents put_document delete_source '
         'delete_sources delete_document prune_sources put_blob get_blob list_documents '
         'get_document get_source known_sources get_chunk find_chunk list_chunks document_chunks '
         'document_versions document_text check_corpus repair_corpus'),
@@ -106,8 +106,8 @@ begin
         'list_ledger_acts ledger_root ledger_inclusion_proof ledger_consistency_proof '
         'ledger_checkpoint list_checkpoints verify_ledger'),
       ('wire', 'ragdb_reader',
-        'capability_schemas capabilities event_envelopes rag_query rag_list_corpora '
-        'corpora_with_chunks prepare_query retrieve_global provenance rag_ingest '
+        'capability_schemas capabilities event_envelopes corpus_event_envelopes rag_query '
+        'rag_list_corpora corpora_with_chunks prepare_query retrieve_global provenance rag_ingest '
         'job_state claim_ingest_jobs complete_ingest_job fail_ingest_job embed_text '
         'claim_embed_jobs complete_embed_job fail_embed_job http_token_role '
         'open_http_session http_session_role close_http_session job_status'),

@@ -8,7 +8,8 @@ begin atomic
     ('its secret is random, and each node needs the same: make it in a database of its own, and '
       'bring it with import_signing_key', 'create_signing_key'),
     ('secrets are read in the database that has them', 'export_signing_keys'),
-    ('each node has a clock and events of its own', 'events_after event_envelopes'),
+    ('a place in the events of all corpora is of one node: read those of each corpus, with '
+      'corpus_events', 'events_after event_envelopes'),
     ('each node has a ledger of its own',
       'ledger_bundle ledger_checkpoint ledger_consistency_proof ledger_entries ledger_entry '
       'ledger_inclusion_proof ledger_root ledger_status ledger_tile list_checkpoints '

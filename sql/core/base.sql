@@ -90,15 +90,21 @@ end $$;
 comment on function ragdb_internal.refuse_change() is
   'Trigger of append-only tables: refuses every update, delete and truncate. Raises RG414.';
 
--- What has told somebody cannot be prepared to commit, as a transaction of several nodes is.
+-- What has told somebody cannot be prepared to commit, as a transaction of several nodes is. And
+-- whoever notifies holds a lock of the whole database until its commit is on disk, so that all who
+-- notify commit one behind the other. So of those who write at a time one tells: who wakes looks at
+-- everything, and looks again by the clock. Any role could hold this lock, and delay them that far.
 create or replace function ragdb_internal.notify(channel text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if current_setting('ragdb.is_routed', true) is distinct from 'on' then
+  if current_setting('ragdb.is_routed', true) is distinct from 'on'
+    and pg_try_advisory_xact_lock(hashtextextended('ragdb notice ' || channel, 0))
+  then
     perform pg_notify(channel, '');
   end if;
 end $$;
 comment on function ragdb_internal.notify(text) is
-  'Wakes who listens to a channel, unless a router asked: its callers listen at the router.';
+  'Wakes who listens to a channel, unless another transaction is about to, or a router asked: its '
+  'callers listen at the router.';

@@ -1,5 +1,11 @@
 -- Takes all rows of a corpus away.
 
+create or replace function ragdb_internal.last_tick_key(corpus text) returns text
+language sql immutable parallel safe
+return 'last_tick_of ' || last_tick_key.corpus;
+comment on function ragdb_internal.last_tick_key(text) is
+  'Returns the key of the setting that keeps the last tick of dropped corpora of a name.';
+
 create or replace function ragdb_internal.remove_corpus(corpus_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -20,6 +26,11 @@ begin
   delete from ragdb.chunks c where c.corpus_id = v_id;
   delete from ragdb.documents d where d.corpus_id = v_id;
   delete from ragdb.events e where e.corpus_id = v_id;
+  insert into ragdb.settings as s (key, value)
+    select ragdb_internal.last_tick_key(c.name), to_jsonb(c.lamport) from ragdb.corpora c
+      where c.corpus_id = v_id and c.lamport > 0
+    on conflict on constraint settings_key_is_unique do update
+      set value = to_jsonb(greatest(s.value::bigint, excluded.value::bigint));
   delete from ragdb.corpora c where c.corpus_id = v_id;
 end $$;
 comment on function ragdb_internal.remove_corpus(integer) is

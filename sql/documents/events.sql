@@ -1,11 +1,20 @@
 -- What happened to documents, for consumers that poll.
 --
--- A writer holds the clock's row from its event to its commit, so ticks become visible in their
--- order: whoever has seen one has seen all before it. Ids are in the order of ticks, so an id is a
--- place to go on from, even when its event is gone with its corpus.
+-- Each corpus has a clock of its own. A writer holds the row of its corpus from before its event to
+-- its commit, so ticks of a corpus become visible in their order: whoever has seen one has seen all
+-- before it. Nothing of the kind holds between two corpora, whose writers do not wait for each
+-- other. So who reads all of them goes on from a tick for each.
+--
+-- A tick is the time in microseconds, and more than the tick before. So it moves on where a plain
+-- count would come again: in a database restored from a dump, on a standby that took over, in a
+-- corpus made anew under its old name. Where the machine's clock goes back, it counts.
 
--- Called last: the clock's row is held to the end of the transaction, and everybody who writes
--- waits for it.
+create or replace function ragdb_internal.tick_of(at timestamptz) returns bigint
+language sql immutable parallel safe
+return (extract(epoch from tick_of.at) * 1000000)::bigint;
+comment on function ragdb_internal.tick_of(timestamptz) is
+  'Returns the tick that a time is: its microseconds since 1970.';
+
 create or replace function ragdb_internal.write_events(corpus ragdb.corpora, doc_nos integer[])
 returns void
 language plpgsql
@@ -16,28 +25,25 @@ declare
   v_now constant timestamptz := ragdb_internal.now();
   v_caller constant text := ragdb_internal.caller();
   v_tick bigint;
-  v_at timestamptz;
   v_events text[];
 begin
   if cardinality(doc_nos) = 0 then return; end if;
-  insert into ragdb.event_clock as t (id, lamport, at) values (true, 0, v_now)
-    on conflict on constraint event_clock_has_one_row do update
-      set at = greatest(ragdb_internal.now(), t.at)
-    returning t.lamport, t.at into v_tick, v_at;
+  update ragdb.corpora c
+    set lamport = greatest(c.lamport, ragdb_internal.tick_of(v_now)) + cardinality(doc_nos)
+    where c.corpus_id = corpus.corpus_id
+    returning c.lamport - cardinality(doc_nos) into strict v_tick;
   with written as (
-    insert into ragdb.events (lamport, event_id, kind, created_at, author, corpus_id, corpus,
+    insert into ragdb.events (corpus_id, lamport, event_id, kind, created_at, author, corpus,
         doc_cid, source, title, language, chunks)
-      select v_tick + h.nth, ragdb_internal.uuid7(v_at + h.nth * interval '1 microsecond'),
-        'rag.document.ingested', v_now, v_caller, corpus.corpus_id, corpus.name, d.doc_cid,
-        d.source, d.title, d.language, d.chunks
+      select corpus.corpus_id, v_tick + h.nth, ragdb_internal.uuid7(
+          'epoch'::timestamptz + (v_tick + h.nth) * interval '1 microsecond'),
+        'rag.document.ingested', v_now, v_caller, corpus.name, d.doc_cid, d.source, d.title,
+        d.language, d.chunks
       from unnest(doc_nos) with ordinality h (doc_no, nth)
         cross join lateral (select o.* from ragdb.documents o
           where o.corpus_id = corpus.corpus_id and o.doc_no = h.doc_no offset 0) d
       order by h.nth
       returning lamport, event_id
-  ), ticked as (
-    update ragdb.event_clock t set lamport = v_tick + cardinality(doc_nos),
-        at = v_at + cardinality(doc_nos) * interval '1 microsecond'
   ), noted as (
     update ragdb.documents d set event_id = w.event_id
     from written w
@@ -55,14 +61,10 @@ comment on function ragdb_internal.write_events(ragdb.corpora, integer[]) is
   'Writes an event for each of some documents, in their order, and tells who listens; the caller '
   'holds the corpus lock.';
 
-create or replace function ragdb.events_after(id uuid default null, count integer default 100)
-returns table (
-  event_id uuid, lamport bigint, kind text, created_at timestamptz, author text, corpus text,
-  doc_cid text, source text, title text, language text, chunks integer)
-language plpgsql stable parallel safe security definer
+create or replace function ragdb_internal.check_event_count(count integer) returns void
+language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-#variable_conflict use_column
 begin
   if count is null or count not between 1 and (ragdb_internal.limits()).page_rows then
     raise exception 'count is %, not 1 to %', coalesce(count::text, 'null'),
@@ -70,18 +72,144 @@ begin
       using errcode = 'RG400', detail = 'it is the number of events to read',
         hint = 'the default is 100';
   end if;
-  return query
-    with readable as materialized (
-      select c.corpus_id from ragdb.corpora c
-      where ragdb_internal.privilege(c) > 0
-    )
-    select e.event_id, e.lamport, e.kind, e.created_at, e.author, e.corpus, e.doc_cid,
-      e.source, e.title, e.language, e.chunks
-    from ragdb.events e
-    where e.corpus_id in (select r.corpus_id from readable r)
-      and e.event_id > coalesce(events_after.id, '00000000-0000-0000-0000-000000000000')
-    order by e.event_id limit events_after.count;
 end $$;
-comment on function ragdb.events_after(uuid, integer) is
-  'Returns the events after a given one (null: from the beginning), oldest first, at most count (1 '
-  'to 10000), of the corpora that the caller may read. Raises RG400.';
+comment on function ragdb_internal.check_event_count(integer) is
+  'Refuses a number of events that no page has. Raises RG400.';
+
+create or replace function ragdb_internal.check_positions(after jsonb) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if jsonb_typeof(after) <> 'object' or exists (
+      select from jsonb_each(case jsonb_typeof(after) when 'object' then after end) p
+      where p.key !~ '^[1-9][0-9]{0,9}$' or jsonb_typeof(p.value) <> 'number'
+        or p.value::text !~ '^[0-9]{1,18}$')
+  then
+    raise exception 'after is not a place in the events: %', ragdb_internal.quote(after::text)
+      using errcode = 'RG400', detail = 'it holds a tick for each corpus that was read',
+        hint = 'pass the last "next" as it came, or null for the beginning';
+  end if;
+end $$;
+comment on function ragdb_internal.check_positions(jsonb) is
+  'Refuses what no page of events said to go on from. Raises RG400.';
+
+create or replace function ragdb_internal.events_of(
+  corpus ragdb.corpora, after bigint, count integer)
+returns ragdb.events[]
+language sql stable parallel safe
+return array(
+  select e from ragdb.events e
+  where e.corpus_id = (events_of.corpus).corpus_id and e.lamport > events_of.after
+  order by e.lamport limit events_of.count);
+comment on function ragdb_internal.events_of(ragdb.corpora, bigint, integer) is
+  'Returns the events of a corpus after a tick, oldest first.';
+
+create or replace function ragdb.corpus_events(
+  corpus text, after bigint default 0, count integer default 100)
+returns table (
+  lamport bigint, event_id uuid, kind text, created_at timestamptz, author text, doc_cid text,
+  source text, title text, language text, chunks integer)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus_events.corpus, 'read');
+begin
+  perform ragdb_internal.check_event_count(corpus_events.count);
+  return query
+    select e.lamport, e.event_id, e.kind, e.created_at, e.author, e.doc_cid, e.source, e.title,
+      e.language, e.chunks
+    from unnest(ragdb_internal.events_of(
+      v_corpus, coalesce(corpus_events.after, 0), corpus_events.count)) e
+    order by e.lamport;
+end $$;
+comment on function ragdb.corpus_events(text, bigint, integer) is
+  'Returns the events of a corpus after a tick (0: from the beginning), oldest first, at most '
+  'count (1 to 10000). To go on, pass the lamport of the last one as after. Raises RG400, RG401, '
+  'RG404, RG438.';
+
+-- The corpus with the oldest event that was not read goes first, with as many as the page has room
+-- for, and then the next: none is passed by, and few are looked at that the page does not take.
+create or replace function ragdb_internal.next_events(
+  after jsonb, count integer, takes_personal boolean)
+returns ragdb.events[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    with behind as materialized (
+      select c.corpus_id, coalesce((after ->> c.corpus_id::text)::bigint, 0) as seen
+      from ragdb.corpora c
+      where c.lamport > coalesce((after ->> c.corpus_id::text)::bigint, 0)
+        and (takes_personal or c.personal_of is null) and ragdb_internal.privilege(c) > 0
+    ), begun as (
+      select b.corpus_id, b.seen, f.lamport
+      from behind b
+        cross join lateral (select e.lamport from ragdb.events e
+          where e.corpus_id = b.corpus_id and e.lamport > b.seen order by e.lamport limit 1) f
+      order by f.lamport, b.corpus_id
+    )
+    select p.event from (
+      select e as event from begun b
+        cross join lateral (select o.* from ragdb.events o
+          where o.corpus_id = b.corpus_id and o.lamport > b.seen
+          order by o.lamport limit next_events.count) e
+      order by b.lamport, b.corpus_id, e.lamport limit next_events.count) p
+    order by (p.event).lamport, (p.event).corpus_id);
+end $$;
+comment on function ragdb_internal.next_events(jsonb, integer, boolean) is
+  'Returns the next events after a place, of the corpora that the caller may read: of each corpus '
+  'in their order.';
+
+-- A corpus that the caller cannot read, or no longer, is forgotten, so that the place stays small
+-- where corpora come and go. One later than all that are there stays: numbers are given out in
+-- order, so it may be one that a standby does not have yet.
+create or replace function ragdb_internal.next_position(after jsonb, page ragdb.events[])
+returns jsonb
+language sql stable parallel safe
+return (
+  with readable as materialized (
+    select c.corpus_id from ragdb.corpora c where ragdb_internal.privilege(c) > 0
+  )
+  select coalesce(pg_catalog.jsonb_object_agg(p.corpus_id, p.lamport), '{}') from (
+    select k.corpus_id, max(k.lamport) as lamport
+    from (
+      select a.key::bigint as corpus_id, a.value::bigint as lamport
+        from pg_catalog.jsonb_each_text(next_position.after) a
+      union all
+      select e.corpus_id, e.lamport from pg_catalog.unnest(next_position.page) e
+    ) k
+    where k.corpus_id in (select r.corpus_id from readable r)
+      or k.corpus_id > (select coalesce(max(r.corpus_id), 0) from readable r)
+    group by k.corpus_id) p);
+comment on function ragdb_internal.next_position(jsonb, ragdb.events[]) is
+  'Returns the place behind a page of events: a tick for each corpus.';
+
+create or replace function ragdb.events_after(after jsonb default null, count integer default 100)
+returns table (
+  corpus text, lamport bigint, event_id uuid, kind text, created_at timestamptz, author text,
+  doc_cid text, source text, title text, language text, chunks integer, next jsonb)
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_page ragdb.events[];
+begin
+  perform ragdb_internal.check_event_count(events_after.count),
+    ragdb_internal.check_positions(events_after.after);
+  v_page := ragdb_internal.next_events(events_after.after, events_after.count, true);
+  return query
+    select e.corpus, e.lamport, e.event_id, e.kind, e.created_at, e.author, e.doc_cid, e.source,
+      e.title, e.language, e.chunks, case when e.n = cardinality(v_page)
+        then ragdb_internal.next_position(events_after.after, v_page) end
+    from unnest(v_page) with ordinality e (corpus_id, lamport, event_id, kind, created_at, author,
+      corpus, doc_cid, source, title, language, chunks, n)
+    order by e.n;
+end $$;
+comment on function ragdb.events_after(jsonb, integer) is
+  'Returns the next events of all corpora that the caller may read, at most count (1 to 10000): of '
+  'each corpus in their order. To go on, pass next of the last row as after (null: from the '
+  'beginning); it is null in the other rows. Raises RG400.';

@@ -26,7 +26,7 @@ begin
         e.event_id = v_document.event_id
       from ragdb.events e
       where e.corpus_id = v_document.corpus_id and e.source = v_document.source
-      order by e.event_id desc limit document_versions.count;
+      order by e.lamport desc limit document_versions.count;
 end $$;
 comment on function ragdb.document_versions(text, text, integer) is
   'Returns when a document, named as for ragdb.get_document, was put under its first source and by '

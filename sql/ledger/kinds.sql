@@ -27,8 +27,9 @@ begin atomic
       'ragdb_internal.decision_hash(r)', 'true'),
     ('erasure', 'ragdb.erasures', 'r.erasure_id::text', 'r.erasure_id = l.uid', 'r.created_at',
       'ragdb_internal.erasure_hash(r)', 'true'),
-    ('event', 'ragdb.events', 'r.corpus_id || ''/'' || r.event_id', 'r.event_id = l.uid',
-      'r.created_at', 'ragdb_internal.sealed_hash(r)', 'true'),
+    ('event', 'ragdb.events', 'r.corpus_id || ''/'' || r.event_id',
+      'r.corpus_id = l.corpus_id and r.event_id = l.uid', 'r.created_at',
+       'ragdb_internal.sealed_hash(r)', 'true'),
     ('gate', 'ragdb.evidence_gates', 'r.corpus_id || ''/'' || r.id',
       'r.corpus_id = l.corpus_id and r.id = l.uid'
       ' and r.created_at = ragdb_internal.uuid_time(l.uid)', 'r.created_at',

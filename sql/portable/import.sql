@@ -14,23 +14,26 @@ declare
   v_id integer;
 begin
   perform ragdb_internal.check_header(header);
-  perform ragdb.create_corpus(
-    v_name, v_settings ->> 'title', v_settings ->> 'text_config',
+  perform ragdb_internal.check_new_corpus(v_name, v_settings ->> 'text_config',
     (v_settings ->> 'k1')::float8, (v_settings ->> 'b')::float8,
     v_settings ->> 'record_query_text');
+  -- without the space that a new corpus gets: to drop it would hold every other until the end
+  v_id := ragdb_internal.insert_corpus(
+    v_name, v_settings ->> 'title', v_settings ->> 'text_config',
+    (v_settings ->> 'k1')::float8, (v_settings ->> 'b')::float8,
+    v_settings ->> 'record_query_text', null);
+  perform ragdb_internal.restore_declared_cases(v_id, v_name), ragdb.maintain();
   if not coalesce((v_settings ->> 'pivot')::float8 between 1e-6 and 1e9, false) then
     perform ragdb_internal.refuse_import(
       'its pivot is ' || ragdb_internal.quote(v_settings ->> 'pivot'));
   end if;
   update ragdb.corpora c
     set pivot = (v_settings ->> 'pivot')::float8, import_xid = pg_current_xact_id()
-    where c.corpus_id = ragdb_internal.corpus_number(v_name)
-    returning c.corpus_id into strict v_id;
+    where c.corpus_id = v_id;
   -- what few could read there is not for all to read here
   if (v_settings ->> 'is_restricted')::boolean and v_name not in ('personal', 'system') then
     perform ragdb_internal.set_grant(v_id, v_caller, 'admin');
   end if;
-  perform ragdb_internal.drop_spaces(v_id);
   if v_embedder is not null then
     perform ragdb_internal.check_may_bring_embedder(v_embedder ->> 'name');
     perform ragdb_internal.import_embedder(v_embedder);

@@ -138,6 +138,7 @@ begin
   return jsonb_build_object(
     'settings', ragdb_internal.exported_settings(corpus),
     'history', corpus.history,
+    'lamport', corpus.lamport,
     'embedder', ragdb_internal.exported_embedder(ragdb_internal.space(v_id, 'current')),
     'rights', ragdb_internal.moved_rights(corpus),
     'synonyms', (

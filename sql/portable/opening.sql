@@ -92,7 +92,8 @@ begin
   select coalesce(
       'documents such as ' || (select ragdb_internal.quote(m.source) from ragdb.move_documents m
         where m.corpus_id = v_id and not m.is_checked order by m.number limit 1),
-      (select string_agg(d.key, ', ' order by d.key) from jsonb_each(digest - 'history') d
+      (select string_agg(d.key, ', ' order by d.key)
+        from jsonb_each(digest - array['history', 'lamport']) d
         where d.value is distinct from
           ragdb_internal.corpus_digest(ragdb_internal.corpus_row(v_id)) -> d.key))
     into v_differing;
@@ -131,7 +132,10 @@ begin
       'pass what ragdb.move_receipt() returns there after ragdb.finish_move()');
   end if;
   update ragdb.corpora c
-    set moving = null, import_xid = null, history = (v_move.digest ->> 'history')::interval,
+    set moving = null, import_xid = null,
+      -- who reads its events on here, by its name, misses none
+      lamport = greatest(c.lamport, (v_move.digest ->> 'lamport')::bigint),
+      history = (v_move.digest ->> 'history')::interval,
       history_from = case when v_move.digest ->> 'history' is not null then c.version end,
       history_since = case when v_move.digest ->> 'history' is not null
         then ragdb_internal.now() end
@@ -144,7 +148,7 @@ comment on function ragdb.open_move(uuid, bytea) is
   'Opens a corpus that has arrived, by the proof that it is closed where it was, to all who have '
   'rights to it. Raises RG457.';
 
--- Not before it is open: an event that nobody may read yet is one that readers pass by.
+-- Not before it is open: those who wait for the corpus do not wait for its events too.
 create or replace function ragdb.announce_move(move_id uuid, count integer default 1000)
 returns integer
 language plpgsql security definer

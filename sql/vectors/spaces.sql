@@ -38,6 +38,35 @@ do $$ begin
   where i.inhparent = 'ragdb.chunk_embeddings'::regclass;
 end $$;
 
+-- Not a foreign key: who makes one locks all chunks against all writers, and each deleted chunk of
+-- any corpus would be looked for in the spaces of all. Who writes embeddings holds the lock of the
+-- corpus, so none comes for a chunk that goes.
+create or replace function ragdb_internal.drop_embeddings() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+  v_space integer;
+begin
+  for v_space in
+    select s.space_id from ragdb.embedding_spaces s
+    where s.corpus_id in (select distinct g.corpus_id from gone g)
+  loop
+    execute format('delete from ragdb.%1$I e where e.ctid = any (array('
+      'select o.ctid from gone g cross join lateral (select h.ctid from ragdb.%1$I h'
+      ' where h.corpus_id = g.corpus_id and h.chunk_no = g.chunk_no offset 0) o))',
+      ragdb_internal.space_table(v_space));
+  end loop;
+  return null;
+end $$;
+comment on function ragdb_internal.drop_embeddings() is
+  'Trigger of ragdb.chunks: removes the embeddings of the chunks that went, in all spaces of their '
+  'corpora.';
+create or replace trigger embeddings_go_with_chunks after delete on ragdb.chunks
+  referencing old table as gone for each statement
+  execute function ragdb_internal.drop_embeddings();
+
 -- `drop table if exists` would tell whoever makes a corpus that there is no such table.
 create or replace function ragdb_internal.make_space_table(
   space ragdb.embedding_spaces, embedder ragdb.embedders)
@@ -53,9 +82,7 @@ begin
   end if;
   execute format(
     'create table ragdb.%1$I (like ragdb.chunk_embeddings including all,'
-    ' constraint %2$I primary key (corpus_id, chunk_no),'
-    ' constraint %3$I foreign key (corpus_id, chunk_no) references ragdb.chunks on delete cascade)',
-    v_table, v_table || '_chunk_is_unique', v_table || '_chunk_exists');
+    ' constraint %2$I primary key (corpus_id, chunk_no))', v_table, v_table || '_chunk_is_unique');
   -- a text that is queued may have its embedding already; a static embedder queues none
   if embedder.provider is distinct from 'static' then
     execute format('create index %2$I on ragdb.%1$I (input_hash)', v_table, v_table || '_by_input');
@@ -90,7 +117,7 @@ begin
       using errcode = 'RG400', detail = 'they shape the HNSW index of the space',
             hint = 'give m from 2 to 100 and ef_construction from 2 m to 1000';
   end if;
-  lock table ragdb.embedding_spaces in share row exclusive mode;
+  perform ragdb_internal.hold('the number of the next space');
   insert into ragdb.embedding_spaces (corpus_id, space_id, embedder_id, state, m, ef_construction,
     is_filled, created_at, current_since)
   values (corpus_id, (select coalesce(max(s.space_id), 0) + 1 from ragdb.embedding_spaces s),

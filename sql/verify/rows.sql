@@ -134,7 +134,8 @@ declare
 begin
   with batch as materialized (
     select d.corpus_id, d.doc_no, d.source, e.event_id is not null as has_event
-      from ragdb.documents d left join ragdb.events e on e.event_id = d.event_id
+      from ragdb.documents d left join ragdb.events e
+        on e.corpus_id = d.corpus_id and e.event_id = d.event_id
       where (d.corpus_id, d.doc_no)
         > (coalesce((after ->> 0)::integer, -1), coalesce((after ->> 1)::integer, -1))
       order by d.corpus_id, d.doc_no limit most

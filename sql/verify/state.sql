@@ -53,16 +53,17 @@ begin
       left join lateral (
       select r.corpus_version from ragdb.retrieval_traces r where r.corpus_id = c.corpus_id
         order by r.id desc limit 1) t on true;
-  if (select max(e.lamport) from ragdb.events e)
-    > (select coalesce(max(k.lamport), 0) from ragdb.event_clock k)
-  then
-    v_findings := v_findings || row('corpora', 'error', 'ragdb.event_clock',
-      'it stands before events that have been', 'restore it from a backup')::ragdb.finding;
-  end if;
-  return row(v_looked, null, v_findings)::ragdb_internal.verified;
+  return row(v_looked, null, v_findings || array(
+    select row('corpora', 'error', 'corpus ' || c.name,
+        'its clock stands before events that have been', 'restore the corpus from a backup'
+      )::ragdb.finding
+    from ragdb.corpora c
+      cross join lateral (select e.lamport from ragdb.events e where e.corpus_id = c.corpus_id
+        order by e.lamport desc limit 1) e
+    where e.lamport > c.lamport order by c.name))::ragdb_internal.verified;
 end $$;
 comment on function ragdb_internal.verify_corpora(jsonb, integer) is
-  'Looks for corpora whose version, and for a clock of events that, went back.';
+  'Looks for corpora whose version, or whose clock of events, went back.';
 
 create or replace function ragdb_internal.verify_pgvector(after jsonb, most integer)
 returns ragdb_internal.verified

@@ -1,34 +1,65 @@
 -- The events of corpora as other programs read them.
 
-create or replace function ragdb.event_envelopes(after uuid default null, count integer default 100)
-returns setof jsonb
+create or replace function ragdb_internal.event_envelope(event ragdb.events) returns jsonb
+language sql stable parallel safe
+return pg_catalog.jsonb_build_object('schema_version', 1, 'event_id', (event).event_id,
+  'lamport', (event).lamport, 'wall_clock', ragdb_internal.wire_time((event).created_at),
+  'community_id', current_database(), 'author', (event).author, 'event_type', (event).kind,
+  'data', pg_catalog.jsonb_build_object('corpus', (event).corpus, 'doc_cid', (event).doc_cid,
+    'title', (event).title, 'language', (event).language, 'chunks', (event).chunks));
+comment on function ragdb_internal.event_envelope(ragdb.events) is
+  'Returns an event as the envelope of the wire.';
+
+create or replace function ragdb_internal.event_envelopes(page ragdb.events[]) returns jsonb
+language sql stable parallel safe
+return (
+  select coalesce(pg_catalog.jsonb_agg(
+    ragdb_internal.event_envelope(e) order by e.lamport, e.corpus_id), '[]')
+  from pg_catalog.unnest(event_envelopes.page) e);
+comment on function ragdb_internal.event_envelopes(ragdb.events[]) is
+  'Returns a page of events as envelopes of the wire, oldest first.';
+
+create or replace function ragdb.corpus_event_envelopes(
+  corpus text, after bigint default 0, count integer default 100)
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.routable_corpus(corpus_event_envelopes.corpus, 'read');
+  v_after constant bigint := coalesce(corpus_event_envelopes.after, 0);
+  v_page ragdb.events[];
+begin
+  perform ragdb_internal.check_event_count(corpus_event_envelopes.count);
+  v_page := ragdb_internal.events_of(v_corpus, v_after, corpus_event_envelopes.count);
+  return jsonb_build_object('events', ragdb_internal.event_envelopes(v_page),
+    'next', coalesce(v_page[cardinality(v_page)].lamport, v_after));
+end $$;
+comment on function ragdb.corpus_event_envelopes(text, bigint, integer) is
+  'Returns the events of a corpus after a tick (0: from the beginning), oldest first, at most '
+  'count (1 to 10000), as ragdb.event_envelopes does; next is the number to pass as after. Raises '
+  'RG400, RG401, RG404, RG438.';
+
+create or replace function ragdb.event_envelopes(
+  after jsonb default null, count integer default 100)
+returns jsonb
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_page ragdb.events[];
 begin
-  if count is null or count not between 1 and 10000 then
-    raise exception 'count is %, not 1 to 10000', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'it is the number of events to read',
-        hint = 'the default is 100';
-  end if;
-  return query
-    with routable as materialized (
-      select c.corpus_id from ragdb.corpora c
-      where c.personal_of is null
-        and ragdb_internal.privilege(c) > 0
-    )
-    select jsonb_build_object('schema_version', 1, 'event_id', e.event_id, 'lamport', e.lamport,
-      'wall_clock', ragdb_internal.wire_time(e.created_at), 'community_id', current_database(),
-      'author', e.author, 'event_type', e.kind, 'data', jsonb_build_object('corpus', e.corpus,
-        'doc_cid', e.doc_cid, 'title', e.title, 'language', e.language, 'chunks', e.chunks))
-    from ragdb.events e
-    where e.corpus_id in (select r.corpus_id from routable r)
-      and e.event_id > coalesce(event_envelopes.after, '00000000-0000-0000-0000-000000000000')
-    order by e.event_id limit event_envelopes.count;
+  perform ragdb_internal.check_event_count(event_envelopes.count),
+    ragdb_internal.check_positions(event_envelopes.after);
+  v_page := ragdb_internal.next_events(event_envelopes.after, event_envelopes.count, false);
+  return jsonb_build_object(
+    'events', ragdb_internal.event_envelopes(v_page),
+    'next', ragdb_internal.next_position(event_envelopes.after, v_page));
 end $$;
-comment on function ragdb.event_envelopes(uuid, integer) is
-  'Returns the events after a given one (null: from the beginning), oldest first, at most count (1 '
-  'to 10000), each as the envelope of the wire: {"schema_version", "event_id", "lamport", '
+comment on function ragdb.event_envelopes(jsonb, integer) is
+  'Returns the next events of all corpora that the caller may read, at most count (1 to 10000), '
+  'each as the envelope of the wire: {"events": [{"schema_version", "event_id", "lamport", '
   '"wall_clock", "community_id" (the database), "author" (the role), "event_type", "data": '
-  '{"corpus", "doc_cid", "title", "language", "chunks"}}; personal corpora are left out. Raises '
-  'RG400.';
+  '{"corpus", "doc_cid", "title", "language", "chunks"}}], "next"}. To go on, pass next as after '
+  '(null: from the beginning). Personal corpora are left out. Raises RG400.';

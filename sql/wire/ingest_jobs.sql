@@ -96,7 +96,8 @@ begin
     where c.corpus_id = v_job.corpus_id;
   -- who asked is the author, not who read the file
   update ragdb.events e set author = v_job.requested_by
-    where e.event_id = v_result.ingest_event_id and not v_result.was_duplicate;
+    where e.corpus_id = v_job.corpus_id and e.event_id = v_result.ingest_event_id
+      and not v_result.was_duplicate;
   delete from ragdb.ingest_jobs j where j.job_id = v_job.job_id;
   return next v_result;
 end $$;

@@ -178,7 +178,15 @@ def test_a_blob_is_put_ingested_by_a_worker_and_found(start: Start) -> None:
     finally:
         worker.stop()
         thread.join()
-    event = api("GET", "/api/events?count=1000").body["events"][-1]
+    page = api("POST", "/api/events", {"count": 1000}).body
+    event = page["events"][-1]
+    corpus = event["data"]["corpus"]
+    of_corpus = api("GET", f"/api/corpora/{corpus}/events?after={event['lamport'] - 1}")
+    assert of_corpus.body == {"events": [event], "next": event["lamport"]}
+    nothing = api("POST", "/api/events", {"after": page["next"]})
+    assert nothing.body == {"events": [], "next": page["next"]}
+    assert api("POST", "/api/events", {"after": {"x": 1}}).status == 400
+    assert api("GET", "/api/corpora/personal/events").status == 404
     assert event["event_id"] == done.body["meta"]["ingest_event_id"]
     assert (event["author"], event["data"]["doc_cid"]) == ("writer", cid)
 
@@ -212,7 +220,7 @@ def test_each_request_has_the_rights_of_its_token(api: Api) -> None:
 
 
 def test_nothing_is_served_without_a_token_or_with_a_wrong_one(api: Api) -> None:
-    for path in ("/capabilities", "/api/policies", "/api/events", f"/api/traces/{UUID(int=7)}"):
+    for path in ("/capabilities", "/api/policies", "/api/status", f"/api/traces/{UUID(int=7)}"):
         for role in (None, "nonsense", "stranger"):
             answer = api("GET", path, role=role)
             assert (answer.status, answer.body["code"]) == (401, "UNAUTHORIZED"), (path, role)

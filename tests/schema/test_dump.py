@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from ragdb.server import migrate, postgres
 from tests.conftest import Server
@@ -45,6 +46,7 @@ def test_what_is_dumped_and_restored_is_the_same(
             check=True,
         )
         with psycopg.connect(before) as one, psycopg.connect(after) as other:
+            page = one.execute("select source, next from ragdb.events_after()").fetchall()
             filled = rows(one)
             assert len([table for table, (count, _) in filled.items() if count]) > 12
             for month in MONTHS:
@@ -58,6 +60,11 @@ def test_what_is_dumped_and_restored_is_the_same(
             assert rows(other) == filled
             # the restored database goes on
             other.execute("select * from ragdb.put_text('docs', 'c.txt', 'One more.')")
+            # and who followed the events of the other one goes on here
+            came = other.execute(
+                "select source from ragdb.events_after(%s)", (Jsonb(page[-1][1]),)
+            ).fetchall()
+            assert came == [("c.txt",)]
             other.execute("select * from ragdb.retrieve('docs', 'one more')")
             other.execute("select ragdb.drop_corpus('docs')")
 

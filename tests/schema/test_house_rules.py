@@ -158,6 +158,17 @@ RULES = {
         join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
       where k.connamespace = 'ragdb'::regnamespace and k.contype = 'f' and a.attname <> 'corpus_id'
         and exists (select from pg_attribute c where c.attrelid = k.confrelid and c.attname = 'corpus_id')""",
+    # a key over all corpora is one that their writers meet at, but for ids that nobody meets by chance
+    "a unique key of what belongs to corpora has the corpus in it or begins with a uuid": """
+      select i.indexrelid::regclass::text
+      from pg_index i join pg_class c on c.oid = i.indrelid
+        join pg_attribute o on o.attrelid = c.oid and o.attname = 'corpus_id'
+        join pg_attribute f on f.attrelid = c.oid and f.attnum = i.indkey[0]
+      where c.relnamespace = 'ragdb'::regnamespace and i.indisunique
+        and o.attnum <> all (i.indkey::int2[]) and f.atttypid <> 'uuid'::regtype
+        and i.indexrelid::regclass::text not in (
+          -- made once, and found by the name, or the number, that callers know
+          'ragdb.corpora_name_is_unique', 'ragdb.embedding_spaces_id_is_unique')""",
     "foreign keys form no cycle": """
       with recursive reach (start, at) as (
         select conrelid, confrelid from pg_constraint
@@ -215,6 +226,7 @@ BREACHES = {
     "a partitioned parent carries no key, index, foreign key or trigger": "create index on ragdb.retrieval_hits (corpus_id)",
     "constraints are sentences of our own": "alter table ragdb.chunks add check (page > 0)",
     "every foreign key begins with the corpus": "alter table ragdb.events add constraint a_sentence foreign key (chunks, corpus_id) references ragdb.documents (doc_no, corpus_id)",
+    "a unique key of what belongs to corpora has the corpus in it or begins with a uuid": "alter table ragdb.events add constraint a_sentence unique (lamport)",
     "foreign keys form no cycle": "alter table ragdb.documents add constraint a_sentence foreign key (corpus_id, doc_no) references ragdb.chunks",
     "text keys are compared bytewise": "create index on ragdb.corpora (title)",
     "no sequence is part of an identity": "create sequence ragdb.s",

@@ -23,6 +23,7 @@ create table ragdb.corpora (
       check (record_query_text in ('full', 'hash', 'none')),
   version bigint not null default 0,
   version_xid xid8,
+  lamport bigint not null default 0,
   import_xid xid8,
   moving text collate "C"
     constraint corpora_moving_is_known check (moving in ('leaving', 'moved', 'arriving')),
@@ -88,6 +89,9 @@ comment on column ragdb.corpora.record_query_text is
 comment on column ragdb.corpora.version is
   'Number that every transaction that writes to the corpus raises once.';
 comment on column ragdb.corpora.version_xid is 'Transaction that raised the version last.';
+comment on column ragdb.corpora.lamport is
+  'Tick of its last event, in microseconds since 1970; before the first, of the last event of a '
+  'corpus of that name that was dropped. It never goes back, even when the machine''s clock does.';
 comment on column ragdb.corpora.import_xid is
   'Transaction that is importing the corpus; null when none is.';
 comment on column ragdb.corpora.moving is

@@ -198,45 +198,34 @@ comment on column ragdb.chunks.citation is
   'What a citation of the chunk contains; null means {"uri": source}.';
 comment on column ragdb.chunks.text is 'Text of the chunk.';
 
-create table ragdb.event_clock (
-  id boolean constraint event_clock_has_one_row primary key
-    constraint event_clock_row_is_true check (id),
-  lamport bigint not null,
-  at timestamptz not null
-);
-comment on table ragdb.event_clock is
-  'The clock of events, a single row. Whoever writes an event locks it, so events are seen in '
-  'order.';
-comment on column ragdb.event_clock.id is 'Always true.';
-comment on column ragdb.event_clock.lamport is 'Tick of the last event.';
-comment on column ragdb.event_clock.at is
-  'Time in the last event''s id. It never goes back, even when the machine''s clock does.';
-
 create table ragdb.events (
-  lamport bigint constraint events_lamport_is_unique primary key,
-  event_id uuid not null constraint events_id_is_unique unique,
+  corpus_id integer not null,
+  lamport bigint not null,
+  event_id uuid not null,
   kind text not null,
   created_at timestamptz not null,
   author text not null,
-  corpus_id integer not null,
   corpus text not null,
   doc_cid text not null,
   source text collate "C" not null,
   title text,
   language text,
-  chunks integer not null
+  chunks integer not null,
+  constraint events_lamport_is_unique_per_corpus primary key (corpus_id, lamport),
+  constraint events_id_is_unique_per_corpus unique (corpus_id, event_id)
 );
-create index events_by_source on ragdb.events (corpus_id, source, event_id);
+create index events_by_source on ragdb.events (corpus_id, source, lamport);
 comment on table ragdb.events is
-  'What happened to documents, for consumers that poll. Read it through ragdb.events_after and '
-  'ragdb.event_envelopes.';
+  'What happened to documents, for consumers that poll. Read it through ragdb.corpus_events and '
+  'ragdb.events_after.';
+comment on column ragdb.events.corpus_id is 'The corpus.';
 comment on column ragdb.events.lamport is
-  'Tick. A reader who has seen one tick has seen all ticks before it.';
+  'Tick of the corpus: microseconds since 1970, and more than the tick before. A reader who has '
+  'seen one has seen all before it.';
 comment on column ragdb.events.event_id is 'UUID of version 7, in the order of the ticks.';
 comment on column ragdb.events.kind is 'Kind of event: rag.document.ingested.';
 comment on column ragdb.events.created_at is 'Time of the wall clock.';
 comment on column ragdb.events.author is 'Role that made the change.';
-comment on column ragdb.events.corpus_id is 'The corpus.';
 comment on column ragdb.events.corpus is 'Name of the corpus.';
 comment on column ragdb.events.doc_cid is 'Sha256 of the document''s bytes.';
 comment on column ragdb.events.source is 'First source of the document at that time.';

@@ -40,6 +40,7 @@ from ragdb.client._generated.rows import (
     ClusterStatusRow,
     CompareRunsRow,
     CompareSpacesRow,
+    CorpusEventsRow,
     CorpusInfoRow,
     CountMatchesRow,
     DeadRolesRow,
@@ -612,6 +613,14 @@ class AsyncFunctions(AsyncCaller):
     async def corpus_embedder(self, corpus: str) -> Embedders | None:
         return await self._row_if_any(calls.CORPUS_EMBEDDER, Embedders, corpus)
 
+    async def corpus_event_envelopes(self, corpus: str, after: int = 0, count: int = 100) -> Any:
+        return await self._value(calls.CORPUS_EVENT_ENVELOPES, corpus, after, count)
+
+    async def corpus_events(
+        self, corpus: str, after: int = 0, count: int = 100
+    ) -> Rows[CorpusEventsRow]:
+        return await self._rows(calls.CORPUS_EVENTS, CorpusEventsRow, corpus, after, count)
+
     async def corpus_info(self, corpus: str) -> CorpusInfoRow:
         return await self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
 
@@ -839,13 +848,11 @@ class AsyncFunctions(AsyncCaller):
     async def evaluate_case(self, case: Any, retrieval: Any) -> Rows[EvaluateCaseRow]:
         return await self._rows(calls.EVALUATE_CASE, EvaluateCaseRow, case, retrieval)
 
-    async def event_envelopes(self, after: UUID | str | None = None, count: int = 100) -> list[Any]:
-        return await self._values(calls.EVENT_ENVELOPES, after, count)
+    async def event_envelopes(self, after: Any = None, count: int = 100) -> Any:
+        return await self._value(calls.EVENT_ENVELOPES, after, count)
 
-    async def events_after(
-        self, id: UUID | str | None = None, count: int = 100
-    ) -> Rows[EventsAfterRow]:
-        return await self._rows(calls.EVENTS_AFTER, EventsAfterRow, id, count)
+    async def events_after(self, after: Any = None, count: int = 100) -> Rows[EventsAfterRow]:
+        return await self._rows(calls.EVENTS_AFTER, EventsAfterRow, after, count)
 
     async def evidence_pack_to_input(self, pack: Any) -> Any:
         return await self._value(calls.EVIDENCE_PACK_TO_INPUT, pack)

@@ -316,6 +316,16 @@ COMPLETE_INGEST_JOB = Call(
 )
 CORPORA_WITH_CHUNKS = Call("corpora_with_chunks", {"chunk_ids": "text[]"})
 CORPUS_EMBEDDER = Call("corpus_embedder", {"corpus": "text"})
+CORPUS_EVENT_ENVELOPES = Call(
+    "corpus_event_envelopes",
+    {"corpus": "text", "after": "bigint", "count": "integer"},
+    {"after": 0, "count": 100},
+)
+CORPUS_EVENTS = Call(
+    "corpus_events",
+    {"corpus": "text", "after": "bigint", "count": "integer"},
+    {"after": 0, "count": 100},
+)
 CORPUS_INFO = Call("corpus_info", {"corpus": "text"})
 COUNT_MATCHES_1 = Call(
     "count_matches",
@@ -464,9 +474,11 @@ EVAL_REPORT = Call("eval_report", {"run_id": "uuid", "format": "text"}, {"format
 EVALUATE_ANSWER = Call("evaluate_answer", {"contract": "jsonb", "retrieval": "jsonb"})
 EVALUATE_CASE = Call("evaluate_case", {"case": "jsonb", "retrieval": "jsonb"})
 EVENT_ENVELOPES = Call(
-    "event_envelopes", {"after": "uuid", "count": "integer"}, {"after": None, "count": 100}
+    "event_envelopes", {"after": "jsonb", "count": "integer"}, {"after": None, "count": 100}
 )
-EVENTS_AFTER = Call("events_after", {"id": "uuid", "count": "integer"}, {"id": None, "count": 100})
+EVENTS_AFTER = Call(
+    "events_after", {"after": "jsonb", "count": "integer"}, {"after": None, "count": 100}
+)
 EVIDENCE_PACK_TO_INPUT = Call("evidence_pack_to_input", {"pack": "jsonb"})
 EXPLAIN_MISSING = Call(
     "explain_missing",

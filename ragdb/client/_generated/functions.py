@@ -39,6 +39,7 @@ from ragdb.client._generated.rows import (
     ClusterStatusRow,
     CompareRunsRow,
     CompareSpacesRow,
+    CorpusEventsRow,
     CorpusInfoRow,
     CountMatchesRow,
     DeadRolesRow,
@@ -867,6 +868,20 @@ class Functions(Caller):
         """
         return self._row_if_any(calls.CORPUS_EMBEDDER, Embedders, corpus)
 
+    def corpus_event_envelopes(self, corpus: str, after: int = 0, count: int = 100) -> Any:
+        """Returns the events of a corpus after a tick (0: from the beginning), oldest first, at
+        most count (1 to 10000), as ragdb.event_envelopes does; next is the number to pass as
+        after. Raises RG400, RG401, RG404, RG438.
+        """
+        return self._value(calls.CORPUS_EVENT_ENVELOPES, corpus, after, count)
+
+    def corpus_events(self, corpus: str, after: int = 0, count: int = 100) -> Rows[CorpusEventsRow]:
+        """Returns the events of a corpus after a tick (0: from the beginning), oldest first, at
+        most count (1 to 10000). To go on, pass the lamport of the last one as after. Raises
+        RG400, RG401, RG404, RG438.
+        """
+        return self._rows(calls.CORPUS_EVENTS, CorpusEventsRow, corpus, after, count)
+
     def corpus_info(self, corpus: str) -> CorpusInfoRow:
         """Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes
         (each occurrence counted), the caller's right to it, and the floors of its gate by
@@ -1258,20 +1273,22 @@ class Functions(Caller):
         """
         return self._rows(calls.EVALUATE_CASE, EvaluateCaseRow, case, retrieval)
 
-    def event_envelopes(self, after: UUID | str | None = None, count: int = 100) -> list[Any]:
-        """Returns the events after a given one (null: from the beginning), oldest first, at most
-        count (1 to 10000), each as the envelope of the wire: {"schema_version", "event_id",
+    def event_envelopes(self, after: Any = None, count: int = 100) -> Any:
+        """Returns the next events of all corpora that the caller may read, at most count (1 to
+        10000), each as the envelope of the wire: {"events": [{"schema_version", "event_id",
         "lamport", "wall_clock", "community_id" (the database), "author" (the role),
-        "event_type", "data": {"corpus", "doc_cid", "title", "language", "chunks"}}; personal
-        corpora are left out. Raises RG400.
+        "event_type", "data": {"corpus", "doc_cid", "title", "language", "chunks"}}], "next"}.
+        To go on, pass next as after (null: from the beginning). Personal corpora are left
+        out. Raises RG400.
         """
-        return self._values(calls.EVENT_ENVELOPES, after, count)
+        return self._value(calls.EVENT_ENVELOPES, after, count)
 
-    def events_after(self, id: UUID | str | None = None, count: int = 100) -> Rows[EventsAfterRow]:
-        """Returns the events after a given one (null: from the beginning), oldest first, at most
-        count (1 to 10000), of the corpora that the caller may read. Raises RG400.
+    def events_after(self, after: Any = None, count: int = 100) -> Rows[EventsAfterRow]:
+        """Returns the next events of all corpora that the caller may read, at most count (1 to
+        10000): of each corpus in their order. To go on, pass next of the last row as after
+        (null: from the beginning); it is null in the other rows. Raises RG400.
         """
-        return self._rows(calls.EVENTS_AFTER, EventsAfterRow, id, count)
+        return self._rows(calls.EVENTS_AFTER, EventsAfterRow, after, count)
 
     def evidence_pack_to_input(self, pack: Any) -> Any:
         """Returns a pack as the input of a task that answers from evidence: question, and

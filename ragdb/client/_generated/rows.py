@@ -395,6 +395,22 @@ class CompareSpacesRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class CorpusEventsRow(Row):
+    """A row of `corpus_events`."""
+
+    lamport: int
+    event_id: UUID
+    kind: str
+    created_at: datetime
+    author: str
+    doc_cid: str
+    source: str
+    title: str | None
+    language: str | None
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class CorpusInfoRow(Row):
     """A row of `corpus_info`."""
 
@@ -746,17 +762,18 @@ class EvaluateCaseRow(Row):
 class EventsAfterRow(Row):
     """A row of `events_after`."""
 
-    event_id: UUID
+    corpus: str
     lamport: int
+    event_id: UUID
     kind: str
     created_at: datetime
     author: str
-    corpus: str
     doc_cid: str
     source: str
     title: str | None
     language: str | None
     chunks: int
+    next: Any
 
 
 @dataclass(frozen=True, slots=True, repr=False)

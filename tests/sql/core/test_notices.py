@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import psycopg
+
 from tests.conftest import Login
 
 
@@ -19,3 +21,20 @@ def test_notices_say_nothing_of_what_happened(any_clone: str, login: Login) -> N
     notices = list(heard.notifies(timeout=2))
     assert {n.channel for n in notices} == {"ragdb_events", "ragdb_embeddings"}
     assert {n.payload for n in notices} == {""}
+
+
+def test_of_those_who_write_at_a_time_one_tells(clone: str) -> None:
+    with (
+        psycopg.connect(clone, autocommit=True) as heard,
+        psycopg.connect(clone) as one,
+        psycopg.connect(clone, autocommit=True) as two,
+    ):
+        two.execute("select ragdb.create_corpus('one'), ragdb.create_corpus('two')")
+        heard.execute("listen ragdb_events")
+        one.execute("select ragdb.put_text('one', 'a.md', 'tulips')")
+        two.execute("select ragdb.put_text('two', 'a.md', 'tulips')")
+        assert list(heard.notifies(timeout=0.1)) == []
+        one.commit()
+        assert len(list(heard.notifies(timeout=5, stop_after=1))) == 1
+        two.execute("select ragdb.put_text('two', 'b.md', 'tulips')")
+        assert len(list(heard.notifies(timeout=5, stop_after=1))) == 1

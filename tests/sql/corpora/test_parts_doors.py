@@ -112,6 +112,8 @@ WHOLE = {
 }
 # a call of each function that takes a part, and refuses the whole
 PART = {
+    "corpus_events": "'whole'",
+    "corpus_event_envelopes": "'whole'",
     "begin_move": "'whole', 'elsewhere'",
     "add_edges": "'whole', '[]'",
     "append_turns": "'whole', 's', '[]'",

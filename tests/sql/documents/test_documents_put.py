@@ -31,7 +31,6 @@ def snapshot(db: Connection) -> Any:
             "chunk_lexemes",
             "lexemes",
             "events",
-            "event_clock",
         )
     ]
 

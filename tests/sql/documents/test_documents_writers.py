@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from uuid import UUID
 
 import psycopg
 import pytest
@@ -93,7 +92,7 @@ def test_writers_and_deleters_of_one_corpus_lose_nothing_and_never_deadlock(clon
 
 
 def test_a_consumer_that_polls_misses_no_event_of_concurrent_writers(clone: str) -> None:
-    seen: list[tuple[UUID, int]] = []
+    seen: list[tuple[str, int]] = []
     stop = threading.Event()
 
     def poll() -> None:
@@ -102,10 +101,11 @@ def test_a_consumer_that_polls_misses_no_event_of_concurrent_writers(clone: str)
             while True:
                 done = stop.is_set()
                 while rows := db.execute(
-                    "select event_id, lamport from ragdb.events_after(%s, 5)", (last,)
+                    "select corpus, lamport, next::text from ragdb.events_after(%s::jsonb, 5)",
+                    (last,),
                 ).fetchall():
-                    seen.extend(rows)
-                    last = rows[-1][0]
+                    seen.extend((corpus, lamport) for corpus, lamport, _ in rows)
+                    last = rows[-1][2]
                 if done:
                     return
 
@@ -120,9 +120,10 @@ def test_a_consumer_that_polls_misses_no_event_of_concurrent_writers(clone: str)
                 process.wait(timeout=120)
         stop.set()
         consumer.join()
-        written = db.execute("select event_id, lamport from ragdb.events order by lamport")
-        assert seen == written.fetchall()
-        assert [lamport for _, lamport in seen] == list(range(1, len(seen) + 1))
+        written = db.execute("select corpus, lamport from ragdb.events order by 1, 2").fetchall()
+        # sorted is stable: of each corpus in the order in which it was seen
+        assert sorted(seen, key=lambda event: event[0]) == written
+        assert {corpus for corpus, _ in seen} == {"docs", "more"}
 
 
 def test_the_same_documents_put_by_many_are_stored_once(clone: str) -> None:

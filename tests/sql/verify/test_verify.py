@@ -205,9 +205,9 @@ EDITS = {
         "its version is 0, and a trace searched version 1",
     ),
     "the clock of events": (
-        "update ragdb.event_clock set lamport = 0",
+        "update ragdb.corpora set lamport = 0 where name = 'chat'",
         "corpora",
-        "it stands before events that have been",
+        "its clock stands before events that have been",
     ),
     "a secret": (
         "update ragdb.signing_secrets set secret = sha256('mine')",

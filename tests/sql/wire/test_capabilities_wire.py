@@ -318,14 +318,23 @@ def test_the_event_names_who_asked_and_has_the_envelope_of_the_seed(docs: Connec
     docs.execute("set role writer")
     docs.execute("select ragdb.put_blob(%s, 'text/plain')", (TEXT,))
     call(docs, "rag_ingest", INGEST)
-    last = one(docs, "select event_id from ragdb.events_after() order by lamport desc limit 1")
+    last = one(docs, "select ragdb.event_envelopes()")
+    of_docs = one(docs, "select ragdb.corpus_event_envelopes('docs')")
+    assert of_docs["events"] == last["events"]
+    assert list(last["next"].values()) == [of_docs["next"]]
     docs.execute("set role writer2")
     job = claim(docs)
     docs.execute(
         "select ragdb.complete_ingest_job(%s, %s, %s)",
         (job["job_id"], job["attempt"], Jsonb(given(job))),
     )
-    envelope = one(docs, "select ragdb.event_envelopes(%s)", last)
+    page = one(docs, "select ragdb.event_envelopes(%s)", Jsonb(last["next"]))
+    (envelope,) = page["events"]
+    of_docs = one(docs, "select ragdb.corpus_event_envelopes('docs', %s)", of_docs["next"])
+    assert of_docs == {"events": [envelope], "next": envelope["lamport"]}
+    assert list(page["next"].values()) == [envelope["lamport"]]
+    nothing = one(docs, "select ragdb.event_envelopes(%s)", Jsonb(page["next"]))
+    assert nothing == {"events": [], "next": page["next"]}
     assert envelope.keys() == {
         *("schema_version", "event_id", "lamport", "wall_clock", "community_id"),
         *("author", "event_type", "data"),
@@ -347,7 +356,10 @@ def test_a_personal_corpus_sends_no_envelopes(db: Connection) -> None:
     db.execute("select ragdb.create_corpus('personal')")
     put(db, {"a": "my diary"}, "personal")
     assert one(db, "select count(*) from ragdb.events_after()") == 1
-    assert db.execute("select ragdb.event_envelopes()").fetchall() == []
+    assert one(db, "select ragdb.event_envelopes()") == {"events": [], "next": {}}
+    with pytest.raises(psycopg.Error) as raised, db.transaction():
+        db.execute("select ragdb.corpus_event_envelopes('personal')")
+    assert raised.value.sqlstate == "RG404"
 
 
 def test_a_cid_alone_opens_no_blob(docs: Connection) -> None:
