@@ -82,6 +82,20 @@ comment on function ragdb_internal.placed(sparsevec, float8, integer, integer, v
   'Returns the product of a row of a block and a number, with zeros around it: as a row of so many '
   'units, before of which come first.';
 
+create or replace function ragdb_internal.densely(scores sparsevec) returns vector
+language sql immutable parallel safe
+return densely.scores::vector;
+comment on function ragdb_internal.densely(sparsevec) is 'Returns a vector with its zeros.';
+
+create or replace function ragdb_internal.some_scores(scores vector, first integer, size integer)
+returns real[]
+language sql immutable parallel safe
+return case when some_scores.first <= vector_dims(some_scores.scores)
+  then subvector(some_scores.scores, some_scores.first, some_scores.size)::real[] end;
+comment on function ragdb_internal.some_scores(vector, integer, integer) is
+  'Returns so many places of a row of a block, dense, from one on, or those that it has; null for '
+  'none.';
+
 create or replace function ragdb_internal.groups(sums vector[]) returns bigint
 language sql immutable parallel safe
 return (select sum(vector_dims(s))::bigint from pg_catalog.unnest(groups.sums) s);

@@ -9,6 +9,12 @@ return ('{' || coalesce(sparse.entries, '') || '}/1000000000')::sparsevec;
 comment on function ragdb_internal.sparse(text) is
   'Makes a sparse vector of the entries "index:value,…", in any order.';
 
+create or replace function ragdb_internal.same_impacts(a sparsevec, b sparsevec) returns boolean
+language sql immutable parallel safe
+return same_impacts.a = same_impacts.b;
+comment on function ragdb_internal.same_impacts(sparsevec, sparsevec) is
+  'Tells whether two sparse vectors are one.';
+
 create or replace function ragdb_internal.inner_product(a sparsevec, b sparsevec) returns float8
 language sql immutable parallel safe
 return -(inner_product.a <#> inner_product.b);
