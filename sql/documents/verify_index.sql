@@ -54,9 +54,10 @@ begin atomic
   select c.block_no, c.after, c.until, c.stale_chunks
   from (
     select b.block_no, b.stale_chunks,
-      greatest(256 * b.block_no, (covering_blocks.first_chunk_no - 1) / 4 * 4) as after,
-      least(256::bigint * b.next_no, b.last_chunk_no, covering_blocks.last_chunk_no)::integer
-        as until
+      greatest(ragdb_internal.unit_chunks() * b.block_no,
+        (covering_blocks.first_chunk_no - 1) / 4 * 4) as after,
+      least(ragdb_internal.unit_chunks()::bigint * b.next_no, b.last_chunk_no,
+        covering_blocks.last_chunk_no)::integer as until
     from (
       select n as block_no, lead(n) over (order by n) as next_no, s.last_chunk_no, s.stale_chunks
       from ragdb.block_states s cross join unnest(0 || s.block_nos) n
@@ -89,7 +90,8 @@ return (
         words_lacking.first_chunk_no, words_lacking.last_chunk_no) k
       left join lateral (
         select b.weight, ragdb_internal.some_scores(ragdb_internal.densely(b.scores),
-          k.after / 4 - 64 * k.block_no + 1, (k.until - k.after + 3) / 4) as bounds
+          k.after / 4 - ragdb_internal.unit_groups() * k.block_no + 1,
+          (k.until - k.after + 3) / 4) as bounds
         from ragdb.term_blocks b
         where b.corpus_id = words_lacking.corpus_id and b.term_id = t.term_id
           and b.block_no = k.block_no
@@ -165,7 +167,7 @@ comment on function ragdb_internal.wrongly_indexed(ragdb.corpora, integer, integ
 -- those of ragdb_internal.analysed.
 create or replace function ragdb_internal.analysis_checks(corpus ragdb.corpora)
 returns setof ragdb_internal.corpus_check
-language plpgsql stable
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off

@@ -8,7 +8,7 @@ begin atomic
     b.scores, w.weight / b.weight, b.block_no - s.first_no, s.units, s.zeros)))
   from (
       select min(m) as first_no, merged_terms.units,
-        ragdb_internal.even(0, 64 * merged_terms.units) as zeros
+        ragdb_internal.even(0, ragdb_internal.unit_groups() * merged_terms.units) as zeros
       from pg_catalog.unnest(merged_terms.block_nos) m
       offset 0) s
     cross join ragdb.term_blocks b
@@ -61,17 +61,19 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_complete constant integer := ragdb_internal.last_in_blocks(merge_many.corpus_id) / 256;
+  v_complete constant integer :=
+    ragdb_internal.last_in_blocks(merge_many.corpus_id) / ragdb_internal.unit_chunks();
+  v_most constant integer := ragdb_internal.block_units();
   v_blocks record;
 begin
   for v_blocks in
     select array_agg(n order by n) as block_nos,
-      least(n / 240 * 240 + 240, v_complete) - min(n) as units
+      least(n / v_most * v_most + v_most, v_complete) - min(n) as units
     from ragdb.block_states s cross join unnest(s.block_nos) n
     where s.corpus_id = merge_many.corpus_id and n < v_complete
-    group by n / 240
-    having count(*) >= fewest or count(*) > 1 and n / 240 < v_complete / 240
-    order by n / 240
+    group by n / v_most
+    having count(*) >= fewest or count(*) > 1 and n / v_most < v_complete / v_most
+    order by n / v_most
   loop
     perform ragdb_internal.merge_blocks(
       merge_many.corpus_id, v_blocks.block_nos, v_blocks.units);
