@@ -4,35 +4,6 @@
 create type ragdb_internal.corpus_check as ("check" text, expected numeric, found numeric);
 comment on type ragdb_internal.corpus_check is 'What there should be, and what there is.';
 
--- Where a search would overlook a chunk: a posting that neither a list nor a block has, nor chunks
--- that are looked at in any case.
-create or replace function ragdb_internal.block_checks(corpus ragdb.corpora)
-returns setof ragdb_internal.corpus_check
-language sql stable parallel safe
-set enable_nestloop = off
-set enable_mergejoin = off
-set work_mem = '64MB'
-set jit = off
-begin atomic
-  with blocks as materialized (
-    select b.term_id, 64 * b.block_no + e.entries[i]::integer - 1 as group_no,
-      e.entries[i + 1] / b.weight as impact
-    from ragdb.term_blocks b
-      cross join lateral (select ragdb_internal.entries(b.scores) as entries offset 0) e
-      cross join generate_series(1, cardinality(e.entries), 2) i
-    where b.corpus_id = (corpus).corpus_id
-  )
-  select 'words of chunks that blocks lack', 0::numeric, count(*)::numeric
-  from ragdb_internal.stored_postings((corpus).corpus_id) p
-    join ragdb.lexemes l on l.corpus_id = (corpus).corpus_id and l.term_id = p.term_id
-    left join ragdb.block_states s on s.corpus_id = (corpus).corpus_id
-    left join blocks b on b.term_id = p.term_id and b.group_no = (p.chunk_no - 1) / 4
-  where l.in_blocks and p.chunk_no <= s.last_chunk_no and p.chunk_no <> all (s.stale_chunks)
-    and p.chunk_no <> all (l.chunk_nos) and (b.impact >= 0.999999 * p.impact) is not true;
-end;
-comment on function ragdb_internal.block_checks(ragdb.corpora) is
-  'Compares the blocks of a corpus with the rows of its lexical index.';
-
 create or replace function ragdb_internal.index_checks(corpus ragdb.corpora)
 returns setof ragdb_internal.corpus_check
 language sql stable parallel safe
@@ -70,65 +41,161 @@ end;
 comment on function ragdb_internal.index_checks(ragdb.corpora) is
   'Compares the rows of the lexical index with the chunks, and its lexemes with its rows.';
 
+create type ragdb_internal.index_faults as (chunks bigint, words bigint);
+comment on type ragdb_internal.index_faults is
+  'How many chunks are indexed by another text, and how many of their words blocks lack.';
+
+-- Chunks before the first block are as those of a block 0 without rows.
+create or replace function ragdb_internal.covering_blocks(
+  corpus_id integer, first_chunk_no integer, last_chunk_no integer)
+returns table (block_no integer, after integer, until integer, stale_chunks integer[])
+language sql stable parallel safe
+begin atomic
+  select c.block_no, c.after, c.until, c.stale_chunks
+  from (
+    select b.block_no, b.stale_chunks,
+      greatest(ragdb_internal.unit_chunks() * b.block_no,
+        (covering_blocks.first_chunk_no - 1) / 4 * 4) as after,
+      least(ragdb_internal.unit_chunks()::bigint * b.next_no, b.last_chunk_no,
+        covering_blocks.last_chunk_no)::integer as until
+    from (
+      select n as block_no, lead(n) over (order by n) as next_no, s.last_chunk_no, s.stale_chunks
+      from ragdb.block_states s cross join unnest(0 || s.block_nos) n
+      where s.corpus_id = covering_blocks.corpus_id) b) c
+  where c.after < c.until;
+end;
+comment on function ragdb_internal.covering_blocks(integer, integer, integer) is
+  'Returns which blocks of a corpus cover the chunks between two numbers: each covers those after '
+  'a number, a multiple of four, up to another.';
+
+-- Where a search would overlook a chunk: a posting that neither a list nor a block has, nor chunks
+-- that are looked at in any case. Of a block that covers many chunks only the part that covers
+-- these is made an array.
+create or replace function ragdb_internal.words_lacking(
+  corpus_id integer, first_chunk_no integer, last_chunk_no integer,
+  lists ragdb_internal.posting_list[])
+returns bigint
+language sql stable parallel safe
+return (
+  select count(*)
+  from (
+    select l.listed, k.after, k.until, k.stale_chunks, r.weight, r.bounds,
+      unnest(t.chunk_nos) as chunk_no, unnest(t.impacts) as impact
+    from unnest(words_lacking.lists) t
+      cross join lateral (
+        select x.chunk_nos as listed from ragdb.lexemes x
+        where x.corpus_id = words_lacking.corpus_id and x.term_id = t.term_id and x.in_blocks
+        offset 0) l
+      cross join ragdb_internal.covering_blocks(words_lacking.corpus_id,
+        words_lacking.first_chunk_no, words_lacking.last_chunk_no) k
+      left join lateral (
+        select b.weight, ragdb_internal.some_scores(ragdb_internal.densely(b.scores),
+          k.after / 4 - ragdb_internal.unit_groups() * k.block_no + 1,
+          (k.until - k.after + 3) / 4) as bounds
+        from ragdb.term_blocks b
+        where b.corpus_id = words_lacking.corpus_id and b.term_id = t.term_id
+          and b.block_no = k.block_no
+        offset 0) r on true
+    offset 0) p
+  where p.chunk_no > p.after and p.chunk_no <= p.until and p.chunk_no <> all (p.stale_chunks)
+    and p.chunk_no <> all (p.listed)
+    and (p.bounds[(p.chunk_no - p.after + 3) / 4] >= 0.999999 * p.impact * p.weight) is not true);
+comment on function ragdb_internal.words_lacking(integer, integer, integer,
+  ragdb_internal.posting_list[]) is
+  'Returns how many postings of the chunks between two numbers blocks should have and lack.';
+
+-- The words of a batch are numbered together: a word of many chunks is looked up once, as when they
+-- are indexed.
 -- The words of a batch are numbered together: a word of many chunks is looked up once, as when they
 -- are indexed.
 create or replace function ragdb_internal.wrongly_indexed(
-  corpus ragdb.corpora, chunk_nos integer[])
-returns bigint
+  corpus ragdb.corpora, first_chunk_no integer, last_chunk_no integer)
+returns ragdb_internal.index_faults
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set max_parallel_workers_per_gather = 0
 set enable_nestloop = off
 set enable_mergejoin = off
 set work_mem = '64MB'
 set jit = off
 as $$
+declare
+  v_chunk_nos constant integer[] := array(select c.chunk_no from ragdb.chunks c
+    where c.corpus_id = corpus.corpus_id and c.chunk_no between first_chunk_no and last_chunk_no);
+  v_wrong bigint;
+  v_lists ragdb_internal.posting_list[];
 begin
-  return (
-    with chunks as materialized (
-      select a.* from ragdb_internal.analysed(corpus, wrongly_indexed.chunk_nos) a
-    ), terms as materialized (
-      select l.term_id || ':' as prefix, t.chunk_nos, t.impacts
-      from (
-          select p.lexeme, array_agg(p.chunk_no) as chunk_nos, array_agg(p.impact) as impacts
-          from (
-            select c.chunk_no, w.lexeme collate "C" as lexeme, ragdb_internal.impact(
-              cardinality(w.positions), ragdb_internal.length_norm(
-                c.length, corpus.k1, corpus.b, corpus.pivot), corpus.k1)::real as impact
-            from chunks c cross join lateral unnest(c.words) w) p
-          group by p.lexeme) t
-        cross join lateral (select k.term_id from ragdb.lexemes k
-          where k.corpus_id = corpus.corpus_id and k.lexeme = t.lexeme offset 0) l
-    ), entries as (
-      select p.chunk_no, string_agg(p.prefix || p.impact, ',') as entries
-      from (
-        select u.prefix, unnest(u.chunk_nos) as chunk_no, unnest(u.impacts) as impact
-        from terms u offset 0) p
-      group by p.chunk_no)
-    select count(*)
+  with chunks as materialized (
+    select a.* from ragdb_internal.analysed(corpus, v_chunk_nos) a
+  ), terms as materialized (
+    select l.term_id, l.in_blocks, t.chunk_nos, t.impacts
+    from (
+        select p.lexeme, array_agg(p.chunk_no) as chunk_nos, array_agg(p.impact) as impacts
+        from (
+          select c.chunk_no, w.lexeme collate "C" as lexeme, ragdb_internal.impact(
+            cardinality(w.positions), ragdb_internal.length_norm(
+              c.length, corpus.k1, corpus.b, corpus.pivot), corpus.k1)::real as impact
+          from chunks c cross join lateral unnest(c.words) w) p
+        group by p.lexeme) t
+      cross join lateral (select k.term_id, k.in_blocks from ragdb.lexemes k
+        where k.corpus_id = corpus.corpus_id and k.lexeme = t.lexeme offset 0) l
+  ), entries as (
+    select p.chunk_no, string_agg(p.prefix || p.impact, ',') as entries
+    from (
+      select u.prefix, unnest(u.chunk_nos) as chunk_no, unnest(u.impacts) as impact
+      from (select t.term_id || ':' as prefix, t.chunk_nos, t.impacts from terms t offset 0) u
+      offset 0) p group by p.chunk_no)
+  select count(*), (
+      select array_agg(row(t.term_id, t.chunk_nos, t.impacts)::ragdb_internal.posting_list)
+      from terms t where t.in_blocks)
+    into v_wrong, v_lists
     from chunks c
       left join entries e on e.chunk_no = c.chunk_no
       cross join lateral (
         select h.lexeme_count, h.impacts, h.word_order from ragdb.chunk_lexemes h
         where h.corpus_id = corpus.corpus_id and h.chunk_no = c.chunk_no offset 0) x
     where x.lexeme_count <> c.length or x.word_order is distinct from c.word_order
-      or x.impacts::text <> ragdb_internal.sparse(e.entries)::text);
+      or not ragdb_internal.same_impacts(x.impacts, ragdb_internal.sparse(e.entries));
+  return (v_wrong, ragdb_internal.words_lacking(
+    corpus.corpus_id, first_chunk_no, last_chunk_no, v_lists));
 end $$;
-comment on function ragdb_internal.wrongly_indexed(ragdb.corpora, integer[]) is
-  'Analyses some chunks again and counts those whose row in the index has other lexemes, impacts '
-  'or another order of words.';
+comment on function ragdb_internal.wrongly_indexed(ragdb.corpora, integer, integer) is
+  'Analyses the chunks between two numbers again: counts those whose row in the index has other '
+  'lexemes, impacts or another order of words, and the words that blocks lack.';
 
+-- Analysis is the work, and parallel workers share it, 2,048 numbers at a time: hence the costs, as
+-- those of ragdb_internal.analysed.
 create or replace function ragdb_internal.analysis_checks(corpus ragdb.corpora)
 returns setof ragdb_internal.corpus_check
-language sql stable parallel safe
-begin atomic
-  select 'chunks that are indexed by another text', 0::numeric,
-    coalesce(sum(ragdb_internal.wrongly_indexed(analysis_checks.corpus, b.chunk_nos)), 0)
-  from (
-    select array_agg(c.chunk_no order by c.chunk_no) as chunk_nos
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set cpu_tuple_cost = 100000
+set parallel_setup_cost = 0
+set parallel_tuple_cost = 0
+set min_parallel_table_scan_size = 0
+set min_parallel_index_scan_size = 0
+as $$
+declare
+  v_firsts constant integer[] := array(
+    select min(c.chunk_no) from ragdb.chunks c where c.corpus_id = corpus.corpus_id
+    group by (c.chunk_no - 1) / 2048);
+begin
+  return query
+    select k."check", 0::numeric, coalesce(k.found, 0)
     from (
-      select k.chunk_no, (row_number() over (order by k.chunk_no) - 1) / 8192 as batch
-      from ragdb.chunks k where k.corpus_id = (analysis_checks.corpus).corpus_id) c
-    group by c.batch) b;
-end;
+      select sum((f.faults).chunks) as chunks, sum((f.faults).words) as words
+      from (
+        select ragdb_internal.wrongly_indexed(
+          corpus, c.chunk_no, (c.chunk_no + 2047) / 2048 * 2048) as faults
+        from ragdb.chunks c
+        where c.corpus_id = corpus.corpus_id and c.chunk_no = any (v_firsts)
+        offset 0) f) s
+      cross join lateral (values
+        ('chunks that are indexed by another text', s.chunks),
+        ('words of chunks that blocks lack', s.words)) k ("check", found);
+end $$;
 comment on function ragdb_internal.analysis_checks(ragdb.corpora) is
-  'Analyses every chunk again and compares its lexemes with those of its row in the index.';
+  'Analyses every chunk again, and compares its lexemes with those of its row in the index and '
+  'with what blocks have of them.';

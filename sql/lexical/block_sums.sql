@@ -40,10 +40,12 @@ begin atomic
   from (
     select n.n, case when groups_above.masks is null
         then s.bits else s.bits & groups_above.masks[n.n] end as bits
-    from (select ragdb_internal.even(groups_above.need, 15360) as need offset 0) e
+    from (select ragdb_internal.even(groups_above.need,
+          ragdb_internal.unit_groups() * ragdb_internal.block_units()) as need offset 0) e
       cross join pg_catalog.generate_series(1, pg_catalog.cardinality(groups_above.sums)) n (n)
       cross join lateral (
-        select binary_quantize(v.sums - case when vector_dims(v.sums) = 15360 then e.need
+        select binary_quantize(v.sums - case
+          when vector_dims(v.sums) = vector_dims(e.need) then e.need
           else ragdb_internal.first(e.need, vector_dims(v.sums)) end)::bit varying as bits
         from (select groups_above.sums[n.n] as sums offset 0) v) s
     offset 0) b;
@@ -60,7 +62,7 @@ begin atomic
   select pg_catalog.array_agg(g.group_no order by g.bound desc, g.group_no),
     pg_catalog.array_agg(g.bound order by g.bound desc, g.group_no)
   from (
-    select 64 * best_groups.block_nos[b.n] + p.place - 1 as group_no,
+    select ragdb_internal.unit_groups() * best_groups.block_nos[b.n] + p.place - 1 as group_no,
       vector_norm(subvector(best_groups.sums[b.n], p.place, 1)) as bound
     from pg_catalog.unnest(best_groups.bits) with ordinality b (bits, n)
       cross join lateral pg_catalog.unnest(ragdb_internal.set_bits(b.bits)) p (place)

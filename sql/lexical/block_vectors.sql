@@ -2,11 +2,30 @@
 --
 -- A group is four chunks that lie side by side, and a unit 64 groups. A block is made of some units
 -- when their chunks are there; later blocks are merged, up to 240 units in one (pgvector has no
--- vectors wider than 16,000).
+-- vectors wider than 16,000). Who changes one of these numbers makes all blocks anew.
+create or replace function ragdb_internal.unit_groups() returns integer
+language sql immutable parallel safe
+return 64;
+comment on function ragdb_internal.unit_groups() is 'Returns how many groups a unit of blocks has.';
+
+create or replace function ragdb_internal.unit_chunks() returns integer
+language sql immutable parallel safe
+return 4 * ragdb_internal.unit_groups();
+comment on function ragdb_internal.unit_chunks() is
+  'Returns how many chunk numbers a unit of blocks has.';
+
+create or replace function ragdb_internal.block_units() returns integer
+language sql immutable parallel safe
+return 240;
+comment on function ragdb_internal.block_units() is
+  'Returns how many units a block has at most; blocks that are merged do not cross a multiple of '
+  'them.';
+
 create or replace function ragdb_internal.sparse_block(entries text, units integer)
 returns sparsevec
 language sql immutable parallel safe
-return ('{' || sparse_block.entries || '}/' || 64 * sparse_block.units)::sparsevec;
+return ('{' || sparse_block.entries || '}/'
+  || ragdb_internal.unit_groups() * sparse_block.units)::sparsevec;
 comment on function ragdb_internal.sparse_block(text, integer) is
   'Makes the sparse vector of a block of so many units out of the entries '
   '"place:value,…", in any order.';
@@ -70,8 +89,10 @@ begin atomic
     else ragdb_internal.joined(r.scores, ragdb_internal.first(placed.zeros, r.after)) end
   from (
     select case when placed.before = 0 then d.scores else ragdb_internal.joined(
-        ragdb_internal.first(placed.zeros, 64 * placed.before), d.scores) end as scores,
-      64 * (placed.units - placed.before) - vector_dims(d.scores) as after
+        ragdb_internal.first(placed.zeros, ragdb_internal.unit_groups() * placed.before),
+        d.scores) end as scores,
+      ragdb_internal.unit_groups() * (placed.units - placed.before) - vector_dims(d.scores)
+        as after
     from (
       select case when placed.factor = 1 then placed.scores::vector
         else ragdb_internal.scaled(placed.scores::vector, placed.factor) end as scores
@@ -81,6 +102,20 @@ end;
 comment on function ragdb_internal.placed(sparsevec, float8, integer, integer, vector) is
   'Returns the product of a row of a block and a number, with zeros around it: as a row of so many '
   'units, before of which come first.';
+
+create or replace function ragdb_internal.densely(scores sparsevec) returns vector
+language sql immutable parallel safe
+return densely.scores::vector;
+comment on function ragdb_internal.densely(sparsevec) is 'Returns a vector with its zeros.';
+
+create or replace function ragdb_internal.some_scores(scores vector, first integer, size integer)
+returns real[]
+language sql immutable parallel safe
+return case when some_scores.first <= vector_dims(some_scores.scores)
+  then subvector(some_scores.scores, some_scores.first, some_scores.size)::real[] end;
+comment on function ragdb_internal.some_scores(vector, integer, integer) is
+  'Returns so many places of a row of a block, dense, from one on, or those that it has; null for '
+  'none.';
 
 create or replace function ragdb_internal.groups(sums vector[]) returns bigint
 language sql immutable parallel safe
@@ -92,7 +127,8 @@ create or replace function ragdb_internal.spread(sums vector) returns float8
 language sql immutable parallel safe
 return sqrt(greatest(1e-12::float8, (vector_norm(spread.sums) ^ 2
   - l1_distance(spread.sums,
-      ragdb_internal.sparse_block('', vector_dims(spread.sums) / 64)::vector) ^ 2
+      ragdb_internal.sparse_block('',
+        vector_dims(spread.sums) / ragdb_internal.unit_groups())::vector) ^ 2
     / vector_dims(spread.sums))
   / vector_dims(spread.sums)));
 comment on function ragdb_internal.spread(vector) is

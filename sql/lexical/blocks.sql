@@ -31,7 +31,9 @@ begin atomic
         and n.lowest > blocks_due.last_in_blocks
         and n.highest - n.lowest + 1 = pg_catalog.cardinality(blocks_due.chunk_nos)
       then n.lowest - 1 end
-  from (select max(u) / 256 * 256 as until, min(u) as lowest, max(u) as highest
+  from (
+    select max(u) / ragdb_internal.unit_chunks() * ragdb_internal.unit_chunks() as until,
+      min(u) as lowest, max(u) as highest
     from pg_catalog.unnest(blocks_due.chunk_nos) u) n;
 end;
 comment on function ragdb_internal.blocks_due(integer, integer[]) is
@@ -79,8 +81,9 @@ set work_mem = '64MB'
 set jit = off
 as $$
 declare
-  v_first constant integer := (first_chunk_no - 1) / 256;
-  v_units constant integer := (last_chunk_no - 1) / 256 + 1 - v_first;
+  v_first constant integer := (first_chunk_no - 1) / ragdb_internal.unit_chunks();
+  v_units constant integer :=
+    (last_chunk_no - 1) / ragdb_internal.unit_chunks() + 1 - v_first;
   v_until constant integer := least(last_chunk_no, fresh.after);
   v_chunks constant integer := (select c.chunks from ragdb.corpora c
     where c.corpus_id = make_block.corpus_id);
@@ -89,8 +92,8 @@ begin
   select make_block.corpus_id, g.term_id, v_first, g.weight, ragdb_internal.sparse_block(
     string_agg(g.place || ':' || g.weight * g.impact, ','), v_units)
   from (
-    select u.term_id, u.weight, (u.chunk_no - 1) / 4 - 64 * v_first + 1 as place,
-      max(u.impact) as impact
+    select u.term_id, u.weight, max(u.impact) as impact,
+      (u.chunk_no - 1) / 4 - ragdb_internal.unit_groups() * v_first + 1 as place
     from (
       select p.term_id, w.weight, unnest(p.chunk_nos) as chunk_no, unnest(p.impacts) as impact
       from (
@@ -104,7 +107,7 @@ begin
           offset 0) w
       offset 0) u
     where u.chunk_no between make_block.first_chunk_no and make_block.last_chunk_no
-    group by 1, 2, 3) g
+    group by 1, 2, 4) g
   group by g.term_id, g.weight
   order by g.term_id;
   update ragdb.block_states s set block_nos = array(
@@ -127,6 +130,8 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
 declare
+  v_unit constant integer := ragdb_internal.unit_chunks();
+  v_widest constant bigint := ragdb_internal.block_units() * v_unit;
   v_next integer;
   v_until integer := after_chunk_no;
 begin
@@ -134,9 +139,9 @@ begin
   if after_chunk_no < ragdb_internal.last_in_blocks(renew_blocks.corpus_id) then
     delete from ragdb.term_blocks b
       where b.corpus_id = renew_blocks.corpus_id
-        and b.block_no between after_chunk_no / 256 and (last_chunk_no - 1) / 256;
+        and b.block_no between after_chunk_no / v_unit and (last_chunk_no - 1) / v_unit;
     update ragdb.block_states s set block_nos = array(select n from unnest(s.block_nos) n
-        where n not between after_chunk_no / 256 and (renew_blocks.last_chunk_no - 1) / 256)
+        where n not between after_chunk_no / v_unit and (renew_blocks.last_chunk_no - 1) / v_unit)
       where s.corpus_id = renew_blocks.corpus_id;
   end if;
   loop
@@ -144,18 +149,18 @@ begin
       where x.corpus_id = renew_blocks.corpus_id and x.chunk_no > v_until
         and x.chunk_no <= renew_blocks.last_chunk_no;
     exit when v_next is null;
-    v_until := least((v_next - 1) / 256::bigint * 256 + case when fresh is null
-      then 8192 else 61440 end, ((v_next - 1) / 61440::bigint + 1) * 61440, last_chunk_no);
-    if v_until > v_next and (v_until - 1) / 256 > (v_next - 1) / 256 then
-      v_until := v_until / 256 * 256;
+    v_until := least((v_next - 1) / v_unit::bigint * v_unit + case when fresh is null
+      then 32 * v_unit else v_widest end, ((v_next - 1) / v_widest + 1) * v_widest, last_chunk_no);
+    if v_until > v_next and (v_until - 1) / v_unit > (v_next - 1) / v_unit then
+      v_until := v_until / v_unit * v_unit;
     end if;
     perform ragdb_internal.make_block(renew_blocks.corpus_id, v_next, v_until, fresh);
   end loop;
 end $$;
 comment on function ragdb_internal.renew_blocks(integer, integer, integer,
   ragdb_internal.fresh_postings) is
-  'Makes the blocks anew that hold the chunks after a number, a multiple of 256, up to another, '
-  'from the index and from what is fresh; the caller holds the corpus lock.';
+  'Makes the blocks anew that hold the chunks after the end of a unit, up to a number, from the '
+  'index and from what is fresh; the caller holds the corpus lock.';
 
 create or replace function ragdb_internal.cover_chunks(
   corpus_id integer, last_chunk_no integer, fresh ragdb_internal.fresh_postings default null)
@@ -165,15 +170,16 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_known constant integer := ragdb_internal.last_in_blocks(cover_chunks.corpus_id);
+  v_whole constant integer := v_known / ragdb_internal.unit_chunks() * ragdb_internal.unit_chunks();
 begin
   insert into ragdb.block_states as s (corpus_id, last_chunk_no)
     values (cover_chunks.corpus_id, cover_chunks.last_chunk_no)
     on conflict on constraint block_states_corpus_is_unique do nothing;
   perform ragdb_internal.renew_blocks(
-    cover_chunks.corpus_id, v_known / 256 * 256, cover_chunks.last_chunk_no, fresh);
+    cover_chunks.corpus_id, v_whole, cover_chunks.last_chunk_no, fresh);
   update ragdb.block_states s
     set last_chunk_no = cover_chunks.last_chunk_no, stale_chunks = array(
-      select n from unnest(s.stale_chunks) n where n <= v_known / 256 * 256)
+      select n from unnest(s.stale_chunks) n where n <= v_whole)
     where s.corpus_id = cover_chunks.corpus_id;
 end $$;
 comment on function ragdb_internal.cover_chunks(integer, integer,
@@ -186,19 +192,21 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_last constant integer := ragdb_internal.last_in_blocks(refresh_stale.corpus_id);
+  v_unit constant integer := ragdb_internal.unit_chunks();
+  v_most constant integer := ragdb_internal.block_units();
   v_block record;
 begin
   for v_block in
-    select b.block_no, least(b.block_no / 240 * 240 + 240, b.next_no)::bigint as next_no
+    select b.block_no, least(b.block_no / v_most * v_most + v_most, b.next_no)::bigint as next_no
     from (
       select n as block_no, lead(n) over (order by n) as next_no, s.stale_chunks
       from ragdb.block_states s cross join unnest(s.block_nos) n
       where s.corpus_id = refresh_stale.corpus_id) b
     where exists (select from unnest(b.stale_chunks) c
-      where (c - 1) / 256 >= b.block_no and ((c - 1) / 256 < b.next_no) is not false)
+      where (c - 1) / v_unit >= b.block_no and ((c - 1) / v_unit < b.next_no) is not false)
   loop
-    perform ragdb_internal.renew_blocks(refresh_stale.corpus_id, v_block.block_no * 256,
-      least(v_block.next_no * 256, v_last)::integer);
+    perform ragdb_internal.renew_blocks(refresh_stale.corpus_id, v_block.block_no * v_unit,
+      least(v_block.next_no * v_unit, v_last)::integer);
   end loop;
   update ragdb.block_states s set stale_chunks = '{}'
     where s.corpus_id = refresh_stale.corpus_id and s.stale_chunks <> '{}';

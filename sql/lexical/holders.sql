@@ -39,7 +39,7 @@ create or replace function ragdb_internal.chunks_of_groups(
 returns integer[]
 language sql immutable parallel safe
 return array(
-  select 4 * (64 * b.block_no + p.place - 1) + i
+  select 4 * (ragdb_internal.unit_groups() * b.block_no + p.place - 1) + i
   from unnest(chunks_of_groups.block_nos, chunks_of_groups.bits) b (block_no, bits)
     cross join lateral pg_catalog.unnest(ragdb_internal.set_bits(b.bits)) p (place)
     cross join pg_catalog.generate_series(1, 4) i);

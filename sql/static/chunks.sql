@@ -29,10 +29,11 @@ begin
       from ragdb_internal.cut_vectors(model, array(
           select u.word from unnest(words) u (word)
           where length(u.word) <= 32
-            and not exists (select from ragdb.static_pieces p
-              where p.embedder_id = model.embedder_id and p.piece = ' ' || u.word)
-            and not exists (select from ragdb.static_words k
-              where k.embedder_id = model.embedder_id and k.word = u.word))) c
+            -- by key, each: what exists() finds may be joined as the planner likes
+            and (select true from ragdb.static_pieces p
+              where p.embedder_id = model.embedder_id and p.piece = ' ' || u.word) is null
+            and (select true from ragdb.static_words k
+              where k.embedder_id = model.embedder_id and k.word = u.word) is null)) c
         cross join lateral (select ragdb_internal.exact_half(c.embedding) as embedding offset 0) h
       where h.embedding is not null
       on conflict do nothing;
@@ -64,10 +65,9 @@ begin
   v_words := array(select c from ragdb_internal.counted_words(v_inputs, model.folding) c);
   perform ragdb_internal.keep_words(model, array(select distinct c.word from unnest(v_words) c));
   insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding)
-    select space.space_id, space.corpus_id, v_numbers[i.n],
-      sha256(convert_to(v_inputs[i.n], 'UTF8')),
+    select space.space_id, space.corpus_id, i.chunk_no, sha256(convert_to(i.input, 'UTF8')),
       coalesce(s.embedding, ragdb_internal.unknown_text(space.embedder_id))
-    from generate_series(1, cardinality(v_numbers)) i (n)
+    from unnest(v_numbers, v_inputs) with ordinality i (chunk_no, input, n)
       left join ragdb_internal.sum_words(model, v_words) s on s.n = i.n
     on conflict do nothing;
 end $$;
@@ -91,9 +91,9 @@ declare
         and e.chunk_no = n.chunk_no)
     order by n.chunk_no);
 begin
-  -- what is held of 1000 chunks at a time fits into the work_mem of sum_words
-  for i in 1 .. cardinality(v_missing) by 1000 loop
-    perform ragdb_internal.store_static(space, v_model, v_missing[i : i + 999]);
+  -- what is held of 4000 chunks at a time fits into the work_mem of sum_words
+  for i in 1 .. cardinality(v_missing) by 4000 loop
+    perform ragdb_internal.store_static(space, v_model, v_missing[i : i + 3999]);
   end loop;
 end $$;
 comment on function ragdb_internal.embed_chunks(ragdb.embedding_spaces, integer[]) is

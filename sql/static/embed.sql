@@ -40,8 +40,9 @@ end;
 comment on function ragdb_internal.cut_vectors(ragdb.static_models, text[]) is
   'Returns the vectors of words that are not pieces, zero where no part of one is known.';
 
--- Each is looked up by key, whatever the planner believes of the tables. One row, so that what sums
--- them hashes them and goes through the texts in their order.
+-- Each is looked up by key, whatever the planner believes of the tables; those that are not known
+-- are cut together. One row, so that what sums them hashes them and goes through the texts in their
+-- order.
 create or replace function ragdb_internal.word_vectors(model ragdb.static_models, words text[])
 returns setof ragdb_internal.word_vector
 language sql stable parallel safe rows 1
@@ -50,15 +51,26 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
 begin atomic
-  select w.word, p.embedding is not null, coalesce(coalesce(p.embedding, s.embedding)::vector, (
-    select c.embedding
-    from ragdb_internal.cut_vectors(word_vectors.model, array[w.word]) c))
-  from pg_catalog.unnest(word_vectors.words) w (word)
-    left join ragdb.static_pieces p
-      on p.embedder_id = (word_vectors.model).embedder_id and p.piece = ' ' || w.word
-    left join ragdb.static_words s
-      on s.embedder_id = (word_vectors.model).embedder_id and s.word = w.word
-        and p.embedding is null;
+  with found as materialized (
+    select w.word, p.embedding is not null as is_whole,
+      coalesce(p.embedding, s.embedding)::vector as embedding
+    from pg_catalog.unnest(word_vectors.words) w (word)
+      left join lateral (
+        select c.embedding from ragdb.static_pieces c
+        where c.embedder_id = (word_vectors.model).embedder_id and c.piece = ' ' || w.word
+        offset 0) p on true
+      left join lateral (
+        select k.embedding from ragdb.static_words k
+        where k.embedder_id = (word_vectors.model).embedder_id and k.word = w.word
+          and p.embedding is null
+        offset 0) s on true
+  )
+  select f.word, f.is_whole, f.embedding from found f where f.embedding is not null
+  union all
+  select c.*
+  from (select array(select f.word from found f where f.embedding is null) as words offset 0) u
+    cross join lateral ragdb_internal.cut_vectors(word_vectors.model, u.words) c
+  where u.words <> '{}';
 end;
 comment on function ragdb_internal.word_vectors(ragdb.static_models, text[]) is
   'Returns the vectors of words, zero where no part of one is known.';
@@ -71,7 +83,7 @@ language sql stable parallel safe
 set enable_nestloop = off
 set enable_mergejoin = off
 set jit = off
--- the vectors of the words of 1000 chunks
+-- the vectors of the words of 4000 chunks
 set work_mem = '64MB'
 begin atomic
   with sums as materialized (

@@ -3,7 +3,8 @@
 
 -- The two neighbours whose joint piece ranks first become one, as long as there are any. The pieces
 -- that stand in a word are read once, the first in rank first; a turn takes the first of them that
--- begins where a part begins and ends where the next part ends.
+-- begins where a part begins and ends where the next part ends. Where a part begins, its byte says
+-- where it ends; all other bytes are 0.
 create or replace function ragdb_internal.merged_pieces(
   embedder_id integer, words text[], longest integer)
 returns table (word text, piece text)
@@ -14,11 +15,14 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+  v_letters constant bytea := '\x00' || (
+    select string_agg(set_byte('\x00', 0, n), '' order by n) from generate_series(2, 66) n);
 begin
   return query
     with recursive cut as (
-      select g.word, s.starts, s.stops,
-        array(select generate_series(1, length(g.word) + 1)) as parts, 0 as gone
+      select g.word, s.starts, s.stops, substr(v_letters, 1, length(g.word) + 1) || '\x00' as ends,
+        0 as gone
       from (select ' ' || u.word as word from unnest(words) u (word) offset 0) g
         cross join lateral (
           select array_agg(a.start order by p.rank, a.start) as starts,
@@ -31,22 +35,23 @@ begin
                 from generate_series(2, least(longest, length(g.word) + 1 - a.start)) n))
               offset 0) p) s
       union all
-      select c.word, c.starts, c.stops, array_remove(c.parts, m.gone), m.gone
+      select c.word, c.starts, c.stops, case when m.gone is null then c.ends
+        else set_byte(set_byte(c.ends, m.start, m.stop), m.gone, 0) end, m.gone
       from cut c
         left join lateral (
-          select c.parts[b.at + 1] as gone
+          select u.start, u.stop, get_byte(c.ends, u.start) as gone
           from unnest(c.starts, c.stops) u (start, stop)
-            cross join lateral (select array_position(c.parts, u.start) as at offset 0) b
-          where c.parts[b.at + 2] = u.stop
+          where get_byte(c.ends, get_byte(c.ends, u.start)) = u.stop
           limit 1) m on true
       where c.gone is not null
     )
-    select substr(c.word, 2), substr(c.word, c.parts[i], c.parts[i + 1] - c.parts[i])
-    from cut c cross join lateral generate_series(1, cardinality(c.parts) - 1) i
-    where c.gone is null;
+    select substr(c.word, 2), substr(c.word, i, get_byte(c.ends, i) - i)
+    from cut c cross join lateral generate_series(1, length(c.word)) i
+    where c.gone is null and get_byte(c.ends, i) > 0;
 end $$;
 comment on function ragdb_internal.merged_pieces(integer, text[], integer) is
-  'Cuts words as byte pair encoding does: letters are joined, the pair of the least rank first.';
+  'Cuts words of up to 64 characters as byte pair encoding does: letters are joined, the pair of '
+  'the least rank first.';
 
 create or replace function ragdb_internal.longest_pieces(
   embedder_id integer, word text, longest integer)
