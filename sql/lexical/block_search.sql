@@ -85,16 +85,18 @@ declare
   v_bounds float8[];
   v_seen integer := 0;
   v_until integer;
-  v_kth float8 := 0;
+  -- less by what float4 cannot tell apart, and by what its sums may fall short
+  v_kth float8 := coalesce(ragdb_internal.at_least(others[k].score, 2), 0);
   v_looked_for integer := k * case when v_is_free then 1 else 2 end;
-  v_wanted record := ragdb_internal.wanted_need(sums, masks, highest, v_looked_for);
+  v_wanted record := ragdb_internal.wanted_need(sums, masks, v_kth, highest, v_looked_for);
 begin
   loop
     select g.group_nos, g.bounds into v_group_nos, v_bounds
       from ragdb_internal.best_groups(block_nos, sums, v_wanted.bits) g;
     while v_bounds[v_seen + 1] >= v_kth loop
-      v_until := case when v_seen = 0 then least(cardinality(v_group_nos), 2 * v_looked_for + 4)
-        else (select count(*) from unnest(v_bounds) b where b >= v_kth) end;
+      -- each batch raises the bar for the next one
+      v_until := least(3 * v_seen + case when v_seen = 0 then 2 * v_looked_for + 4 else 0 end,
+        (select count(*) from unnest(v_bounds) b where b >= v_kth));
       v_nos := v_group_nos[v_seen + 1 : v_until];
       if not v_is_free then
         v_passing := ragdb_internal.passing_in_groups(
@@ -111,7 +113,6 @@ begin
         where c.score > 0 and c.score >= v_kth
         order by c.score desc);
       v_seen := v_until;
-      -- less by what float4 cannot tell apart, and by what its sums may fall short
       v_kth := coalesce(ragdb_internal.at_least(v_found[k].score, 2), 0);
     end loop;
     exit when v_wanted.need = 0 or v_kth >= v_wanted.need;

@@ -43,7 +43,7 @@ comment on function ragdb_internal.surroundings(
 -- The runtime of KERN, which the mode follows, cites what nobody gave a citation by its source.
 create or replace function ragdb_internal.hit_citation(citation jsonb, source text, mode text)
 returns jsonb
-language sql immutable parallel safe
+language sql stable parallel safe
 return coalesce(citation, case when mode = 'reference'
   then pg_catalog.jsonb_build_object('uri', source) end);
 comment on function ragdb_internal.hit_citation(jsonb, text, text) is
