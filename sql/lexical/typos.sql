@@ -79,6 +79,8 @@ comment on function ragdb_internal.spelt_words(text, text) is
   'Returns the words of a text that may be misspelt, with their lexemes and how often each stands '
   'there.';
 
+-- A question that lacks more than three words is about something else, or long, where each word
+-- weighs little. The longer a word is, the seldomer is another real word a letter away.
 create or replace function ragdb_internal.lacking_words(corpus ragdb.corpora, text text)
 returns table (word text, lexeme text, frequency integer)
 language sql stable parallel safe
@@ -87,11 +89,11 @@ begin atomic
   from ragdb_internal.spelt_words(lacking_words.text, (corpus).text_config) w
   where coalesce((select d.df from ragdb.lexemes d
       where d.corpus_id = (corpus).corpus_id and d.lexeme = w.lexeme), 0) = 0
-  order by 1
-  limit 16;
+  order by pg_catalog.length(w.word) desc, w.word
+  limit 3;
 end;
 comment on function ragdb_internal.lacking_words(ragdb.corpora, text) is
-  'Returns the words of a text that no chunk of a corpus has, at most 16, with their lexemes.';
+  'Returns the three longest words of a text that no chunk of a corpus has, with their lexemes.';
 
 -- A letter swapped, then what most chunks have: the more often a word is written, the more often it
 -- is misspelt.
