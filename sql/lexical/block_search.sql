@@ -129,6 +129,7 @@ comment on function ragdb_internal.best_in_groups(
   'others and of the groups of the blocks that masks have (null: all); none scores more than '
   'highest.';
 
+-- The sums go from one statement into the next function: a record of them is copied twice.
 create or replace function ragdb_internal.find_in_blocks(
   corpus ragdb.corpora, question ragdb_internal.question, scope ragdb_internal.scope,
   block_nos integer[], bits bit varying[], weights sparsevec, others ragdb_internal.candidate[],
@@ -138,22 +139,28 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_blocks record;
+  v_found ragdb_internal.candidate[];
 begin
-  select b.block_nos, b.sums, null::bit varying[] as masks into v_blocks
-    from ragdb_internal.block_sums(corpus.corpus_id, question.terms) b;
-  if scope.patterns is not null then
-    select array_agg(b.block_no) as block_nos, array_agg(b.sums) as sums, array_agg(g.bits) as masks
-      into v_blocks
-      from unnest(v_blocks.block_nos, v_blocks.sums) b (block_no, sums)
-        join unnest(find_in_blocks.block_nos, find_in_blocks.bits) g (block_no, bits)
-          on g.block_no = b.block_no;
+  if scope.patterns is null then
+    select ragdb_internal.best_in_groups(
+        corpus, scope, b.block_nos, b.sums, null, question.max_score, weights, others, k)
+      into v_found
+      from ragdb_internal.block_sums(corpus.corpus_id, question.terms) b
+      where b.sums is not null;
+  else
+    select ragdb_internal.best_in_groups(
+        corpus, scope, m.block_nos, m.sums, m.masks, question.max_score, weights, others, k)
+      into v_found
+      from (
+        select array_agg(b.block_no) as block_nos, array_agg(b.sums) as sums,
+          array_agg(g.bits) as masks
+        from ragdb_internal.block_sums(corpus.corpus_id, question.terms) s
+          cross join lateral unnest(s.block_nos, s.sums) b (block_no, sums)
+          join unnest(find_in_blocks.block_nos, find_in_blocks.bits) g (block_no, bits)
+            on g.block_no = b.block_no) m
+      where m.sums is not null;
   end if;
-  if v_blocks.sums is null then
-    return others;
-  end if;
-  return ragdb_internal.best_in_groups(corpus, scope, v_blocks.block_nos, v_blocks.sums,
-    v_blocks.masks, question.max_score, weights, others, k);
+  return coalesce(v_found, others);
 end $$;
 comment on function ragdb_internal.find_in_blocks(
   ragdb.corpora, ragdb_internal.question, ragdb_internal.scope, integer[], bit varying[],
