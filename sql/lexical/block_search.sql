@@ -137,6 +137,7 @@ create or replace function ragdb_internal.find_in_blocks(
 returns ragdb_internal.candidate[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set enable_sort = off
 as $$
 declare
   v_found ragdb_internal.candidate[];

@@ -5,14 +5,14 @@
 -- Learned Sparse Retrieval with Block-Max Pruning", SIGIR 2024). To multiply a vector takes three
 -- times as long as to add it. So the scores of a term are taken as they are while it weighs at most
 -- as much as in the block, and little less, and twice for a word that a query has twice: a sum may
--- be too large, never too small.
+-- be too large, never too small. The blocks come in any order: to sort is to hold what is to be
+-- summed, a megabyte, instead of the sums (callers set enable_sort = off).
 create or replace function ragdb_internal.block_sums(
   corpus_id integer, terms ragdb_internal.question_term[])
 returns table (block_nos integer[], sums vector[])
 language sql stable parallel safe rows 1
 begin atomic
-  select pg_catalog.array_agg(b.block_no order by b.block_no),
-    pg_catalog.array_agg(b.sums order by b.block_no)
+  select pg_catalog.array_agg(b.block_no), pg_catalog.array_agg(b.sums)
   from (
     select t.block_no, sum(case
       when w.weight between 0.95 * t.weight and t.weight then t.scores
@@ -82,7 +82,7 @@ declare
   v_wanted constant float8 := 3 * k + 10;
   v_most constant float8 := 8 * k + 60;
   v_wanted_log constant float8 := ln(v_wanted);
-  v_spread constant float8 := ragdb_internal.spread(sums[1]);
+  v_spread constant float8 := ragdb_internal.spread(sums[ragdb_internal.widest(sums)]);
   v_low float8 := lowest;  -- more groups than wanted are over it, their logarithm
   v_low_log float8;
   v_high float8 := highest;  -- fewer than wanted
