@@ -105,12 +105,13 @@ return pg_catalog.array_position(is_swapped.edited, is_swapped.lexeme)
 comment on function ragdb_internal.is_swapped(text, text[], text) is
   'Whether two letters of a word swapped have a lexeme; edited are the lexemes of its edits.';
 
+-- For hundreds of keys it may look cheaper to read all lexemes by another index, so the plan is
+-- made without knowing how many they are.
 create or replace function ragdb_internal.nearest_word(
   corpus ragdb.corpora, word text, out lexeme text, out edited text)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
-set enable_seqscan = off
-set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_edits constant text[] := ragdb_internal.edits(word);
@@ -129,13 +130,18 @@ comment on function ragdb_internal.nearest_word(ragdb.corpora, text) is
 
 create or replace function ragdb_internal.meant_words(corpus ragdb.corpora, text text)
 returns table (lexeme text, stands_for text, word text, meant text, frequency integer)
-language sql stable parallel safe
-begin atomic
-  select n.lexeme, w.lexeme, w.word, n.edited, w.frequency
-  from ragdb_internal.lacking_words(meant_words.corpus, meant_words.text) w
-    cross join lateral ragdb_internal.nearest_word(meant_words.corpus, w.word) n
-  where n.lexeme is not null;
-end;
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+begin
+  return query
+    select n.lexeme, w.lexeme, w.word, n.edited, w.frequency
+    from ragdb_internal.lacking_words(corpus, meant_words.text) w
+      cross join lateral ragdb_internal.nearest_word(corpus, w.word) n
+    where n.lexeme is not null;
+end $$;
 comment on function ragdb_internal.meant_words(ragdb.corpora, text) is
   'Returns for each word of a text that a corpus lacks the word that was probably meant, with the '
   'lexemes of both.';
