@@ -174,6 +174,10 @@ def test_did_you_mean_shows_the_words_that_were_meant(docs: Connection) -> None:
     )
     assert docs.execute(meant, ("insert a csv", "plain")).fetchone() == (None,)
     assert docs.execute(meant, ("coffee -kettel", "web")).fetchone() == (None,)
+    # the longest three of four
+    assert docs.execute(meant, ("wter recodrs ketle colmns", "plain")).fetchone() == (
+        "wter records kettle columns",
+    )
 
 
 def test_clauses_stay_strict(docs: Connection) -> None:
