@@ -27,24 +27,25 @@ language sql stable parallel safe
 begin atomic
   with spelt as materialized (
     select w.* from ragdb_internal.spelt_words(meant_then.text, ((past).corpus).text_config) w
-  ), lacking as (
-    select s.word, s.frequency from spelt s
+  ), lacking as materialized (
+    select s.word, s.frequency, ragdb_internal.letter_lexemes(
+      ragdb_internal.edits(s.word), ((past).corpus).text_config) as edited
+    from spelt s
       join ragdb_internal.known_then(meant_then.past,
         array(select o.lexeme from spelt o)) k on k.lexeme = s.lexeme and k.df <= 0
-    order by 1 limit 16
-  ), edited as materialized (
-    select l.word, l.frequency, e.lexeme, e.kind
-    from lacking l
-      cross join lateral ragdb_internal.edited_words(l.word, ((past).corpus).text_config) e
+    order by pg_catalog.length(s.word) desc, s.word limit 3
+  ), known as materialized (
+    select k.* from ragdb_internal.known_then(meant_then.past, array(
+      select pg_catalog.unnest(l.edited) from lacking l)) k
+    where k.df > 0
   )
-  select n.lexeme, n.frequency
-  from (
-    select e.lexeme, e.frequency, pg_catalog.row_number() over (
-      partition by e.word order by e.kind > 1, k.df desc, e.lexeme) as nth
-    from edited e
-      join ragdb_internal.known_then(meant_then.past, array(select o.lexeme from edited o)) k
-        on k.lexeme = e.lexeme and k.df > 0) n
-  where n.nth = 1;
+  select n.lexeme, l.frequency
+  from lacking l
+    cross join lateral (
+      select k.lexeme from known k
+      where k.lexeme = any (l.edited)
+      order by ragdb_internal.is_swapped(l.word, l.edited, k.lexeme) desc, k.df desc, k.lexeme
+      limit 1) n;
 end;
 comment on function ragdb_internal.meant_then(ragdb_internal.past, text) is
   'Returns the lexemes of what was probably meant by words of a text that a corpus lacked, and how '

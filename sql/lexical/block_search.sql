@@ -85,16 +85,18 @@ declare
   v_bounds float8[];
   v_seen integer := 0;
   v_until integer;
-  v_kth float8 := 0;
+  -- less by what float4 cannot tell apart, and by what its sums may fall short
+  v_kth float8 := coalesce(ragdb_internal.at_least(others[k].score, 2), 0);
   v_looked_for integer := k * case when v_is_free then 1 else 2 end;
-  v_wanted record := ragdb_internal.wanted_need(sums, masks, highest, v_looked_for);
+  v_wanted record := ragdb_internal.wanted_need(sums, masks, v_kth, highest, v_looked_for);
 begin
   loop
     select g.group_nos, g.bounds into v_group_nos, v_bounds
       from ragdb_internal.best_groups(block_nos, sums, v_wanted.bits) g;
     while v_bounds[v_seen + 1] >= v_kth loop
-      v_until := case when v_seen = 0 then least(cardinality(v_group_nos), 2 * v_looked_for + 4)
-        else (select count(*) from unnest(v_bounds) b where b >= v_kth) end;
+      -- each batch raises the bar for the next one
+      v_until := least(3 * v_seen + case when v_seen = 0 then 2 * v_looked_for + 4 else 0 end,
+        (select count(*) from unnest(v_bounds) b where b >= v_kth));
       v_nos := v_group_nos[v_seen + 1 : v_until];
       if not v_is_free then
         v_passing := ragdb_internal.passing_in_groups(
@@ -111,7 +113,6 @@ begin
         where c.score > 0 and c.score >= v_kth
         order by c.score desc);
       v_seen := v_until;
-      -- less by what float4 cannot tell apart, and by what its sums may fall short
       v_kth := coalesce(ragdb_internal.at_least(v_found[k].score, 2), 0);
     end loop;
     exit when v_wanted.need = 0 or v_kth >= v_wanted.need;
@@ -128,6 +129,7 @@ comment on function ragdb_internal.best_in_groups(
   'others and of the groups of the blocks that masks have (null: all); none scores more than '
   'highest.';
 
+-- The sums go from one statement into the next function: a record of them is copied twice.
 create or replace function ragdb_internal.find_in_blocks(
   corpus ragdb.corpora, question ragdb_internal.question, scope ragdb_internal.scope,
   block_nos integer[], bits bit varying[], weights sparsevec, others ragdb_internal.candidate[],
@@ -135,24 +137,31 @@ create or replace function ragdb_internal.find_in_blocks(
 returns ragdb_internal.candidate[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set enable_sort = off
 as $$
 declare
-  v_blocks record;
+  v_found ragdb_internal.candidate[];
 begin
-  select b.block_nos, b.sums, null::bit varying[] as masks into v_blocks
-    from ragdb_internal.block_sums(corpus.corpus_id, question.terms) b;
-  if scope.patterns is not null then
-    select array_agg(b.block_no) as block_nos, array_agg(b.sums) as sums, array_agg(g.bits) as masks
-      into v_blocks
-      from unnest(v_blocks.block_nos, v_blocks.sums) b (block_no, sums)
-        join unnest(find_in_blocks.block_nos, find_in_blocks.bits) g (block_no, bits)
-          on g.block_no = b.block_no;
+  if scope.patterns is null then
+    select ragdb_internal.best_in_groups(
+        corpus, scope, b.block_nos, b.sums, null, question.max_score, weights, others, k)
+      into v_found
+      from ragdb_internal.block_sums(corpus.corpus_id, question.terms) b
+      where b.sums is not null;
+  else
+    select ragdb_internal.best_in_groups(
+        corpus, scope, m.block_nos, m.sums, m.masks, question.max_score, weights, others, k)
+      into v_found
+      from (
+        select array_agg(b.block_no) as block_nos, array_agg(b.sums) as sums,
+          array_agg(g.bits) as masks
+        from ragdb_internal.block_sums(corpus.corpus_id, question.terms) s
+          cross join lateral unnest(s.block_nos, s.sums) b (block_no, sums)
+          join unnest(find_in_blocks.block_nos, find_in_blocks.bits) g (block_no, bits)
+            on g.block_no = b.block_no) m
+      where m.sums is not null;
   end if;
-  if v_blocks.sums is null then
-    return others;
-  end if;
-  return ragdb_internal.best_in_groups(corpus, scope, v_blocks.block_nos, v_blocks.sums,
-    v_blocks.masks, question.max_score, weights, others, k);
+  return coalesce(v_found, others);
 end $$;
 comment on function ragdb_internal.find_in_blocks(
   ragdb.corpora, ragdb_internal.question, ragdb_internal.scope, integer[], bit varying[],

@@ -5,14 +5,14 @@
 -- Learned Sparse Retrieval with Block-Max Pruning", SIGIR 2024). To multiply a vector takes three
 -- times as long as to add it. So the scores of a term are taken as they are while it weighs at most
 -- as much as in the block, and little less, and twice for a word that a query has twice: a sum may
--- be too large, never too small.
+-- be too large, never too small. The blocks come in any order: to sort is to hold what is to be
+-- summed, a megabyte, instead of the sums (callers set enable_sort = off).
 create or replace function ragdb_internal.block_sums(
   corpus_id integer, terms ragdb_internal.question_term[])
 returns table (block_nos integer[], sums vector[])
 language sql stable parallel safe rows 1
 begin atomic
-  select pg_catalog.array_agg(b.block_no order by b.block_no),
-    pg_catalog.array_agg(b.sums order by b.block_no)
+  select pg_catalog.array_agg(b.block_no), pg_catalog.array_agg(b.sums)
   from (
     select t.block_no, sum(case
       when w.weight between 0.95 * t.weight and t.weight then t.scores
@@ -74,7 +74,7 @@ comment on function ragdb_internal.best_groups(integer[], vector[], bit varying[
 -- Sums fall off about exponentially, at first as fast as their standard deviation says, then as the
 -- counts of two needs say.
 create or replace function ragdb_internal.wanted_need(
-  sums vector[], masks bit varying[], highest float8, k integer, out need float8,
+  sums vector[], masks bit varying[], lowest float8, highest float8, k integer, out need float8,
   out bits bit varying[])
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -84,8 +84,8 @@ declare
   v_wanted constant float8 := 3 * k + 10;
   v_most constant float8 := 8 * k + 60;
   v_wanted_log constant float8 := ln(v_wanted);
-  v_spread constant float8 := ragdb_internal.spread(sums[1]);
-  v_low float8 := 0;  -- more groups than wanted are over it, their logarithm
+  v_spread constant float8 := ragdb_internal.spread(sums[ragdb_internal.widest(sums)]);
+  v_low float8 := lowest;  -- more groups than wanted are over it, their logarithm
   v_low_log float8;
   v_high float8 := highest;  -- fewer than wanted
   v_high_log float8;
@@ -93,19 +93,16 @@ declare
   v_count bigint := case when masks is null then ragdb_internal.groups(sums)
     else (select sum(bit_count(m)) from unnest(masks) m) end;
 begin
-  if v_count <= v_most then
-    need := 0;
-    select g.bits into bits from ragdb_internal.groups_above(sums, masks, need) g;
-    return;
-  end if;
-  v_low_log := ln(v_count + v_wanted);
-  v_guess := v_spread * (v_low_log - v_wanted_log);
+  v_guess := case when v_count > v_most
+    then v_spread * (ln(v_count + v_wanted) - v_wanted_log) else lowest end;
   for v_try in 1..10 loop
-    need := greatest(v_low + 0.1 * (v_high - v_low),
-      least(v_high - 0.1 * (v_high - v_low), v_guess));
+    need := case when v_guess <= lowest then lowest
+      else greatest(v_low + case when v_low_log is null then 0 else 0.1 * (v_high - v_low) end,
+        least(v_high - 0.1 * (v_high - v_low), v_guess)) end;
     select g.groups, g.bits into v_count, bits
       from ragdb_internal.groups_above(sums, masks, need) g;
-    exit when v_count between v_fewest and v_most or need < highest / 100;
+    exit when v_count between v_fewest and v_most or need = lowest and v_count < v_fewest
+      or need < highest / 100;
     if v_count < v_fewest then
       v_high := need;
       v_high_log := ln(v_count + 0.5);
@@ -114,14 +111,16 @@ begin
       v_low_log := ln(v_count);
     end if;
     v_guess := case
-      when v_high_log is null or v_low = 0 then need + v_spread * (ln(v_count + 0.5) - v_wanted_log)
+      when v_high_log is null or v_low_log is null
+        then need + v_spread * (ln(v_count + 0.5) - v_wanted_log)
       else v_low + (v_high - v_low) * (v_low_log - v_wanted_log) / (v_low_log - v_high_log)
     end;
   end loop;
 end $$;
-comment on function ragdb_internal.wanted_need(vector[], bit varying[], float8, integer) is
+comment on function ragdb_internal.wanted_need(
+  vector[], bit varying[], float8, float8, integer) is
   'Returns a sum that a few more than k groups that masks have (null: all) exceed, none of them '
-  'over highest, and a bit for each group that does.';
+  'over highest, or lowest where fewer do, and a bit for each group that does.';
 
 -- Where fewer than k pass, more groups are wanted; at last all that have a term.
 create or replace function ragdb_internal.next_need(
@@ -137,7 +136,7 @@ begin
     need := kth;
   else
     select w.need, w.bits into need, bits
-      from ragdb_internal.wanted_need(sums, masks, highest, k) w;
+      from ragdb_internal.wanted_need(sums, masks, 0, highest, k) w;
     if need < v_last then
       return;
     end if;

@@ -123,6 +123,13 @@ return (select sum(vector_dims(s))::bigint from pg_catalog.unnest(groups.sums) s
 comment on function ragdb_internal.groups(vector[]) is
   'Returns how many groups blocks have.';
 
+create or replace function ragdb_internal.widest(sums vector[]) returns integer
+language sql immutable parallel safe
+return (select n from pg_catalog.generate_subscripts(widest.sums, 1) n
+  order by vector_dims(widest.sums[n]) desc limit 1);
+comment on function ragdb_internal.widest(vector[]) is
+  'Returns which of some vectors has most places.';
+
 create or replace function ragdb_internal.spread(sums vector) returns float8
 language sql immutable parallel safe
 return sqrt(greatest(1e-12::float8, (vector_norm(spread.sums) ^ 2

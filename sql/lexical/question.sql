@@ -32,7 +32,8 @@ comment on function ragdb_internal.term_facts(ragdb.corpora, ragdb.corpora, tsve
 -- where several words stand for one. The most that a query can reach stays: a word that
 -- the corpus lacks weighs the most there is. A synonym adds its weight to it.
 create or replace function ragdb_internal.query_terms(
-  corpus ragdb.corpora, statistics ragdb.corpora, text text, typos boolean default false)
+  corpus ragdb.corpora, statistics ragdb.corpora, text text,
+  stand_ins ragdb_internal.stand_in[])
 returns table (
   lexeme text, term_id integer, df integer, max_impact real, in_blocks boolean,
   chunk_nos integer[], frequency integer, common_df integer, idf float8, weight float8,
@@ -46,12 +47,12 @@ begin atomic
   select t.lexeme, t.term_id, t.df, t.max_impact, t.in_blocks, t.chunk_nos, s.frequency,
     t.common_df, t.idf, s.share * s.frequency * t.idf,
     case when s.adds then s.share * s.frequency * t.idf else 0 end, s.stands_for
-  from ragdb_internal.stand_ins(
-      ragdb_internal.whole_of(query_terms.corpus), query_terms.text, query_terms.typos) s
+  from pg_catalog.unnest(query_terms.stand_ins) s
     cross join lateral ragdb_internal.term_facts(query_terms.corpus, query_terms.statistics,
       pg_catalog.array_to_tsvector(array[s.lexeme])) t;
 end;
-comment on function ragdb_internal.query_terms(ragdb.corpora, ragdb.corpora, text, boolean) is
+comment on function ragdb_internal.query_terms(
+  ragdb.corpora, ragdb.corpora, text, ragdb_internal.stand_in[]) is
   'Returns the terms of a text as ragdb_internal.term_facts does, and what stands for some of '
   'them, with the weight of each and what it adds to the weight of all.';
 
@@ -71,29 +72,47 @@ comment on type ragdb_internal.question is
   'most that a chunk can score; whether blocks say where a term is; and the chunks that the '
   'dictionary lists for its terms, with commas between (null: none).';
 
+create type ragdb_internal.weighed_term as (
+  lexeme text collate "C", term_id integer, df integer, max_impact real, in_blocks boolean,
+  chunk_nos integer[], weight float8, most float8);
+comment on type ragdb_internal.weighed_term is
+  'A term as a corpus knows it, its weight, and what that adds to the weight of all.';
+
+create or replace function ragdb_internal.weighed_question(terms ragdb_internal.weighed_term[])
+returns ragdb_internal.question
+language sql immutable parallel safe
+return (
+  select row(
+    pg_catalog.array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.in_blocks)
+      ::ragdb_internal.question_term order by t.lexeme) filter (where t.df > 0),
+    pg_catalog.string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme)
+      filter (where t.df > 0),
+    sum(t.most order by t.lexeme),
+    sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
+    bool_or(t.in_blocks),
+    pg_catalog.string_agg(nullif(pg_catalog.array_to_string(t.chunk_nos, ','), ''), ',')
+    )::ragdb_internal.question
+  from pg_catalog.unnest(weighed_question.terms) t);
+comment on function ragdb_internal.weighed_question(ragdb_internal.weighed_term[]) is
+  'Returns some terms as a question to the corpus that they are of.';
+
 create or replace function ragdb_internal.widened_question(
-  corpus ragdb.corpora, statistics ragdb.corpora, text text, typos boolean,
-  out question ragdb_internal.question)
+  corpus ragdb.corpora, statistics ragdb.corpora, text text,
+  stand_ins ragdb_internal.stand_in[])
+returns ragdb_internal.question
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.in_blocks)
-      ::ragdb_internal.question_term order by t.lexeme) filter (where t.df > 0),
-    string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme) filter (where t.df > 0),
-    sum(t.most order by t.lexeme),
-    sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
-    bool_or(t.in_blocks), string_agg(nullif(array_to_string(t.chunk_nos, ','), ''), ',')
-  into question.terms, question.weights, question.weight, question.max_score, question.in_blocks,
-    question.listed
-  from (
-    select q.lexeme, min(q.term_id) as term_id, min(q.df) as df, min(q.max_impact) as max_impact,
-      bool_or(q.in_blocks) as in_blocks, max(q.chunk_nos) as chunk_nos,
-      sum(q.weight order by q.weight) as weight, sum(q.most order by q.most) as most
-    from ragdb_internal.query_terms(corpus, statistics, text, typos) q
-    group by q.lexeme) t;
+  return ragdb_internal.weighed_question(array(
+    select row(q.lexeme, min(q.term_id), min(q.df), min(q.max_impact), bool_or(q.in_blocks),
+      max(q.chunk_nos), sum(q.weight order by q.weight), sum(q.most order by q.most))
+      ::ragdb_internal.weighed_term
+    from ragdb_internal.query_terms(corpus, statistics, text, stand_ins) q
+    group by q.lexeme));
 end $$;
-comment on function ragdb_internal.widened_question(ragdb.corpora, ragdb.corpora, text, boolean) is
+comment on function ragdb_internal.widened_question(
+  ragdb.corpora, ragdb.corpora, text, ragdb_internal.stand_in[]) is
   'Returns a text as a question, with what stands for some of its words; a lexeme that is asked '
   'for and stands for another one too has both weights.';
 
@@ -110,6 +129,7 @@ declare
   v_text constant text := ragdb_internal.ranking_text(query);
   v_lacks boolean;
   v_has_synonyms boolean;
+  v_stand_ins ragdb_internal.stand_in[];
 begin
   select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.in_blocks)
       ::ragdb_internal.question_term order by t.lexeme) filter (where t.df > 0),
@@ -130,7 +150,11 @@ begin
     v_has_synonyms := (ragdb_internal.whole_of(corpus)).has_synonyms;
   end if;
   if v_lacks and typos or v_has_synonyms then
-    question := ragdb_internal.widened_question(corpus, statistics, v_text, typos);
+    v_stand_ins := array(select s from ragdb_internal.stand_ins(
+      ragdb_internal.whole_of(corpus), v_text, typos) s);
+  end if;
+  if v_stand_ins <> '{}' then
+    question := ragdb_internal.widened_question(corpus, statistics, v_text, v_stand_ins);
   end if;
 end $$;
 comment on function ragdb_internal.question(ragdb.corpora, ragdb.corpora, text, boolean) is

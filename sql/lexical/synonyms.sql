@@ -1,8 +1,14 @@
 -- Words of a corpus that stand for others, and with the words that were probably meant all that a
 -- query is widened by.
+create type ragdb_internal.stand_in as (
+  lexeme text, stands_for text, frequency integer, share float8, adds boolean);
+comment on type ragdb_internal.stand_in is
+  'What stands for a word of a text, how often that word is there, how much of its weight this '
+  'has, and whether that counts into the most that the query can reach.';
+
 create or replace function ragdb_internal.stand_ins(
   corpus ragdb.corpora, text text, typos boolean)
-returns table (lexeme text, stands_for text, frequency integer, share float8, adds boolean)
+returns setof ragdb_internal.stand_in
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -26,5 +32,4 @@ begin
 end $$;
 comment on function ragdb_internal.stand_ins(ragdb.corpora, text, boolean) is
   'Returns what stands for words of a text: what was probably meant by those that a corpus lacks, '
-  'and its synonyms; share (0 to 1) is how much of its weight each has, adds whether that counts '
-  'into the most that the query can reach.';
+  'and its synonyms.';

@@ -7,11 +7,13 @@ returns table (chunk_no integer, lexeme text, stands_for text, df integer,
 language sql stable parallel safe
 begin atomic
   with terms as materialized (
-    select t.* from ragdb_internal.query_terms(
-      terms_in_chunks.corpus, terms_in_chunks.statistics,
-      ragdb_internal.ranking_text(
-        ragdb_internal.read_query(terms_in_chunks.query, terms_in_chunks.syntax)),
-      terms_in_chunks.typos) t
+    select t.*
+    from (select ragdb_internal.ranking_text(ragdb_internal.read_query(
+        terms_in_chunks.query, terms_in_chunks.syntax)) as text offset 0) q
+      cross join lateral ragdb_internal.query_terms(
+        terms_in_chunks.corpus, terms_in_chunks.statistics, q.text,
+        array(select s from ragdb_internal.stand_ins(ragdb_internal.whole_of(
+          terms_in_chunks.corpus), q.text, terms_in_chunks.typos) s)) t
   ), words as materialized (
     select c.chunk_no, ragdb_internal.lexemes(ragdb_internal.searched_text(
       ragdb_internal.title(c.corpus_id, c.doc_no), c.heading, c.text),

@@ -17,24 +17,29 @@ comment on type ragdb.hit is
   'the raw BM25 beside them; context is its text with what stands around it, null where that was '
   'not asked for.';
 
--- A section of a document without headings is all of it, hence the bound.
+-- A section of a document without headings is all of it, hence the bound. In PL/pgSQL, because
+-- what is inlined is made ready for every search, and most do not ask for context.
 create or replace function ragdb_internal.surroundings(
   corpus_id integer, doc_no integer, ordinal integer, heading text[], context integer,
   section boolean)
 returns text
-language sql stable parallel safe
-return (
-  select ragdb_internal.joined_text(surroundings.corpus_id, surroundings.doc_no,
-    coalesce(max(c.ordinal) filter (where c.ordinal < surroundings.ordinal) + 1, n.first),
-    coalesce(min(c.ordinal) filter (where c.ordinal > surroundings.ordinal) - 1, n.last))
-  from (
-      select surroundings.ordinal - w.width as first, surroundings.ordinal + w.width as last
-      from (select coalesce(nullif(surroundings.context, 0), 20) as width) w) n
-    left join ragdb.chunks c on c.corpus_id = surroundings.corpus_id
-      and c.doc_no = surroundings.doc_no and c.ordinal between n.first and n.last
-      and surroundings.section and c.heading[:pg_catalog.cardinality(surroundings.heading)]
-        is distinct from surroundings.heading
-  group by n.first, n.last);
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (
+    select ragdb_internal.joined_text(surroundings.corpus_id, surroundings.doc_no,
+      coalesce(max(c.ordinal) filter (where c.ordinal < surroundings.ordinal) + 1, n.first),
+      coalesce(min(c.ordinal) filter (where c.ordinal > surroundings.ordinal) - 1, n.last))
+    from (
+        select surroundings.ordinal - w.width as first, surroundings.ordinal + w.width as last
+        from (select coalesce(nullif(surroundings.context, 0), 20) as width) w) n
+      left join ragdb.chunks c on c.corpus_id = surroundings.corpus_id
+        and c.doc_no = surroundings.doc_no and c.ordinal between n.first and n.last
+        and surroundings.section and c.heading[:cardinality(surroundings.heading)]
+          is distinct from surroundings.heading
+    group by n.first, n.last);
+end $$;
 comment on function ragdb_internal.surroundings(
   integer, integer, integer, text[], integer, boolean) is
   'Returns the text of a chunk with that of so many neighbours on each side (0: 20), of the same '
@@ -43,7 +48,7 @@ comment on function ragdb_internal.surroundings(
 -- The runtime of KERN, which the mode follows, cites what nobody gave a citation by its source.
 create or replace function ragdb_internal.hit_citation(citation jsonb, source text, mode text)
 returns jsonb
-language sql immutable parallel safe
+language sql stable parallel safe
 return coalesce(citation, case when mode = 'reference'
   then pg_catalog.jsonb_build_object('uri', source) end);
 comment on function ragdb_internal.hit_citation(jsonb, text, text) is

@@ -38,26 +38,22 @@ comment on function ragdb_internal.heaviest_terms(ragdb.chunks) is
   'Returns the 25 lexemes that weigh most in a chunk, with the idf of each.';
 
 create or replace function ragdb_internal.likeness_question(
-  corpus ragdb.corpora, own ragdb.chunks, out question ragdb_internal.question)
+  corpus ragdb.corpora, own ragdb.chunks)
+returns ragdb_internal.question
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 begin
-  select array_agg(row(l.term_id, t.weight, t.weight * l.max_impact, l.in_blocks)
-      ::ragdb_internal.question_term order by t.lexeme) filter (where l.df > 0),
-    string_agg(l.term_id || ':' || t.weight::real, ',' order by t.lexeme) filter (where l.df > 0),
-    sum(t.weight order by t.lexeme),
-    sum(t.weight * l.max_impact order by t.lexeme) filter (where l.df > 0),
-    bool_or(l.in_blocks), string_agg(nullif(array_to_string(l.chunk_nos, ','), ''), ',')
-  into question.terms, question.weights, question.weight, question.max_score, question.in_blocks,
-    question.listed
-  from ragdb_internal.heaviest_terms(own) t
-    left join lateral (
-      select d.term_id, d.df, d.max_impact, d.in_blocks, d.chunk_nos
-      from ragdb.lexemes d
-      where d.corpus_id = corpus.corpus_id and d.lexeme = t.lexeme offset 0) l on true;
+  return ragdb_internal.weighed_question(array(
+    select row(t.lexeme, l.term_id, l.df, l.max_impact, l.in_blocks, l.chunk_nos, t.weight,
+      t.weight)::ragdb_internal.weighed_term
+    from ragdb_internal.heaviest_terms(own) t
+      left join lateral (
+        select d.term_id, d.df, d.max_impact, d.in_blocks, d.chunk_nos
+        from ragdb.lexemes d
+        where d.corpus_id = corpus.corpus_id and d.lexeme = t.lexeme offset 0) l on true));
 end $$;
 comment on function ragdb_internal.likeness_question(ragdb.corpora, ragdb.chunks) is
   'Returns the 25 terms that weigh most in a chunk as a question to a corpus, that of the chunk or '

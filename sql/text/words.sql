@@ -95,6 +95,44 @@ end;
 comment on function ragdb_internal.dictionary_word(text) is
   'Returns a word as a dictionary gets it: folded, and of at most lexeme_bytes.';
 
+create or replace function ragdb_internal.lexized(
+  word text, asciis regdictionary, others regdictionary)
+returns text[]
+language sql immutable parallel safe
+return pg_catalog.ts_lexize(
+  case
+    when lexized.word ~ '[0-9]' then 'simple'::regdictionary
+    when pg_catalog.octet_length(lexized.word) = pg_catalog.length(lexized.word)
+      then lexized.asciis
+    else lexized.others end,
+  lexized.word);
+comment on function ragdb_internal.lexized(text, regdictionary, regdictionary) is
+  'Returns the lexemes that dictionaries of ASCII and of other words make of a word.';
+
+-- Hundreds of words at once: what is not needed for those of ASCII letters is left out.
+create or replace function ragdb_internal.letter_lexemes(words text[], config text)
+returns text[]
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_text constant text := array_to_string(words, '');
+  v_asciis regdictionary;
+  v_others regdictionary;
+begin
+  select c.asciis, c.words into v_asciis, v_others
+    from ragdb_internal.text_configs() c where c.config = letter_lexemes.config;
+  if octet_length(v_text) = length(v_text) then
+    return array(select (ts_lexize(v_asciis, w))[1] from unnest(words) w);
+  end if;
+  return array(
+    select (ragdb_internal.lexized(f.word, v_asciis, v_others))[1]
+    from (select ragdb_internal.dictionary_word(w) as word from unnest(words) w offset 0) f);
+end $$;
+comment on function ragdb_internal.letter_lexemes(text[], text) is
+  'Returns the lexeme of each of some plain lower-case words without digits; null for one that '
+  'does not count.';
+
 create or replace function ragdb_internal.add_words(
   lexemes tsvector, words text[], positions smallint[], config text)
 returns tsvector
@@ -118,12 +156,7 @@ begin
         from unnest(words) with ordinality u (word, ordinal)
         group by u.word) w
       offset 0) f
-      cross join unnest(ts_lexize(
-        case
-          when f.word ~ '[0-9]' then 'simple'::regdictionary
-          when octet_length(f.word) = length(f.word) then v_asciis
-          else v_others end,
-        f.word)) l (lexeme))::tsvector;
+      cross join unnest(ragdb_internal.lexized(f.word, v_asciis, v_others)) l (lexeme))::tsvector;
 end $$;
 comment on function ragdb_internal.add_words(tsvector, text[], smallint[], text) is
   'Returns lexemes with those of some words, which go to the dictionaries one by one; positions '

@@ -296,6 +296,10 @@ READERS: dict[str, Make] = {
         "select * from ragdb.search(%s, %s, 5, context => 1)",
         (c, f"x{c}77y1"),
     ),
+    "did_you_mean": lambda db, c: (
+        "select ragdb.did_you_mean(%s, 'comomn words of ttile and nowhere else')",
+        (c,),
+    ),
     "explain_search": lambda db, c: (
         "select * from ragdb.explain_search(%s, %s, %s)",
         (c, f"x{c}7y0 part0", chunk(db, c)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from string import ascii_lowercase
 from typing import Any
 
 import psycopg
@@ -57,7 +59,8 @@ def test_a_word_one_edit_away_is_found(docs: Connection, query: str, first: str)
 
 
 @pytest.mark.parametrize(
-    "query", ["kxttxe", "cv", "recrods2", "zeppelin", "the", "2019", "ab", "csvs1"]
+    "query",
+    ["kxttxe", "cv", "recrods2", "zeppelin", "the", "2019", "ab", "csvs1", "jettle", "ettle"],
 )
 def test_what_is_not_near_stays_not_found(docs: Connection, query: str) -> None:
     assert found(docs, query) == []
@@ -75,6 +78,65 @@ def test_words_of_other_scripts_are_near_too(any_db: Connection) -> None:
         put(any_db, config, [document("a", text)])
         hits = search(any_db, config, query)
         assert len(hits) == 1, config
+
+
+def nearest(db: Connection, dictionary: dict[str, int], typo: str) -> str | None:
+    """By brute force: two letters swapped before all else, then what most chunks have."""
+    splits = [(typo[:n], typo[n:]) for n in range(len(typo) + 1)]
+    swapped = {a + b[1] + b[0] + b[2:] for a, b in splits if len(b) > 1}
+    inner = [(a, b) for a, b in splits if a and len(typo) > 3]
+    other = {a + b[1:] for a, b in inner if b}
+    other |= {a + c + b for a, b in inner for c in ascii_lowercase}
+    other |= {a + c + b[1:] for a, b in inner if b for c in ascii_lowercase}
+    for edited in (swapped, other):
+        stems = {
+            row[0]
+            for row in db.execute(
+                "select tsvector_to_array(to_tsvector('english', e))::text"
+                " from unnest(%s::text[]) e",
+                (sorted(edited),),
+            )
+        }
+        known = [(-df, lexeme) for lexeme, df in dictionary.items() if f"{{{lexeme}}}" in stems]
+        if known:
+            return min(known)[1]
+    return None
+
+
+def test_the_nearest_word_is_that_of_brute_force(docs: Connection) -> None:
+    texts = [
+        *TEXTS.values(),
+        "cartons of coffees",
+        "tables, cables and cabled cars",
+        "running runs",
+    ]
+    put(docs, "docs", [document(f"more {n}", text) for n, text in enumerate(texts)])
+    rows = docs.execute("select lexeme, df from ragdb.lexemes where df > 0").fetchall()
+    dictionary: dict[str, int] = dict(rows)
+    words = sorted({word for text in texts for word in text.replace(",", "").split()})
+    draw = random.Random(11)
+    replaced = 0
+    for _ in range(150):
+        word, letter = draw.choice(words), draw.choice(ascii_lowercase)
+        at = draw.randrange(len(word))
+        typo = draw.choice(
+            [
+                word[:at] + letter + word[at:],
+                word[:at] + letter + word[at + 1 :],
+                word[:at] + word[at + 1 :],
+                word[:at] + word[at + 1 : at + 2] + word[at : at + 1] + word[at + 2 :],
+            ]
+        )
+        stems = docs.execute("select to_tsvector('english', %s)::text", (typo,)).fetchone()
+        if len(typo) < 3 or stems == ("",) or dictionary.get((stems or ("",))[0].split("'")[1]):
+            continue
+        rows = docs.execute(
+            "select m.lexeme from ragdb.corpora c, ragdb_internal.meant_words(c, %s) m", (typo,)
+        ).fetchall()
+        meant = nearest(docs, dictionary, typo)
+        assert rows == ([(meant,)] if meant else []), typo
+        replaced += meant is not None
+    assert replaced > 50
 
 
 def test_a_word_that_the_corpus_has_is_left_alone(docs: Connection) -> None:
@@ -112,6 +174,10 @@ def test_did_you_mean_shows_the_words_that_were_meant(docs: Connection) -> None:
     )
     assert docs.execute(meant, ("insert a csv", "plain")).fetchone() == (None,)
     assert docs.execute(meant, ("coffee -kettel", "web")).fetchone() == (None,)
+    # the longest three of four
+    assert docs.execute(meant, ("wter recodrs ketle colmns", "plain")).fetchone() == (
+        "wter records kettle columns",
+    )
 
 
 def test_clauses_stay_strict(docs: Connection) -> None:
