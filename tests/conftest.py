@@ -59,6 +59,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files marked `long`."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 @pytest.fixture(scope="session")
 def write_snapshots(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--write-snapshots"))

@@ -37,6 +37,7 @@ with warnings.catch_warnings():
     from ragdb.adapters.llamaindex import RagdbRetriever as LlamaIndex
     from ragdb.adapters.llamaindex import RagdbVectorStore as LlamaIndexStore
 
+pytestmark = pytest.mark.long
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = [DOCS / f"{name}.md" for name in ("guide", "design", "http")]
 K = 5

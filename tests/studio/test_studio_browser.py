@@ -14,6 +14,7 @@ from ragdb.studio.pages import VIEWS
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, CDPSession, Page
 
+pytestmark = pytest.mark.long
 # a click or a key may return before its page has come: what it leads to is waited for
 expect.set_options(timeout=30_000)
 
