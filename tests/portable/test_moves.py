@@ -582,6 +582,17 @@ def test_the_command_moves_and_gives_up(pair: tuple[str, str]) -> None:
     assert "moved to" in run.invoke(app, ["corpus", "optimize", "by-hand", "-d", pair[0]]).output
 
 
+def test_python_moves_a_corpus_from_one_database_to_another(pair: tuple[str, str]) -> None:
+    small(pair[0], "by-python")
+    with ragdb.connect(pair[0]) as db, ragdb.connect(pair[1]) as target:
+        before = hits(db, "by-python", vectors=False)
+        moved = db.move_corpus("by-python", target, destination="db2")
+        assert (moved.corpus, moved.destination, moved.documents) == ("by-python", "db2", 6)
+        assert hits(target, "by-python", vectors=False) == before
+        with pytest.raises(CorpusMoved, match="db2"):
+            db.search("by-python", "pump")
+
+
 def test_writers_wait_for_one_digest_of_what_leaves(pair: tuple[str, str]) -> None:
     small(pair[0], "digested")
     calls = (
