@@ -144,6 +144,13 @@ def test_a_journey_by_keyboard(visit: Callable[..., BrowserContext]) -> None:
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     expect(page.locator(".hit details[open]")).to_have_count(1)
+    # from a hit, and from a field as well: what is typed then takes the question's place
+    for field in (".hit[tabindex]", "main select, main input:not([type=search]):not([type=hidden])"):
+        page.locator(field).first.focus()
+        page.keyboard.press("Control+k")
+        page.locator(".question:focus").wait_for()
+        assert page.evaluate("getSelection().toString()") == "refunds"
+    page.keyboard.press("Escape")
     for name, _, key in VIEWS:
         if page.locator("[autofocus]").count():
             page.locator("[autofocus]:focus").wait_for()
