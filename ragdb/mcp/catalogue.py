@@ -176,7 +176,10 @@ BUILTIN: dict[str, Builtin] = {
         "Answers a question by sentences of a corpus, with checked citations; says when the corpus"
         " does not say.",
         {
-            "corpus": string("Name of the corpus; retriever and rag name it too.", minLength=1),
+            "corpus": string(
+                "Name of the corpus; may be left out of one, or beside retriever or rag.",
+                minLength=1,
+            ),
             "question": string("The question, in words.", minLength=1),
             "k": K,
             "mode": string(

@@ -52,7 +52,7 @@ class Calls:
 
 
 def _asked_corpus(served: Served, db: Any, arguments: Json) -> str:
-    """The corpus that is named, or that the retriever or rag of a contract searches."""
+    """The corpus that is named, that a retriever or rag of a contract searches, or the only one."""
     corpus: str | None = arguments.get("corpus")
     if corpus is not None:
         served.check(corpus)
@@ -60,7 +60,10 @@ def _asked_corpus(served: Served, db: Any, arguments: Json) -> str:
     retriever, rag = arguments.get("retriever"), arguments.get("rag")
     named = retriever or rag
     if named is None:
-        raise ToolError("give corpus, or the retriever or rag of a contract")
+        names = served.names()
+        if len(names) != 1:
+            raise ToolError(f"there are {len(names)} corpora: give corpus, retriever or rag")
+        return names[0]
     found: str = db.ask_retriever(None, retriever, rag).corpus
     try:
         served.check(found)

@@ -562,8 +562,11 @@ def test_a_contract_names_the_corpus_that_is_asked(dsn: str, named: dict[str, st
     assert call(dsn, "ask", asked, corpora=["more"]) == f"{name!r} is not served here"
 
 
-def test_a_question_without_any_corpus_is_refused(dsn: str) -> None:
-    assert "give corpus" in call(dsn, "ask", {"question": "How do refunds work?"})
+def test_a_question_without_a_corpus_is_asked_of_the_only_one(dsn: str) -> None:
+    asked = {"question": "How do refunds work?"}
+    assert "give corpus" in call(dsn, "ask", asked)
+    answer = call(dsn, "ask", asked, corpora=["docs"])
+    assert answer == call(dsn, "ask", {"corpus": "docs", **asked})
 
 
 def test_a_contract_applied_while_serving_is_served(clone: str) -> None:
