@@ -145,7 +145,10 @@ def test_a_journey_by_keyboard(visit: Callable[..., BrowserContext]) -> None:
     page.keyboard.press("Enter")
     expect(page.locator(".hit details[open]")).to_have_count(1)
     # from a hit, and from a field as well: what is typed then takes the question's place
-    for field in (".hit[tabindex]", "main select, main input:not([type=search]):not([type=hidden])"):
+    for field in (
+        ".hit[tabindex]",
+        "main select, main input:not([type=search]):not([type=hidden])",
+    ):
         page.locator(field).first.focus()
         page.keyboard.press("Control+k")
         page.locator(".question:focus").wait_for()
