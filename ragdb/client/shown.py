@@ -11,9 +11,9 @@ VERBS = (
     "count_matches", "create_corpus", "delete_document", "delete_source", "delete_sources",
     "did_you_mean", "document_text", "drop_corpus", "explain_search", "export_file", "facets",
     "get_chunk", "get_document", "get_trace", "highlight", "import_file", "ingest",
-    "list_chunks", "list_corpora", "list_documents", "list_traces", "move_corpus", "put_text",
-    "rerank", "retrieve", "retrieve_slice", "retrieve_with", "search", "search_slice",
-    "search_with", "similar", "verify_trace",
+    "list_chunks", "list_corpora", "list_documents", "list_traces", "put_text", "rerank",
+    "retrieve", "retrieve_slice", "retrieve_with", "search", "search_slice", "search_with",
+    "similar", "verify_trace",
 )  # fmt: skip
 """What dir() shows of a database: the verbs of a program that searches. `help()` shows all."""
 
