@@ -8,11 +8,11 @@ BIN := .venv/bin
 demo: .venv/demo
 	$(BIN)/ragdb demo
 
-# files run in parallel; each process starts its own servers. Compiled modules are kept: hundreds of
-# processes import the same
+# files run in parallel, in more processes than a small machine has cores, because many tests wait for
+# others; each starts its own servers. Compiled modules are kept: hundreds of processes import the same
 test: export PYTHONDONTWRITEBYTECODE =
 test: venv
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 lint: venv
 	$(BIN)/ruff check

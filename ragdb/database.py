@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ragdb.ingest.report import Report
     from ragdb.models.rerank import RerankedHit, RerankedTurn, Reranker
     from ragdb.portable.format import Exported
+    from ragdb.portable.mover import Moved
 
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 Metadatas = Iterable[Mapping[str, Any] | None]
@@ -162,6 +163,19 @@ class Database(EmbeddingClient):
         from ragdb.portable.importer import read
 
         return read(self, path, corpus=corpus)
+
+    def move_corpus(
+        self, corpus: str, target: Database, *, destination: str | None = None, longest: float = 10
+    ) -> Moved:
+        """Move a corpus to another database while it is searched and written, or go on with that.
+
+        Its writers wait at the end, for at most `longest` seconds. Who asks for it here later is
+        told that it went to `destination` (default: the address of the target). Raises
+        `ragdb.portable.format.ExportError`, MoveFailed, MoveDelayed, CorpusNotFound, NotAuthorized.
+        """
+        from ragdb.portable.mover import move
+
+        return move(self, target, corpus, destination=destination, longest=longest)
 
 
 class AsyncDatabase(AsyncEmbeddingClient):

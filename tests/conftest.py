@@ -3,7 +3,7 @@
 `db` for most tests, `clone` for what commits, locks or migrates, `login` for who may do what;
 `any_db` and `any_clone` run a test on PostgreSQL 18 and 16. No database has the packaged static
 model unless a test takes `packaged` or loads it: loading takes a second. These servers are not
-killed and do not fsync; tests of kills start their own, as users do. synchronous_commit stays on.
+killed and do not fsync; `killable` does. synchronous_commit stays on.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from psycopg.rows import tuple_row
 from pytest_postgresql.janitor import DatabaseJanitor
 
 from ragdb.models import static
-from ragdb.server import embedded, migrate, postgres, roles
+from ragdb.server import embedded, manual, migrate, postgres, roles
 from tests.watcher import watched_folder
 
 # no test is timed, because the machine may be busy with other work
@@ -57,6 +57,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write what tests found over checked-in files",
     )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files marked `long`."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.fixture(scope="session")
@@ -191,6 +197,19 @@ def running_server(version: int) -> Iterator[Server]:
         server.fill()
         yield server
         server.close()
+
+
+@pytest.fixture(scope="module")
+def killable() -> Iterator[Path]:
+    """The data folder of a running server that tests may kill.
+
+    It is as users have it but for the manual, which every check after a kill would read again.
+    """
+    with watched_folder() as home:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(manual, "load", lambda _: False)
+            embedded.dsn(home / "pg18")
+        yield home / "pg18"
 
 
 @pytest.fixture(scope="session")

@@ -82,8 +82,10 @@ class Twin:
         return vector / np.linalg.norm(vector)
 
     def words(self, text: str) -> list[str]:
+        # what nobody sees does not keep a letter from its mark; normalisation makes stretches
+        text = unicodedata.normalize("NFKC", INVISIBLE.sub("", text))
         # an apostrophe that Unicode calls a letter is a quote here
-        text = INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).replace("\u02bc", "'")
+        text = INVISIBLE.sub("", text).replace("\u02bc", "'")
         text = "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in text)
         return "".join(f" {c}" if begins_word(c) else c for c in text).split()
 

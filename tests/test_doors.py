@@ -37,6 +37,7 @@ with warnings.catch_warnings():
     from ragdb.adapters.llamaindex import RagdbRetriever as LlamaIndex
     from ragdb.adapters.llamaindex import RagdbVectorStore as LlamaIndexStore
 
+pytestmark = pytest.mark.long
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = [DOCS / f"{name}.md" for name in ("guide", "design", "http")]
 K = 5
@@ -171,7 +172,9 @@ def test_the_command_line_finds_what_psql_finds(
         done = CliRunner().invoke(app, ["search", question, "-c", "docs", "-k", str(K), "--json"])
         return [hit["chunk_id"] for hit in json.loads(done.stdout)]
 
-    assert {q: ids(q) for q in expected} == expected
+    # every third, because each command connects anew
+    asked = list(expected)[::3]
+    assert {q: ids(q) for q in asked} == {q: expected[q] for q in asked}
 
 
 def test_the_wire_and_http_find_and_answer_what_psql_does(

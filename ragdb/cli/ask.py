@@ -78,12 +78,16 @@ def ask(
         str | None,
         typer.Option(metavar="URL", help="OpenAI-compatible endpoint. Default: OPENAI_BASE_URL."),
     ] = None,
+    record: Annotated[
+        bool, typer.Option("--record/--no-record", help="Record what is asked; a standby cannot.")
+    ] = True,
 ) -> int:
     """Answer a question from a corpus, with sources. Exit code 1 if the corpus has no answer.
 
     The answer consists of sentences of the corpus, unless --model names a model that writes it.
     Nothing is answered if the best chunk scores less than questions that the corpus answers do.
-    Citations are checked before they are printed. Retrieval, gate and answer are recorded.
+    Citations are checked before they are printed. Retrieval, gate and answer are recorded
+    unless --no-record says otherwise.
     """
     from ragdb.cli import output
     from ragdb.cli.query import one_readable
@@ -111,6 +115,7 @@ def ask(
                 model=model_of(model, endpoint),
                 embed=_embed(session, db, corpus),
                 client="ragdb ask",
+                record=record,
             )
         except ValueError as error:
             raise Failure(str(error)) from None

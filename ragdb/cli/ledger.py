@@ -284,6 +284,12 @@ def _write(out: Path | None, text: str) -> None:
 
 def for_doctor(db: Database, check: Callable[..., bool]) -> None:
     """How far the ledger is, where nothing is to be done for it."""
+    from ragdb.client.calling import is_routed
+
+    if is_routed(db.connection):
+        fix = "RAGDB_ROUTER=0 ragdb doctor --dsn NODE, for each node of `ragdb cluster status`"
+        check("ledger", None, "each node has its own, which is examined there", fix)
+        return
     state = db.ledger_status()
     if not any(row.subject == "ledger" for row in db.advice()):
         check("ledger", True, f"{state.size} entries, {state.pending} rows wait to be sealed")

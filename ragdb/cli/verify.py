@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -140,15 +141,25 @@ def steps(
 def for_doctor(db: Client, deep: bool, show: Callable[[dict[str, Any]], None]) -> None:
     """The quick form of `ragdb verify`, or with `deep` all of it, but for its notes."""
     worst = True
-    for check, _, findings, _ in steps(db, quick=not deep):
-        for finding in (f for f in findings if f["severity"] != "note"):
-            ok = False if finding["severity"] == "error" else None
-            worst = worst and ok is None
-            found = f"{finding['place']}: {finding['finding']}"
-            show({"check": f"verify {check}", "ok": ok, "found": found, "fix": finding["advice"]})
+    for finding in (f for f in _findings(db, deep) if f["severity"] != "note"):
+        ok = False if finding["severity"] == "error" else None
+        worst = worst and ok is None
+        check, found = f"verify {finding['check']}", f"{finding['place']}: {finding['finding']}"
+        show({"check": check, "ok": ok, "found": found, "fix": finding["advice"]})
     if worst:
         found = "no row is wrong" if deep else "what guards it is as installed"
         show({"check": "evidence", "ok": True, "found": found, "fix": ""})
+
+
+def _findings(db: Client, deep: bool) -> Iterator[dict[str, Any]]:
+    """What is found step by step, or by a router, which takes no steps, at all nodes."""
+    from ragdb.client.calling import is_routed
+
+    if is_routed(db.connection):
+        yield from map(asdict, db.verify(not deep))
+        return
+    for _, _, findings, _ in steps(db, quick=not deep):
+        yield from findings
 
 
 def show(session: Session, finding: dict[str, Any], kept: list[dict[str, Any]]) -> None:

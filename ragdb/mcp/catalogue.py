@@ -176,7 +176,10 @@ BUILTIN: dict[str, Builtin] = {
         "Answers a question by sentences of a corpus, with checked citations; says when the corpus"
         " does not say.",
         {
-            "corpus": CORPUS,
+            "corpus": string(
+                "Name of the corpus; may be left out of one, or beside retriever or rag.",
+                minLength=1,
+            ),
             "question": string("The question, in words.", minLength=1),
             "k": K,
             "mode": string(
@@ -190,7 +193,7 @@ BUILTIN: dict[str, Builtin] = {
             "min_score": {**SHARE, "description": "Least best score to answer."},
             "sentences": {"type": "integer", "minimum": 1, "maximum": 20},
         },
-        ("corpus", "question"),
+        ("question",),
         reading.ask,
         result(status={"type": "string"}, problems={"type": "array"}, proves={"type": "string"}),
         records=True,

@@ -51,10 +51,30 @@ class Calls:
         return call
 
 
+def _asked_corpus(served: Served, db: Any, arguments: Json) -> str:
+    """The corpus that is named, that a retriever or rag of a contract searches, or the only one."""
+    corpus: str | None = arguments.get("corpus")
+    if corpus is not None:
+        served.check(corpus)
+        return corpus
+    retriever, rag = arguments.get("retriever"), arguments.get("rag")
+    named = retriever or rag
+    if named is None:
+        names = served.names()
+        if len(names) != 1:
+            raise ToolError(f"there are {len(names)} corpora: give corpus, retriever or rag")
+        return names[0]
+    found: str = db.ask_retriever(None, retriever, rag).corpus
+    try:
+        served.check(found)
+    except ToolError:  # without the name of a corpus that is not served
+        raise ToolError(f"{named[:80]!r} is not served here") from None
+    return found
+
+
 def ask(served: Served, arguments: Json) -> Json:
-    corpus, rank_mode = arguments["corpus"], arguments.get("rank_mode")
-    served.check(corpus)
     db: Any = Calls(served)
+    corpus, rank_mode = _asked_corpus(served, db, arguments), arguments.get("rank_mode")
     more: Json = {}
 
     def embed(text: str) -> list[float] | None:

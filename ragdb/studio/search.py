@@ -19,7 +19,7 @@ from ragdb.studio.recipes import recipe
 Count = Annotated[Annotated[int, Field(ge=1)] | None, Blank]
 Share = Annotated[Annotated[float, Field(ge=0, le=1)] | None, Blank]
 ALIKE = 5  # chunks that are shown beside one
-MODES = ("lexical", "semantic", "hybrid")
+MODES = ("hybrid", "lexical", "semantic")
 
 
 # what each answer of ragdb.explain_missing means, in the order in which a search does it
@@ -163,12 +163,15 @@ async def _lexical_part(db: AsyncClient, embedder: Embedders | None) -> float:
 async def _columns(
     db: AsyncClient, corpus: str, query: str, k: int, weight: float, asked: dict[str, Any]
 ) -> dict[str, list[Card]]:
-    """What each mode finds; only words are compared where nobody can embed the query."""
+    """What each mode finds, first that of a search which names none.
+
+    Only words are compared where nobody can embed the query.
+    """
     best = await db.search(corpus, query, k, **asked)
-    found = {mode: best for mode in MODES if best and best[0].mode == mode} or {MODES[0]: best}
-    if MODES[2] in found:
-        found = {mode: await db.search(corpus, query, k, mode, **asked) for mode in MODES[:2]}
-        found[MODES[2]] = best
+    found = {best[0].mode if best else "lexical": best}
+    if MODES[0] in found:
+        for mode in MODES[1:]:
+            found[mode] = await db.search(corpus, query, k, mode, **asked)
     # one chunk may stand in each column
     ids = list({hit.chunk_id: None for hits in found.values() for hit in hits})
     syntax = asked["syntax"]

@@ -75,7 +75,7 @@ begin
     ragdb_internal.hold_writers(ragdb_internal.corpus_row(v_move.corpus_id), longest);
   update ragdb.moves m
     set held_xid = pg_current_xact_id(), held_at = clock_timestamp(),
-      held_until = clock_timestamp() + longest
+      held_until = clock_timestamp() + longest, digest = null
     where m.move_id = v_move.move_id and m.direction = 'out'
     returning m.* into v_move;
   return v_move.held_until;
@@ -109,10 +109,14 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_move constant ragdb.moves := ragdb_internal.take_move(move_digest.move_id, 'out');
+  v_move ragdb.moves := ragdb_internal.take_move(move_digest.move_id, 'out');
 begin
   perform ragdb_internal.check_held(v_move);
-  return ragdb_internal.corpus_digest(ragdb_internal.corpus_row(v_move.corpus_id));
+  update ragdb.moves m
+    set digest = ragdb_internal.corpus_digest(ragdb_internal.corpus_row(v_move.corpus_id))
+    where m.move_id = v_move.move_id and m.direction = 'out'
+    returning m.* into v_move;
+  return v_move.digest;
 end $$;
 comment on function ragdb.move_digest(uuid) is
   'Returns what both sides of a move must agree on, while the writers are held and all pages have '
@@ -131,7 +135,9 @@ begin
   perform ragdb_internal.check_held(v_move);
   update ragdb.moves m
     set state = 'done', ended_at = ragdb_internal.now(),
-      digest = ragdb_internal.corpus_digest(ragdb_internal.corpus_row(v_move.corpus_id))
+      -- writers need not wait for the same twice
+      digest = coalesce(v_move.digest,
+        ragdb_internal.corpus_digest(ragdb_internal.corpus_row(v_move.corpus_id)))
     where m.move_id = v_move.move_id and m.direction = 'out';
   update ragdb.corpora c set moving = 'moved' where c.corpus_id = v_move.corpus_id;
   delete from ragdb.move_documents m where m.corpus_id = v_move.corpus_id;

@@ -29,8 +29,8 @@ begin
   end if;
   v_text := regexp_replace(v_text, '[' || ragdb_internal.unassigned() || ']+', ' ', 'g');
   v_text := regexp_replace(v_text, '[' || ragdb_internal.invisible() || ']+', '', 'g');
-  -- normalisation makes fraction slashes and stretches of its own
-  v_text := replace(left(normalize(v_text, nfkc), v_most), 'ـ', '');
+  -- normalisation makes fraction slashes, stretches and an apostrophe of its own
+  v_text := replace(replace(left(normalize(v_text, nfkc), v_most), 'ـ', ''), 'ʼ', '''');
   return regexp_replace(v_text, '[' || ragdb_internal.inert() || ']+', ' ', 'g');
 end $$;
 comment on function ragdb_internal.plain(text) is

@@ -83,7 +83,8 @@ declare
   v_trace ragdb.retrieval_traces;
 begin
   perform ragdb_internal.check_recordable('retrieve records a trace',
-    'ragdb.search() returns the same hits and records nothing');
+    'ragdb.search() returns the same hits and records nothing; ragdb.ask(record => false), or '
+    'ragdb ask --no-record, answers from them');
   perform ragdb_internal.ask_for_stages();
   v_found := ragdb_internal.find_in_corpus(corpus, v_asked);
   v_trace.stages := ragdb_internal.noted_stages();

@@ -10,7 +10,7 @@ create or replace function ragdb_internal.advice_on_corpora() returns setof ragd
 language sql stable parallel safe
 begin atomic
   select pg_catalog.concat('corpus ', c.name), c.name, false,
-    pg_catalog.format('chunks are %s%% %s than when it was optimized last, so its ranking is stale',
+    pg_catalog.format('chunks are %s%% %s on the mean than its ranking counts with',
       pg_catalog.round((100 * pg_catalog.abs(c.drift))::numeric),
       case when c.drift > 0 then 'longer' else 'shorter' end),
     pg_catalog.concat('ragdb corpus optimize ', c.name)

@@ -51,6 +51,21 @@ def test_ask_answers_what_the_corpus_is_about_and_nothing_else(run: Run) -> None
     assert (asked["gate"]["min_score"], asked["gate"]["min_score_by"]) == (0.03, "caller")
 
 
+def test_what_cannot_be_recorded_is_answered_without(
+    run: Run, filled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(
+        "RAGDB_DATABASE_URL", f"{filled} options='-c default_transaction_read_only=on'"
+    )
+    refused = run("ask", ANSWERED[1], "-c", "docs")
+    assert refused.exit_code == 3
+    assert "ragdb ask --no-record" in refused.stderr
+    done = run("ask", ANSWERED[1], "-c", "docs", "--no-record")
+    assert done.exit_code == 0, done.output
+    assert "recorded as" not in done.stderr
+    assert "citations checked" in done.stderr
+
+
 def test_a_corpus_is_calibrated_by_hand(run: Run) -> None:
     (row,) = json.loads(run("corpus", "calibrate", "docs", "--json").stdout)
     assert row["mode"] == "lexical"

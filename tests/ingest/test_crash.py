@@ -11,7 +11,6 @@ import os
 import random
 import signal
 import time
-from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection as Pipe
@@ -24,7 +23,6 @@ import pytest
 
 from ragdb.server import embedded
 from tests.ingest.made_documents import document, everything
-from tests.watcher import watched_folder
 
 DOCUMENTS, BATCH = 120, 6
 
@@ -159,17 +157,6 @@ def contents(db: psycopg.Connection[Any]) -> dict[str, list[str]]:
     return dict(rows)
 
 
-@pytest.fixture(scope="module")
-def folder() -> Iterator[Path]:
-    """The data folder of a running server that may be killed, with a database without a corpus."""
-    with watched_folder() as home:
-        embedded.dsn(home / "pg18")
-        with psycopg.connect(embedded.start(home / "pg18"), autocommit=True) as admin:
-            # the file system at once, not 3,000 files one by one: a start takes 0.4 s, not 3 s
-            admin.execute("alter system set recovery_init_sync_method = 'syncfs'")
-        yield home / "pg18"
-
-
 def make_corpus(dsn: str) -> None:
     with psycopg.connect(dsn) as db:
         db.execute("select ragdb.create_corpus('docs')")
@@ -186,9 +173,9 @@ def drop_corpus(dsn: str) -> None:
     ids=["six-kills", "two-hundred-kills"],
 )
 def test_no_kill_leaves_half_a_document_or_loses_an_acknowledged_one(
-    folder: Path, kills: int
+    killable: Path, kills: int
 ) -> None:
-    crashes = Crashes(folder, seed=kills)
+    crashes = Crashes(killable, seed=kills)
     make_corpus(crashes.dsn)
     ingest(crashes.dsn, 0, None)
     clean = everything(crashes.dsn)
@@ -208,11 +195,11 @@ def test_no_kill_leaves_half_a_document_or_loses_an_acknowledged_one(
     drop_corpus(crashes.dsn)
 
 
-def test_the_check_sees_acknowledged_documents_that_are_lost(folder: Path) -> None:
+def test_the_check_sees_acknowledged_documents_that_are_lost(killable: Path) -> None:
     """The control: without synchronous_commit the server acknowledges what only its memory has."""
-    crashes = Crashes(folder, seed=1)
+    crashes = Crashes(killable, seed=1)
     make_corpus(crashes.dsn)
-    with psycopg.connect(embedded.start(folder), autocommit=True) as admin:
+    with psycopg.connect(embedded.start(killable), autocommit=True) as admin:
         admin.execute("alter system set wal_writer_delay = '10s'")
         admin.execute("select pg_reload_conf()")
     try:
@@ -222,7 +209,7 @@ def test_the_check_sees_acknowledged_documents_that_are_lost(folder: Path) -> No
                 assert any("lost: ['docs/" in line for line in wrong)
                 return
     finally:
-        with psycopg.connect(embedded.start(folder), autocommit=True) as admin:
+        with psycopg.connect(embedded.start(killable), autocommit=True) as admin:
             admin.execute("alter system reset wal_writer_delay")
         drop_corpus(crashes.dsn)
     pytest.fail("five kills without synchronous_commit lost nothing, so the test would see no loss")

@@ -10,7 +10,6 @@ import json
 import random
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ import pytest
 from ragdb.server import embedded
 from tests.ingest.test_crash import kill
 from tests.sql.documents_twin import document
-from tests.watcher import watched_folder
 
 WRITERS, SOURCES, CHUNKS = 8, 40, 6
 Texts = list[str] | None
@@ -103,18 +101,9 @@ def hits(db: psycopg.Connection[Any]) -> list[Any]:
     ]
 
 
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    with watched_folder() as home:
-        embedded.dsn(home / "pg18")
-        with psycopg.connect(embedded.start(home / "pg18"), autocommit=True) as admin:
-            admin.execute("alter system set recovery_init_sync_method = 'syncfs'")
-        yield home / "pg18"
-
-
 @pytest.mark.nightly
-def test_eight_writers_lose_nothing_and_their_index_is_that_of_a_rebuild(folder: Path) -> None:
-    survive(folder, kills=200)
+def test_eight_writers_lose_nothing_and_their_index_is_that_of_a_rebuild(killable: Path) -> None:
+    survive(killable, kills=200)
 
 
 def survive(folder: Path, kills: int) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,21 +13,11 @@ import pytest
 
 from ragdb.server import embedded
 from tests.ingest.test_crash import kill
-from tests.watcher import watched_folder
 
 NOTE = (
     "insert into ragdb.ledger_pending"
     " select 'x', '1/' || %s::text || '-' || n, sha256(int4send(n)) from generate_series(1, 40) n"
 )
-
-
-@pytest.fixture(scope="module")
-def folder() -> Iterator[Path]:
-    with watched_folder() as home:
-        embedded.dsn(home / "pg18")
-        with psycopg.connect(embedded.start(home / "pg18"), autocommit=True) as admin:
-            admin.execute("alter system set recovery_init_sync_method = 'syncfs'")
-        yield home / "pg18"
 
 
 def write(dsn: str, turn: int, acknowledged: list[str]) -> None:
@@ -53,8 +42,8 @@ def seal(dsn: str, sizes: list[int]) -> None:
     [2, pytest.param(20, marks=pytest.mark.nightly)],
     ids=["two-kills", "twenty-kills"],
 )
-def test_no_kill_loses_a_note_or_leaves_a_gap(folder: Path, kills: int) -> None:
-    dsn, chance = embedded.dsn(folder), random.Random(kills)
+def test_no_kill_loses_a_note_or_leaves_a_gap(killable: Path, kills: int) -> None:
+    dsn, chance = embedded.dsn(killable), random.Random(kills)
     acknowledged: list[str] = []
     sizes: list[int] = [0]
     roots: dict[int, bytes] = {}
@@ -66,10 +55,10 @@ def test_no_kill_loses_a_note_or_leaves_a_gap(folder: Path, kills: int) -> None:
         for thread in threads:
             thread.start()
         time.sleep(chance.uniform(0.3, 1.2))
-        kill(folder)
+        kill(killable)
         for thread in threads:
             thread.join(60)
-        embedded.start(folder)
+        embedded.start(killable)
         with psycopg.connect(dsn, autocommit=True) as db:
             ((size, root),) = db.execute(
                 "select size, ragdb.ledger_root() from ragdb.ledger_status()"

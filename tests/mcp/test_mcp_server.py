@@ -552,6 +552,23 @@ def test_a_server_for_some_corpora_shows_nothing_of_others(dsn: str, trace: str)
     talk(dsn, conversation, corpora=["more"])
 
 
+@pytest.mark.parametrize("named", [{"rag": "AnswerDocs"}, {"retriever": "DocsSearch"}])
+def test_a_contract_names_the_corpus_that_is_asked(dsn: str, named: dict[str, str]) -> None:
+    asked = {"question": "How do refunds work?", **named}
+    answer = call(dsn, "ask", asked)
+    assert answer == call(dsn, "ask", {"corpus": "docs", **asked})
+    assert answer["citations"][0]["chunk_id"] == "refunds"
+    (name,) = named.values()
+    assert call(dsn, "ask", asked, corpora=["more"]) == f"{name!r} is not served here"
+
+
+def test_a_question_without_a_corpus_is_asked_of_the_only_one(dsn: str) -> None:
+    asked = {"question": "How do refunds work?"}
+    assert "give corpus" in call(dsn, "ask", asked)
+    answer = call(dsn, "ask", asked, corpora=["docs"])
+    assert answer == call(dsn, "ask", {"corpus": "docs", **asked})
+
+
 def test_a_contract_applied_while_serving_is_served(clone: str) -> None:
     async def conversation(client: Client) -> None:
         assert {tool.name for tool in (await client.list_tools()).tools} == BUILTIN

@@ -204,7 +204,7 @@ def test_a_provider_that_stays_away_is_given_up_and_nothing_is_lost(
             raise encoders.ProviderDown("the endpoint does not answer: HTTP 503")
 
     monkeypatch.setattr(embedders, "_load", lambda *_: Down(WIDTH))
-    monkeypatch.setattr(worker, "REST", 0.01)
+    monkeypatch.setattr(worker, "REST", 0.1)  # longer than a claim takes
     with corpus_of(clone, 30) as db:
         for _ in range(2):
             done = Worker(clone, batch=20).run(until="empty", poll=0.01)

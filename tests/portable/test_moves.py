@@ -588,6 +588,32 @@ def test_the_command_moves_and_gives_up(pair: tuple[str, str]) -> None:
     assert "moved to" in run.invoke(app, ["corpus", "optimize", "by-hand", "-d", pair[0]]).output
 
 
+def test_python_moves_a_corpus_from_one_database_to_another(pair: tuple[str, str]) -> None:
+    small(pair[0], "by-python")
+    with ragdb.connect(pair[0]) as db, ragdb.connect(pair[1]) as target:
+        before = hits(db, "by-python", vectors=False)
+        moved = db.move_corpus("by-python", target, destination="db2")
+        assert (moved.corpus, moved.destination, moved.documents) == ("by-python", "db2", 6)
+        assert hits(target, "by-python", vectors=False) == before
+        with pytest.raises(CorpusMoved, match="db2"):
+            db.search("by-python", "pump")
+
+
+def test_writers_wait_for_one_digest_of_what_leaves(pair: tuple[str, str]) -> None:
+    small(pair[0], "digested")
+    calls = (
+        "select coalesce(max(calls), 0) from pg_stat_user_functions"
+        " where funcname = 'corpus_digest' and schemaname = 'ragdb_internal'"
+    )
+    counted = ragdb.connect(f"{pair[0]} options='-c track_functions=pl'")
+    with counted as source, ragdb.connect(pair[1]) as target:
+        mover.move(source, target, "digested")
+        source.connection.execute("select pg_stat_force_next_flush()")
+        assert source.connection.execute(calls).fetchall() == [(1,)]
+        (out,), (arrived,) = source.list_moves("digested"), target.list_moves("digested")
+        assert out.digest == arrived.digest
+
+
 def test_what_is_asked_of_all_corpora_passes_over_one_that_moved(pair: tuple[str, str]) -> None:
     small(pair[0], "that-went")
     small(pair[0], "that-stayed")

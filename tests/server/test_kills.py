@@ -7,7 +7,6 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from psycopg.types.json import Jsonb
 from ragdb.server import embedded
 from tests.ingest.made_documents import document
 from tests.ingest.test_crash import kill
-from tests.watcher import watched_folder
 
 RAGDB = [sys.executable, "-W", "ignore", "-c", "from ragdb.cli.main import main; main()"]
 DOCUMENTS, CASES = 300, 150
@@ -34,19 +32,17 @@ IDS = ["three-kills", "twenty-kills"]
 
 
 @pytest.fixture(scope="module")
-def killable() -> Iterator[tuple[Path, str, Path]]:
+def filled(killable: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, Path]:
     """A server that may be killed, its database with a corpus and an eval, and an export of it."""
-    with watched_folder() as home:
-        folder, file = home / "pg18", home / "docs.ragdb"
-        dsn = embedded.dsn(folder)
-        with psycopg.connect(dsn, autocommit=True) as db:
-            db.execute("select ragdb.create_corpus('docs')")
-            given = [document(number, 1) for number in range(DOCUMENTS)]
-            db.execute("select ragdb.put_documents('docs', %s)", (Jsonb(given),))
-        (home / "contract").write_text(CONTRACT + "".join(map(case, range(CASES))))
-        assert done(dsn, "apply", str(home / "contract")) == (0, "")
-        assert done(dsn, "export", "docs", str(file)) == (0, "")
-        yield folder, dsn, file
+    home, dsn = tmp_path_factory.mktemp("kills"), embedded.dsn(killable)
+    with psycopg.connect(dsn, autocommit=True) as db:
+        db.execute("select ragdb.create_corpus('docs')")
+        given = [document(number, 1) for number in range(DOCUMENTS)]
+        db.execute("select ragdb.put_documents('docs', %s)", (Jsonb(given),))
+    (home / "contract").write_text(CONTRACT + "".join(map(case, range(CASES))))
+    assert done(dsn, "apply", str(home / "contract")) == (0, "")
+    assert done(dsn, "export", "docs", str(home / "docs.ragdb")) == (0, "")
+    return killable, dsn, home / "docs.ragdb"
 
 
 def case(number: int) -> str:
@@ -99,8 +95,8 @@ def rows(dsn: str, statement: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("kills", ONCE, ids=IDS)
-def test_a_killed_import_is_whole_or_is_not(killable: tuple[Path, str, Path], kills: int) -> None:
-    folder, dsn, file = killable
+def test_a_killed_import_is_whole_or_is_not(filled: tuple[Path, str, Path], kills: int) -> None:
+    folder, dsn, file = filled
     chance, broken = random.Random(kills), 0
     held = "select documents, chunks, lexeme_count, token_count from ragdb.corpora where name = %s"
     ((whole),) = rows(dsn, held.replace("%s", "'docs'"))
@@ -124,9 +120,9 @@ def test_a_killed_import_is_whole_or_is_not(killable: tuple[Path, str, Path], ki
 
 @pytest.mark.parametrize("kills", ONCE, ids=IDS)
 def test_a_killed_eval_leaves_its_whole_run_or_none(
-    killable: tuple[Path, str, Path], kills: int
+    filled: tuple[Path, str, Path], kills: int
 ) -> None:
-    folder, dsn, _ = killable
+    folder, dsn, _ = filled
     chance, broken = random.Random(kills), 0
     for _ in range(kills):
         before = len(rows(dsn, "select from ragdb.eval_runs"))

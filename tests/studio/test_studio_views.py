@@ -8,6 +8,7 @@ import shlex
 import struct
 import zlib
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import httpx2 as httpx
@@ -15,8 +16,10 @@ import pytest
 from markupsafe import Markup
 
 import ragdb
+from ragdb.server import static
 from ragdb.studio.pages import brief, flowing
 from tests.http.conftest import ANCHOR, Api
+from tests.static_twin import train
 from tests.studio.conftest import HOSTILE, logged_in
 
 
@@ -271,6 +274,28 @@ def test_a_question_that_nobody_can_embed_is_searched_by_its_words(site: Api) ->
         assert "This question has no embedding" in shown
         both = page(client, "/studio/search", corpus="vectors", q="the meaning of refunds")
         assert both.count("<section aria-label") == 1  # until a worker has embedded it
+
+
+def test_what_a_search_gives_by_default_comes_before_what_each_mode_gives(
+    site: Api, tmp_path: Path
+) -> None:
+    texts = {f"{n}.txt": f"The deposit of tool {n} is refunded." for n in range(5)}
+    train("bpe", list(texts.values()), tmp_path / "small")
+    with ragdb.connect(site.dsn) as db:
+        static.load(db, "studio-small", str(tmp_path / "small"), is_default=False)
+        db.create_corpus("meant")
+        for source, text in texts.items():
+            db.put_text("meant", source, text)
+        db.embed_corpus("meant", "studio-small")
+        best = db.search("meant", "deposit of tool 3", 5)
+    assert best[0].mode == "hybrid"
+    with logged_in(site) as client:
+        shown = page(client, "/studio/search", corpus="meant", q="deposit of tool 3", k=5)
+    first, *others = shown.split("<section aria-label=")[1:]
+    assert first.startswith('"hybrid"')
+    assert [re.match('"([a-z]+)"', other)[1] for other in others] == ["lexical", "semantic"]  # type: ignore[index]
+    places = [first.index(hit.source) for hit in best]
+    assert places == sorted(places)
 
 
 def test_a_search_is_the_same_through_the_doors_that_its_page_names(site: Api) -> None:

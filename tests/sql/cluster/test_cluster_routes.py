@@ -5,12 +5,15 @@ There is no Citus here: the one node of this router is its own database.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import psycopg
 import pytest
+from typer.testing import CliRunner
 
+from ragdb.cli.main import app
 from ragdb.errors import NotRouted
 from tests.conftest import Server
 from tests.embedding import embed, make_embedder, one, put
@@ -175,3 +178,24 @@ def test_without_citus_there_is_no_router(db: Connection) -> None:
     ):
         with pytest.raises(NotRouted, match="has no Citus"), db.transaction():
             db.execute(call)
+
+
+def test_a_doctor_of_a_router_asks_the_nodes_and_sends_to_each_for_its_ledger(
+    routed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def doctor() -> tuple[int, dict[str, Any]]:
+        done = CliRunner().invoke(app, ["doctor", "--dsn", routed, "--json"])
+        return done.exit_code, {row["check"]: row for row in json.loads(done.stdout)}
+
+    monkeypatch.setenv("RAGDB_ROUTER", "1")
+    code, checks = doctor()
+    assert code == 0, checks
+    assert checks["evidence"]["ok"]
+    assert (checks["ledger"]["ok"], "cluster status" in checks["ledger"]["fix"]) == (None, True)
+    # what is wrong at a node is found through the router
+    with psycopg.connect(routed, autocommit=True) as node:
+        node.execute("alter function ragdb.list_corpora() volatile")
+        code, checks = doctor()
+        node.execute("alter function ragdb.list_corpora() stable")
+    assert code == 1
+    assert {name for name, row in checks.items() if row["ok"] is False} == {"verify code"}

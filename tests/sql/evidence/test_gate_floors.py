@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import statistics
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import psycopg
 import pytest
 
 from ragdb.errors import NotAuthorized
-from tests.conftest import Login
+from tests.conftest import Login, Server
 from tests.sql.evidence.test_evidence_packs import scalar
 
 Connection = psycopg.Connection[Any]
@@ -63,11 +64,21 @@ def weighed(
     )
 
 
+@pytest.fixture(scope="module")
+def filled(server18: Server) -> Iterator[str]:
+    """A database with the pages of the manual in the corpus `docs`, for tests that roll back."""
+    with server18.database() as database:
+        dsn = server18.dsn(database.dbname)
+        with psycopg.connect(dsn) as db:
+            db.execute("select ragdb.create_corpus('docs')")
+            fill(db, PROSE)
+        yield dsn
+
+
 @pytest.fixture
-def docs(db: Connection) -> Connection:
-    db.execute("select ragdb.create_corpus('docs')")
-    fill(db, PROSE)
-    return db
+def docs(server18: Server, filled: str) -> Iterator[Connection]:
+    with server18.rolled_back(filled) as db:
+        yield db
 
 
 def test_a_floor_comes_with_fifty_chunks_and_with_twice_or_half_as_many(db: Connection) -> None:

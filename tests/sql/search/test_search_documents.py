@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
 import pytest
 
 from ragdb import errors
+from tests.conftest import Server
 from tests.sql.evidence.test_gate_floors import PROSE
 
 Connection = psycopg.Connection[Any]
@@ -23,15 +25,25 @@ def pages() -> dict[str, list[str]]:
     return found
 
 
+@pytest.fixture(scope="module")
+def filled(server18: Server, pages: dict[str, list[str]]) -> Iterator[str]:
+    """A database with the pages in the corpus `docs`, for tests that roll back."""
+    with server18.database() as database:
+        dsn = server18.dsn(database.dbname)
+        with psycopg.connect(dsn) as db:
+            db.execute("select ragdb.create_corpus('docs')")
+            for source, parts in pages.items():
+                db.execute(
+                    "select from ragdb.put_text('docs', %s, %s, max_tokens => 60)",
+                    (source, "\n\n".join(parts)),
+                )
+        yield dsn
+
+
 @pytest.fixture
-def docs(db: Connection, pages: dict[str, list[str]]) -> Connection:
-    db.execute("select ragdb.create_corpus('docs')")
-    for source, parts in pages.items():
-        db.execute(
-            "select from ragdb.put_text('docs', %s, %s, max_tokens => 60)",
-            (source, "\n\n".join(parts)),
-        )
-    return db
+def docs(server18: Server, filled: str) -> Iterator[Connection]:
+    with server18.rolled_back(filled) as db:
+        yield db
 
 
 @pytest.mark.parametrize("query", QUERIES)

@@ -327,6 +327,20 @@ every_text = st.text(st.characters(exclude_characters="\x00", exclude_categories
 wordy_text = st.lists(
     st.sampled_from([*"aZé日ทิ1_-./:@+#<'’ \n\t", "1e5", "Ab", "ß", "ма", "İ", "\u0301", "0q0", "ﷺ"])
 ).map("".join)
+
+
+def test_every_character_stays_as_it_was_when_brought_into_one_form_twice(
+    any_db: Connection,
+) -> None:
+    changed = any_db.execute(
+        "select letter from generate_series(1, 195101) n, lateral (select chr(n)) c (letter),"
+        " lateral (select ragdb_internal.plain(letter)) p (plain)"
+        " where n not between 55296 and 57343 and normalize(letter, nfkc) <> letter"
+        " and ragdb_internal.plain(plain) <> plain"
+    ).fetchall()
+    assert changed == []
+
+
 relaxed = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 

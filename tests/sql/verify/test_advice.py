@@ -38,7 +38,7 @@ def test_each_thing_to_do_is_done_by_what_it_says(any_db: Connection) -> None:
     found = advice(any_db)
     drifted, dead = found["corpus docs"], found["embeddings of docs by hash"]
     assert drifted[1:3] == ("docs", False)
-    assert re.match(r"chunks are \d+% longer than when it was optimized last", drifted[3])
+    assert re.match(r"chunks are \d+% longer on the mean than its ranking counts with", drifted[3])
     assert dead[1:] == (
         "docs", True, "2 inputs are given up: out of memory", "select ragdb.retry_failed('docs');",
     )  # fmt: skip
