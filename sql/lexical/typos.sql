@@ -27,10 +27,10 @@ end $$;
 comment on function ragdb_internal.alphabet(text) is
   'Returns the letters that words like a word are written in, with spaces between.';
 
--- The first letter is right in 93 to 99 of a hundred misspelt words (Kukich, "Techniques for
--- Automatically Correcting Words in Text", 1992), and a third of the right words that a corpus
--- lacks are near another one by it alone (islam, slam). At each place all letters are written at
--- once: with "t c" for its spaces, the alphabet between "c" and "t" is every "c_t".
+-- Few misspelt words are wrong in their first letter (Yannakoudakis and Fawthrop, "The Rules of
+-- Spelling Errors", Information Processing and Management, 1983), and a third of the right words
+-- that a corpus lacks are near another one by it alone (islam, slam). At each place all letters are
+-- written at once: with "t c" for its spaces, the alphabet between "c" and "t" is every "c_t".
 create or replace function ragdb_internal.edits(word text) returns text[]
 language sql immutable parallel safe
 begin atomic
