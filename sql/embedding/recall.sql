@@ -106,7 +106,7 @@ comment on function ragdb_internal.sufficient_ef_search(
 create or replace function ragdb_internal.measure_ef_search(
   space ragdb.embedding_spaces, embedder ragdb.embedders)
 returns integer
-language plpgsql stable parallel restricted
+language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
