@@ -31,7 +31,7 @@ class Figures:
     dims: int = 256  # of the packaged static model
     vector: float = 1500  # bytes: a row of 256 float4 with its key, and its input
     hnsw: float = 835  # bytes: an index over 256 halfvecs, of which equal ones share a node
-    put: float = 2040  # chunks a second, one writer: bench.ingest.run at 207,712
+    put: float = 2040  # chunks a second, one writer: between 207,712 (3,609) and a million (1,330)
     optimize: float = 2700  # chunks a second: bench.lexical.run less bench.ingest.run
     embed: float = 890  # chunks a second, static, in SQL: bench.hybrid.static_speed
     index: float = 2800  # chunks a second into an HNSW index: bench.hybrid.run
