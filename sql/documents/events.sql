@@ -97,13 +97,18 @@ comment on function ragdb_internal.check_positions(jsonb) is
 create or replace function ragdb_internal.events_of(
   corpus ragdb.corpora, after bigint, count integer)
 returns ragdb.events[]
-language sql stable parallel safe
-return array(
-  select e from ragdb.events e
-  where e.corpus_id = (events_of.corpus).corpus_id and e.lamport > events_of.after
-  order by e.lamport limit events_of.count);
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.check_event_count(events_of.count);
+  return array(
+    select e from ragdb.events e
+    where e.corpus_id = (events_of.corpus).corpus_id and e.lamport > events_of.after
+    order by e.lamport limit events_of.count);
+end $$;
 comment on function ragdb_internal.events_of(ragdb.corpora, bigint, integer) is
-  'Returns the events of a corpus after a tick, oldest first.';
+  'Returns the events of a corpus after a tick, oldest first. Raises RG400.';
 
 create or replace function ragdb.corpus_events(
   corpus text, after bigint default 0, count integer default 100)
@@ -117,7 +122,6 @@ as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus_events.corpus, 'read');
 begin
-  perform ragdb_internal.check_event_count(corpus_events.count);
   return query
     select e.lamport, e.event_id, e.kind, e.created_at, e.author, e.doc_cid, e.source, e.title,
       e.language, e.chunks
@@ -139,6 +143,8 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  perform ragdb_internal.check_event_count(next_events.count),
+    ragdb_internal.check_positions(next_events.after);
   return array(
     with behind as materialized (
       select c.corpus_id, coalesce((after ->> c.corpus_id::text)::bigint, 0) as seen
@@ -162,7 +168,7 @@ begin
 end $$;
 comment on function ragdb_internal.next_events(jsonb, integer, boolean) is
   'Returns the next events after a place, of the corpora that the caller may read: of each corpus '
-  'in their order.';
+  'in their order. Raises RG400.';
 
 -- A corpus that the caller cannot read, or no longer, is forgotten, so that the place stays small
 -- where corpora come and go. One later than all that are there stays: numbers are given out in
@@ -196,11 +202,9 @@ language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_page ragdb.events[];
+  v_page constant ragdb.events[] :=
+    ragdb_internal.next_events(events_after.after, events_after.count, true);
 begin
-  perform ragdb_internal.check_event_count(events_after.count),
-    ragdb_internal.check_positions(events_after.after);
-  v_page := ragdb_internal.next_events(events_after.after, events_after.count, true);
   return query
     select e.corpus, e.lamport, e.event_id, e.kind, e.created_at, e.author, e.doc_cid, e.source,
       e.title, e.language, e.chunks, case when e.n = cardinality(v_page)

@@ -29,10 +29,9 @@ declare
   v_corpus constant ragdb.corpora :=
     ragdb_internal.routable_corpus(corpus_event_envelopes.corpus, 'read');
   v_after constant bigint := coalesce(corpus_event_envelopes.after, 0);
-  v_page ragdb.events[];
+  v_page constant ragdb.events[] :=
+    ragdb_internal.events_of(v_corpus, v_after, corpus_event_envelopes.count);
 begin
-  perform ragdb_internal.check_event_count(corpus_event_envelopes.count);
-  v_page := ragdb_internal.events_of(v_corpus, v_after, corpus_event_envelopes.count);
   return jsonb_build_object('events', ragdb_internal.event_envelopes(v_page),
     'next', coalesce(v_page[cardinality(v_page)].lamport, v_after));
 end $$;
@@ -48,11 +47,9 @@ language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_page ragdb.events[];
+  v_page constant ragdb.events[] :=
+    ragdb_internal.next_events(event_envelopes.after, event_envelopes.count, false);
 begin
-  perform ragdb_internal.check_event_count(event_envelopes.count),
-    ragdb_internal.check_positions(event_envelopes.after);
-  v_page := ragdb_internal.next_events(event_envelopes.after, event_envelopes.count, false);
   return jsonb_build_object(
     'events', ragdb_internal.event_envelopes(v_page),
     'next', ragdb_internal.next_position(event_envelopes.after, v_page));
