@@ -106,8 +106,6 @@ comment on function ragdb_internal.words_lacking(integer, integer, integer,
 
 -- The words of a batch are numbered together: a word of many chunks is looked up once, as when they
 -- are indexed.
--- The words of a batch are numbered together: a word of many chunks is looked up once, as when they
--- are indexed.
 create or replace function ragdb_internal.wrongly_indexed(
   corpus ragdb.corpora, first_chunk_no integer, last_chunk_no integer)
 returns ragdb_internal.index_faults

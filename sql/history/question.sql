@@ -33,7 +33,8 @@ begin atomic
     from spelt s
       join ragdb_internal.known_then(meant_then.past,
         array(select o.lexeme from spelt o)) k on k.lexeme = s.lexeme and k.df <= 0
-    order by pg_catalog.length(s.word) desc, s.word limit 3
+    order by pg_catalog.length(s.word) desc, s.word
+    limit ragdb_internal.most_replaced()
   ), known as materialized (
     select k.* from ragdb_internal.known_then(meant_then.past, array(
       select pg_catalog.unnest(l.edited) from lacking l)) k

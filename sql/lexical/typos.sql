@@ -79,8 +79,14 @@ comment on function ragdb_internal.spelt_words(text, text) is
   'Returns the words of a text that may be misspelt, with their lexemes and how often each stands '
   'there.';
 
--- A question that lacks more than three words is about something else, or long, where each word
--- weighs little. The longer a word is, the seldomer is another real word a letter away.
+-- A question that lacks more words is about something else, or long, where each word weighs little.
+-- The longer a word is, the seldomer is another real word a letter away.
+create or replace function ragdb_internal.most_replaced() returns integer
+language sql immutable parallel safe
+return 3;
+comment on function ragdb_internal.most_replaced() is
+  'Returns how many words of a text that a corpus lacks are replaced at most: the longest.';
+
 create or replace function ragdb_internal.lacking_words(corpus ragdb.corpora, text text)
 returns table (word text, lexeme text, frequency integer)
 language sql stable parallel safe
@@ -90,10 +96,10 @@ begin atomic
   where coalesce((select d.df from ragdb.lexemes d
       where d.corpus_id = (corpus).corpus_id and d.lexeme = w.lexeme), 0) = 0
   order by pg_catalog.length(w.word) desc, w.word
-  limit 3;
+  limit ragdb_internal.most_replaced();
 end;
 comment on function ragdb_internal.lacking_words(ragdb.corpora, text) is
-  'Returns the three longest words of a text that no chunk of a corpus has, with their lexemes.';
+  'Returns the longest words of a text that no chunk of a corpus has, with their lexemes.';
 
 -- A letter swapped, then what most chunks have: the more often a word is written, the more often it
 -- is misspelt.
