@@ -104,7 +104,8 @@ chunk_embeddings = Table(
     Column("corpus_id", Integer, nullable=False),
     Column("chunk_no", Integer, nullable=False),
     Column("input_hash", LargeBinary, nullable=False),
-    Column("embedding", VECTOR, nullable=False),
+    Column("embedding", VECTOR),
+    Column("half", HALFVEC),
 )
 
 chunk_lexemes = Table(
@@ -879,6 +880,7 @@ embedding_spaces = Table(
     Column("ef_search", Integer, nullable=False),
     Column("is_indexed", Boolean, nullable=False),
     Column("is_filled", Boolean, nullable=False),
+    Column("is_half", Boolean, nullable=False),
     Column("queued_to", Integer, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("current_since", DateTime(timezone=True)),

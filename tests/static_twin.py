@@ -77,9 +77,13 @@ class Twin:
         return piece if letters and plain and not re.fullmatch("<0x..>", token) else None
 
     @staticmethod
-    def scaled(vector: Any) -> Any:
-        vector = np.rint(vector * 511 / np.abs(vector).max())
-        return vector / np.linalg.norm(vector)
+    def unit(total: Any) -> Any:
+        """Of length 1, as far as halves go; each of them is a float64 again."""
+        return (total / np.linalg.norm(total)).astype(np.float32).astype(np.float16).astype(float)
+
+    @classmethod
+    def scaled(cls, vector: Any) -> Any:
+        return cls.unit(np.rint(vector * 511 / np.abs(vector).max()))
 
     def words(self, text: str) -> list[str]:
         # what nobody sees does not keep a letter from its mark; normalisation makes stretches
@@ -102,7 +106,7 @@ class Twin:
             for number in self.pieces(word):
                 total += round(8 * math.sqrt(count)) / 8 * self.whole[number]
                 is_known = True
-        return total / np.linalg.norm(total) if is_known and total.any() else self.nothing
+        return self.unit(total) if is_known and total.any() else self.nothing
 
 
 def train(kind: str, texts: list[str], folder: Path, dims: int = 16) -> Twin:

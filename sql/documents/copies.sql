@@ -42,12 +42,12 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding)
-    select s.space_id, corpus.corpus_id, c.chunk_no, e.input_hash, e.embedding
+  insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding, half)
+    select s.space_id, corpus.corpus_id, c.chunk_no, e.input_hash, e.embedding, e.half
     from ragdb.embedding_spaces s
       cross join ragdb_internal.copies(corpus, touched) c
       cross join lateral (
-        select h.input_hash, h.embedding from ragdb.chunk_embeddings h
+        select h.input_hash, h.embedding, h.half from ragdb.chunk_embeddings h
         where h.space_id = s.space_id and h.corpus_id = corpus.corpus_id
           and h.chunk_no = c.original_no offset 0) e
     where s.corpus_id = corpus.corpus_id and s.state <> 'retired'

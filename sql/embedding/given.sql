@@ -43,9 +43,11 @@ begin
   delete from ragdb.chunk_embeddings e
     where e.space_id = v_space.space_id and e.corpus_id = corpus.corpus_id
       and e.chunk_no = any (v_given);
-  insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding)
+  insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding,
+      half)
     select v_space.space_id, corpus.corpus_id, c.chunk_no, sha256(convert_to(i.input, 'UTF8')),
-      k.embedding
+      case when not v_space.is_half then k.embedding end,
+      case when v_space.is_half then ragdb_internal.halves(k.embedding) end
     from unnest(chunk_ids) with ordinality g (id, n)
       join ragdb_internal.cut(embeddings, v_embedder.dims) k on k.n = g.n
       cross join lateral (

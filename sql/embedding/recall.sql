@@ -46,7 +46,7 @@ language sql stable parallel safe
 return case when embedder.provider = 'static'
   then '(select q.n, coalesce(ragdb_internal.pgvector(ragdb_internal.known_embedding('
     '   ragdb_internal.static_model($4.embedder_id),'
-    '   substr(c.text, 1 + length(c.text) / 3, 64), 0)), e.embedding) as between'
+    '   substr(c.text, 1 + length(c.text) / 3, 64), 0)), ragdb_internal.full_vector(e)) as between'
     ' from unnest($1) with ordinality q (one, n)'
     '   join ragdb.chunks c on c.corpus_id = $3 and c.chunk_no = q.one'
     '   join ragdb.' || ragdb_internal.space_table((asked_points.space).space_id) || ' e'

@@ -219,7 +219,8 @@ begin
     'create index %I on ragdb.%I using hnsw ((%s) %I.halfvec_ip_ops)'
     ' with (m = %s, ef_construction = %s)',
     v_table || '_by_nearness', v_table,
-    ragdb_internal.indexed_expression(v_schema, 'embedding', v_embedder.dims), v_schema,
+    ragdb_internal.indexed_expression(v_schema, ragdb_internal.stored_column(v_space),
+      v_embedder.dims), v_schema,
     v_space.m, v_space.ef_construction);
   execute format('analyze ragdb.%I', v_table);
   update ragdb.embedding_spaces s

@@ -18,10 +18,12 @@ begin atomic
       ragdb_internal.turn_novelty(v.embedding, b.embeddings))
     from (select t.* from ragdb.turns t
       where t.corpus_id = turn_weight.corpus_id and t.chunk_no = turn_weight.chunk_no offset 0) t
-    left join lateral (select v.embedding from ragdb.chunk_embeddings v
+    left join lateral (
+      select ragdb_internal.full_vector(v) as embedding from ragdb.chunk_embeddings v
       where v.space_id = turn_weight.space_id and v.corpus_id = turn_weight.corpus_id
         and v.chunk_no = turn_weight.chunk_no offset 0) v on true
-    left join lateral (select v.embedding from ragdb.chunk_embeddings v
+    left join lateral (
+      select ragdb_internal.full_vector(v) as embedding from ragdb.chunk_embeddings v
       where v.space_id = turn_weight.space_id and v.corpus_id = turn_weight.corpus_id
         and v.chunk_no = turn_weight.answers_no offset 0) p on true
     cross join lateral (
@@ -34,7 +36,8 @@ begin atomic
                 and (o.created_at, o.place, o.chunk_no)
                   < (t.created_at, t.place, t.chunk_no)
               order by o.created_at desc, o.place desc, o.chunk_no desc limit 10) o) o
-        left join lateral (select v.embedding from ragdb.chunk_embeddings v
+        left join lateral (
+          select ragdb_internal.full_vector(v) as embedding from ragdb.chunk_embeddings v
           where v.space_id = turn_weight.space_id and v.corpus_id = turn_weight.corpus_id
             and v.chunk_no = o.chunk_no offset 0) v on true) b;
 end;

@@ -127,7 +127,7 @@ begin
     from ragdb.documents d
       cross join lateral (
         select string_agg(
-          int4send(c.ordinal) || sha256(ragdb_internal.embedding_bytes(e.embedding)), ''
+          int4send(c.ordinal) || sha256(ragdb_internal.embedding_bytes(e)), ''
           order by c.ordinal) as hashes
         from ragdb.chunks c
           join ragdb.chunk_embeddings e on e.space_id = space.space_id
@@ -234,9 +234,9 @@ begin
   return query
     select max(e.chunk_no), array_agg(d.source order by e.chunk_no),
       array_agg(c.ordinal order by e.chunk_no),
-      string_agg(ragdb_internal.embedding_bytes(e.embedding), '' order by e.chunk_no)
+      string_agg(ragdb_internal.embedding_bytes(e.stored), '' order by e.chunk_no)
     from (
-      select v.chunk_no, v.embedding from ragdb.chunk_embeddings v
+      select v as stored, v.chunk_no from ragdb.chunk_embeddings v
       where v.space_id = v_space.space_id and v.corpus_id = v_id
         and v.chunk_no > export_embeddings.after
       order by v.chunk_no limit export_embeddings.count) e

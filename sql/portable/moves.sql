@@ -94,7 +94,7 @@ returns table (ordinals integer[], embeddings bytea)
 language sql stable parallel safe rows 1
 begin atomic
   select array_agg(c.ordinal order by c.ordinal),
-    string_agg(ragdb_internal.embedding_bytes(e.embedding), '' order by c.ordinal)
+    string_agg(ragdb_internal.embedding_bytes(e), '' order by c.ordinal)
   from ragdb.chunks c
     join ragdb.chunk_embeddings e on e.space_id = moved_embeddings.space_id
       and e.corpus_id = c.corpus_id and e.chunk_no = c.chunk_no

@@ -6,11 +6,12 @@
 -- counters, salience) is made anew, and what a database says about a corpus (traces, rights, keys,
 -- events, contracts) stays there.
 
-create or replace function ragdb_internal.embedding_bytes(embedding vector) returns bytea
+create or replace function ragdb_internal.embedding_bytes(stored ragdb.chunk_embeddings)
+returns bytea
 language sql immutable parallel safe
 -- behind the width, two bytes, and two that are unused
-return pg_catalog.substr(vector_send(embedding_bytes.embedding), 5);
-comment on function ragdb_internal.embedding_bytes(vector) is
+return pg_catalog.substr(vector_send(ragdb_internal.full_vector(embedding_bytes.stored)), 5);
+comment on function ragdb_internal.embedding_bytes(ragdb.chunk_embeddings) is
   'Returns the numbers of a vector as big-endian float4.';
 
 create or replace function ragdb_internal.check_page(after integer, count integer) returns void

@@ -1,7 +1,7 @@
 -- Ranked chunks that hits are picked among, and what two of them are compared by.
 create type ragdb_internal.contender as (
   ranked ragdb_internal.ranked, document text, content_hash bytea, impacts sparsevec,
-  embedding vector, metric text, whole_id integer);
+  stored ragdb.chunk_embeddings, metric text, whole_id integer);
 comment on type ragdb_internal.contender is
   'A ranked chunk, the document that it is of, and the hash of its text. Of a corpus as it was '
   'also its impacts and its embedding, which the index of today may not have; of a part those too, '
@@ -14,7 +14,8 @@ returns setof ragdb_internal.contender
 language sql stable parallel safe
 begin atomic
   with ranked as materialized (select r as ranked, r.* from pg_catalog.unnest(contenders.ranked) r)
-  select r.ranked, r.corpus_id || '.' || h.doc_no, h.content_hash, null::sparsevec, null::vector,
+  select r.ranked, r.corpus_id || '.' || h.doc_no, h.content_hash, null::sparsevec,
+    null::ragdb.chunk_embeddings,
     null::text, null::integer
   from ranked r
     join pg_catalog.unnest(contenders.corpora) c on c.corpus_id = r.corpus_id
@@ -68,7 +69,7 @@ return (
   )
   select pg_catalog.array_agg(row(c.ranked, c.document, c.content_hash,
     case when s.part_of is not null then coalesce(i.impacts, ragdb_internal.sparse(null)) end,
-    case when s.part_of is not null then (select e.embedding from ragdb.chunk_embeddings e
+    case when s.part_of is not null then (select e from ragdb.chunk_embeddings e
       where e.space_id = s.space_id and e.corpus_id = s.corpus_id
         and e.chunk_no = (c.ranked).chunk_no) end,
     case when s.part_of is not null then s.metric end, s.part_of)::ragdb_internal.contender

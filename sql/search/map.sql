@@ -74,7 +74,7 @@ returns table (chunk_no integer, x float8, y float8)
 language sql stable parallel safe
 begin atomic
   with taken as materialized (
-    select e.chunk_no, e.embedding
+    select e.chunk_no, ragdb_internal.full_vector(e) as embedding
     from ragdb_internal.sampled_chunks(map_points.corpus_id, map_points.count) s (chunk_no)
       join ragdb.chunk_embeddings e on e.space_id = map_points.space_id
         and e.corpus_id = map_points.corpus_id and e.chunk_no = s.chunk_no),

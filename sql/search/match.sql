@@ -91,7 +91,7 @@ as $$
 declare
   v_embedding ragdb.chunk_embeddings.embedding%type;
 begin
-  select e.embedding into v_embedding from ragdb.chunk_embeddings e
+  select ragdb_internal.full_vector(e) into v_embedding from ragdb.chunk_embeddings e
     where e.space_id = (ragdb_internal.space(own.corpus_id, 'current')).space_id
       and e.corpus_id = own.corpus_id and e.chunk_no = own.chunk_no;
   if not found and mode = 'semantic' then

@@ -104,7 +104,7 @@ begin atomic
     order by r.score desc, c.chunk_id limit contenders_then.k
   )
   select b.ranked, b.doc_no::text, b.content_hash,
-    coalesce(i.impacts, ragdb_internal.sparse(null)), e.embedding,
+    coalesce(i.impacts, ragdb_internal.sparse(null)), e,
     (select m.metric from ragdb.embedders m where m.embedder_id = (past).embedder_id),
     null::integer
   from best b

@@ -122,7 +122,7 @@ begin atomic
     select c.corpus_id, c.chunk_no, v.score,
       pg_catalog.row_number() over (order by v.score desc, c.chunk_id)::integer as rank
     from (
-        select e.chunk_no, ragdb_internal.similarity(e.embedding,
+        select e.chunk_no, ragdb_internal.stored_similarity(e,
           ragdb_internal.pgvector(semantic_then.query_embedding), (
             select m.metric from ragdb.embedders m where m.embedder_id = (past).embedder_id))
           as score

@@ -79,7 +79,7 @@ declare
   v_metric text;
   v_embedding ragdb.chunk_embeddings.embedding%type;
 begin
-  select e.embedding into v_embedding from ragdb.chunk_embeddings e
+  select ragdb_internal.full_vector(e) into v_embedding from ragdb.chunk_embeddings e
     where e.space_id = v_space.space_id and e.corpus_id = corpus.corpus_id
       and e.chunk_no = likeness.own_no;
   if found then
@@ -104,12 +104,13 @@ create or replace function ragdb_internal.likeness_among(
 returns table (corpus_id integer, chunk_no integer, likeness float8)
 language sql immutable parallel safe
 begin atomic
-  select ((p).ranked).corpus_id, ((p).ranked).chunk_no, case when (own).embedding is not null
-    then ragdb_internal.similarity((p).embedding, (own).embedding, (own).metric)
+  select ((p).ranked).corpus_id, ((p).ranked).chunk_no, case
+    when ((own).stored).chunk_no is not null then ragdb_internal.stored_similarity(
+      (p).stored, ragdb_internal.full_vector((own).stored), (own).metric)
     else ragdb_internal.cosine((p).impacts, (own).impacts) end
   from pg_catalog.unnest(likeness_among.pool) p
   where (p).whole_id is not distinct from (own).whole_id
-    and ((own).embedding is null or (p).embedding is not null);
+    and (((own).stored).chunk_no is null or ((p).stored).chunk_no is not null);
 end;
 comment on function ragdb_internal.likeness_among(
   ragdb_internal.contender, ragdb_internal.contender[]) is
@@ -138,7 +139,7 @@ begin
     v_closest := array(
       select greatest(v_closest[p.n], nullif(s.likeness, 'NaN'))
       from unnest(pool) with ordinality
-          p (ranked, document, content_hash, impacts, embedding, metric, whole_id, n)
+          p (ranked, document, content_hash, impacts, stored, metric, whole_id, n)
         left join (
           select c.corpus_id, s.* from unnest(corpora) c
             cross join lateral ragdb_internal.likeness(c, (pool[v_at].ranked).chunk_no, array(
@@ -164,7 +165,7 @@ returns ragdb_internal.ranked[]
 language sql immutable parallel safe
 return array(
   select p.ranked from unnest(ranked_of.picked) with ordinality
-    p (ranked, document, content_hash, impacts, embedding, metric, whole_id, n) order by p.n);
+    p (ranked, document, content_hash, impacts, stored, metric, whole_id, n) order by p.n);
 comment on function ragdb_internal.ranked_of(ragdb_internal.contender[]) is
   'Returns picked chunks as a ranking, in their order.';
 

@@ -64,9 +64,10 @@ begin
     where e.embedder_id = space.embedder_id;
   v_words := array(select c from ragdb_internal.counted_words(v_inputs, model.folding) c);
   perform ragdb_internal.keep_words(model, array(select distinct c.word from unnest(v_words) c));
-  insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding)
+  insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, half)
     select space.space_id, space.corpus_id, i.chunk_no, sha256(convert_to(i.input, 'UTF8')),
-      coalesce(s.embedding, ragdb_internal.unknown_text(space.embedder_id))
+      ragdb_internal.halves(
+        coalesce(s.embedding, ragdb_internal.unknown_text(space.embedder_id)))
     from unnest(v_numbers, v_inputs) with ordinality i (chunk_no, input, n)
       left join ragdb_internal.sum_words(model, v_words) s on s.n = i.n
     on conflict do nothing;

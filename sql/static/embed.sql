@@ -1,8 +1,8 @@
 -- The embedding of a text by a static embedder: static-v1, described in docs/static.md.
 --
--- It is the sum of the vectors of its words, each by its weight, scaled to length 1. Vectors of
--- words are whole numbers and weights are eighths, so the sum is the same in whatever order it is
--- made, on every machine.
+-- It is the sum of the vectors of its words, each by its weight, scaled to length 1 and rounded to
+-- halves. Vectors of words are whole numbers and weights are eighths, so the sum is the same in
+-- whatever order it is made, on every machine.
 
 create or replace function ragdb_internal.static_model(embedder_id integer)
 returns ragdb.static_models
@@ -98,7 +98,8 @@ begin atomic
       array[(select vector_dims(t.total) from sums t limit 1)])::vector as weight
     from (select distinct u.eighths from sums u) e
   )
-  select s.n, case when vector_norm(s.total) > 0 then l2_normalize(s.total) end, s.known
+  select s.n, case when vector_norm(s.total) > 0 then l2_normalize(s.total)::halfvec::vector end,
+    s.known
   from (
     select u.n, (sum(u.known) + 1) / (sum(u.words) + 1)::float8 as known,
       sum(case when u.eighths = 8 then u.total else u.total * w.weight end) as total
@@ -113,7 +114,7 @@ comment on function ragdb_internal.sum_words(
 create or replace function ragdb_internal.unknown_text(embedder_id integer) returns vector
 language sql stable parallel safe
 return (
-  select l2_normalize(p.embedding::vector) from ragdb.static_pieces p
+  select l2_normalize(p.embedding::vector)::halfvec::vector from ragdb.static_pieces p
   where p.embedder_id = unknown_text.embedder_id and p.piece = '');
 comment on function ragdb_internal.unknown_text(integer) is
   'Returns what a static embedder gives a text that has no word it knows: the opposite of all its '

@@ -20,11 +20,11 @@ declare
 begin
   execute format(
     'select array_agg(n.chunk_no), array_agg(ragdb_internal.nearness(n.distance, %L)) from ('
-    '  select s.chunk_no, s.embedding operator(%I.%s) $1 as distance from ragdb.%I s'
+    '  select s.chunk_no, s.%I operator(%I.%s) $1::%s as distance from ragdb.%I s'
     '  order by distance limit $2) n',
-    metric, ragdb_internal.vector_schema(),
+    metric, ragdb_internal.stored_column(space), ragdb_internal.vector_schema(),
     case metric when 'cosine' then '<=>' when 'ip' then '<#>' else '<->' end,
-    ragdb_internal.space_table(space.space_id))
+    ragdb_internal.query_type(space), ragdb_internal.space_table(space.space_id))
     into v_chunk_nos, v_scores using query, k::bigint + more;
   if v_scores[k + more] = v_scores[k] and more > 0 then
     return query select s.chunk_no, s.score
@@ -52,9 +52,10 @@ begin
     return;
   end if;
   return query execute format(
-    'select s.chunk_no, ragdb_internal.similarity(s.embedding, $1, %L) from ragdb.%I s'
+    'select s.chunk_no, ragdb_internal.similarity(s.%I, $1::%s, %L) from ragdb.%I s'
     ' where s.corpus_id = $3 and s.chunk_no = any (array(select pg_catalog.unnest($2)))',
-    metric, ragdb_internal.space_table(space.space_id))
+    ragdb_internal.stored_column(space), ragdb_internal.query_type(space), metric,
+    ragdb_internal.space_table(space.space_id))
     using query, chunk_nos, space.corpus_id;
 end $$;
 comment on function ragdb_internal.score_chunks(ragdb.embedding_spaces, text, vector, integer[]) is
@@ -63,7 +64,7 @@ comment on function ragdb_internal.score_chunks(ragdb.embedding_spaces, text, ve
 
 -- Nothing may take the place of the index: other scans and sorts are off, and a filter is a hashed
 -- subplan, which no index answers (and which is planned at once, where `= any` looks at every
--- element). What the index finds is scored in full precision on the way.
+-- element). What the index finds is scored as it is stored on the way.
 create or replace function ragdb_internal.walk_space(
   space ragdb.embedding_spaces, dims integer, metric text, query vector, k integer,
   chunk_nos integer[], ef_search integer default null)
@@ -79,18 +80,20 @@ declare
   v_iterative text := current_setting('hnsw.iterative_scan');
   v_tuples text := current_setting('hnsw.max_scan_tuples');
   v_schema constant text := ragdb_internal.vector_schema();
+  v_column constant text := ragdb_internal.stored_column(space);
 begin
   perform set_config('hnsw.ef_search',
     least(1000, greatest(coalesce(ef_search, space.ef_search), k))::text, true),
     set_config('hnsw.iterative_scan', 'relaxed_order', true),
     set_config('hnsw.max_scan_tuples', '2147483647', true);
   return query execute format(
-    'select s.chunk_no, ragdb_internal.similarity(s.embedding, $1, %L) from ('
-    '  select e.chunk_no, e.embedding from ragdb.%I e %s'
+    'select s.chunk_no, ragdb_internal.similarity(s.stored, $1::%s, %L) from ('
+    '  select e.chunk_no, e.%I as stored from ragdb.%I e %s'
     '  order by %s operator(%I.<#>) %s limit $2) s',
-    metric, ragdb_internal.space_table(space.space_id),
+    ragdb_internal.query_type(space), metric, v_column,
+    ragdb_internal.space_table(space.space_id),
     case when chunk_nos is not null then 'where (e.chunk_no in (select unnest($3))) is true' end,
-    ragdb_internal.indexed_expression(v_schema, 'e.embedding', dims), v_schema,
+    ragdb_internal.indexed_expression(v_schema, 'e.' || v_column, dims), v_schema,
     ragdb_internal.indexed_expression(v_schema, '$1', dims))
     using query, k, chunk_nos;
   perform set_config('hnsw.ef_search', v_ef, true),

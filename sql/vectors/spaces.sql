@@ -1,12 +1,44 @@
 -- Spaces: a corpus under an embedder.
 --
 -- A space is a partition of ragdb.chunk_embeddings. It has an HNSW index of its own over halfvec,
--- which finds candidates; the score that counts is computed from the vectors in full precision.
+-- which finds candidates; the score that counts is computed from the vectors as they are stored: in
+-- full precision, or those of a static embedder, whose definition ends with it, in half.
 create or replace function ragdb_internal.space_table(space_id integer) returns text
 language sql immutable parallel safe
 return 'chunk_embeddings_' || space_table.space_id;
 comment on function ragdb_internal.space_table(integer) is
   'Returns the name of the partition of a space.';
+
+create or replace function ragdb_internal.full_vector(stored ragdb.chunk_embeddings) returns vector
+language sql immutable parallel safe
+return coalesce((full_vector.stored).half::vector, (full_vector.stored).embedding);
+comment on function ragdb_internal.full_vector(ragdb.chunk_embeddings) is
+  'Returns the embedding of a chunk, in whatever precision it is stored.';
+
+-- One way for each space: the last digit of a score rests on it.
+create or replace function ragdb_internal.stored_similarity(
+  stored ragdb.chunk_embeddings, query vector, metric text)
+returns float8
+language sql immutable parallel safe
+return case when (stored_similarity.stored).half is null
+  then ragdb_internal.similarity((stored_similarity.stored).embedding, query, metric)
+  else ragdb_internal.similarity((stored_similarity.stored).half, query::halfvec, metric) end;
+comment on function ragdb_internal.stored_similarity(ragdb.chunk_embeddings, vector, text) is
+  'Returns the similarity of the embedding of a chunk and a vector in [0, 1], as a search scores '
+  'it.';
+
+create or replace function ragdb_internal.stored_column(space ragdb.embedding_spaces) returns text
+language sql immutable parallel safe
+return case when (stored_column.space).is_half then 'half' else 'embedding' end;
+comment on function ragdb_internal.stored_column(ragdb.embedding_spaces) is
+  'Returns the name of the column that has the vectors of a space.';
+
+create or replace function ragdb_internal.query_type(space ragdb.embedding_spaces) returns text
+language sql stable parallel safe
+return pg_catalog.format('%I.%s', ragdb_internal.vector_schema(),
+  case when (query_type.space).is_half then 'halfvec' else 'vector' end);
+comment on function ragdb_internal.query_type(ragdb.embedding_spaces) is
+  'Returns the type, with its schema, in which a query is compared with the vectors of a space.';
 
 -- Unit vectors have the same order under every metric, and fit a half whatever the model's scale.
 create or replace function ragdb_internal.indexed_expression(
@@ -88,7 +120,8 @@ begin
     execute format('create index %2$I on ragdb.%1$I (input_hash)', v_table, v_table || '_by_input');
   end if;
   -- inline while it fits a page: a scan reads every vector
-  execute format('alter table ragdb.%I alter embedding set storage %s', v_table,
+  execute format('alter table ragdb.%I alter %I set storage %s', v_table,
+    ragdb_internal.stored_column(space),
     case when embedder.dims <= 1900 then 'main' else 'external' end);
   execute format('comment on table ragdb.%I is %L', v_table,
     format('Embeddings of space %s: corpus %s under embedder %s.',
@@ -107,6 +140,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_is_static constant boolean := coalesce(embedder.provider = 'static', false);
   v_space ragdb.embedding_spaces;
 begin
   if m is null or m not between 2 and 100
@@ -119,9 +153,9 @@ begin
   end if;
   perform ragdb_internal.hold('the number of the next space');
   insert into ragdb.embedding_spaces (corpus_id, space_id, embedder_id, state, m, ef_construction,
-    is_filled, created_at, current_since)
+    is_filled, is_half, created_at, current_since)
   values (corpus_id, (select coalesce(max(s.space_id), 0) + 1 from ragdb.embedding_spaces s),
-    embedder.embedder_id, state, m, ef_construction, coalesce(embedder.provider = 'static', false),
+    embedder.embedder_id, state, m, ef_construction, v_is_static, v_is_static,
     ragdb_internal.now(), case when state = 'current' then ragdb_internal.now() end)
   returning * into v_space;
   perform ragdb_internal.make_space_table(v_space, embedder);

@@ -12,6 +12,11 @@ language sql immutable parallel safe
 return numbers.embedding::real[];
 comment on function ragdb_internal.numbers(vector) is 'Returns the numbers of a vector.';
 
+create or replace function ragdb_internal.halves(embedding vector) returns halfvec
+language sql immutable parallel safe
+return halves.embedding::halfvec;
+comment on function ragdb_internal.halves(vector) is 'Returns a vector in half precision.';
+
 -- Rounded to 1e-6: the last digits of pgvector's sums differ from CPU to CPU.
 create or replace function ragdb_internal.nearness(distance float8, metric text) returns float8
 language sql immutable parallel safe
@@ -32,6 +37,14 @@ return ragdb_internal.nearness(
   case metric when 'cosine' then a <=> b when 'ip' then a <#> b else a <-> b end, metric);
 comment on function ragdb_internal.similarity(vector, vector, text) is
   'Returns the similarity of two vectors in [0, 1], rounded to 1e-6.';
+
+create or replace function ragdb_internal.similarity(a halfvec, b halfvec, metric text)
+returns float8
+language sql immutable parallel safe
+return ragdb_internal.nearness(
+  case metric when 'cosine' then a <=> b when 'ip' then a <#> b else a <-> b end, metric);
+comment on function ragdb_internal.similarity(halfvec, halfvec, text) is
+  'Returns the similarity of two vectors of halves in [0, 1], rounded to 1e-6.';
 
 create or replace function ragdb_internal.vector_hash(embedding real[]) returns bytea
 language sql immutable parallel safe

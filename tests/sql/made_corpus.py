@@ -242,7 +242,10 @@ class Made:
         ).fetchall()
         with (
             self.db.cursor() as cursor,
-            cursor.copy("copy ragdb.chunk_embeddings from stdin") as copy,
+            cursor.copy(
+                "copy ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding)"
+                " from stdin"
+            ) as copy,
         ):
             for place, number in enumerate(self.numbers.tolist()):
                 if self.alive[place]:

@@ -62,6 +62,7 @@ create table ragdb.embedding_spaces (
     constraint embedding_spaces_ef_search_is_in_range check (ef_search between 1 and 1000),
   is_indexed boolean not null default false,
   is_filled boolean not null default false,
+  is_half boolean not null default false,
   queued_to integer not null default 0,
   created_at timestamptz not null,
   current_since timestamptz,
@@ -90,6 +91,9 @@ comment on column ragdb.embedding_spaces.is_indexed is 'Whether the HNSW index e
 comment on column ragdb.embedding_spaces.is_filled is
   'Whether every chunk has had its embedding at one time, or the space was made current on demand. '
   'Until then a search ranks by words unless a mode is asked for.';
+comment on column ragdb.embedding_spaces.is_half is
+  'Whether its vectors are stored, and compared, in half precision, as those of a static embedder '
+  'are.';
 comment on column ragdb.embedding_spaces.queued_to is
   'Largest number of a chunk that has been given an embedding or a job.';
 comment on column ragdb.embedding_spaces.created_at is 'When the space was made.';
@@ -103,7 +107,9 @@ create table ragdb.chunk_embeddings (
   corpus_id integer not null,
   chunk_no integer not null,
   input_hash bytea not null,
-  embedding vector not null
+  embedding vector,
+  half halfvec,
+  constraint chunk_embeddings_have_one_precision check ((embedding is null) <> (half is null))
 ) partition by list (space_id);
 comment on table ragdb.chunk_embeddings is
   'Embeddings of chunks, partitioned by space. Read it through ragdb.export_embeddings.';
@@ -113,7 +119,10 @@ comment on column ragdb.chunk_embeddings.chunk_no is 'The chunk.';
 comment on column ragdb.chunk_embeddings.input_hash is
   'SHA-256 of what was embedded: passage prefix, then title, heading path and text joined by '
   'newlines.';
-comment on column ragdb.chunk_embeddings.embedding is 'The vector, as the model gave it.';
+comment on column ragdb.chunk_embeddings.embedding is
+  'The vector, as the model gave it; null in a space of halves.';
+comment on column ragdb.chunk_embeddings.half is
+  'The vector in half precision; null where it is kept as the model gave it.';
 
 create table ragdb.embedding_jobs (
   corpus_id integer not null,
