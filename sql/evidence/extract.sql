@@ -28,20 +28,22 @@ comment on function ragdb_internal.sentences(text) is
   'Returns the sentences of a text and their ranges in it, from 0.';
 
 create type ragdb_internal.evidence_sentence as (
-  n integer, source_id text, chunk_id text, page jsonb, start_offset integer, end_offset integer,
-  sentence text, lexemes text[]);
+  n integer, source_id text, chunk_id text, page jsonb, score float8, start_offset integer,
+  end_offset integer, sentence text, lexemes text[]);
 comment on type ragdb_internal.evidence_sentence is
-  'A sentence of a chunk of evidence, numbered from 1, with its range in the chunk and its terms.';
+  'A sentence of a chunk of evidence, numbered from 1, with the score of the chunk (1 where the '
+  'evidence gives none), its range in the chunk and its terms.';
 
 create type ragdb_internal.asked_term as (lexeme text, weight float8);
 comment on type ragdb_internal.asked_term is
   'A term of a question and what it weighs: more, the fewer sentences have it.';
 
-create or replace function ragdb_internal.is_question(sentence text) returns boolean
+create or replace function ragdb_internal.is_opening(sentence text) returns boolean
 language sql immutable parallel safe
-return is_question.sentence ~ '[?\uff1f\u061f]["''*_)\]\u2019\u201d\u00bb]*$';
-comment on function ragdb_internal.is_question(text) is
-  'Tells whether a sentence ends in a question mark, brackets and quotes behind it left out.';
+return is_opening.sentence ~ '[?\uff1f\u061f]["''*_)\]\u2019\u201d\u00bb]*$|^#{1,6}\s';
+comment on function ragdb_internal.is_opening(text) is
+  'Tells whether a sentence leads to the next one: it is a heading of Markdown, or ends in a '
+  'question mark, brackets and quotes behind it left out.';
 
 -- A sentence shorter than the shortest quote cannot be cited.
 create or replace function ragdb_internal.is_citable(sentence text) returns boolean
@@ -51,8 +53,8 @@ return pg_catalog.length(is_citable.sentence) >= 64 or pg_catalog.length(pg_cata
 comment on function ragdb_internal.is_citable(text) is
   'Tells whether a sentence is long enough to be quoted.';
 
--- A question is not an answer. What follows it is, as on a page of frequent questions, and has the
--- words of both; what is too short to be quoted is quoted with its question.
+-- A question or a heading is not an answer. What follows it is, as on a page of frequent questions,
+-- and has the words of both; what is too short to be quoted is quoted with its question.
 create or replace function ragdb_internal.telling_sentences(text text)
 returns table (start_offset integer, end_offset integer, sentence text, words text)
 language sql immutable parallel safe
@@ -60,23 +62,30 @@ begin atomic
   select b.start, b.end_offset,
     pg_catalog.substr(telling_sentences.text, b.start + 1, b.end_offset - b.start), b.words
   from (
-    select a.*, pg_catalog.bool_and(a.is_question) over (partition by a.told) as is_open,
-      case when a.is_question or ragdb_internal.is_citable(a.sentence) then a.start_offset
+    select a.*, case when ragdb_internal.is_citable(a.sentence) then a.start_offset
         else pg_catalog.min(a.start_offset) over w end as start,
-      case when a.is_question then a.sentence
-        else pg_catalog.string_agg(a.sentence, E'\n') over w end as words
+      pg_catalog.string_agg(a.sentence, E'\n') over w as words
     from (
-      select s.*, q.is_question, pg_catalog.count(*) filter (where not q.is_question) over (
+      select s.*, q.is_opening, pg_catalog.count(*) filter (where not q.is_opening) over (
           order by s.start_offset rows between unbounded preceding and 1 preceding) as told
       from ragdb_internal.sentences(telling_sentences.text) s
-        cross join lateral (select ragdb_internal.is_question(s.sentence) as is_question) q) a
+        cross join lateral (select ragdb_internal.is_opening(s.sentence) as is_opening) q) a
     window w as (partition by a.told order by a.start_offset)) b
-  where b.is_open or not b.is_question
+  where not b.is_opening
   order by b.start;
 end;
 comment on function ragdb_internal.telling_sentences(text) is
   'Returns the sentences of a text that may answer, their ranges in it, from 0, and the words that '
-  'each is found by: of a question that nothing follows its own, of what follows one both.';
+  'each is found by: of what follows questions or headings those of these too.';
+
+create or replace function ragdb_internal.evidence_score(chunk jsonb) returns float8
+language sql immutable parallel safe
+return case when pg_catalog.jsonb_typeof(chunk -> 'score') = 'number'
+    and (chunk ->> 'score')::numeric between 0 and 1
+  then (chunk ->> 'score')::float8 else 1 end;
+comment on function ragdb_internal.evidence_score(jsonb) is
+  'Returns the score of a chunk of evidence, 0 to 1; 1 where it has none, as in the input of a '
+  'task.';
 
 create or replace function ragdb_internal.evidence_sentences(evidence jsonb, config text)
   returns ragdb_internal.evidence_sentence[]
@@ -86,8 +95,9 @@ as $$
 begin
   return array(
     select row((row_number() over (order by c.n, s.start_offset))::integer,
-      c.chunk ->> 'source_id', c.chunk ->> 'chunk_id', c.chunk -> 'page', s.start_offset,
-      s.end_offset, s.sentence, tsvector_to_array(ragdb_internal.lexemes(s.words, config))
+      c.chunk ->> 'source_id', c.chunk ->> 'chunk_id', c.chunk -> 'page',
+      ragdb_internal.evidence_score(c.chunk), s.start_offset, s.end_offset, s.sentence,
+      tsvector_to_array(ragdb_internal.lexemes(s.words, config))
       )::ragdb_internal.evidence_sentence
     from jsonb_array_elements(evidence -> 'chunks') with ordinality c (chunk, n),
       ragdb_internal.telling_sentences(c.chunk ->> 'text') s
@@ -136,7 +146,8 @@ comment on function ragdb_internal.sentence_citation(ragdb_internal.evidence_sen
   'Returns the citation of a sentence that stands in an answer from there on.';
 
 -- A sentence counts for the terms that no better one has brought yet, so sentences are picked one
--- by one.
+-- by one. It counts as much as its chunk scores: what a search found first answers more often
+-- (python -m bench.evidence.run).
 create or replace function ragdb_internal.picked_sentences(
   terms ragdb_internal.asked_term[], sentences ragdb_internal.evidence_sentence[],
   max_sentences integer, out picked ragdb_internal.evidence_sentence[], out support float8)
@@ -154,11 +165,12 @@ begin
   picked := '{}';
   for v_round in 1 .. max_sentences loop
     select s.*, w.gain into v_best.n, v_best.source_id, v_best.chunk_id, v_best.page,
-        v_best.start_offset, v_best.end_offset, v_best.sentence, v_best.lexemes, v_gain
+        v_best.score, v_best.start_offset, v_best.end_offset, v_best.sentence, v_best.lexemes,
+        v_gain
       from unnest(sentences) s
         cross join lateral (select ragdb_internal.weight_of(v_left, s.lexemes) as gain) w
       where s.n <> all (array(select p.n from unnest(picked) p))
-      order by w.gain desc, s.n limit 1;
+      order by w.gain * s.score desc, w.gain desc, s.n limit 1;
     exit when not found or v_gain = 0;
     support := (ragdb_internal.weight_of(terms, v_brought) + v_gain) / v_total;
     picked := picked || v_best;
@@ -168,8 +180,9 @@ begin
 end $$;
 comment on function ragdb_internal.picked_sentences(ragdb_internal.asked_term[],
   ragdb_internal.evidence_sentence[], integer) is
-  'Returns at most so many sentences, each the one that has most of the terms that are left, and '
-  'the share of the terms (0 to 1, by weight) that they have together; null for none.';
+  'Returns at most so many sentences, each the one that has most of the terms that are left, by '
+  'weight and by the score of its chunk, and the share of the terms (0 to 1, by weight) that they '
+  'have together; null for none.';
 
 -- Definer: what it calls is private.
 create or replace function ragdb.answer_from_evidence(
@@ -208,17 +221,17 @@ begin
         order by p.ord),
       'insufficient_evidence', false, 'support', v_answer.support)
     from (
-      select u.sentence, row(u.n, u.source_id, u.chunk_id, u.page, u.start_offset, u.end_offset,
-          u.sentence, u.lexemes)::ragdb_internal.evidence_sentence as picked, u.ord,
+      select u.sentence, row(u.n, u.source_id, u.chunk_id, u.page, u.score, u.start_offset,
+          u.end_offset, u.sentence, u.lexemes)::ragdb_internal.evidence_sentence as picked, u.ord,
         (coalesce(sum(length(u.sentence) + 1) over (
           order by u.ord rows between unbounded preceding and 1 preceding), 0))::integer
           as answer_start
-      from unnest(v_answer.picked) with ordinality u (n, source_id, chunk_id, page, start_offset,
-        end_offset, sentence, lexemes, ord)) p);
+      from unnest(v_answer.picked) with ordinality u (n, source_id, chunk_id, page, score,
+        start_offset, end_offset, sentence, lexemes, ord)) p);
 end $$;
 comment on function ragdb.answer_from_evidence(text, jsonb, integer, float8) is
   'Answers a question by the sentences of its evidence (a pack, or the input made of one) that '
-  'have most of its terms, rare ones counting more: answer, citations with quote, start and end in '
-  'the chunk and answer_start and answer_end, support (0 to 1), and insufficient_evidence true '
-  'where at most max_sentences (1 to 20) support it less than min_support (0 to 1). Raises RG400, '
-  'RG413, RG460.';
+  'have most of its terms, rare ones and chunks of a higher score counting more: answer, '
+  'citations with quote, start and end in the chunk and answer_start and answer_end, support (0 '
+  'to 1), and insufficient_evidence true where at most max_sentences (1 to 20) support it less '
+  'than min_support (0 to 1). Raises RG400, RG413, RG460.';

@@ -250,10 +250,11 @@ class Functions(Caller):
         self, question: str, evidence: Any, max_sentences: int = 2, min_support: float = 0.5
     ) -> Any:
         """Answers a question by the sentences of its evidence (a pack, or the input made of one)
-        that have most of its terms, rare ones counting more: answer, citations with quote,
-        start and end in the chunk and answer_start and answer_end, support (0 to 1), and
-        insufficient_evidence true where at most max_sentences (1 to 20) support it less than
-        min_support (0 to 1). Raises RG400, RG413, RG460.
+        that have most of its terms, rare ones and chunks of a higher score counting more:
+        answer, citations with quote, start and end in the chunk and answer_start and
+        answer_end, support (0 to 1), and insufficient_evidence true where at most
+        max_sentences (1 to 20) support it less than min_support (0 to 1). Raises RG400,
+        RG413, RG460.
         """
         return self._value(
             calls.ANSWER_FROM_EVIDENCE, question, evidence, max_sentences, min_support
