@@ -10,6 +10,7 @@ is best on the first halves of the English collections is chosen there and shown
 
 from __future__ import annotations
 
+import math
 import random
 from typing import Any
 
@@ -109,6 +110,7 @@ def main() -> None:
     flags.add_argument("--library", action="store_true")
     given = flags.parse_args()
     table, halves, own_table = [], {}, []
+    gained: list[Any] = []  # of each query of an English collection
     with server() as own, psycopg.connect(own.database(), autocommit=True) as db:
         door = Database(db)
         static.load(door)
@@ -125,6 +127,7 @@ def main() -> None:
             if config == "english":
                 semantic, _ = gains(*of, "semantic")
                 cells.append(f"{np.mean(semantic):.4f}")
+                gained.append(hybrid - lexical)
                 order = list(range(len(asked)))
                 random.Random(given.seed).shuffle(order)
                 first, second = order[: len(order) // 2], order[len(order) // 2 :]
@@ -164,11 +167,15 @@ def main() -> None:
         *table,
     ]
     if halves:
+        error = math.sqrt(sum(g.var() / len(g) for g in gained)) / len(gained)
         mean = {
             w: [float(np.mean([h[w][n] for h in halves.values()])) for n in (0, 1)] for w in WEIGHTS
         }
         chosen = max(WEIGHTS, key=lambda w: mean[w][0])
         lines += [
+            "",
+            f"Mean gain over the English collections {np.mean([g.mean() for g in gained]):+.4f},"
+            f" standard error {error:.4f}.",
             "",
             f"Weight of words chosen on one half of the queries (seed {given.seed}): {chosen};"
             f" mean gain there {mean[chosen][0]:+.4f}, on the other half {mean[chosen][1]:+.4f}."
