@@ -167,6 +167,29 @@ def test_blocks_that_lie_side_by_side_become_one(db: Connection) -> None:
     check()
 
 
+def test_a_merged_block_says_what_those_say_that_it_is_made_of(db: Connection) -> None:
+    made = Made(db, vocabulary=3_000)  # of a few groups, and of most
+    for size in (4_200, 5_000, 6_000):
+        made.add(size)
+
+    def scores() -> dict[tuple[int, int], float]:
+        found = {}
+        for term, block, weight, row in db.execute(
+            "select term_id, block_no, weight, scores::text from ragdb.term_blocks"
+        ):
+            for entry in row.strip("{").partition("}")[0].split(","):
+                place, _, value = entry.partition(":")
+                found[term, 64 * block + int(place)] = float(value) / weight
+        return found
+
+    before = scores()
+    db.execute("select ragdb_internal.merge_many(%s, 3)", (made.corpus_id,))
+    assert db.execute("select block_nos from ragdb.block_states").fetchall() == [([0],)]
+    after = scores()
+    assert after.keys() == before.keys()
+    assert list(after.values()) == pytest.approx([before[key] for key in after], rel=1e-6)
+
+
 @pytest.mark.parametrize("size", [900, 5_000])
 def test_what_is_demanded_is_found_as_by_the_texts(db: Connection, size: int) -> None:
     made = Made(db, vocabulary=50, longest=20)
