@@ -80,8 +80,10 @@ comment on function ragdb_internal.merge_blocks(integer, integer[], integer) is
   'corpus lock.';
 
 -- What is after the last whole unit is not merged: the next block takes it over. A block ends where
--- the next one begins, or before that, which only adds zeros.
-create or replace function ragdb_internal.merge_many(corpus_id integer, fewest integer)
+-- the next one begins, or before that, which only adds zeros. The rows that are merged leave room
+-- behind, so some may cost a search a little rather than that room be much of what there is.
+create or replace function ragdb_internal.merge_many(
+  corpus_id integer, fewest integer, is_thorough boolean default false)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -93,21 +95,24 @@ declare
   v_blocks record;
 begin
   for v_blocks in
-    select array_agg(n order by n) as block_nos,
-      least(n / v_most * v_most + v_most, v_complete) - min(n) as units
-    from ragdb.block_states s cross join unnest(s.block_nos) n
-    where s.corpus_id = merge_many.corpus_id and n < v_complete
-    group by n / v_most
-    having count(*) >= fewest or count(*) > 1 and n / v_most < v_complete / v_most
-    order by n / v_most
+    select array_agg(b.n order by b.n) as block_nos, max(b.until) - min(b.n) as units
+    from (
+      select n, n / v_most as nth, least(n / v_most * v_most + v_most, v_complete) as until
+      from ragdb.block_states s cross join unnest(s.block_nos) n
+      where s.corpus_id = merge_many.corpus_id and n < v_complete) b
+    group by b.nth
+    having count(*) >= fewest or count(*) > 1 and (b.nth < v_complete / v_most
+      or is_thorough and max(b.until) - min(b.n) <= v_complete / 4)
+    order by b.nth
   loop
     perform ragdb_internal.merge_blocks(
       merge_many.corpus_id, v_blocks.block_nos, v_blocks.units);
   end loop;
 end $$;
-comment on function ragdb_internal.merge_many(integer, integer) is
+comment on function ragdb_internal.merge_many(integer, integer, boolean) is
   'Merges the blocks of a corpus that lie side by side where they are as wide as a block may be or '
-  'as many as fewest are there; the caller holds the corpus lock.';
+  'as many as fewest are there, and if it is to be thorough where they are at most a quarter of '
+  'all; the caller holds the corpus lock.';
 
 create or replace function ragdb_internal.reweigh_blocks(corpus_id integer) returns void
 language plpgsql

@@ -165,6 +165,13 @@ def test_blocks_that_lie_side_by_side_become_one(db: Connection) -> None:
     made.optimize()
     assert blocks() == [0, 240, 272, 304, 327]
     check()
+    # a few that are a small part of all do not wait for as many
+    made.add(1_300, np.arange(84_003, 136_000, 40))
+    made.add(200, np.arange(136_003, 144_000, 40))
+    assert blocks() == [0, 240, 480, 512, 531]
+    made.optimize()
+    assert blocks() == [0, 240, 480, 562]
+    check()
 
 
 def test_a_merged_block_says_what_those_say_that_it_is_made_of(db: Connection) -> None:
