@@ -78,6 +78,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 set enable_nestloop = off
 set enable_mergejoin = off
+set plan_cache_mode = auto
 set work_mem = '64MB'
 set jit = off
 as $$
