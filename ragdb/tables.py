@@ -460,11 +460,11 @@ lexemes = Table(
     "lexemes",
     metadata,
     Column("corpus_id", Integer, primary_key=True),
-    Column("lexeme", Text, primary_key=True),
     Column("term_id", Integer, nullable=False),
     Column("df", Integer, nullable=False),
     Column("max_impact", REAL, nullable=False),
     Column("in_blocks", Boolean, nullable=False),
+    Column("lexeme", Text, primary_key=True),
     Column("chunk_nos", ARRAY(Integer), nullable=False),
     UniqueConstraint("corpus_id", "term_id", name="lexemes_term_id_is_unique_per_corpus"),
 )

@@ -25,8 +25,9 @@ comment on function ragdb_internal.slug(text) is
 create or replace function ragdb_internal.source_slug(source_name text, source text)
 returns text
 language sql immutable parallel safe
-return ragdb_internal.slug(
-  pg_catalog.concat_ws('/', nullif(source_slug.source_name, ''), source_slug.source));
+return ragdb_internal.slug(case source_slug.source_name
+  when '' then source_slug.source
+  else source_slug.source_name || '/' || source_slug.source end);
 comment on function ragdb_internal.source_slug(text, text) is
   'Returns the readable part of the chunk ids of a source.';
 

@@ -21,11 +21,12 @@ comment on function ragdb_internal.block_units() is
   'Returns how many units a block has at most; blocks that are merged do not cross a multiple of '
   'them.';
 
+-- The number is cast, because only what is immutable throughout is inlined.
 create or replace function ragdb_internal.sparse_block(entries text, units integer)
 returns sparsevec
 language sql immutable parallel safe
 return ('{' || sparse_block.entries || '}/'
-  || ragdb_internal.unit_groups() * sparse_block.units)::sparsevec;
+  || (ragdb_internal.unit_groups() * sparse_block.units)::text)::sparsevec;
 comment on function ragdb_internal.sparse_block(text, integer) is
   'Makes the sparse vector of a block of so many units out of the entries '
   '"place:value,…", in any order.';

@@ -1,7 +1,8 @@
 -- Merges blocks that lie side by side: one row of 15,360 groups is read faster than 15 of 1,024.
 --
 -- One term after the other, because the sum of a term is 61 kB wide. To gather all of them at once
--- took 570 GB of temporary files at a million chunks.
+-- took 570 GB of temporary files at a million chunks. Most terms have a few groups in each block:
+-- these are written anew entry by entry, because such a sum costs as much for a few as for all.
 create or replace function ragdb_internal.merged_terms(
   corpus_id integer, block_nos integer[], units integer)
 returns table (term_id integer, weight real, scores sparsevec)
@@ -20,11 +21,30 @@ begin atomic
         and c.corpus_id = merged_terms.corpus_id
       offset 0) t
     cross join lateral (
-      select ragdb_internal.sparsely(sum(ragdb_internal.placed(b.scores, t.weight / b.weight,
-        b.block_no - s.first_no, merged_terms.units, s.zeros))) as scores
+      select avg(pg_catalog.pg_column_size(b.scores)) <= 400 as are_short
       from ragdb.term_blocks b
       where b.corpus_id = merged_terms.corpus_id and b.term_id = t.term_id
-        and b.block_no between s.first_no and s.last_no) m
+        and b.block_no between s.first_no and s.last_no
+      offset 0) r
+    cross join lateral (
+      select ragdb_internal.sparse_block(pg_catalog.string_agg(
+          (e.entries[i] + ragdb_internal.unit_groups() * (e.block_no - s.first_no))
+            || ':' || e.entries[i + 1] * e.factor, ','), merged_terms.units) as scores
+      from (
+          select b.block_no, t.weight / b.weight::float8 as factor,
+            ragdb_internal.entries(b.scores) as entries
+          from ragdb.term_blocks b
+          where b.corpus_id = merged_terms.corpus_id and b.term_id = t.term_id
+            and b.block_no between s.first_no and s.last_no
+          offset 0) e
+        cross join pg_catalog.generate_series(1, pg_catalog.cardinality(e.entries), 2) i
+      where r.are_short
+      union all
+      select ragdb_internal.sparsely(sum(ragdb_internal.placed(b.scores, t.weight / b.weight,
+        b.block_no - s.first_no, merged_terms.units, s.zeros)))
+      from ragdb.term_blocks b
+      where b.corpus_id = merged_terms.corpus_id and b.term_id = t.term_id
+        and b.block_no between s.first_no and s.last_no and not r.are_short) m
   where m.scores is not null;
 end;
 comment on function ragdb_internal.merged_terms(integer, integer[], integer) is
@@ -35,6 +55,7 @@ create or replace function ragdb_internal.merge_blocks(
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = auto
 set work_mem = '64MB'
 set jit = off
 as $$
@@ -60,8 +81,10 @@ comment on function ragdb_internal.merge_blocks(integer, integer[], integer) is
   'corpus lock.';
 
 -- What is after the last whole unit is not merged: the next block takes it over. A block ends where
--- the next one begins, or before that, which only adds zeros.
-create or replace function ragdb_internal.merge_many(corpus_id integer, fewest integer)
+-- the next one begins, or before that, which only adds zeros. The rows that are merged leave room
+-- behind, so some may cost a search a little rather than that room be much of what there is.
+create or replace function ragdb_internal.merge_many(
+  corpus_id integer, fewest integer, is_thorough boolean default false)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -73,22 +96,26 @@ declare
   v_blocks record;
 begin
   for v_blocks in
-    select array_agg(n order by n) as block_nos,
-      least(n / v_most * v_most + v_most, v_complete) - min(n) as units
-    from ragdb.block_states s cross join unnest(s.block_nos) n
-    where s.corpus_id = merge_many.corpus_id and n < v_complete
-    group by n / v_most
-    having count(*) >= fewest or count(*) > 1 and n / v_most < v_complete / v_most
-    order by n / v_most
+    select array_agg(b.n order by b.n) as block_nos, max(b.until) - min(b.n) as units
+    from (
+      select n, n / v_most as nth, least(n / v_most * v_most + v_most, v_complete) as until
+      from ragdb.block_states s cross join unnest(s.block_nos) n
+      where s.corpus_id = merge_many.corpus_id and n < v_complete) b
+    group by b.nth
+    having count(*) >= fewest or count(*) > 1 and (b.nth < v_complete / v_most
+      or is_thorough and max(b.until) - min(b.n) <= v_complete / 4)
+    order by b.nth
   loop
     perform ragdb_internal.merge_blocks(
       merge_many.corpus_id, v_blocks.block_nos, v_blocks.units);
   end loop;
 end $$;
-comment on function ragdb_internal.merge_many(integer, integer) is
+comment on function ragdb_internal.merge_many(integer, integer, boolean) is
   'Merges the blocks of a corpus that lie side by side where they are as wide as a block may be or '
-  'as many as fewest are there; the caller holds the corpus lock.';
+  'as many as fewest are there, and if it is to be thorough where they are at most a quarter of '
+  'all; the caller holds the corpus lock.';
 
+-- What weighs 7 % less by now is worth its writing; searches multiply what weighs 5 % less.
 create or replace function ragdb_internal.reweigh_blocks(corpus_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -107,7 +134,7 @@ begin
       where l.corpus_id = reweigh_blocks.corpus_id and l.in_blocks
         and c.corpus_id = reweigh_blocks.corpus_id) w
     where b.corpus_id = reweigh_blocks.corpus_id and b.term_id = w.term_id
-      and w.idf not between 0.95 * b.weight and b.weight;
+      and w.idf not between 0.93 * b.weight and b.weight;
 end $$;
 comment on function ragdb_internal.reweigh_blocks(integer) is
   'Multiplies the rows of blocks whose lexeme weighs otherwise by now, as searches would have to; '

@@ -62,7 +62,7 @@ begin
     return;
   end if;
   perform ragdb_internal.cover_chunks(corpus.corpus_id, corpus.next_chunk_no - 1);
-  perform ragdb_internal.merge_many(corpus.corpus_id, 8);
+  perform ragdb_internal.merge_many(corpus.corpus_id, 8, true);
   update ragdb.lexemes l set chunk_nos = '{}'
     where l.corpus_id = corpus.corpus_id and l.in_blocks and l.chunk_nos <> '{}';
 end $$;
@@ -85,7 +85,7 @@ begin
   if v_state.last_chunk_no < corpus.next_chunk_no - 1 then
     perform ragdb_internal.cover_chunks(corpus.corpus_id, corpus.next_chunk_no - 1);
   end if;
-  perform ragdb_internal.merge_many(corpus.corpus_id, 8);
+  perform ragdb_internal.merge_many(corpus.corpus_id, 8, true);
   perform ragdb_internal.reweigh_blocks(corpus.corpus_id);
 end $$;
 comment on function ragdb_internal.catch_up(ragdb.corpora) is
