@@ -101,11 +101,14 @@ create or replace function ragdb_internal.near_lexemes(word text, config text, l
 returns table (near text[])
 language sql stable parallel safe rows 1
 begin atomic
-  select array(
-      select (case when pg_catalog.octet_length(w) = pg_catalog.length(w)
-        then pg_catalog.ts_lexize(d.asciis, w)
-        else ragdb_internal.lexized(ragdb_internal.dictionary_word(w), d.asciis, d.others) end)[1]
-      from pg_catalog.unnest(e.edits) w) || b.lexemes
+  select case
+      when pg_catalog.octet_length(near_lexemes.word) = pg_catalog.length(near_lexemes.word)
+        then array(
+          select (pg_catalog.ts_lexize(d.asciis, w))[1] from pg_catalog.unnest(e.edits) w)
+      else array(
+        select (ragdb_internal.lexized(
+          ragdb_internal.dictionary_word(w), d.asciis, d.others))[1]
+        from pg_catalog.unnest(e.edits) w) end || b.lexemes
   from (
       select c.asciis::regdictionary as asciis, c.words::regdictionary as others,
         case when pg_catalog.length(near_lexemes.word) > 3 then near_lexemes.last else 0 end
@@ -116,7 +119,8 @@ begin atomic
       from ragdb_internal.text_configs() c where c.config = near_lexemes.config
       offset 0) d
     cross join lateral ragdb_internal.edits(near_lexemes.word, d.begun + 1, d.last) e
-    cross join lateral ragdb_internal.begun_lexemes(near_lexemes.word, d.asciis, d.begun) b;
+    cross join lateral ragdb_internal.begun_lexemes(near_lexemes.word, d.asciis, d.begun) b
+  offset 0;
 end;
 comment on function ragdb_internal.near_lexemes(text, text, integer) is
   'Returns the lexemes of what one edit makes of a word: first two letters swapped, at each place '

@@ -91,7 +91,8 @@ begin atomic
           order by d.lexeme desc limit 1)) b
       cross join pg_catalog.generate_series(1, pg_catalog.length(last_edited.lexeme)) n
     where pg_catalog.starts_with(b.lexeme, pg_catalog.left(last_edited.lexeme, n))
-    offset 0) k;
+    offset 0) k
+  offset 0;
 end;
 comment on function ragdb_internal.last_edited(integer, text, text) is
   'Returns behind how many letters of a word an edit may make it a word of a corpus, at most.';
