@@ -28,24 +28,25 @@ begin atomic
   with spelt as materialized (
     select w.* from ragdb_internal.spelt_words(meant_then.text, ((past).corpus).text_config) w
   ), lacking as materialized (
-    select s.word, s.frequency, ragdb_internal.letter_lexemes(
-      ragdb_internal.edits(s.word), ((past).corpus).text_config) as edited
+    select s.word, s.frequency, n.near
     from spelt s
+      cross join lateral ragdb_internal.near_lexemes(
+        s.word, ((past).corpus).text_config, pg_catalog.length(s.word)) n
       join ragdb_internal.known_then(meant_then.past,
         array(select o.lexeme from spelt o)) k on k.lexeme = s.lexeme and k.df <= 0
     order by pg_catalog.length(s.word) desc, s.word
     limit ragdb_internal.most_replaced()
   ), known as materialized (
     select k.* from ragdb_internal.known_then(meant_then.past, array(
-      select pg_catalog.unnest(l.edited) from lacking l)) k
+      select pg_catalog.unnest(l.near) from lacking l)) k
     where k.df > 0
   )
   select n.lexeme, l.frequency
   from lacking l
     cross join lateral (
       select k.lexeme from known k
-      where k.lexeme = any (l.edited)
-      order by ragdb_internal.is_swapped(l.word, l.edited, k.lexeme) desc, k.df desc, k.lexeme
+      where k.lexeme = any (l.near)
+      order by ragdb_internal.is_swapped(l.word, l.near, k.lexeme) desc, k.df desc, k.lexeme
       limit 1) n;
 end;
 comment on function ragdb_internal.meant_then(ragdb_internal.past, text) is

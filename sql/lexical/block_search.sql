@@ -26,8 +26,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   -- to look for candidates again is to look into the same texts again
-  v_looked_for integer := case when ragdb_internal.has_phrases(scope) and scope.restriction is null
-    then 1000000 else 2 * k + 32 end;
+  v_looked_for integer := case when cardinality(scope.demands) > 0 and scope.restriction is null
+    and ragdb_internal.has_phrases(scope) then 1000000 else 2 * k + 32 end;
   v_found ragdb_internal.candidate[];
   v_passing ragdb_internal.candidate[];
 begin
@@ -77,7 +77,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_is_free constant boolean := ragdb_internal.is_free(scope);
-  v_other_nos constant integer[] := array(select o.chunk_no from unnest(others) o);
+  v_other_nos integer[] := '{}';
   v_found ragdb_internal.candidate[] := others;
   v_passing ragdb_internal.candidate[];
   v_group_nos integer[];
@@ -90,6 +90,9 @@ declare
   v_looked_for integer := k * case when v_is_free then 1 else 2 end;
   v_wanted record := ragdb_internal.wanted_need(sums, masks, v_kth, highest, v_looked_for);
 begin
+  if others <> '{}' then
+    v_other_nos := array(select o.chunk_no from unnest(others) o);
+  end if;
   loop
     select g.group_nos, g.bounds into v_group_nos, v_bounds
       from ragdb_internal.best_groups(block_nos, sums, v_wanted.bits) g;
@@ -182,8 +185,9 @@ declare
   v_state ragdb.block_states;
   v_listed integer[] := scope.listed || ('{' || question.listed || '}')::integer[];
   v_after integer;
-  v_few constant integer := case when ragdb_internal.has_phrases(scope) then 1000 else 200 end;
-  v_holding record;
+  v_block_nos integer[];
+  v_bits bit varying[];
+  v_groups bigint;
   v_others ragdb_internal.candidate[];
 begin
   if scope.chunk_nos is not null then
@@ -197,21 +201,21 @@ begin
       v_listed := array(select n from unnest(v_listed) n where n <= v_after);
     end if;
   end if;
-  select h.* into v_holding
-    from ragdb_internal.groups_demanded(corpus.corpus_id, scope.demands) h
-    where scope.patterns is not null and v_after > 0;
-  -- few chunks may pass: to look at each takes less time than to prune
-  if v_holding.groups <= v_few then
-    return ragdb_internal.best_among(corpus, scope, v_listed
-      || ragdb_internal.chunks_of_groups(v_holding.block_nos, v_holding.bits), v_after,
-      v_weights, k);
+  if scope.patterns is not null and v_after > 0 then
+    select h.block_nos, h.bits, h.groups into v_block_nos, v_bits, v_groups
+      from ragdb_internal.groups_demanded(corpus.corpus_id, scope.demands) h;
+    -- few chunks may pass: to look at each takes less time than to prune
+    if v_groups <= (case when ragdb_internal.has_phrases(scope) then 1000 else 200 end) then
+      return ragdb_internal.best_among(corpus, scope, v_listed
+        || ragdb_internal.chunks_of_groups(v_block_nos, v_bits), v_after, v_weights, k);
+    end if;
   end if;
   v_others := case when v_listed <> '{}' or v_after < corpus.next_chunk_no - 1
     then ragdb_internal.best_among(corpus, scope, v_listed, v_after, v_weights, k)
     else '{}' end;
   if v_after > 0 then
     return ragdb_internal.find_in_blocks(corpus, question, scope,
-      v_holding.block_nos, v_holding.bits, v_weights, v_others, k);
+      v_block_nos, v_bits, v_weights, v_others, k);
   end if;
   return v_others;
 end $$;

@@ -84,15 +84,15 @@ declare
   v_wanted constant float8 := 3 * k + 10;
   v_most constant float8 := 8 * k + 60;
   v_wanted_log constant float8 := ln(v_wanted);
-  v_spread constant float8 := ragdb_internal.spread(sums[ragdb_internal.widest(sums)]);
+  v_spread float8;
   v_low float8 := lowest;  -- more groups than wanted are over it, their logarithm
   v_low_log float8;
   v_high float8 := highest;  -- fewer than wanted
   v_high_log float8;
   v_guess float8;
-  v_count bigint := case when masks is null then ragdb_internal.groups(sums)
-    else (select sum(bit_count(m)) from unnest(masks) m) end;
+  v_count bigint;
 begin
+  select s.groups, s.spread into v_count, v_spread from ragdb_internal.shape(sums, masks) s;
   v_guess := case when v_count > v_most
     then v_spread * (ln(v_count + v_wanted) - v_wanted_log) else lowest end;
   for v_try in 1..10 loop

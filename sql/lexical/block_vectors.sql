@@ -118,19 +118,6 @@ comment on function ragdb_internal.some_scores(vector, integer, integer) is
   'Returns so many places of a row of a block, dense, from one on, or those that it has; null for '
   'none.';
 
-create or replace function ragdb_internal.groups(sums vector[]) returns bigint
-language sql immutable parallel safe
-return (select sum(vector_dims(s))::bigint from pg_catalog.unnest(groups.sums) s);
-comment on function ragdb_internal.groups(vector[]) is
-  'Returns how many groups blocks have.';
-
-create or replace function ragdb_internal.widest(sums vector[]) returns integer
-language sql immutable parallel safe
-return (select n from pg_catalog.generate_subscripts(widest.sums, 1) n
-  order by vector_dims(widest.sums[n]) desc limit 1);
-comment on function ragdb_internal.widest(vector[]) is
-  'Returns which of some vectors has most places.';
-
 create or replace function ragdb_internal.spread(sums vector) returns float8
 language sql immutable parallel safe
 return sqrt(greatest(1e-12::float8, (vector_norm(spread.sums) ^ 2
@@ -141,6 +128,25 @@ return sqrt(greatest(1e-12::float8, (vector_norm(spread.sums) ^ 2
   / vector_dims(spread.sums)));
 comment on function ragdb_internal.spread(vector) is
   'Returns the standard deviation of the values of a vector, none of them under 0.';
+
+create or replace function ragdb_internal.shape(sums vector[], masks bit varying[])
+returns table (groups bigint, spread float8)
+language sql immutable parallel safe rows 1
+begin atomic
+  select case when shape.masks is null then w.groups
+      else (select sum(pg_catalog.bit_count(m))::bigint from pg_catalog.unnest(shape.masks) m)
+    end, ragdb_internal.spread(shape.sums[w.widest])
+  from (
+    select sum(s.size)::bigint as groups,
+      (pg_catalog.array_agg(s.n order by s.size desc))[1] as widest
+    from (
+      select n, vector_dims(shape.sums[n]) as size
+      from pg_catalog.generate_subscripts(shape.sums, 1) n) s
+    offset 0) w;
+end;
+comment on function ragdb_internal.shape(vector[], bit varying[]) is
+  'Returns how many groups blocks have that masks have (null: all), and the standard deviation of '
+  'the sums of the one that has most.';
 
 -- position() looks at every bit, so it is given pieces; most pieces have no bit that is set.
 create or replace function ragdb_internal.set_bits(bits bit varying) returns integer[]

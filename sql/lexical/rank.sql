@@ -12,51 +12,47 @@ set enable_seqscan = off
 set jit = off
 as $$
 declare
-  v_found constant ragdb_internal.candidate[] :=
-    ragdb_internal.find_best(corpus, question, scope, k);
-  -- what float4 puts clearly below the k-th cannot rank
-  v_least constant float8 := coalesce(ragdb_internal.at_least(v_found[k].score), 0);
-  v_chunk_nos constant integer[] :=
-    array(select f.chunk_no from unnest(v_found) f where f.score >= v_least) || also;
+  v_found ragdb_internal.candidate[];
+  v_least float8;
   -- Worked out once a session, when it is planned. A piece of two megabytes that was given back
   -- makes the C library of most servers keep what later calls give back. Without it, each of them
   -- asks the system for its memory again, page by page; that took a fifth of the time (measured).
   v_primed constant integer := length(repeat(' ', 2000000));
 begin
+  if question.terms is null or scope.demands is null then
+    return;
+  end if;
+  v_found := ragdb_internal.find_best(corpus, question, scope, k);
+  -- what float4 puts clearly below the k-th cannot rank
+  v_least := coalesce(ragdb_internal.at_least(v_found[k].score), 0);
   return query
     select b.chunk_no, b.bm25 / (question.weight * (corpus.k1 + 1)), b.bm25,
       b.matched / question.weight
-    from ragdb_internal.exact_bm25(corpus, v_chunk_nos, question.terms) b;
+    from ragdb_internal.exact_bm25(corpus,
+      array(select f.chunk_no from unnest(v_found) f where f.score >= v_least) || also,
+      question.terms) b;
 end $$;
 comment on function ragdb_internal.rank_question(
   ragdb.corpora, ragdb_internal.question, ragdb_internal.scope, integer, integer[]) is
-  'Returns at least the k best chunks of a corpus in a scope for a question that has terms, and '
-  'those of also, in no order: BM25 over the most that the question could reach, the raw BM25, and '
+  'Returns at least the k best chunks of a corpus in a scope for a question, and those of '
+  'also, in no order: BM25 over the most that the question could reach, the raw BM25, and '
   'the share of the weight of the terms that the chunk has.';
 
+-- A single statement, which becomes part of its callers.
 create or replace function ragdb_internal.rank_lexical(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, filter jsonb,
   chunk_ids text[], among integer[] default null, also integer[] default null,
   typos boolean default false)
 returns table (chunk_no integer, score float8, bm25 float8, coverage float8)
-language plpgsql stable parallel safe rows 20
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set jit = off
-as $$
-declare
-  v_question constant ragdb_internal.question :=
-    ragdb_internal.question(corpus, statistics, query, typos);
-  v_scope ragdb_internal.scope;
-begin
-  v_scope := ragdb_internal.scope(corpus, query, filter, chunk_ids, among);
-  if v_question.terms is null or v_scope.demands is null then
-    return;
-  end if;
-  return query
-    select r.* from ragdb_internal.rank_question(corpus, v_question, v_scope, k, also) r;
-end $$;
+language sql stable parallel safe
+begin atomic
+  select r.* from ragdb_internal.rank_question(rank_lexical.corpus,
+    ragdb_internal.question(rank_lexical.corpus, rank_lexical.statistics, rank_lexical.query,
+      rank_lexical.typos),
+    ragdb_internal.scope(rank_lexical.corpus, rank_lexical.query, rank_lexical.filter,
+      rank_lexical.chunk_ids, rank_lexical.among),
+    rank_lexical.k, rank_lexical.also) r;
+end;
 comment on function ragdb_internal.rank_lexical(
   ragdb.corpora, ragdb.corpora, text, integer, jsonb, text[], integer[], integer[], boolean) is
   'Returns at least the k best chunks of a corpus (under a filter and chunk ids, or among the '

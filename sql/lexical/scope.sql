@@ -110,7 +110,7 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_has_phrases constant boolean := ragdb_internal.has_phrases(scope);
+  v_has_phrases boolean;
   v_left ragdb_internal.candidate[] := ranked;
   v_passing ragdb_internal.candidate[] := '{}';
   v_chunk_nos integer[];
@@ -127,6 +127,7 @@ begin
       select f from unnest(ranked) f where f.chunk_no in (select unnest(v_chunk_nos))
       order by f.score desc);
   end if;
+  v_has_phrases := ragdb_internal.has_phrases(scope);
   while v_at < cardinality(v_left) loop
     exit when v_left[v_at + 1].score < ragdb_internal.at_least(v_passing[k].score, 2);
     v_until := case when v_has_phrases

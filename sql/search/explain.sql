@@ -84,7 +84,8 @@ declare
   v_query text := query;
 begin
   for v_meant in
-    select distinct m.word, m.meant from ragdb_internal.meant_words(corpus,
+    select distinct m.word, ragdb_internal.spelt_as(m.word, m.lexeme, corpus.text_config) as meant
+    from ragdb_internal.meant_words(corpus,
       ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax))) m
   loop
     v_query := regexp_replace(v_query,

@@ -80,7 +80,7 @@ create or replace function ragdb_internal.search_then(
   corpora ragdb.corpora[], as_of bigint, statistics ragdb.corpora,
   request ragdb_internal.search_request)
 returns ragdb.hit[]
-language plpgsql stable parallel safe
+language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -103,7 +103,7 @@ begin
   return array(
     select h from ragdb_internal.hits_then(v_found.corpus,
       case when ragdb_internal.picks(request.options)
-        then ragdb_internal.rank_picked_then(v_past, statistics, request)
+        then ragdb_internal.rank_picked(array[v_past.corpus], statistics, request, v_past)
         else ragdb_internal.rank_then(v_past, statistics, request) end,
       request.k, request.mode, (request.options).diversity > 0) h
     order by h.rank);

@@ -118,10 +118,12 @@ comment on function ragdb_internal.contenders_then(
   ragdb_internal.past, ragdb_internal.ranked[], integer) is
   'Returns the k best of ranked chunks of a corpus as it was, best first.';
 
-create or replace function ragdb_internal.rank_picked_then(
-  past ragdb_internal.past, statistics ragdb.corpora, request ragdb_internal.search_request)
+-- A pool of four for each hit is enough to choose from; what ranks below it is not about the query.
+create or replace function ragdb_internal.rank_picked(
+  corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request,
+  past ragdb_internal.past default null)
 returns ragdb_internal.ranked[]
-language plpgsql stable parallel safe
+language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -129,24 +131,31 @@ declare
   v_wanted constant integer :=
     case when (request.options).diversity > 0 then 4 * v_k else v_k end;
   v_ranked ragdb_internal.ranked[];
+  v_contenders ragdb_internal.contender[];
   v_picked ragdb_internal.contender[];
 begin
   request.k := 2 * v_wanted + 10;
   loop
-    v_ranked := ragdb_internal.rank_then(past, statistics, request);
-    v_picked := ragdb_internal.picked(
-      array(select c from ragdb_internal.contenders_then(past, v_ranked, request.k) c),
-      request.options, v_wanted);
+    if past is null then
+      v_ranked := ragdb_internal.rank_corpora(corpora, statistics, request);
+      v_contenders := ragdb_internal.to_pick(corpora, v_ranked, request);
+    else
+      v_ranked := ragdb_internal.rank_then(past, statistics, request);
+      v_contenders := array(
+        select c from ragdb_internal.contenders_then(past, v_ranked, request.k) c);
+    end if;
+    v_picked := ragdb_internal.picked(v_contenders, request.options, v_wanted);
     exit when cardinality(v_picked) >= v_wanted or cardinality(v_ranked) < request.k;
+    -- to rank again costs more than to rank deeper, but eight times as deep costs four times as
+    -- much
     request.k := ragdb_internal.deeper(request.k, v_wanted, cardinality(v_picked));
   end loop;
   if (request.options).diversity > 0 then
-    v_picked := ragdb_internal.diverse(
-      array[past.corpus], v_picked, (request.options).diversity, v_k);
+    v_picked := ragdb_internal.diverse(corpora, v_picked, (request.options).diversity, v_k);
   end if;
   return ragdb_internal.ranked_of(v_picked);
 end $$;
-comment on function ragdb_internal.rank_picked_then(
-  ragdb_internal.past, ragdb.corpora, ragdb_internal.search_request) is
-  'Returns the k chunks that a search picks among what ranks of a corpus as it was, in the order '
-  'that they are shown in, as ragdb_internal.rank_picked does for today.';
+comment on function ragdb_internal.rank_picked(
+  ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request, ragdb_internal.past) is
+  'Returns the k chunks that a search picks among what ranks, in some corpora or in one as it was, '
+  'in the order that they are shown in; fewer only where there are fewer.';

@@ -176,37 +176,3 @@ return least(8, greatest(2, ceil(1.5 * deeper.wanted / deeper.picked)))::integer
 comment on function ragdb_internal.deeper(integer, integer, integer) is
   'Returns how deep to rank next where ranking k deep left too few to pick: as deep as it must be '
   'if it goes on like this, and half of that more.';
-
--- A pool of four for each hit is enough to choose from; what ranks below it is not about the query.
-create or replace function ragdb_internal.rank_picked(
-  corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request)
-returns ragdb_internal.ranked[]
-language plpgsql stable parallel restricted
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_k constant integer := request.k;
-  v_wanted constant integer :=
-    case when (request.options).diversity > 0 then 4 * v_k else v_k end;
-  v_ranked ragdb_internal.ranked[];
-  v_picked ragdb_internal.contender[];
-begin
-  request.k := 2 * v_wanted + 10;
-  loop
-    v_ranked := ragdb_internal.rank_corpora(corpora, statistics, request);
-    v_picked := ragdb_internal.picked(
-      ragdb_internal.to_pick(corpora, v_ranked, request), request.options, v_wanted);
-    exit when cardinality(v_picked) >= v_wanted or cardinality(v_ranked) < request.k;
-    -- to rank again costs more than to rank deeper, but eight times as deep costs four times as
-    -- much
-    request.k := ragdb_internal.deeper(request.k, v_wanted, cardinality(v_picked));
-  end loop;
-  if (request.options).diversity > 0 then
-    v_picked := ragdb_internal.diverse(corpora, v_picked, (request.options).diversity, v_k);
-  end if;
-  return ragdb_internal.ranked_of(v_picked);
-end $$;
-comment on function ragdb_internal.rank_picked(
-  ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request) is
-  'Returns the k chunks that a search picks among what ranks, in the order that they are shown in; '
-  'fewer only where there are fewer.';

@@ -1,4 +1,7 @@
 -- The ranking of one corpus in any mode, and of several.
+
+-- Where the mode is not said, an embedding of the query is worth nothing to a corpus that is not
+-- embedded to its end, so that is looked up first.
 create or replace function ragdb_internal.with_mode(
   corpora ragdb.corpora[], request ragdb_internal.search_request)
 returns ragdb_internal.search_request
@@ -6,6 +9,10 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  if request.mode is null and not ragdb_internal.are_filled(corpora) then
+    request.mode := 'lexical';
+    return request;
+  end if;
   request.query_embedding := coalesce(request.query_embedding,
     ragdb_internal.embedding_in_sql(corpora, request.mode, request.query));
   request.mode := ragdb_internal.search_mode(
@@ -65,30 +72,33 @@ comment on function ragdb_internal.rank_near(
 
 create or replace function ragdb_internal.rank(
   corpus ragdb.corpora, statistics ragdb.corpora, request ragdb_internal.search_request)
-returns setof ragdb_internal.ranked
-language plpgsql stable parallel restricted rows 20
+returns ragdb_internal.ranked[]
+language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_started constant timestamptz := clock_timestamp();
+  v_ranked ragdb_internal.ranked[];
 begin
   if request.mode = 'lexical' then
-    return query
-      select corpus.corpus_id, l.chunk_no, l.score, l.score, null::float8, null::integer,
-        null::integer, l.bm25, l.coverage, true
+    v_ranked := array(
+      select row(corpus.corpus_id, l.chunk_no, l.score, l.score, null, null, null, l.bm25,
+        l.coverage, true)::ragdb_internal.ranked
       from ragdb_internal.rank_lexical(
         corpus, statistics, ragdb_internal.asked_words(request), request.k, request.filter,
-        request.chunk_ids, typos => (request.options).typos) l;
+        request.chunk_ids, typos => (request.options).typos) l);
     perform ragdb_internal.note_stage('lexical', v_started);
   elsif request.mode = 'reference' then
-    return query
-      select corpus.corpus_id, r.chunk_no, r.score, null::float8, null::float8, null::integer,
-        null::integer, null::float8, null::float8, true
+    v_ranked := array(
+      select row(corpus.corpus_id, r.chunk_no, r.score, null, null, null, null, null, null,
+        true)::ragdb_internal.ranked
       from ragdb_internal.rank_reference(
-        corpus, request.query, request.k, request.filter, request.chunk_ids) r;
+        corpus, request.query, request.k, request.filter, request.chunk_ids) r);
   else
-    return query select n.* from ragdb_internal.rank_near(corpus, statistics, request) n;
+    v_ranked := array(
+      select n from ragdb_internal.rank_near(corpus, statistics, request) n);
   end if;
+  return v_ranked;
 end $$;
 comment on function ragdb_internal.rank(
   ragdb.corpora, ragdb.corpora, ragdb_internal.search_request) is
@@ -106,21 +116,6 @@ comment on function ragdb_internal.reaches_floors(
   ragdb_internal.ranked, ragdb_internal.search_request) is
   'Whether a chunk in a ranking reaches the floors of a search.';
 
-create or replace function ragdb_internal.rank_each(
-  corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request)
-returns setof ragdb_internal.ranked
-language sql stable parallel restricted
-begin atomic
-  select r.* from pg_catalog.unnest(corpora) c
-    cross join lateral ragdb_internal.rank(
-      c, case when statistics is null then ragdb_internal.whole_of(c) else statistics end,
-      request) r;
-end;
-comment on function ragdb_internal.rank_each(
-  ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request) is
-  'Ranks each of some corpora by the statistics of a corpus (null: each by its own, and a part by '
-  'those of its whole).';
-
 create or replace function ragdb_internal.rank_corpora(
   corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request)
 returns ragdb_internal.ranked[]
@@ -129,22 +124,30 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_are_parts boolean := false;
+  v_corpus ragdb.corpora;
+  v_statistics ragdb.corpora;
+  v_ranked ragdb_internal.ranked[] := '{}';
 begin
-  if cardinality(corpora) > 1 and ragdb_internal.uses_embeddings(request.mode) then
-    v_are_parts := ragdb_internal.are_parts_of_one(corpora);
+  foreach v_corpus in array corpora loop
+    v_statistics := case when statistics.corpus_id is null then v_corpus else statistics end;
+    if statistics.corpus_id is null and v_corpus.part_of is not null then
+      v_statistics := ragdb_internal.whole_of(v_corpus);
+    end if;
+    v_ranked := v_ranked || ragdb_internal.rank(v_corpus, v_statistics, request);
+  end loop;
+  if cardinality(corpora) > 1 and ragdb_internal.uses_embeddings(request.mode)
+    and ragdb_internal.are_parts_of_one(corpora)
+  then
+    v_ranked := array(select r from ragdb_internal.merged_legs(corpora, v_ranked, request) r);
   end if;
-  if v_are_parts then
-    return array(
-      select r from ragdb_internal.merged_legs(corpora, array(
-          select e from ragdb_internal.rank_each(corpora, statistics, request) e), request) r
-      where ragdb_internal.reaches_floors(r, request));
+  if greatest(request.min_score, request.min_lexical, request.min_semantic) > 0 then
+    v_ranked := array(
+      select r from unnest(v_ranked) r where ragdb_internal.reaches_floors(r, request));
   end if;
-  return array(
-    select r from ragdb_internal.rank_each(corpora, statistics, request) r
-    where ragdb_internal.reaches_floors(r, request));
+  return v_ranked;
 end $$;
 comment on function ragdb_internal.rank_corpora(
   ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request) is
   'Returns at least the k best chunks of each of some corpora that reach the floors of a search, '
-  'weighed by the statistics of a corpus (null: as each ranks alone), in no order.';
+  'weighed by the statistics of a corpus (null: each by its own, and a part by those of its '
+  'whole), in no order.';

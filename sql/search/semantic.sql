@@ -107,6 +107,23 @@ comment on function ragdb_internal.note_no_embedding(
   'Says why a search cannot compare meanings: an error where a mode was asked for, else a notice. '
   'Raises RG415.';
 
+create or replace function ragdb_internal.are_filled(corpora ragdb.corpora[]) returns boolean
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora;
+begin
+  foreach v_corpus in array corpora loop
+    if not coalesce((ragdb_internal.space(v_corpus.corpus_id, 'current')).is_filled, false) then
+      return false;
+    end if;
+  end loop;
+  return true;
+end $$;
+comment on function ragdb_internal.are_filled(ragdb.corpora[]) is
+  'Whether every chunk of every one of some corpora has had an embedding.';
+
 create or replace function ragdb_internal.search_mode(
   corpora ragdb.corpora[], mode text, query text, query_embedding real[])
 returns text
@@ -124,11 +141,12 @@ begin
   elsif mode in ('lexical', 'reference') then
     return mode;
   end if;
+  if mode is null and not ragdb_internal.are_filled(corpora) then
+    return 'lexical';
+  end if;
   foreach v_corpus in array corpora loop
     v_space := ragdb_internal.space(v_corpus.corpus_id, 'current');
-    if mode is null and not coalesce(v_space.is_filled, false) then
-      return 'lexical';
-    elsif v_space.space_id is null then
+    if v_space.space_id is null then
       v_space := ragdb_internal.current_space(v_corpus);  -- it says that there is none
     elsif query_embedding is null
       and ragdb_internal.query_embedding(v_corpus.corpus_id, v_space.embedder_id, query) is null

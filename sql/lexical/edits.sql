@@ -1,0 +1,138 @@
+-- What one edit makes of a word, and of which lexemes.
+--
+-- Whole words are edited, not lexemes: two letters swapped in an ending change what the stemmer
+-- makes of it, and without a letter that is missing it may not see an ending at all.
+
+create or replace function ragdb_internal.latin() returns text
+language sql immutable parallel safe
+return 'a b c d e f g h i j k l m n o p q r s t u v w x y z';
+comment on function ragdb_internal.latin() is 'Returns the letters of ASCII, with spaces between.';
+
+-- Of a script other than Latin it is the letters that stand near those of the word in Unicode.
+create or replace function ragdb_internal.alphabet(word text) returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return concat_ws(' ',
+    case when word ~ '[a-z]' then ragdb_internal.latin() end,
+    case when octet_length(word) > length(word) then (
+      select string_agg(chr(b.base + o.n), ' ')
+      from (select distinct ascii(l.letter) / 64 * 64 as base
+          from regexp_split_to_table(word, '') l (letter)
+          where ascii(l.letter) > 127) b
+        cross join generate_series(0, 63) o (n)
+      where chr(b.base + o.n) ~ ('[' || ragdb_internal.wordly() || ']')
+        and ragdb_internal.fold(chr(b.base + o.n)) = chr(b.base + o.n)) end);
+end $$;
+comment on function ragdb_internal.alphabet(text) is
+  'Returns the letters that words like a word are written in, with spaces between.';
+
+-- Few misspelt words are wrong in their first letter (Yannakoudakis and Fawthrop, "The Rules of
+-- Spelling Errors", Information Processing and Management, 1983), and a third of the right words
+-- that a corpus lacks are near another one by it alone (islam, slam). At each place all letters are
+-- written at once: with "t c" for its spaces, the alphabet between "c" and "t" is every "c_t".
+create or replace function ragdb_internal.edits(word text, first integer, last integer)
+returns table (edits text[])
+language sql immutable parallel safe rows 1
+begin atomic
+  select coalesce(pg_catalog.array_agg(p.before || pg_catalog.left(p.behind, 1) || p.letter
+        || pg_catalog.substr(p.behind, 2)) filter (where p.behind <> ''), '{}')
+    || coalesce(pg_catalog.array_agg(p.before || p.behind)
+        filter (where p.is_edited and p.letter <> '')
+      || pg_catalog.string_to_array(pg_catalog.string_agg(
+        p.before || pg_catalog.replace(a.alphabet, ' ', p.letter || p.behind || ' ' || p.before)
+          || p.letter || p.behind, ' ') filter (where p.is_edited), ' ')
+      || pg_catalog.string_to_array(pg_catalog.string_agg(
+        p.before || pg_catalog.replace(a.alphabet, ' ', p.behind || ' ' || p.before)
+          || p.behind, ' ') filter (where p.is_edited and p.letter <> ''), ' '), '{}')
+  from (
+      select case when edits.word ~ '^[a-z]*$' then ragdb_internal.latin()
+        else ragdb_internal.alphabet(edits.word) end as alphabet
+      offset 0) a
+    cross join (
+      select pg_catalog.left(edits.word, n) as before,
+        pg_catalog.substr(edits.word, n + 1, 1) as letter,
+        pg_catalog.substr(edits.word, n + 2) as behind,
+        n between edits.first and edits.last as is_edited
+      from pg_catalog.generate_series(0, pg_catalog.length(edits.word)) n
+      offset 0) p;
+end;
+comment on function ragdb_internal.edits(text, integer, integer) is
+  'Returns what one edit makes of a word: first two letters swapped, at each place but the last; '
+  'then one dropped, put in or replaced behind so many letters, from first to last.';
+
+-- What a stemmer cuts off a word follows from its ending, and from where vowels and consonants are
+-- before that, not from which they are (R1, R2 and RV of the Snowball stemmers). So one vowel and
+-- one consonant show what becomes of all others. A letter inside of a longer ending than six
+-- (generalizaeions) is missed.
+create or replace function ragdb_internal.begun_lexemes(
+  word text, dictionary regdictionary, last integer)
+returns table (lexemes text[])
+language sql immutable parallel safe rows 1
+begin atomic
+  select coalesce(pg_catalog.array_agg(
+        (pg_catalog.ts_lexize(begun_lexemes.dictionary, n.before || n.behind))[1])
+      filter (where l.shown = 'o' and not l.keeps)
+    || pg_catalog.string_to_array(pg_catalog.string_agg(n.before
+      || pg_catalog.replace(l.letters, ' ', e.ending || ' ' || n.before) || e.ending, ' '), ' '),
+    '{}')
+  from (
+      select pg_catalog.left(begun_lexemes.word, g) as before,
+        pg_catalog.substr(begun_lexemes.word, g + 1, 1) as letter,
+        pg_catalog.substr(begun_lexemes.word, g + 2) as behind
+      from pg_catalog.generate_series(1, begun_lexemes.last) g
+      offset 0) n
+    cross join (values
+      ('o', 'a e i o u y', true), ('k', 'b c d f g h j k l m n p q r s t v w x z', true),
+      ('o', 'a e i o u y', false), ('k', 'b c d f g h j k l m n p q r s t v w x z', false))
+      l (shown, letters, keeps)
+    cross join lateral (
+      select pg_catalog.substr((pg_catalog.ts_lexize(begun_lexemes.dictionary,
+        n.before || l.shown || case when l.keeps then n.letter else '' end || n.behind))[1],
+        pg_catalog.length(n.before) + 2) as ending
+      offset 0) e;
+end;
+comment on function ragdb_internal.begun_lexemes(text, regdictionary, integer) is
+  'Returns the lexemes of what one letter dropped, put in or replaced makes of a word of a to z, '
+  'behind 1 to so many letters, none of them near its end.';
+
+create or replace function ragdb_internal.near_lexemes(word text, config text, last integer)
+returns table (near text[])
+language sql stable parallel safe rows 1
+begin atomic
+  select case
+      when pg_catalog.octet_length(near_lexemes.word) = pg_catalog.length(near_lexemes.word)
+        then array(
+          select (pg_catalog.ts_lexize(d.asciis, w))[1] from pg_catalog.unnest(e.edits) w)
+      else array(
+        select (ragdb_internal.lexized(
+          ragdb_internal.dictionary_word(w), d.asciis, d.others))[1]
+        from pg_catalog.unnest(e.edits) w) end || b.lexemes
+  from (
+      select c.asciis::regdictionary as asciis, c.words::regdictionary as others,
+        case when pg_catalog.length(near_lexemes.word) > 3 then near_lexemes.last else 0 end
+          as last,
+        case when near_lexemes.word ~ '^[a-z]*$'
+          then greatest(0, least(pg_catalog.length(near_lexemes.word) - 7, near_lexemes.last))
+          else 0 end as begun
+      from ragdb_internal.text_configs() c where c.config = near_lexemes.config
+      offset 0) d
+    cross join lateral ragdb_internal.edits(near_lexemes.word, d.begun + 1, d.last) e
+    cross join lateral ragdb_internal.begun_lexemes(near_lexemes.word, d.asciis, d.begun) b
+  offset 0;
+end;
+comment on function ragdb_internal.near_lexemes(text, text, integer) is
+  'Returns the lexemes of what one edit makes of a word: first two letters swapped, at each place '
+  'but the last; then of more than three letters one dropped, put in or replaced, behind 1 to so '
+  'many letters. Null stands for one that does not count.';
+
+create or replace function ragdb_internal.spelt_as(word text, lexeme text, config text)
+returns text
+language sql stable parallel safe
+return (
+  select e.edits[pg_catalog.array_position(
+    ragdb_internal.letter_lexemes(e.edits, spelt_as.config), spelt_as.lexeme)]
+  from ragdb_internal.edits(spelt_as.word, 1, pg_catalog.length(spelt_as.word)) e);
+comment on function ragdb_internal.spelt_as(text, text, text) is
+  'Returns what is one edit from a word and has a lexeme.';
