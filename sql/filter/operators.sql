@@ -4,12 +4,15 @@
 -- Every field that is not built in is a key of the metadata, whose values are of any JSON type;
 -- `metadata.` before a key says so of one that has the name of a built-in field.
 
+-- jsonb_set is immutable, so its object is made once, where jsonb_build_object makes one for each
+-- document.
 create or replace function ragdb_internal.written_out(template text) returns text
 language sql immutable parallel safe
 return pg_catalog.replace(pg_catalog.replace(written_out.template, '{eq}',
-  'd.metadata @> pg_catalog.jsonb_build_object({key}, {json}) and d.metadata -> {key} = {json}'
-  ' or d.metadata @> pg_catalog.jsonb_build_object({key}, pg_catalog.jsonb_build_array({json}))'
-  ' and pg_catalog.jsonb_typeof({json}) not in (''array'', ''object'')'),
+  'd.metadata @> any (array[pg_catalog.jsonb_set(''{}'', array[{key}], {json}),'
+  ' pg_catalog.jsonb_set(''{}'', array[{key}], pg_catalog.jsonb_set(''[]'', ''{0}'', {json}))])'
+  ' and (d.metadata -> {key} = {json}'
+  ' or pg_catalog.jsonb_typeof({json}) not in (''array'', ''object''))'),
   '{values}', 'array(select e from pg_catalog.jsonb_array_elements({json}) e)');
 comment on function ragdb_internal.written_out(text) is
   'Returns a template of a filter operator with its short forms written out: {eq}, that the '
@@ -51,7 +54,7 @@ begin atomic
       ' where m = any ({values}))'
       ' else d.metadata -> {key} = any ({values}) end'),
     ('all', 'an array', '{array}', 'items', true, '{field} = all ({items})',
-      'd.metadata @> pg_catalog.jsonb_build_object({key}, {json})'),
+      'd.metadata @> pg_catalog.jsonb_set(''{}'', array[{key}], {json})'),
     ('exists', 'a boolean', '{boolean}', null, false, '({field} is not null) = ({text})::boolean',
       'pg_catalog.jsonb_exists(d.metadata, {key}) = ({text})::boolean'),
     ('glob', 'a string', '{string}', 'value', false,

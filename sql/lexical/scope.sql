@@ -73,7 +73,7 @@ begin
       v_scope.chunk_nos := null;
       v_scope.restriction := row(filter, null);
     end if;
-  elsif cardinality(among) > 20000 then
+  elsif cardinality(among) > greatest(5000, 20 * sqrt(corpus.chunks)) then
     v_scope.restriction := row(null, among);
   else
     v_scope.chunk_nos := among;

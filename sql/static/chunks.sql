@@ -10,37 +10,25 @@ comment on function ragdb_internal.exact_half(vector) is
 
 -- Words are kept by one transaction at a time, and who comes second keeps none: nobody waits for
 -- what another has not committed.
-create or replace function ragdb_internal.keep_words(model ragdb.static_models, words text[])
+create or replace function ragdb_internal.keep_words(
+  embedder_id integer, vectors ragdb_internal.word_vector[])
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
 as $$
 begin
-  if pg_try_advisory_xact_lock(
-    hashtextextended('ragdb words of embedder ' || model.embedder_id, 0))
-  then
+  if pg_try_advisory_xact_lock(hashtextextended('ragdb words of embedder ' || embedder_id, 0)) then
     insert into ragdb.static_words (embedder_id, word, embedding)
-      select model.embedder_id, c.word, h.embedding
-      from ragdb_internal.cut_vectors(model, array(
-          select u.word from unnest(words) u (word)
-          where length(u.word) <= 32
-            -- by key, each: what exists() finds may be joined as the planner likes
-            and (select true from ragdb.static_pieces p
-              where p.embedder_id = model.embedder_id and p.piece = ' ' || u.word) is null
-            and (select true from ragdb.static_words k
-              where k.embedder_id = model.embedder_id and k.word = u.word) is null)) c
+      select keep_words.embedder_id, c.word, h.embedding
+      from unnest(vectors) c
         cross join lateral (select ragdb_internal.exact_half(c.embedding) as embedding offset 0) h
-      where h.embedding is not null
+      where c.is_cut and length(c.word) <= 32 and h.embedding is not null
       on conflict do nothing;
   end if;
 end $$;
-comment on function ragdb_internal.keep_words(ragdb.static_models, text[]) is
-  'Keeps the vectors of words that are not pieces, up to 32 characters each, unless another '
+comment on function ragdb_internal.keep_words(integer, ragdb_internal.word_vector[]) is
+  'Keeps the vectors of words that had to be cut, up to 32 characters each, unless another '
   'transaction is at it.';
 
 create or replace function ragdb_internal.store_static(
@@ -55,6 +43,7 @@ declare
   v_numbers integer[];
   v_inputs text[];
   v_words ragdb_internal.counted_word[];
+  v_vectors ragdb_internal.word_vector[];
 begin
   select array_agg(i.chunk_no order by i.chunk_no), array_agg(i.input order by i.chunk_no)
     into v_numbers, v_inputs
@@ -63,13 +52,14 @@ begin
         space.corpus_id, store_static.chunk_nos, e.passage_prefix) i
     where e.embedder_id = space.embedder_id;
   v_words := array(select c from ragdb_internal.counted_words(v_inputs, model.folding) c);
-  perform ragdb_internal.keep_words(model, array(select distinct c.word from unnest(v_words) c));
+  v_vectors := ragdb_internal.word_vectors(model, v_words);
+  perform ragdb_internal.keep_words(model.embedder_id, v_vectors);
   insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, half)
     select space.space_id, space.corpus_id, i.chunk_no, sha256(convert_to(i.input, 'UTF8')),
       ragdb_internal.halves(
         coalesce(s.embedding, ragdb_internal.unknown_text(space.embedder_id)))
     from unnest(v_numbers, v_inputs) with ordinality i (chunk_no, input, n)
-      left join ragdb_internal.sum_words(model, v_words) s on s.n = i.n
+      left join ragdb_internal.sum_words(v_words, v_vectors) s on s.n = i.n
     on conflict do nothing;
 end $$;
 comment on function ragdb_internal.store_static(

@@ -17,9 +17,11 @@ return exists (select from ragdb.static_models m where m.embedder_id = is_static
 comment on function ragdb_internal.is_static(integer) is
   'Tells whether an embedder runs inside the database.';
 
-create type ragdb_internal.word_vector as (word text, is_whole boolean, embedding vector);
+create type ragdb_internal.word_vector as (
+  word text, is_whole boolean, is_cut boolean, embedding vector);
 comment on type ragdb_internal.word_vector is
-  'A word as a static embedder sees it: whether it is a piece, and its vector.';
+  'A word as a static embedder sees it: whether it is a piece, whether it had to be cut because '
+  'its vector was not kept, and its vector.';
 
 create or replace function ragdb_internal.cut_vectors(model ragdb.static_models, words text[])
 returns setof ragdb_internal.word_vector
@@ -29,7 +31,7 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
 begin atomic
-  select p.word, false, coalesce(sum(c.embedding::vector), (
+  select p.word, false, true, coalesce(sum(c.embedding::vector), (
     select n.embedding::vector - n.embedding::vector from ragdb.static_pieces n
     where n.embedder_id = (cut_vectors.model).embedder_id and n.piece = ''))
   from ragdb_internal.word_pieces(cut_vectors.model, cut_vectors.words) p
@@ -41,20 +43,20 @@ comment on function ragdb_internal.cut_vectors(ragdb.static_models, text[]) is
   'Returns the vectors of words that are not pieces, zero where no part of one is known.';
 
 -- Each is looked up by key, whatever the planner believes of the tables; those that are not known
--- are cut together. One row, so that what sums them hashes them and goes through the texts in their
--- order.
-create or replace function ragdb_internal.word_vectors(model ragdb.static_models, words text[])
-returns setof ragdb_internal.word_vector
-language sql stable parallel safe rows 1
+-- are cut together.
+create or replace function ragdb_internal.word_vectors(
+  model ragdb.static_models, words ragdb_internal.counted_word[])
+returns ragdb_internal.word_vector[]
+language sql stable parallel safe
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
-begin atomic
+return (
   with found as materialized (
     select w.word, p.embedding is not null as is_whole,
       coalesce(p.embedding, s.embedding)::vector as embedding
-    from pg_catalog.unnest(word_vectors.words) w (word)
+    from (select distinct u.word from pg_catalog.unnest(word_vectors.words) u offset 0) w
       left join lateral (
         select c.embedding from ragdb.static_pieces c
         where c.embedder_id = (word_vectors.model).embedder_id and c.piece = ' ' || w.word
@@ -65,19 +67,34 @@ begin atomic
           and p.embedding is null
         offset 0) s on true
   )
-  select f.word, f.is_whole, f.embedding from found f where f.embedding is not null
-  union all
-  select c.*
-  from (select array(select f.word from found f where f.embedding is null) as words offset 0) u
-    cross join lateral ragdb_internal.cut_vectors(word_vectors.model, u.words) c
-  where u.words <> '{}';
+  select pg_catalog.array_agg(v)
+  from (
+    select row(f.word, f.is_whole, false, f.embedding)::ragdb_internal.word_vector as v
+    from found f where f.embedding is not null
+    union all
+    select c
+    from (select array(select f.word from found f where f.embedding is null) as words offset 0) u
+      cross join lateral ragdb_internal.cut_vectors(word_vectors.model, u.words) c
+    where u.words <> '{}') a);
+comment on function ragdb_internal.word_vectors(
+  ragdb.static_models, ragdb_internal.counted_word[]) is
+  'Returns the vectors of the different words among some, zero where no part of one is known; null '
+  'of none.';
+
+-- One row, so that what sums them hashes them and goes through the texts in their order.
+create or replace function ragdb_internal.each_vector(vectors ragdb_internal.word_vector[])
+returns setof ragdb_internal.word_vector
+language sql immutable parallel safe rows 1
+set jit = off
+begin atomic
+  select v.* from pg_catalog.unnest(each_vector.vectors) v;
 end;
-comment on function ragdb_internal.word_vectors(ragdb.static_models, text[]) is
-  'Returns the vectors of words, zero where no part of one is known.';
+comment on function ragdb_internal.each_vector(ragdb_internal.word_vector[]) is
+  'Returns the vectors of an array as rows.';
 
 -- What is joined is as large as the texts, and is hashed whatever the planner believes.
 create or replace function ragdb_internal.sum_words(
-  model ragdb.static_models, words ragdb_internal.counted_word[])
+  words ragdb_internal.counted_word[], vectors ragdb_internal.word_vector[])
 returns table (n integer, embedding vector, known float8)
 language sql stable parallel safe
 set enable_nestloop = off
@@ -90,8 +107,7 @@ begin atomic
     select c.n, c.eighths, sum(v.embedding) as total, count(*) as words,
       sum(v.is_whole::integer) as known
     from pg_catalog.unnest(sum_words.words) c
-      join ragdb_internal.word_vectors(sum_words.model, array(
-        select distinct w.word from pg_catalog.unnest(sum_words.words) w)) v on v.word = c.word
+      join ragdb_internal.each_vector(sum_words.vectors) v on v.word = c.word
     group by c.n, c.eighths
   ), weights as materialized (
     select e.eighths, pg_catalog.array_fill((e.eighths / 8::float8)::real,
@@ -107,9 +123,10 @@ begin atomic
     group by u.n) s;
 end;
 comment on function ragdb_internal.sum_words(
-  ragdb.static_models, ragdb_internal.counted_word[]) is
-  'Returns the embeddings of texts by their words, null where no word is known, and the share of '
-  'their words that are known as a whole, counting one more that is, 0 to 1.';
+  ragdb_internal.counted_word[], ragdb_internal.word_vector[]) is
+  'Returns the embeddings of texts by their words and the vectors of these, null where no word is '
+  'known, and the share of their words that are known as a whole, counting one more that is, 0 to '
+  '1.';
 
 create or replace function ragdb_internal.unknown_text(embedder_id integer) returns vector
 language sql stable parallel safe
@@ -134,7 +151,7 @@ declare
 begin
   return (
     select ragdb_internal.numbers(s.embedding)
-    from ragdb_internal.sum_words(model, v_words) s
+    from ragdb_internal.sum_words(v_words, ragdb_internal.word_vectors(model, v_words)) s
     where s.embedding is not null and s.known > share);
 end $$;
 comment on function ragdb_internal.known_embedding(ragdb.static_models, text, float8) is

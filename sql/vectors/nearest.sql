@@ -1,14 +1,16 @@
 -- The nearest chunks of a space.
 --
--- There are three ways to look at a space: at every chunk (scan_space), at given chunks
--- (score_chunks), and by the index (walk_space). Each is one statement on the space's partition
--- that is planned each time, because a width cannot be a parameter and a plan for the parent opens
--- every partition. The vectors are scored where they are found.
+-- There are three ways to look at a space: for the nearest of all or of given chunks (scan_space),
+-- for the similarity of given chunks (score_chunks), and by the index (walk_space). Each is one
+-- statement on the space's partition that is planned each time, because a width cannot be a
+-- parameter and a plan for the parent opens every partition. The vectors are scored where they are
+-- found.
 
 -- All ties at the k-th place stay: only the caller knows the ids that order them. What ties has the
 -- same score, not the same distance. So a few more than k are taken, and all only where these tie.
 create or replace function ragdb_internal.scan_space(
-  space ragdb.embedding_spaces, metric text, query vector, k integer, more integer default 50)
+  space ragdb.embedding_spaces, metric text, query vector, k integer, chunk_nos integer[],
+  more integer default 50)
 returns table (chunk_no integer, score float8)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -20,24 +22,28 @@ declare
 begin
   execute format(
     'select array_agg(n.chunk_no), array_agg(ragdb_internal.nearness(n.distance, %L)) from ('
-    '  select s.chunk_no, s.%I operator(%I.%s) $1::%s as distance from ragdb.%I s'
+    '  select s.chunk_no, s.%I operator(%I.%s) $1::%s as distance from ragdb.%I s%s'
     '  order by distance limit $2) n',
     metric, ragdb_internal.stored_column(space), ragdb_internal.vector_schema(),
     case metric when 'cosine' then '<=>' when 'ip' then '<#>' else '<->' end,
-    ragdb_internal.query_type(space), ragdb_internal.space_table(space.space_id))
-    into v_chunk_nos, v_scores using query, k::bigint + more;
+    ragdb_internal.query_type(space), ragdb_internal.space_table(space.space_id),
+    case when scan_space.chunk_nos is not null then
+      ' where s.corpus_id = $3 and s.chunk_no = any (array(select pg_catalog.unnest($4)))' end)
+    into v_chunk_nos, v_scores using query, k::bigint + more, space.corpus_id, scan_space.chunk_nos;
   if v_scores[k + more] = v_scores[k] and more > 0 then
     return query select s.chunk_no, s.score
-      from ragdb_internal.scan_space(space, metric, query, k, 2147483647 - k) s;
+      from ragdb_internal.scan_space(space, metric, query, k, scan_space.chunk_nos,
+        2147483647 - k) s;
     return;
   end if;
   return query select u.chunk_no, u.score from unnest(v_chunk_nos, v_scores) u (chunk_no, score)
     where u.score >= coalesce(v_scores[k], 0);
 end $$;
 comment on function ragdb_internal.scan_space(
-  ragdb.embedding_spaces, text, vector, integer, integer) is
+  ragdb.embedding_spaces, text, vector, integer, integer[], integer) is
   'Returns the k chunks of a space that are nearest to a vector, and all that tie with the last, '
-  'looking at every one; more is how many are taken at first to see what ties.';
+  'looking at every one, or at the given ones when not null; more is how many are taken at first '
+  'to see what ties.';
 
 create or replace function ragdb_internal.score_chunks(
   space ragdb.embedding_spaces, metric text, query vector, chunk_nos integer[])
@@ -134,18 +140,8 @@ begin
       return;
     end if;
   end if;
-  if chunk_nos is null then
-    return query select s.chunk_no, s.score, true
-      from ragdb_internal.scan_space(space, v_embedder.metric, query, k) s;
-  else
-    return query
-      with scored as materialized (
-        select s.chunk_no, s.score
-        from ragdb_internal.score_chunks(space, v_embedder.metric, query, chunk_nos) s)
-      select s.chunk_no, s.score, true from scored s
-      where s.score >= coalesce((select l.score from scored l order by l.score desc
-        limit 1 offset k - 1), 0);
-  end if;
+  return query select s.chunk_no, s.score, true
+    from ragdb_internal.scan_space(space, v_embedder.metric, query, k, nearest.chunk_nos) s;
 end $$;
 comment on function ragdb_internal.nearest(
   ragdb.corpora, ragdb.embedding_spaces, vector, integer, integer[]) is

@@ -159,7 +159,8 @@ create table ragdb.chunks (
   text text not null,
   constraint chunks_id_is_unique_per_corpus unique (corpus_id, chunk_id),
   constraint chunks_ordinal_is_unique_per_document
-    unique (doc_no, corpus_id, ordinal) deferrable initially immediate,
+    -- the number takes no room there: a filter reads no more of a document's chunks
+    unique (doc_no, corpus_id, ordinal) include (chunk_no) deferrable initially immediate,
   constraint chunks_document_exists foreign key (corpus_id, doc_no)
     references ragdb.documents on delete cascade,
   constraint chunks_offsets_are_a_range check (0 <= start_offset and start_offset <= end_offset),

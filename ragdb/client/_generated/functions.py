@@ -566,8 +566,9 @@ class Functions(Caller):
         0.5) to be about what was asked, for each mode whose questions can be embedded: a
         quarter of the way from the median best score for questions about something else to
         that for pieces of the corpus. It runs by itself when a corpus has 50 chunks, again
-        when they have doubled or halved, after ragdb.optimize_corpus, and when a static
-        embedder takes over. Raises RG400, RG401, RG404.
+        when they have doubled or halved (from 2,000 on, are four times or a quarter as many),
+        after ragdb.optimize_corpus, and when a static embedder takes over. Raises RG400,
+        RG401, RG404.
         """
         return self._rows(calls.CALIBRATE_GATE, CalibrateGateRow, corpus)
 

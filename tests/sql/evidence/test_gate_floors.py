@@ -102,6 +102,18 @@ def test_a_floor_comes_with_fifty_chunks_and_with_twice_or_half_as_many(db: Conn
     assert measured_at() == 50
 
 
+def test_a_large_corpus_is_measured_with_four_times_or_a_quarter_as_many(docs: Connection) -> None:
+    docs.execute("update ragdb.gate_calibrations set chunks = 2000 where mode = 'lexical'")
+    asked = (
+        "select array_agg(n.chunks order by n.chunks)"
+        " from ragdb.corpora c join ragdb.gate_calibrations g using (corpus_id)"
+        " cross join unnest(array[500, 501, 4000, 7999, 8000]) n (chunks)"
+        " where g.mode = 'lexical' and ragdb_internal.is_calibration_due("
+        "  jsonb_populate_record(c, jsonb_build_object('chunks', n.chunks)))"
+    )
+    assert scalar(docs, asked) == [500, 8000]
+
+
 def test_a_floor_is_a_quarter_of_the_way_between_what_searches_score(docs: Connection) -> None:
     asked = docs.execute("select question, is_own from ragdb.gate_questions('docs')").fetchall()
     best: dict[bool, list[float]] = {True: [], False: []}

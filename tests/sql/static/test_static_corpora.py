@@ -98,9 +98,9 @@ def test_a_question_of_few_words_may_have_to_be_cut(loaded: Database, question: 
     said: list[Any] = []
     loaded.connection.add_notice_handler(lambda notice: said.append(notice.message_primary))
     ((known,),) = loaded.connection.execute(
-        "select bool_or(v.is_whole) from ragdb_internal.word_vectors("
+        "select bool_or(v.is_whole) from unnest(ragdb_internal.word_vectors("
         " ragdb_internal.static_model(ragdb_internal.default_embedder()),"
-        " string_to_array(%s, ' ')) v",
+        " array(select c from ragdb_internal.counted_words(array[%s], 'case') c))) v",
         (question,),
     ).fetchall()
     assert not known
@@ -226,7 +226,8 @@ def test_another_embedder_takes_an_empty_corpus_and_is_compared_before_a_full_on
 
 def test_who_comes_second_keeps_no_words_and_waits_for_nobody(clone: str, bpe_folder: Path) -> None:
     keep = (
-        "select ragdb_internal.keep_words(m, array['incomprehensibilities'])"
+        "select ragdb_internal.keep_words(m.embedder_id, ragdb_internal.word_vectors("
+        " m, array[row(1, 'incomprehensibilities', 8)::ragdb_internal.counted_word]))"
         " from ragdb.static_models m"
     )
     with (
