@@ -4,7 +4,8 @@
 -- that goes on has pages and no rows. To the planner all its indexes then cost one page, and
 -- look-ups by key scan a corpus each, until autovacuum comes. So a writer that has put ten times as
 -- many rows into a table as the planner knows of has it analyzed, before it looks up what it wrote.
--- Where another has it analyzed already, it goes on.
+-- Where another has it analyzed already, it goes on; where the owner may not read the counters, a
+-- DBA took them away from all, it does not know.
 create or replace function ragdb_internal.renew_statistics(tables regclass[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -12,6 +13,11 @@ as $$
 declare
   v_table regclass;
 begin
+  if not (has_function_privilege('pg_stat_get_mod_since_analyze(oid)', 'execute')
+    and has_function_privilege('pg_stat_get_xact_tuples_inserted(oid)', 'execute'))
+  then
+    return;
+  end if;
   for v_table in
     select c.oid from pg_class c
       cross join lateral (
