@@ -8,6 +8,7 @@ table returned, and the entries that a scan of an index did.
 from __future__ import annotations
 
 import json
+import string
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -268,14 +269,9 @@ def written(db: Connection, corpus: str) -> str:
 def static(db: Connection, corpus: str, embeds: bool = True) -> str:
     """Load a small static model and embed a corpus by it, before a statement."""
     dims = 8
-    pieces = [
-        "",
-        " ",
-        *(chr(97 + n) for n in range(26)),
-        *map(str, range(10)),
-        " common",
-        "edition",
-    ]
+    pieces = ["", " ", *string.ascii_lowercase, *string.digits, " common", "edition"]
+    # of few pieces all may be read for each word, and a model has many
+    pieces += [f" other{n}" for n in range(6000)]
     vectors = [
         float((7 * n * n + 3 * d * n + d) % 101 - 50)
         for n in range(len(pieces))
