@@ -8,17 +8,19 @@ killed and do not fsync; `killable` does. synchronous_commit stays on.
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
 import psycopg
 import pytest
+import typer.testing
 from hypothesis import HealthCheck, settings
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
@@ -70,13 +72,33 @@ def write_snapshots(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--write-snapshots"))
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Have the collector of garbage not look at what is there until the end."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _commands_made_once() -> Iterator[None]:
+    """A test runner would make all verbs of the command line anew for each that it runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.testing, "_get_command", cache(typer.main.get_command))
+        yield
+
+
 _installed = static.installed
+
+
+UNPACKAGED = Path(__file__).parent / "unpackaged"
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_packaged_model() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(static, "installed", lambda: False)
+        # in the processes that tests start, too
+        patch.setenv("PYTHONPATH", str(UNPACKAGED), prepend=os.pathsep)
         yield
 
 
@@ -84,6 +106,7 @@ def _no_packaged_model() -> Iterator[None]:
 def packaged(monkeypatch: pytest.MonkeyPatch) -> None:
     """`ragdb init` and the embedded server load the packaged static model, as users have it."""
     monkeypatch.setattr(static, "installed", _installed)
+    monkeypatch.delenv("PYTHONPATH")
 
 
 class Fresh(DatabaseJanitor):

@@ -53,7 +53,8 @@ begin
   )
   select array_agg(corpus.corpus_id || '/' || w.event_id order by w.lamport) into v_events
     from written w;
-  perform ragdb_internal.note_all('event', v_events);
+  perform ragdb_internal.renew_statistics('{ragdb.events}'),
+    ragdb_internal.note_all('event', v_events);
   -- anybody may listen, so a notice only says that something is there to be read
   perform ragdb_internal.notify('ragdb_events');
 end $$;

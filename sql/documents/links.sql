@@ -223,6 +223,7 @@ begin
   end if;
   perform ragdb_internal.insert_edges(v_id, v_edges);
   perform ragdb_internal.insert_links(v_id, links);
+  perform ragdb_internal.renew_statistics('{ragdb.edges,ragdb.document_links}');
   v_linking := array(
     select k from unnest(kept) k
     union

@@ -45,6 +45,7 @@ begin
         select h.ctid from ragdb.documents h
         where h.corpus_id = corpus.corpus_id and h.doc_no = t.doc_no offset 0) o
     where d.ctid = o.ctid and t.state = 'renamed';
+  perform ragdb_internal.renew_statistics('{ragdb.documents}');
 end $$;
 comment on function ragdb_internal.store_documents(ragdb.corpora, jsonb,
   ragdb_internal.touched_document[], timestamptz) is
@@ -93,6 +94,7 @@ begin
       returning uri
   )
   select gone_uris || coalesce(array_agg(p.uri), '{}') into v_moved from put p;
+  perform ragdb_internal.renew_statistics('{ragdb.document_sources}');
   return v_moved;
 end $$;
 comment on function ragdb_internal.store_sources(integer, jsonb, ragdb_internal.touched_document[],
@@ -166,6 +168,7 @@ begin
     from unnest(planned) p
     where p.chunk_no >= corpus.next_chunk_no
     order by p.chunk_no;
+  perform ragdb_internal.renew_statistics('{ragdb.chunks}');
 end $$;
 comment on function ragdb_internal.insert_chunks(ragdb.corpora, ragdb_internal.planned_chunk[]) is
   'Stores the chunks that are new.';

@@ -102,8 +102,8 @@ begin
     from unnest(ragdb_internal.open_with_parts(check_corpus.corpus)) p
       cross join lateral (
         select * from ragdb_internal.counter_checks(p)
-        union all select * from ragdb_internal.index_checks(p)
-        union all select a.* from ragdb_internal.analysis_checks(p) a where deep
+        union all select i.* from ragdb_internal.index_checks(p) i where not deep
+        union all select d.* from ragdb_internal.deep_checks(p) d where deep
         union all select * from ragdb_internal.document_checks(p)
         union all select * from ragdb_internal.chunk_checks(p)) c
     where c.expected <> c.found;

@@ -161,9 +161,30 @@ comment on function ragdb_internal.wrongly_indexed(ragdb.corpora, integer, integ
   'Analyses the chunks between two numbers again: counts those whose row in the index has other '
   'lexemes, impacts or another order of words, and the words that blocks lack.';
 
--- Analysis is the work, and parallel workers share it, 2,048 numbers at a time: hence the costs, as
--- those of ragdb_internal.analysed.
-create or replace function ragdb_internal.analysis_checks(corpus ragdb.corpora)
+-- What one of the parallel workers does; the first of them looks at the index as a whole, too.
+create or replace function ragdb_internal.batch_checks(
+  corpus ragdb.corpora, first_chunk_no integer, last_chunk_no integer, is_first boolean)
+returns ragdb_internal.corpus_check[]
+language sql stable parallel safe
+return (
+  select array_agg(k.checked)
+  from (
+    select row(w."check", 0, w.found)::ragdb_internal.corpus_check as checked
+    from ragdb_internal.wrongly_indexed(batch_checks.corpus, batch_checks.first_chunk_no,
+        batch_checks.last_chunk_no) f
+      cross join lateral (values
+        ('chunks that are indexed by another text', f.chunks),
+        ('words of chunks that blocks lack', f.words)) w ("check", found)
+    union all
+    select c::ragdb_internal.corpus_check
+    from ragdb_internal.index_checks(batch_checks.corpus) c where batch_checks.is_first) k);
+comment on function ragdb_internal.batch_checks(ragdb.corpora, integer, integer, boolean) is
+  'Analyses the chunks between two numbers again, and with the first chunks compares the index '
+  'with the chunks and its lexemes with its rows.';
+
+-- Parallel workers share it, 1,024 numbers at a time: hence the costs, as those of
+-- ragdb_internal.analysed. The first batch takes longest, and it is begun first.
+create or replace function ragdb_internal.deep_checks(corpus ragdb.corpora)
 returns setof ragdb_internal.corpus_check
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -178,22 +199,22 @@ as $$
 declare
   v_firsts constant integer[] := array(
     select min(c.chunk_no) from ragdb.chunks c where c.corpus_id = corpus.corpus_id
-    group by (c.chunk_no - 1) / 2048);
+    group by (c.chunk_no - 1) / 1024 order by 1);
 begin
+  if v_firsts = '{}' then
+    return query select c.* from ragdb_internal.index_checks(corpus) c;
+  end if;
   return query
-    select k."check", 0::numeric, coalesce(k.found, 0)
+    select k."check", 0::numeric, sum(k.found)
     from (
-      select sum((f.faults).chunks) as chunks, sum((f.faults).words) as words
-      from (
-        select ragdb_internal.wrongly_indexed(
-          corpus, c.chunk_no, (c.chunk_no + 2047) / 2048 * 2048) as faults
-        from ragdb.chunks c
-        where c.corpus_id = corpus.corpus_id and c.chunk_no = any (v_firsts)
-        offset 0) f) s
-      cross join lateral (values
-        ('chunks that are indexed by another text', s.chunks),
-        ('words of chunks that blocks lack', s.words)) k ("check", found);
+      select ragdb_internal.batch_checks(corpus, c.chunk_no, (c.chunk_no + 1023) / 1024 * 1024,
+        c.chunk_no = v_firsts[1]) as checks
+      from ragdb.chunks c
+      where c.corpus_id = corpus.corpus_id and c.chunk_no = any (v_firsts)
+      offset 0) b
+      cross join lateral unnest(b.checks) k
+    group by k."check";
 end $$;
-comment on function ragdb_internal.analysis_checks(ragdb.corpora) is
-  'Analyses every chunk again, and compares its lexemes with those of its row in the index and '
-  'with what blocks have of them.';
+comment on function ragdb_internal.deep_checks(ragdb.corpora) is
+  'Does what ragdb_internal.index_checks does, and analyses every chunk again: compares its '
+  'lexemes with those of its row in the index and with what blocks have of them.';

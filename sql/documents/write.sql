@@ -127,7 +127,8 @@ declare
 begin
   while v_done < v_count loop
     perform ragdb_internal.index_chunks(
-      corpus_id, chunk_nos[v_done + 1 : v_done + v_turn], is_first_load and v_done = 0);
+        corpus_id, chunk_nos[v_done + 1 : v_done + v_turn], is_first_load and v_done = 0),
+      ragdb_internal.renew_statistics('{ragdb.lexemes,ragdb.chunk_lexemes,ragdb.term_blocks}');
     v_done := v_done + v_turn;
     perform ragdb_internal.tell_progress('indexed', v_done, v_count);
   end loop;

@@ -118,13 +118,13 @@ begin
     -- a chunk that still waits has a job under its old input
     select array_agg(i.chunk_no) into v_changed
       from inputs i
+        left join lateral (
+          select h.chunk_no from ragdb.chunk_embeddings h
+          where h.space_id = v_space.space_id and h.corpus_id = v_space.corpus_id
+            and h.chunk_no = i.chunk_no offset 0) e on true
       -- a static space has no queue: every chunk has been given its embedding
       where (i.chunk_no <= v_space.queued_to or ragdb_internal.is_static(v_space.embedder_id))
-        and (i.chunk_no in (select g.chunk_no from gone g)
-          or not exists (
-            select from ragdb.chunk_embeddings e
-            where e.space_id = v_space.space_id and e.corpus_id = v_space.corpus_id
-              and e.chunk_no = i.chunk_no));
+        and (e.chunk_no is null or i.chunk_no in (select g.chunk_no from gone g));
     if v_changed is not null and v_space.state <> 'retired' then
       perform ragdb_internal.queue_chunks(v_space, v_changed);
     end if;

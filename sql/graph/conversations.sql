@@ -168,8 +168,10 @@ begin
   end loop;
   v_turns := array(select t from unnest(v_turns) t where t.nth = any (v_written));
   v_edges := array(select e from unnest(v_edges) e where e.nth = any (v_written));
-  perform ragdb_internal.store_turns(v_corpus.corpus_id, v_turns);
-  perform ragdb_internal.store_edges(v_corpus.corpus_id, v_turns, v_edges);
+  perform ragdb_internal.store_turns(v_corpus.corpus_id, v_turns),
+    ragdb_internal.renew_statistics('{ragdb.turns}');
+  perform ragdb_internal.store_edges(v_corpus.corpus_id, v_turns, v_edges),
+    ragdb_internal.renew_statistics('{ragdb.edges}');
   perform ragdb_internal.derive_turns(v_corpus.corpus_id, array(
     select distinct t.session_id from unnest(v_turns) t));
 end $$;

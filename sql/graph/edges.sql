@@ -58,8 +58,9 @@ declare
 begin
   select g.n, i.id into v_missing from unnest(edges) g
     cross join lateral (values (g.parent_id), (g.child_id)) i (id)
-    where not exists (select from ragdb.chunks c
-      where c.corpus_id = numbered_ends.corpus_id and c.chunk_id = i.id)
+    left join lateral (select c.chunk_no from ragdb.chunks c
+      where c.corpus_id = numbered_ends.corpus_id and c.chunk_id = i.id offset 0) k on true
+    where k.chunk_no is null
     order by g.n limit 1;
   if found then
     raise exception 'edge at position %: the corpus has no chunk %', v_missing.n,

@@ -77,9 +77,10 @@ declare
   v_model constant ragdb.static_models := ragdb_internal.static_model(space.embedder_id);
   v_missing constant integer[] := array(
     select n.chunk_no from unnest(embed_chunks.chunk_nos) n (chunk_no)
-    where not exists (select from ragdb.chunk_embeddings e
-      where e.space_id = space.space_id and e.corpus_id = space.corpus_id
-        and e.chunk_no = n.chunk_no)
+      left join lateral (select h.chunk_no from ragdb.chunk_embeddings h
+        where h.space_id = space.space_id and h.corpus_id = space.corpus_id
+          and h.chunk_no = n.chunk_no offset 0) e on true
+    where e.chunk_no is null
     order by n.chunk_no);
 begin
   -- what is held of 4000 chunks at a time fits into the work_mem of sum_words

@@ -47,6 +47,7 @@ def shows(shown: str, printed: str) -> bool:
 LARGE = re.compile(r"^## By a larger model$.*?(?=^## )", re.M | re.S)
 
 
+@pytest.mark.usefixtures("packaged")
 def test_the_tutorial_prints_what_it_shows(clone: str, tmp_path: Path) -> None:
     page = (ROOT / "docs/tutorial.md").read_text()
     assert LARGE.search(page)
@@ -54,6 +55,7 @@ def test_the_tutorial_prints_what_it_shows(clone: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
+@pytest.mark.usefixtures("packaged")
 def test_the_tutorial_goes_on_to_a_larger_model(clone: str, tmp_path: Path) -> None:
     follow((ROOT / "docs/tutorial.md").read_text(), clone, tmp_path)
 

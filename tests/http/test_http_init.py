@@ -25,7 +25,7 @@ def asking(api: Api) -> Any:
     done = threading.Event()
 
     def ask() -> None:
-        while not done.wait(0.05):  # or three of them take both cores from the init
+        while not done.wait(0.2):  # or three of them take both cores from the init
             path = "/api/rag/search/global?corpus=docs&query=refunds&mode=lexical"
             counts[api("GET", path).status] += 1
 

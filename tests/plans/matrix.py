@@ -8,6 +8,7 @@ table returned, and the entries that a scan of an index did.
 from __future__ import annotations
 
 import json
+import string
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,7 @@ Connection = psycopg.Connection[Any]
 Statement = tuple[str, Iterable[Any]]
 
 # when the tables were analyzed last; dead: while all their rows were of a transaction that was
-# rolled back. Of that state test_write_plans.py holds what is held.
+# rolled back
 STATISTICS = ("never", "empty", "dead", "small", "before the new corpus", "now")
 CORPORA = ("large", "new")
 PLANS = ("auto", "force_generic_plan")
@@ -204,6 +205,92 @@ def added(db: Connection, corpus: str) -> Statement:
     return "select ragdb.remove_edges(%s, %s)", (corpus, given)
 
 
+CONTRACT = """corpus name={corpus}
+retriever name=R corpus={corpus} mode=lexical topK=5
+rag name=A retriever=R
+  grounding requireCitations=true policy=strict
+  ragEval name=V mode=contract
+"""
+
+
+def contracted(db: Connection, corpus: str, cases: int = 5) -> str:
+    """Apply a contract with an eval of a few cases, before a statement."""
+    text = CONTRACT.format(corpus=corpus)
+    for n in range(cases):
+        text += f'    ragCase name=q{n} query="x{corpus}{n}y1" topK=2 sources={corpus}/{n}.md\n'
+    db.execute("select from ragdb.apply_contract(%s, 'c')", (text,))
+    return ""
+
+
+def evaluated(db: Connection, corpus: str) -> Any:
+    contracted(db, corpus)
+    ((run_id,),) = db.execute("select run_id from ragdb.run_eval('A')").fetchall()
+    return run_id
+
+
+def answered(db: Connection, corpus: str) -> Any:
+    db.execute("select ragdb.ask(%s, %s)", (corpus, f"x{corpus}7y1 x{corpus}8y2"))
+    ((answer_id,),) = db.execute("select answer_id from ragdb.list_answers() limit 1").fetchall()
+    return answer_id
+
+
+def sealed(db: Connection) -> str:
+    db.execute("select ragdb.seal_ledger()")
+    return ""
+
+
+def event(db: Connection, corpus: str) -> str:
+    """Seal the ledger, and return what it calls an event."""
+    sealed(db)
+    ((found,),) = db.execute(
+        "select c.corpus_id || '/' || d.event_id from ragdb.documents d"
+        " join ragdb.corpora c using (corpus_id) where c.name = %s and d.source = %s",
+        (corpus, f"{corpus}/7.md"),
+    ).fetchall()
+    return str(found)
+
+
+def parted(db: Connection, corpus: str) -> str:
+    """Make the corpus `whole` of one part, of a few documents, and sync it, before a statement."""
+    db.execute("select ragdb.create_corpus('whole')")
+    db.execute("select ragdb.create_corpus('part', part_of => 'whole')")
+    put(db, "part", (one(corpus, n) for n in range(60)))
+    db.execute("select ragdb.sync_statistics('whole')")
+    return ""
+
+
+def written(db: Connection, corpus: str) -> str:
+    """That, and write to the part again."""
+    parted(db, corpus)
+    put(db, "part", [one(corpus, 70)])
+    return ""
+
+
+def static(db: Connection, corpus: str, embeds: bool = True) -> str:
+    """Load a small static model and embed a corpus by it, before a statement."""
+    dims = 8
+    pieces = ["", " ", *string.ascii_lowercase, *string.digits, " common", "edition"]
+    # of few pieces all may be read for each word, and a model has many
+    pieces += [f" other{n}" for n in range(6000)]
+    vectors = [
+        float((7 * n * n + 3 * d * n + d) % 101 - 50)
+        for n in range(len(pieces))
+        for d in range(dims)
+    ]
+    db.execute("select ragdb.create_embedder('s', %s)", (dims,))
+    db.execute(
+        "select ragdb.put_static_pieces('s', %s, %s, %s::real[])",
+        (pieces, list(range(len(pieces))), vectors),
+    )
+    db.execute(
+        "select ragdb.bind_static('s', 'bpe', 'case', ragdb_internal.pieces_digest("
+        "(select e.embedder_id from ragdb.embedders e where e.name = 's')))"
+    )
+    if embeds:
+        db.execute("select ragdb.embed_corpus(%s, 's')", (corpus,))
+    return ""
+
+
 def many(corpus: str, first: int, count: int, edition: int = 0) -> str:
     return json.dumps([one(corpus, first + n, edition) for n in range(count)])
 
@@ -274,6 +361,36 @@ WRITERS: dict[str, Make] = {
         (),
     ),
     "complete_embeddings, 50": completed,
+    "apply_contract, of 5 cases": lambda db, c: (
+        "select from ragdb.apply_contract(%s, 'c')",
+        (CONTRACT.format(corpus=c),),
+    ),
+    "add_eval_case": lambda db, c: (
+        contracted(db, c) + "select ragdb.add_eval_case('A', 'V', %s, %s)",
+        (f"x{c}9y1", f"{c}/9.md"),
+    ),
+    "ask": lambda db, c: ("select ragdb.ask(%s, %s)", (c, f"x{c}7y1 x{c}8y2")),
+    "sync_statistics, of 61 documents": lambda db, c: (
+        written(db, c) + "select ragdb.sync_statistics('whole')",
+        (),
+    ),
+    "put_part_statistics": lambda db, c: (
+        parted(db, c)
+        + "select ragdb.put_part_statistics('whole', 'other', 1, 5, 9, %s, %s, now())",
+        (["common", f"x{c}7y1"], [5, 4]),
+    ),
+    "put_documents, one new of a part": lambda db, c: (
+        parted(db, c) + "select from ragdb.put_documents('part', %s)",
+        (many(c, 80, 1),),
+    ),
+    "put_documents, 20 new embedded inside": lambda db, c: (
+        static(db, c) + "select from ragdb.put_documents(%s, %s)",
+        (c, many(c, 5000, 20)),
+    ),
+    "put_documents, one changed embedded inside": lambda db, c: (
+        static(db, c) + "select from ragdb.put_documents(%s, %s)",
+        (c, many(c, 5, 1, 1)),
+    ),
     "seal_ledger": lambda db, c: ("select ragdb.seal_ledger()", ()),
     "refresh_rollups": lambda db, c: ("select ragdb.refresh_rollups()", ()),
 }
@@ -367,6 +484,70 @@ READERS: dict[str, Make] = {
     "replay": lambda db, c: ("select * from ragdb.replay(%s)", (trace(db, c),)),
     "provenance": lambda db, c: ("select ragdb.provenance(%s)", (trace(db, c),)),
     "list_traces, 10": lambda db, c: ("select * from ragdb.list_traces(count => 10)", ()),
+    "list_eval_cases": lambda db, c: (
+        contracted(db, c) + "select * from ragdb.list_eval_cases('A')",
+        (),
+    ),
+    "eval_queries": lambda db, c: (contracted(db, c) + "select * from ragdb.eval_queries('A')", ()),
+    "eval_case_results": lambda db, c: (
+        "select * from ragdb.eval_case_results(%s)",
+        (evaluated(db, c),),
+    ),
+    "eval_report": lambda db, c: ("select ragdb.eval_report(%s)", (evaluated(db, c),)),
+    "list_eval_runs": lambda db, c: (
+        f"select * from ragdb.list_eval_runs() where run_id = '{evaluated(db, c)}'",
+        (),
+    ),
+    "get_answer": lambda db, c: ("select ragdb.get_answer(%s)", (answered(db, c),)),
+    "list_answers, 10": lambda db, c: ("select * from ragdb.list_answers(count => 10)", ()),
+    "list_feedback, 10": lambda db, c: (
+        "select * from ragdb.list_feedback(%s, count => 10)",
+        (c,),
+    ),
+    "list_incidents": lambda db, c: ("select * from ragdb.list_incidents(%s)", (c,)),
+    "locate_quote": lambda db, c: (
+        "select * from ragdb.locate_quote(%s, %s, 'common words')",
+        (c, chunk(db, c)),
+    ),
+    "find_trace": lambda db, c: ("select ragdb.find_trace(%s)", (str(trace(db, c)),)),
+    "ledger_status": lambda db, c: (sealed(db) + "select * from ragdb.ledger_status()", ()),
+    "ledger_entries, 10": lambda db, c: (
+        sealed(db) + "select * from ragdb.ledger_entries(700, 10)",
+        (),
+    ),
+    "ledger_entry": lambda db, c: (
+        "select * from ragdb.ledger_entry('event', %s)",
+        (event(db, c),),
+    ),
+    "ledger_inclusion_proof": lambda db, c: (
+        sealed(db) + "select ragdb.ledger_inclusion_proof(700)",
+        (),
+    ),
+    "ledger_consistency_proof": lambda db, c: (
+        sealed(db) + "select ragdb.ledger_consistency_proof(700)",
+        (),
+    ),
+    "list_parts": lambda db, c: (parted(db, c) + "select * from ragdb.list_parts('whole')", ()),
+    "search, of a whole": lambda db, c: (
+        parted(db, c) + "select * from ragdb.search('whole', %s, 5)",
+        (f"x{c}7y1",),
+    ),
+    "part_statistics": lambda db, c: (
+        parted(db, c) + "select * from ragdb.part_statistics('whole')",
+        (),
+    ),
+    "ranking_digest, of a whole": lambda db, c: (
+        parted(db, c) + "select ragdb.ranking_digest('whole')",
+        (),
+    ),
+    "embed": lambda db, c: (
+        static(db, c, embeds=False) + "select ragdb.embed('common edition of words', 's')",
+        (),
+    ),
+    "embedding_status": lambda db, c: (
+        claimed(db, c) + "select * from ragdb.embedding_status(%s)",
+        (c,),
+    ),
 }
 # what looks at a whole corpus, by its nature or where the planner takes it to be small
 WHOLE: dict[str, Make] = {
@@ -388,6 +569,24 @@ WHOLE: dict[str, Make] = {
     "embed_corpus": lambda db, c: (
         embedder(db) + "select ragdb.embed_corpus(%s, 'e')",
         (c,),
+    ),
+    "embed_corpus, inside": lambda db, c: (
+        static(db, c, embeds=False) + "select ragdb.embed_corpus(%s, 's')",
+        (c,),
+    ),
+    "search, hybrid": lambda db, c: (
+        static(db, c) + "select * from ragdb.search(%s, %s, 5, mode => 'hybrid')",
+        (c, f"x{c}7y1 common"),
+    ),
+    # it says by a hash of all documents what it was a run of
+    "run_eval, 5 cases": lambda db, c: (contracted(db, c) + "select ragdb.run_eval('A')", ()),
+    "verify_ledger, 1,000": lambda db, c: (
+        sealed(db) + "select * from ragdb.verify_ledger(0, 1000)",
+        (),
+    ),
+    "challenge_eval": lambda db, c: (
+        contracted(db, c) + "select from ragdb.challenge_eval('A', 'V')",
+        (),
     ),
     "export_documents": lambda db, c: ("select * from ragdb.export_documents(%s)", (c,)),
     "prune_sources": lambda db, c: (
@@ -431,16 +630,16 @@ class Read:
         """Rows read by row written or returned."""
         return self.rows / (self.written + self.returned + 1)
 
-    def excess(self) -> str:
+    def excess(self, besides: int = 1000) -> str:
         """What it read too much; empty for nothing.
 
-        A statement may read 20 rows for each that it writes or returns, and a thousand besides. Of
-        the dictionary it may read all where that is small: 4,000 lexemes take 20 buffers.
+        A statement may read 20 rows for each that it writes or returns, and some besides. Of the
+        dictionary it may read all where that is small: 4,000 lexemes take 20 buffers.
         """
         units = self.written + self.returned
         rows = self.rows - sum(n for name, n in self.by.items() if name.startswith("ragdb.lexemes"))
         wrong = []
-        if rows > 1000 + 20 * units:
+        if rows > besides + 20 * units:
             wrong.append(f"{rows} rows for {units}: {dict(list(self.by.items())[:4])}")
         if self.buffers > 6000 + 40 * units:
             wrong.append(f"{self.buffers} buffers for {units}")

@@ -18,17 +18,20 @@ DAY = (
     "delete_sources, 20",
     "append_turns, 10",
 )
+# rows that a statement may read besides; a corpus that was analyzed amid a first load is to the
+# planner as few rows as ten keys have, and then it is read whole
+BESIDES = {"dead": 10_000}
 
 
-@pytest.fixture(scope="module")
-def outgrown(server18: Server) -> Iterator[Connection]:
-    """A corpus whose tables were analyzed when they had a few rows of another one."""
+@pytest.fixture(scope="module", params=["small", "dead"])
+def outgrown(server18: Server, request: pytest.FixtureRequest) -> Iterator[Connection]:
+    """A corpus whose tables were analyzed when they had a few rows of another one, or none."""
     with (
         server18.database() as database,
         psycopg.connect(server18.dsn(database.dbname), autocommit=True) as db,
     ):
         large, new = matrix.Size(400, 40), matrix.Size(12, 12)
-        matrix.make(db, "small", large, new)
+        matrix.make(db, request.param, large, new)
         yield db
 
 
@@ -51,7 +54,7 @@ def test_a_corpus_that_outgrew_its_statistics_is_exported_and_dropped_by_keys(
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("statistics", [s for s in matrix.STATISTICS if s != "dead"])
+@pytest.mark.parametrize("statistics", matrix.STATISTICS)
 def test_no_statement_reads_what_it_does_not_need(any_version: Server, statistics: str) -> None:
     with (
         any_version.database() as database,
@@ -59,8 +62,8 @@ def test_no_statement_reads_what_it_does_not_need(any_version: Server, statistic
     ):
         matrix.make(db, statistics)
         wrong = [
-            f"{name}, {corpus} corpus, {plans}: {read.excess()}"
+            f"{name}, {corpus} corpus, {plans}: {excess}"
             for _, name, corpus, plans, read in matrix.measured(db, ("writer", "reader"))
-            if read.excess()
+            if (excess := read.excess(BESIDES.get(statistics, 1000)))
         ]
     assert wrong == []

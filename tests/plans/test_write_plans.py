@@ -84,3 +84,31 @@ def test_the_lexical_index_is_changed_by_keys(clone: str, of: str) -> None:
     index = {name: count for name, count in read.items() if re.search("lexemes|block", name)}
     assert index["ragdb.lexemes_are_unique_per_corpus"] > 0
     assert {name: count for name, count in index.items() if count > 20 * written} == {}
+
+
+def test_who_fills_tables_that_looked_empty_has_them_analyzed_and_nobody_waits(clone: str) -> None:
+    with (
+        psycopg.connect(clone) as db,
+        psycopg.connect(clone) as other,
+        psycopg.connect(clone, autocommit=True) as admin,
+    ):
+        for corpus in "cd":
+            admin.execute("select ragdb.create_corpus(%s)", (corpus,))
+        with admin.transaction(force_rollback=True):
+            fill(admin, "c")
+        admin.execute(f"analyze {TABLES}")
+        other.execute("set lock_timeout = '20s'")
+        # none has committed when the other begins
+        fill(db, "c")
+        fill(other, "d")
+        db.commit()
+        other.commit()
+        known: dict[str, float] = dict(
+            admin.execute(
+                "select relname, reltuples from pg_class where relname = any (%s)",
+                (["chunks", "documents", "lexemes", "chunk_lexemes", "edges"],),
+            ).fetchall()
+        )
+    # ten documents are not worth it
+    assert known.pop("documents") == 0
+    assert min(known.values()) > 500

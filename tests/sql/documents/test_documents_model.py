@@ -191,6 +191,9 @@ class Corpus(RuleBasedStateMachine):
 
 
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
-def test_documents_are_what_their_sources_make_them(db: Connection) -> None:
+@pytest.mark.parametrize("examples", [20, pytest.param(200, marks=pytest.mark.nightly)])
+def test_documents_are_what_their_sources_make_them(db: Connection, examples: int) -> None:
     machine = type("Machine", (Corpus,), {"db": db})
-    run_state_machine_as_test(machine, settings=settings(max_examples=60, stateful_step_count=12))
+    run_state_machine_as_test(
+        machine, settings=settings(max_examples=examples, stateful_step_count=12)
+    )

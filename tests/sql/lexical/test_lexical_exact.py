@@ -56,7 +56,7 @@ def agrees(db: Connection, corpus: str, query: str, k: int, twin: Collection) ->
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("step", [15, pytest.param(1, marks=pytest.mark.nightly)])
 def test_every_scifact_query_ranks_as_by_brute_force(
     db: Connection, shared: Path, step: int
 ) -> None:

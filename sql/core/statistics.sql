@@ -1,0 +1,35 @@
+-- What the planner believes of tables that were analyzed when they were all but empty.
+--
+-- A table analyzed while its rows are dead (a first load that was rolled back) or those of a load
+-- that goes on has pages and no rows. To the planner all its indexes then cost one page, and
+-- look-ups by key scan a corpus each, until autovacuum comes. So a writer that has put ten times as
+-- many rows into a table as the planner knows of has it analyzed, before it looks up what it wrote.
+-- Where another has it analyzed already, it goes on; where the owner may not read the counters, a
+-- DBA took them away from all, it does not know.
+create or replace function ragdb_internal.renew_statistics(tables regclass[]) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_table regclass;
+begin
+  if not (has_function_privilege('pg_stat_get_mod_since_analyze(oid)', 'execute')
+    and has_function_privilege('pg_stat_get_xact_tuples_inserted(oid)', 'execute'))
+  then
+    return;
+  end if;
+  for v_table in
+    select c.oid from pg_class c
+      cross join lateral (
+        select pg_stat_get_mod_since_analyze(c.oid) + pg_stat_get_xact_tuples_inserted(c.oid)
+          as written) m
+    where c.oid = any (tables) and c.reltuples >= 0 and c.relpages > 0 and m.written >= 200
+      and m.written > 10 * c.reltuples / c.relpages
+        * (pg_relation_size(c.oid) / current_setting('block_size')::integer)
+  loop
+    execute format('analyze (skip_locked) %s', v_table);
+  end loop;
+end $$;
+comment on function ragdb_internal.renew_statistics(regclass[]) is
+  'Analyzes those of some tables into which ten times as many rows were written since they were '
+  'analyzed as the planner knows of; none with less than 200.';
