@@ -11,12 +11,13 @@ import itertools
 import math
 from dataclasses import dataclass, fields, replace
 
-import numpy as np
 import psycopg
 
 from bench import common
 from bench.lexical.bytes import load, sizes
-from ragdb.client.calling import Reals
+from ragdb.database import Database
+from ragdb.models.static import NAME
+from ragdb.server import static
 
 SIZES = (1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
 GB = 1e9
@@ -26,16 +27,15 @@ GB = 1e9
 class Figures:
     """What one chunk takes, and what a machine has."""
 
-    rows: float = 1680  # bytes: documents, chunks, sources and events with their indexes
-    lexical: float = 1300  # bytes: bench.lexical.bytes
-    dims: int = 256  # of the packaged static model
-    vector: float = 1500  # bytes: a row of 256 float4 with its key, and its input
+    rows: float = 1640  # bytes: documents, chunks, sources and events with their indexes
+    lexical: float = 1400  # bytes: bench.lexical.bytes, at 207,712
+    vector: float = 960  # bytes: a row of 256 halves with its key, and words that were cut
     hnsw: float = 835  # bytes: an index over 256 halfvecs, of which equal ones share a node
-    put: float = 2040  # chunks a second, one writer: between 207,712 (3,609) and a million (1,330)
+    put: float = 2790  # chunks a second, one writer: bench.ingest.run --sizes 1000000
     optimize: float = 2700  # chunks a second: bench.lexical.run less bench.ingest.run
-    embed: float = 890  # chunks a second, static, in SQL: bench.hybrid.static_speed
+    embed: float = 5000  # chunks a second, static, in SQL: bench.hybrid.static_speed
     index: float = 2800  # chunks a second into an HNSW index: bench.hybrid.run
-    p50: float = 3.1  # ms of a lexical search of p50_chunks: bench.lexical.run
+    p50: float = 1.8  # ms of a lexical search of p50_chunks: bench.lexical.run
     p50_chunks: float = 207_712
     part: float = 5_000_000  # chunks of a part
     node_memory: float = 64  # GB
@@ -45,24 +45,23 @@ class Figures:
 
 
 def measured(chunks: int, figures: Figures) -> Figures:
-    """The bytes of so many chunks of manuals, in one piece, with vectors under HNSW."""
+    """The bytes of so many chunks of manuals, in one piece, with static embeddings under HNSW."""
     with common.server() as server, psycopg.connect(server.database(), autocommit=True) as db:
-        db.execute("select ragdb.create_embedder('e', dims => %s)", (figures.dims,))
-        db.execute("select ragdb.bind_embedder('e', 'hash', 'hash-v1')")
         empty = size(db)
         chunks = load(db, chunks)
         lexical = sum(bytes_ for _, bytes_ in sizes(db))
         rows = size(db) - empty - lexical
-        db.execute("select ragdb.embed_corpus('bench', 'e')")
-        embedded(db, figures.dims)
-        vector = size(db) - empty - lexical - rows
-        db.execute("select ragdb.index_space('bench', 'e')")
+        static.load(Database(db))
+        before = size(db)
+        db.execute("select ragdb.embed_corpus('bench', %s)", (NAME,))
+        vector = size(db) - before
+        db.execute("select ragdb.index_space('bench')")
         ((hnsw,),) = db.execute("""
           select sum(pg_relation_size(c.oid)) from pg_class c
           join pg_am am on am.oid = c.relam and am.amname = 'hnsw'
           """).fetchall()
         ((vectors,),) = db.execute(
-            "select count(distinct embedding) from ragdb.chunk_embeddings"
+            "select count(distinct half) from ragdb.chunk_embeddings"
         ).fetchall()
     return replace(
         figures,
@@ -80,20 +79,6 @@ def size(db: common.Connection) -> int:
       where c.relnamespace = 'ragdb'::regnamespace and c.relkind = 'r'
       """).fetchall()
     return int(found)
-
-
-def embedded(db: common.Connection, dims: int) -> None:
-    """Give every chunk a vector; which one does not change its bytes."""
-    rng = np.random.default_rng(1)
-    claim = (
-        "select space_id, input_hash, attempt from ragdb.claim_embeddings('bench', 1000, '600 s')"
-    )
-    complete = "select ragdb.complete_embeddings(%s, %s, %s, %s)"
-    while rows := db.execute(claim).fetchall():
-        made = rng.normal(size=(len(rows), dims)).astype(np.float32)
-        made /= np.linalg.norm(made, axis=1, keepdims=True)
-        space, inputs, attempts = rows[0][0], [r[1] for r in rows], [r[2] for r in rows]
-        db.execute(complete, (space, inputs, attempts, Reals(made)))
 
 
 @dataclass(frozen=True)
