@@ -9,6 +9,8 @@
 create or replace function ragdb_internal.renew_statistics(tables regclass[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+-- that another analyzes the table is nothing to warn the caller of
+set client_min_messages = error
 as $$
 declare
   v_table regclass;

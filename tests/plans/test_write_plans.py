@@ -112,3 +112,19 @@ def test_who_fills_tables_that_looked_empty_has_them_analyzed_and_nobody_waits(c
     # ten documents are not worth it
     assert known.pop("documents") == 0
     assert min(known.values()) > 500
+
+
+def test_a_table_that_another_analyzes_is_neither_waited_for_nor_spoken_of(clone: str) -> None:
+    told: list[str] = []
+    with psycopg.connect(clone) as other, psycopg.connect(clone) as db:
+        db.execute("select ragdb.create_corpus('c')")
+        db.execute("savepoint s")
+        fill(db, "c")
+        db.execute("rollback to s")
+        db.execute(f"analyze {TABLES}")
+        db.commit()
+        other.execute(f"lock table {TABLES} in share update exclusive mode")
+        db.add_notice_handler(lambda notice: told.append(notice.message_primary or ""))
+        db.execute("set local lock_timeout = '5s'")
+        fill(db, "c")
+    assert told == []
