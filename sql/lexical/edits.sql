@@ -73,7 +73,7 @@ language sql immutable parallel safe rows 1
 begin atomic
   select coalesce(pg_catalog.array_agg(
         (pg_catalog.ts_lexize(begun_lexemes.dictionary, n.before || n.behind))[1])
-      filter (where l.shown = 'o' and not l.keeps)
+      filter (where l.shown = 'o' and not k.keeps)
     || pg_catalog.string_to_array(pg_catalog.string_agg(n.before
       || pg_catalog.replace(l.letters, ' ', e.ending || ' ' || n.before) || e.ending, ' '), ' '),
     '{}')
@@ -83,13 +83,12 @@ begin atomic
         pg_catalog.substr(begun_lexemes.word, g + 2) as behind
       from pg_catalog.generate_series(1, begun_lexemes.last) g
       offset 0) n
-    cross join (values
-      ('o', 'a e i o u y', true), ('k', 'b c d f g h j k l m n p q r s t v w x z', true),
-      ('o', 'a e i o u y', false), ('k', 'b c d f g h j k l m n p q r s t v w x z', false))
-      l (shown, letters, keeps)
+    cross join (values ('o', 'a e i o u y'), ('k', 'b c d f g h j k l m n p q r s t v w x z'))
+      l (shown, letters)
+    cross join (values (true), (false)) k (keeps)
     cross join lateral (
       select pg_catalog.substr((pg_catalog.ts_lexize(begun_lexemes.dictionary,
-        n.before || l.shown || case when l.keeps then n.letter else '' end || n.behind))[1],
+        n.before || l.shown || case when k.keeps then n.letter else '' end || n.behind))[1],
         pg_catalog.length(n.before) + 2) as ending
       offset 0) e;
 end;

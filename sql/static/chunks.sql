@@ -3,8 +3,8 @@
 -- Half precision has no odd numbers past 2048.
 create or replace function ragdb_internal.exact_half(embedding vector) returns halfvec
 language sql immutable parallel safe
-return case when exact_half.embedding::halfvec::vector = exact_half.embedding
-  then exact_half.embedding::halfvec end;
+return case when ragdb_internal.halves(exact_half.embedding)::vector = exact_half.embedding
+  then ragdb_internal.halves(exact_half.embedding) end;
 comment on function ragdb_internal.exact_half(vector) is
   'Returns a vector in half precision; null where that is another.';
 

@@ -92,6 +92,12 @@ end;
 comment on function ragdb_internal.each_vector(ragdb_internal.word_vector[]) is
   'Returns the vectors of an array as rows.';
 
+create or replace function ragdb_internal.unit_halves(total vector) returns vector
+language sql immutable parallel safe
+return l2_normalize(unit_halves.total)::halfvec::vector;
+comment on function ragdb_internal.unit_halves(vector) is
+  'Returns a vector scaled to length 1, its numbers rounded to halves.';
+
 -- What is joined is as large as the texts, and is hashed whatever the planner believes.
 create or replace function ragdb_internal.sum_words(
   words ragdb_internal.counted_word[], vectors ragdb_internal.word_vector[])
@@ -114,7 +120,7 @@ begin atomic
       array[(select vector_dims(t.total) from sums t limit 1)])::vector as weight
     from (select distinct u.eighths from sums u) e
   )
-  select s.n, case when vector_norm(s.total) > 0 then l2_normalize(s.total)::halfvec::vector end,
+  select s.n, case when vector_norm(s.total) > 0 then ragdb_internal.unit_halves(s.total) end,
     s.known
   from (
     select u.n, (sum(u.known) + 1) / (sum(u.words) + 1)::float8 as known,
@@ -131,7 +137,7 @@ comment on function ragdb_internal.sum_words(
 create or replace function ragdb_internal.unknown_text(embedder_id integer) returns vector
 language sql stable parallel safe
 return (
-  select l2_normalize(p.embedding::vector)::halfvec::vector from ragdb.static_pieces p
+  select ragdb_internal.unit_halves(p.embedding::vector) from ragdb.static_pieces p
   where p.embedder_id = unknown_text.embedder_id and p.piece = '');
 comment on function ragdb_internal.unknown_text(integer) is
   'Returns what a static embedder gives a text that has no word it knows: the opposite of all its '

@@ -158,8 +158,8 @@ create table ragdb.chunks (
   citation jsonb,
   text text not null,
   constraint chunks_id_is_unique_per_corpus unique (corpus_id, chunk_id),
+  -- the number takes no room there: a filter reads no more of a document's chunks
   constraint chunks_ordinal_is_unique_per_document
-    -- the number takes no room there: a filter reads no more of a document's chunks
     unique (doc_no, corpus_id, ordinal) include (chunk_no) deferrable initially immediate,
   constraint chunks_document_exists foreign key (corpus_id, doc_no)
     references ragdb.documents on delete cascade,
