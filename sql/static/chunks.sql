@@ -8,29 +8,73 @@ return case when ragdb_internal.halves(exact_half.embedding)::vector = exact_hal
 comment on function ragdb_internal.exact_half(vector) is
   'Returns a vector in half precision; null where that is another.';
 
+create or replace function ragdb_internal.static_embeddings(
+  space ragdb.embedding_spaces, model ragdb.static_models, chunk_nos integer[])
+returns table (chunk_no integer, input_hash bytea, word text, half halfvec)
+language plpgsql stable parallel safe cost 1000000
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+set jit = off
+as $$
+declare
+  v_numbers integer[];
+  v_inputs text[];
+begin
+  select array_agg(i.chunk_no order by i.chunk_no), array_agg(i.input order by i.chunk_no)
+    into v_numbers, v_inputs
+    from ragdb.embedders e
+      cross join lateral ragdb_internal.embedding_inputs(
+        space.corpus_id, static_embeddings.chunk_nos, e.passage_prefix) i
+    where e.embedder_id = space.embedder_id;
+  return query
+    with made as materialized (
+      select m.* from ragdb_internal.embedded_texts(model, v_inputs) m
+    )
+    select i.chunk_no, sha256(convert_to(i.input, 'UTF8')), null::text, ragdb_internal.halves(
+        coalesce(m.embedding, ragdb_internal.unknown_text(space.embedder_id)))
+      from unnest(v_numbers, v_inputs) with ordinality i (chunk_no, input, n)
+        left join made m on m.n = i.n
+    union all
+    select null, null, m.word, ragdb_internal.exact_half(m.embedding)
+      from made m where length(m.word) <= 32;
+end $$;
+comment on function ragdb_internal.static_embeddings(
+  ragdb.embedding_spaces, ragdb.static_models, integer[]) is
+  'Embeds chunks of a space by its static embedder: a row for each chunk, and one for each word of '
+  'up to 32 characters that had to be cut, with its vector, null where half precision has it not.';
+
+-- Workers cannot share a list, but they can share the branches of a union, of which each runs as a
+-- whole. Three are what the leader and the two workers of the default settings do at once. Few
+-- chunks are embedded sooner than workers start.
+create or replace function ragdb_internal.shared_embeddings(
+  space ragdb.embedding_spaces, model ragdb.static_models, chunk_nos integer[])
+returns table (chunk_no integer, input_hash bytea, word text, half halfvec)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_third constant integer := ceil(cardinality(chunk_nos) / 3.0);
+begin
+  if cardinality(chunk_nos) < 500 then
+    return query
+      select e.* from ragdb_internal.static_embeddings(space, model, chunk_nos) e;
+    return;
+  end if;
+  return query
+    select a.* from ragdb_internal.static_embeddings(space, model, chunk_nos[: v_third]) a
+    union all
+    select b.*
+    from ragdb_internal.static_embeddings(space, model, chunk_nos[v_third + 1 : 2 * v_third]) b
+    union all
+    select c.* from ragdb_internal.static_embeddings(space, model, chunk_nos[2 * v_third + 1 :]) c;
+end $$;
+comment on function ragdb_internal.shared_embeddings(
+  ragdb.embedding_spaces, ragdb.static_models, integer[]) is
+  'Embeds chunks as ragdb_internal.static_embeddings does, many of them by parallel workers.';
+
 -- Words are kept by one transaction at a time, and who comes second keeps none: nobody waits for
 -- what another has not committed.
-create or replace function ragdb_internal.keep_words(
-  embedder_id integer, vectors ragdb_internal.word_vector[])
-returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-as $$
-begin
-  if pg_try_advisory_xact_lock(hashtextextended('ragdb words of embedder ' || embedder_id, 0)) then
-    insert into ragdb.static_words (embedder_id, word, embedding)
-      select keep_words.embedder_id, c.word, h.embedding
-      from unnest(vectors) c
-        cross join lateral (select ragdb_internal.exact_half(c.embedding) as embedding offset 0) h
-      where c.is_cut and length(c.word) <= 32 and h.embedding is not null
-      on conflict do nothing;
-  end if;
-end $$;
-comment on function ragdb_internal.keep_words(integer, ragdb_internal.word_vector[]) is
-  'Keeps the vectors of words that had to be cut, up to 32 characters each, unless another '
-  'transaction is at it.';
-
 create or replace function ragdb_internal.store_static(
   space ragdb.embedding_spaces, model ragdb.static_models, chunk_nos integer[])
 returns void
@@ -40,31 +84,26 @@ set plan_cache_mode = force_custom_plan
 set jit = off
 as $$
 declare
-  v_numbers integer[];
-  v_inputs text[];
-  v_words ragdb_internal.counted_word[];
-  v_vectors ragdb_internal.word_vector[];
+  v_keeps constant boolean := pg_try_advisory_xact_lock(
+    hashtextextended('ragdb words of embedder ' || model.embedder_id, 0));
 begin
-  select array_agg(i.chunk_no order by i.chunk_no), array_agg(i.input order by i.chunk_no)
-    into v_numbers, v_inputs
-    from ragdb.embedders e
-      cross join lateral ragdb_internal.embedding_inputs(
-        space.corpus_id, store_static.chunk_nos, e.passage_prefix) i
-    where e.embedder_id = space.embedder_id;
-  v_words := array(select c from ragdb_internal.counted_words(v_inputs, model.folding) c);
-  v_vectors := ragdb_internal.word_vectors(model, v_words);
-  perform ragdb_internal.keep_words(model.embedder_id, v_vectors);
+  with made as materialized (
+    select e.* from ragdb_internal.shared_embeddings(space, model, chunk_nos) e
+  ), kept as (
+    insert into ragdb.static_words (embedder_id, word, embedding)
+      select model.embedder_id, m.word, m.half from made m
+      where v_keeps and m.word is not null and m.half is not null
+      on conflict do nothing
+  )
   insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, half)
-    select space.space_id, space.corpus_id, i.chunk_no, sha256(convert_to(i.input, 'UTF8')),
-      ragdb_internal.halves(
-        coalesce(s.embedding, ragdb_internal.unknown_text(space.embedder_id)))
-    from unnest(v_numbers, v_inputs) with ordinality i (chunk_no, input, n)
-      left join ragdb_internal.sum_words(v_words, v_vectors) s on s.n = i.n
+    select space.space_id, space.corpus_id, m.chunk_no, m.input_hash, m.half
+    from made m where m.chunk_no is not null
     on conflict do nothing;
 end $$;
 comment on function ragdb_internal.store_static(
   ragdb.embedding_spaces, ragdb.static_models, integer[]) is
-  'Embeds chunks of a space by its static embedder and stores the embeddings.';
+  'Embeds chunks of a space by its static embedder and stores the embeddings, and the vectors of '
+  'words that had to be cut, unless another transaction is at it.';
 
 create or replace function ragdb_internal.embed_chunks(
   space ragdb.embedding_spaces, chunk_nos integer[])
@@ -84,8 +123,8 @@ declare
     order by n.chunk_no);
 begin
   -- what is held of 4000 chunks at a time fits into the work_mem of sum_words
-  for i in 1 .. cardinality(v_missing) by 4000 loop
-    perform ragdb_internal.store_static(space, v_model, v_missing[i : i + 3999]);
+  for i in 1 .. cardinality(v_missing) by 8000 loop
+    perform ragdb_internal.store_static(space, v_model, v_missing[i : i + 7999]);
   end loop;
 end $$;
 comment on function ragdb_internal.embed_chunks(ragdb.embedding_spaces, integer[]) is

@@ -43,20 +43,19 @@ comment on function ragdb_internal.cut_vectors(ragdb.static_models, text[]) is
   'Returns the vectors of words that are not pieces, zero where no part of one is known.';
 
 -- Each is looked up by key, whatever the planner believes of the tables; those that are not known
--- are cut together.
-create or replace function ragdb_internal.word_vectors(
-  model ragdb.static_models, words ragdb_internal.counted_word[])
-returns ragdb_internal.word_vector[]
-language sql stable parallel safe
+-- are cut together. One row, so that who joins them hashes them.
+create or replace function ragdb_internal.word_vectors(model ragdb.static_models, words text[])
+returns setof ragdb_internal.word_vector
+language sql stable parallel safe rows 1
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
-return (
+begin atomic
   with found as materialized (
     select w.word, p.embedding is not null as is_whole,
       coalesce(p.embedding, s.embedding)::vector as embedding
-    from (select distinct u.word from pg_catalog.unnest(word_vectors.words) u offset 0) w
+    from pg_catalog.unnest(word_vectors.words) w (word)
       left join lateral (
         select c.embedding from ragdb.static_pieces c
         where c.embedder_id = (word_vectors.model).embedder_id and c.piece = ' ' || w.word
@@ -67,30 +66,15 @@ return (
           and p.embedding is null
         offset 0) s on true
   )
-  select pg_catalog.array_agg(v)
-  from (
-    select row(f.word, f.is_whole, false, f.embedding)::ragdb_internal.word_vector as v
-    from found f where f.embedding is not null
-    union all
-    select c
-    from (select array(select f.word from found f where f.embedding is null) as words offset 0) u
-      cross join lateral ragdb_internal.cut_vectors(word_vectors.model, u.words) c
-    where u.words <> '{}') a);
-comment on function ragdb_internal.word_vectors(
-  ragdb.static_models, ragdb_internal.counted_word[]) is
-  'Returns the vectors of the different words among some, zero where no part of one is known; null '
-  'of none.';
-
--- One row, so that what sums them hashes them and goes through the texts in their order.
-create or replace function ragdb_internal.each_vector(vectors ragdb_internal.word_vector[])
-returns setof ragdb_internal.word_vector
-language sql immutable parallel safe rows 1
-set jit = off
-begin atomic
-  select v.* from pg_catalog.unnest(each_vector.vectors) v;
+  select f.word, f.is_whole, false, f.embedding from found f where f.embedding is not null
+  union all
+  select c.*
+  from (select array(select f.word from found f where f.embedding is null) as words offset 0) u
+    cross join lateral ragdb_internal.cut_vectors(word_vectors.model, u.words) c
+  where u.words <> '{}';
 end;
-comment on function ragdb_internal.each_vector(ragdb_internal.word_vector[]) is
-  'Returns the vectors of an array as rows.';
+comment on function ragdb_internal.word_vectors(ragdb.static_models, text[]) is
+  'Returns the vectors of different words, zero where no part of one is known.';
 
 create or replace function ragdb_internal.unit_halves(total vector) returns vector
 language sql immutable parallel safe
@@ -99,21 +83,26 @@ comment on function ragdb_internal.unit_halves(vector) is
   'Returns a vector scaled to length 1, its numbers rounded to halves.';
 
 -- What is joined is as large as the texts, and is hashed whatever the planner believes.
-create or replace function ragdb_internal.sum_words(
-  words ragdb_internal.counted_word[], vectors ragdb_internal.word_vector[])
-returns table (n integer, embedding vector, known float8)
+create or replace function ragdb_internal.embedded_texts(model ragdb.static_models, texts text[])
+returns table (n integer, embedding vector, known float8, word text)
 language sql stable parallel safe
 set enable_nestloop = off
 set enable_mergejoin = off
+set enable_sort = off
 set jit = off
--- the vectors of the words of 4000 chunks
+-- the words of 4000 chunks, and their vectors
 set work_mem = '64MB'
 begin atomic
-  with sums as materialized (
+  with counted as materialized (
+    select c.* from ragdb_internal.counted_words(
+      embedded_texts.texts, (embedded_texts.model).folding) c
+  ), vectors as materialized (
+    select v.* from ragdb_internal.word_vectors(
+      embedded_texts.model, array(select distinct c.word from counted c)) v
+  ), sums as materialized (
     select c.n, c.eighths, sum(v.embedding) as total, count(*) as words,
       sum(v.is_whole::integer) as known
-    from pg_catalog.unnest(sum_words.words) c
-      join ragdb_internal.each_vector(sum_words.vectors) v on v.word = c.word
+    from counted c join vectors v on v.word = c.word
     group by c.n, c.eighths
   ), weights as materialized (
     select e.eighths, pg_catalog.array_fill((e.eighths / 8::float8)::real,
@@ -121,18 +110,19 @@ begin atomic
     from (select distinct u.eighths from sums u) e
   )
   select s.n, case when vector_norm(s.total) > 0 then ragdb_internal.unit_halves(s.total) end,
-    s.known
+    s.known, null::text
   from (
     select u.n, (sum(u.known) + 1) / (sum(u.words) + 1)::float8 as known,
       sum(case when u.eighths = 8 then u.total else u.total * w.weight end) as total
     from sums u join weights w on w.eighths = u.eighths
-    group by u.n) s;
+    group by u.n) s
+  union all
+  select null, v.embedding, null, v.word from vectors v where v.is_cut;
 end;
-comment on function ragdb_internal.sum_words(
-  ragdb_internal.counted_word[], ragdb_internal.word_vector[]) is
-  'Returns the embeddings of texts by their words and the vectors of these, null where no word is '
-  'known, and the share of their words that are known as a whole, counting one more that is, 0 to '
-  '1.';
+comment on function ragdb_internal.embedded_texts(ragdb.static_models, text[]) is
+  'Returns the embeddings of texts, null where no word is known, and the share of their words that '
+  'are known as a whole, counting one more that is, 0 to 1; then the words that had to be cut, '
+  'without n, with their vectors. Texts without words have no row.';
 
 create or replace function ragdb_internal.unknown_text(embedder_id integer) returns vector
 language sql stable parallel safe
@@ -151,14 +141,11 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
-declare
-  v_words constant ragdb_internal.counted_word[] := array(
-    select c from ragdb_internal.counted_words(array[text], model.folding) c);
 begin
   return (
     select ragdb_internal.numbers(s.embedding)
-    from ragdb_internal.sum_words(v_words, ragdb_internal.word_vectors(model, v_words)) s
-    where s.embedding is not null and s.known > share);
+    from ragdb_internal.embedded_texts(model, array[text]) s
+    where s.n = 1 and s.embedding is not null and s.known > share);
 end $$;
 comment on function ragdb_internal.known_embedding(ragdb.static_models, text, float8) is
   'Returns the embedding of a text; null where no word is known, or where the share of its words '
