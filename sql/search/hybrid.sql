@@ -1,7 +1,6 @@
 -- Ranking by words and meaning together.
 --
--- Each leg runs once, to the same depth. A candidate of one leg gets its exact score of the other
--- leg by key. Both scores have fixed bounds, so that a score, and a threshold on it, mean the same
+-- Each leg runs once. A candidate of one leg gets its exact score of the other leg by key. Both scores have fixed bounds, so that a score, and a threshold on it, mean the same
 -- for every query.
 
 -- Chunk ids order what ties, as in the semantic leg.
@@ -48,11 +47,31 @@ comment on function ragdb_internal.fused(text, float8, float8, float8, integer, 
   'Returns the score of a hybrid search, in [0, 1], rounded to 1e-6: convex (weight times lexical '
   'plus the rest times semantic) or rrf over its maximum; a leg without a score or rank counts 0.';
 
-create or replace function ragdb_internal.hybrid_depth(k integer) returns integer
+-- What a hybrid search misses of the best ten is mostly deeper in the words than its leg goes
+-- (bench/results.md).
+create or replace function ragdb_internal.worded_depth(k integer) returns integer
 language sql immutable parallel safe
-return greatest(hybrid_depth.k, least(1000, greatest(25, 5 * hybrid_depth.k / 2)));
-comment on function ragdb_internal.hybrid_depth(integer) is
-  'Returns to which depth each leg of a hybrid search for k hits ranks.';
+return greatest(worded_depth.k, least(1000, greatest(40, 4 * worded_depth.k)));
+comment on function ragdb_internal.worded_depth(integer) is
+  'Returns to which depth the lexical leg of a hybrid search for k hits ranks.';
+
+create or replace function ragdb_internal.near_depth(k integer) returns integer
+language sql immutable parallel safe
+return greatest(near_depth.k, least(1000, greatest(25, 5 * near_depth.k / 2)));
+comment on function ragdb_internal.near_depth(integer) is
+  'Returns to which depth the semantic leg of a hybrid search for k hits ranks.';
+
+-- Where words weigh three times as much as meaning or more, a chunk among the best whose words are
+-- not among the best is as near as few are, and a walk finds these at an eighth of its width.
+create or replace function ragdb_internal.hybrid_width(
+  space ragdb.embedding_spaces, fusion text, lexical_weight float8)
+returns integer
+language sql immutable parallel safe
+return case when hybrid_width.fusion = 'convex' and hybrid_width.lexical_weight >= 0.75
+  then (space).ef_search / 8 else (space).ef_search end;
+comment on function ragdb_internal.hybrid_width(ragdb.embedding_spaces, text, float8) is
+  'Returns the ef_search of a hybrid search: that of its space, or an eighth of it where the '
+  'convex fusion weighs words by 0.75 or more.';
 
 -- Planned once: what needs to see its arguments plans for itself, inside.
 create or replace function ragdb_internal.rank_hybrid(
@@ -66,7 +85,6 @@ set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 declare
-  v_depth constant integer := ragdb_internal.hybrid_depth(k);
   v_demanded constant integer[] := ragdb_internal.demanded_chunks(corpus, query, null);
   v_metric text;
   v_near ragdb_internal.ranked[];
@@ -77,13 +95,16 @@ begin
   select e.metric into strict v_metric from ragdb.embedders e
     where e.embedder_id = space.embedder_id;
   v_near := array(
-    select s from ragdb_internal.rank_semantic(corpus, space, embedding, v_depth, chunk_nos) s);
+    select s from ragdb_internal.rank_semantic(
+      corpus, space, embedding, ragdb_internal.near_depth(k), chunk_nos,
+      ragdb_internal.hybrid_width(space, fusion, lexical_weight)) s);
   perform ragdb_internal.note_stage('semantic', v_started);
   v_started := clock_timestamp();
   v_near_nos := array(select n.chunk_no from unnest(v_near) n);
   v_worded := array(
     select w from ragdb_internal.rank_words(
-      corpus, statistics, query, v_depth, among, v_demanded, v_near_nos, typos) w);
+      corpus, statistics, query, ragdb_internal.worded_depth(k), among, v_demanded, v_near_nos,
+      typos) w);
   perform ragdb_internal.note_stage('lexical', v_started);
   v_started := clock_timestamp();
   return query
@@ -108,6 +129,6 @@ end $$;
 comment on function ragdb_internal.rank_hybrid(
   ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer, integer[], integer[],
   text, float8, boolean) is
-  'Returns the candidates of both legs, each to depth min(1000, max(25, 2.5 k)) or k, by words '
-  'among some chunks and by meaning among others (null: all of the corpus), with their fused '
-  'score. Raises RG410.';
+  'Returns the candidates of both legs, by words among some chunks to depth min(1000, max(40, '
+  '4 k)) or k, by meaning among others (null: all of the corpus) to min(1000, max(25, 2.5 k)) or '
+  'k, with their fused score. Raises RG410.';

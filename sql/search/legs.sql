@@ -1,7 +1,7 @@
 -- The legs of a search by meaning over parts of one corpus, ranked as those of it in one piece.
 --
--- Each part ranks both legs to the depth of the search. What is deeper than that in both legs of
--- all parts together is not a candidate, and a rank is one among all parts.
+-- Each part ranks both legs to their depths. What is deeper than that in both legs of all parts
+-- together is not a candidate, and a rank is one among all parts.
 
 create or replace function ragdb_internal.are_parts_of_one(corpora ragdb.corpora[])
 returns boolean
@@ -56,13 +56,14 @@ begin atomic
     from pg_catalog.unnest(legs_of_all.candidates) p
       cross join lateral (select (p.ranked).*) r
   ), placed as (
-    select n.*, n.nearness <= d.depth as is_near, d.depth,
+    select n.*, n.nearness <= d.near as is_near, d.worded as depth,
       case when n.lexical_rank is not null then pg_catalog.row_number() over (
         partition by n.whole_id,
-          n.lexical_rank is not null or coalesce(n.nearness <= d.depth, false)
+          n.lexical_rank is not null or coalesce(n.nearness <= d.near, false)
         order by n.lexical_score desc, n.chunk_id, n.corpus_id)::integer end as place
     from near n
-      cross join (select ragdb_internal.hybrid_depth(legs_of_all.k) as depth) d
+      cross join (select ragdb_internal.worded_depth(legs_of_all.k) as worded,
+        ragdb_internal.near_depth(legs_of_all.k) as near) d
   ), merged as (
     select p.*, case when p.place <= p.depth then p.place end as worded,
       case when p.is_near then p.nearness end as neared

@@ -174,15 +174,14 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_depth constant integer := ragdb_internal.hybrid_depth(request.k);
   v_weight constant float8 := coalesce(
     request.lexical_weight, ragdb_internal.lexical_weight(past.embedder_id));
   v_near constant ragdb_internal.ranked[] := array(
     select s from ragdb_internal.semantic_then(
-      past, request.query_embedding, v_depth, demanded) s);
+      past, request.query_embedding, ragdb_internal.near_depth(request.k), demanded) s);
   v_worded constant ragdb_internal.ranked[] := array(
     select w from ragdb_internal.worded_then(past, statistics,
-      ragdb_internal.asked_words(request), v_depth, among,
+      ragdb_internal.asked_words(request), ragdb_internal.worded_depth(request.k), among,
       array(select n.chunk_no from unnest(v_near) n), (request.options).typos) w);
 begin
   return query

@@ -3,7 +3,7 @@
 -- Chunk ids order what ties; they are looked up for nothing else.
 create or replace function ragdb_internal.rank_semantic(
   corpus ragdb.corpora, space ragdb.embedding_spaces, embedding vector, k integer,
-  chunk_nos integer[] default null)
+  chunk_nos integer[] default null, ef_search integer default null)
 returns setof ragdb_internal.ranked
 language sql stable parallel restricted
 begin atomic
@@ -19,12 +19,14 @@ begin atomic
             where c.corpus_id = (rank_semantic.corpus).corpus_id and c.chunk_no = n.chunk_no)
         end as chunk_id
       from ragdb_internal.nearest(rank_semantic.corpus, rank_semantic.space,
-        rank_semantic.embedding, rank_semantic.k, rank_semantic.chunk_nos) n) t) r
+        rank_semantic.embedding, rank_semantic.k, rank_semantic.chunk_nos,
+        rank_semantic.ef_search) n) t) r
   where r.rank <= rank_semantic.k;
 end;
 comment on function ragdb_internal.rank_semantic(
-  ragdb.corpora, ragdb.embedding_spaces, vector, integer, integer[]) is
-  'Returns the k chunks of a corpus nearest to an embedding, among the given ones when not null.';
+  ragdb.corpora, ragdb.embedding_spaces, vector, integer, integer[], integer) is
+  'Returns the k chunks of a corpus nearest to an embedding, among the given ones when not null; '
+  'ef_search (null: that of the space) is how many a walk of the index looks at.';
 
 create or replace function ragdb_internal.demanded_chunks(
   corpus ragdb.corpora, query text, chunk_nos integer[])

@@ -117,7 +117,7 @@ comment on function ragdb_internal.walk_space(
 -- what it swaps at the end is put right here.
 create or replace function ragdb_internal.nearest(
   corpus ragdb.corpora, space ragdb.embedding_spaces, query vector, k integer,
-  chunk_nos integer[] default null)
+  chunk_nos integer[] default null, ef_search integer default null)
 returns table (chunk_no integer, score float8, is_exact boolean)
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
@@ -133,7 +133,7 @@ begin
   then
     select array_agg(s.chunk_no), array_agg(s.score) into v_found, v_scores
       from ragdb_internal.walk_space(space, v_embedder.dims, v_embedder.metric, query,
-        greatest(k, least(1000, k + k / 4 + 16)), chunk_nos) s;
+        greatest(k, least(1000, k + k / 4 + 16)), chunk_nos, nearest.ef_search) s;
     if cardinality(v_found) >= k then
       return query select s.chunk_no, s.score, false
         from unnest(v_found, v_scores) s (chunk_no, score);
@@ -144,6 +144,7 @@ begin
     from ragdb_internal.scan_space(space, v_embedder.metric, query, k, nearest.chunk_nos) s;
 end $$;
 comment on function ragdb_internal.nearest(
-  ragdb.corpora, ragdb.embedding_spaces, vector, integer, integer[]) is
+  ragdb.corpora, ragdb.embedding_spaces, vector, integer, integer[], integer) is
   'Returns at least the k chunks nearest to a vector with their similarity, among the given ones '
-  'when not null, and whether none was passed over.';
+  'when not null, and whether none was passed over; ef_search (null: that of the space) is how '
+  'many a walk of the index looks at.';

@@ -363,8 +363,8 @@ class Made:
         if among is not None:
             near[~among(self.numbers)] = -1
             lexical[~among(self.numbers)] = 0
-        depth = min(1000, max(25, 5 * k // 2))
-        candidates = {*self.ranked(near, depth, -1), *self.ranked(lexical, depth)}
+        near_depth, worded_depth = min(1000, max(25, 5 * k // 2)), min(1000, max(40, 4 * k))
+        candidates = {*self.ranked(near, near_depth, -1), *self.ranked(lexical, worded_depth)}
         both = {place: (lexical[place] / most + near[place]) / 2 for place in candidates}
         nearest = {place: near[place] for place in self.ranked(near, k, -1)}
         named = "".join(f", {name} => %({name})s" for name in more)
