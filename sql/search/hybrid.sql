@@ -1,7 +1,7 @@
 -- Ranking by words and meaning together.
 --
--- Each leg runs once. A candidate of one leg gets its exact score of the other leg by key. Both scores have fixed bounds, so that a score, and a threshold on it, mean the same
--- for every query.
+-- Each leg runs once. A candidate of one leg gets its exact score of the other leg by key. Both
+-- scores have fixed bounds, so that a score, and a threshold on it, mean the same for every query.
 
 -- Chunk ids order what ties, as in the semantic leg.
 create or replace function ragdb_internal.rank_words(
@@ -86,14 +86,13 @@ set jit = off
 as $$
 declare
   v_demanded constant integer[] := ragdb_internal.demanded_chunks(corpus, query, null);
-  v_metric text;
+  v_metric constant text := (
+    select e.metric from ragdb.embedders e where e.embedder_id = space.embedder_id);
   v_near ragdb_internal.ranked[];
   v_near_nos integer[];
   v_worded ragdb_internal.ranked[];
   v_started timestamptz := clock_timestamp();
 begin
-  select e.metric into strict v_metric from ragdb.embedders e
-    where e.embedder_id = space.embedder_id;
   v_near := array(
     select s from ragdb_internal.rank_semantic(
       corpus, space, embedding, ragdb_internal.near_depth(k), chunk_nos,
@@ -102,9 +101,8 @@ begin
   v_started := clock_timestamp();
   v_near_nos := array(select n.chunk_no from unnest(v_near) n);
   v_worded := array(
-    select w from ragdb_internal.rank_words(
-      corpus, statistics, query, ragdb_internal.worded_depth(k), among, v_demanded, v_near_nos,
-      typos) w);
+    select w from ragdb_internal.rank_words(corpus, statistics, query,
+      ragdb_internal.worded_depth(k), among, v_demanded, v_near_nos, typos) w);
   perform ragdb_internal.note_stage('lexical', v_started);
   v_started := clock_timestamp();
   return query

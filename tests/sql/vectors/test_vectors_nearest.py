@@ -157,6 +157,30 @@ def test_as_many_candidates_are_looked_at_as_recall_needs(
     assert one(db, "select ef_search from ragdb.embedding_spaces") > 2 * good
 
 
+def test_a_hybrid_search_walks_less_far_where_words_weigh_most(
+    large: tuple[Connection, Vectors],
+) -> None:
+    db, vectors = large
+    db.execute("update ragdb.embedding_spaces set ef_search = 800")
+
+    def pages(**how: Any) -> int:
+        named = "".join(f", {key} => %({key})s" for key in how)
+        ((plan,),) = db.execute(
+            "explain (analyze, buffers, format json) select from ragdb.search('docs', 'only',"
+            f" query_embedding => %(vector)s{named})",
+            {"vector": Reals(vectors[7]), **how},
+        ).fetchall()
+        return int(plan[0]["Plan"]["Shared Hit Blocks"])
+
+    def least(**how: Any) -> int:
+        return min(pages(**how) for _ in range(8))
+
+    wide = least(mode="hybrid", lexical_weight=0.74)
+    assert least(mode="hybrid", lexical_weight=0.75) < wide / 3
+    assert least(mode="hybrid", lexical_weight=0.75, fusion="rrf") > 0.9 * wide
+    assert least(mode="semantic") > 0.8 * wide
+
+
 @pytest.mark.parametrize("share", [0.001, 0.01, 0.1, 0.5])
 def test_a_filter_never_shortens_the_list(large: tuple[Connection, Vectors], share: float) -> None:
     db, vectors = large

@@ -1,0 +1,78 @@
+"""Many chunks are embedded by parallel workers, to the same vectors."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from ragdb.database import Database
+from ragdb.server import static
+from tests.sql.lexical_twin import document, put
+
+WORDS = ["chunk", "word", "legibility", "incomprehensible", "Ünïcode", "role_name", "検索", "a"]
+STORED = """
+  select array_agg((chunk_no, input_hash, half)::text order by chunk_no),
+    (select array_agg((w.word, w.embedding)::text order by w.word) from ragdb.static_words w)
+  from ragdb.chunk_embeddings"""
+
+
+def documents(count: int) -> list[dict[str, Any]]:
+    draw = random.Random(3)
+    return [
+        document(f"{n}.txt", " ".join(draw.choices(WORDS, k=n % 9)) + f" number{n % 200}")
+        for n in range(count)
+    ]
+
+
+def stored(db: psycopg.Connection[Any], count: int, workers: int) -> Any:
+    db.execute("delete from ragdb.static_words")
+    db.execute(f"set max_parallel_workers_per_gather = {workers}")
+    db.execute("select ragdb.create_corpus('docs')")
+    put(db, "docs", documents(count), count)
+    found = db.execute(STORED).fetchall()
+    db.execute("select ragdb.drop_corpus('docs')")
+    return found
+
+
+def test_workers_embed_as_one_process_does(
+    any_db: psycopg.Connection[Any], bpe_folder: Path
+) -> None:
+    static.load(Database(any_db), "small", str(bpe_folder))
+    ((alone, words),) = stored(any_db, 1600, 0)
+    assert len(alone) == 1600
+    assert words
+    assert stored(any_db, 1600, 2) == [(alone, words)]
+    assert stored(any_db, 1600, 1) == [(alone, words)]
+
+
+def test_only_many_chunks_are_shared_among_workers(clone: str, bpe_folder: Path) -> None:
+    asked = []
+    with psycopg.connect(clone, autocommit=True) as db:
+        static.load(Database(db), "small", str(bpe_folder))
+        for count in (499, 500, 1600):
+            put_documents = documents(count)
+            db.execute("select ragdb.create_corpus(%s)", (f"c{count}",))
+            db.execute("set max_parallel_workers_per_gather = 0")
+            put(db, f"c{count}", put_documents, count)
+            space = f"c.name = 'c{count}'"
+            db.execute("set max_parallel_workers_per_gather = 2")
+            before = launched(db)
+            db.execute(
+                "select count(*) from ragdb.embedding_spaces s join ragdb.corpora c"
+                " using (corpus_id) cross join lateral ragdb_internal.shared_embeddings(s,"
+                " ragdb_internal.static_model(s.embedder_id), array(select h.chunk_no"
+                f" from ragdb.chunks h where h.corpus_id = c.corpus_id)) where {space}".encode()
+            )
+            asked.append(launched(db) - before)
+    assert asked == [0, 2, 2]
+
+
+def launched(db: psycopg.Connection[Any]) -> int:
+    db.execute("select pg_stat_force_next_flush()")
+    ((count,),) = db.execute(
+        "select parallel_workers_to_launch from pg_stat_database where datname = current_database()"
+    ).fetchall()
+    return int(count)
