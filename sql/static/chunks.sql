@@ -122,7 +122,7 @@ declare
     where e.chunk_no is null
     order by n.chunk_no);
 begin
-  -- what is held of 4000 chunks at a time fits into the work_mem of sum_words
+  -- what a third of 8000 chunks holds fits into the work_mem of embedded_texts
   for i in 1 .. cardinality(v_missing) by 8000 loop
     perform ragdb_internal.store_static(space, v_model, v_missing[i : i + 7999]);
   end loop;
