@@ -96,8 +96,10 @@ begin
   v_guess := case when v_count > v_most
     then v_spread * (ln(v_count + v_wanted) - v_wanted_log) else lowest end;
   for v_try in 1..10 loop
-    need := case when v_guess <= lowest then lowest
-      else greatest(v_low + case when v_low_log is null then 0 else 0.1 * (v_high - v_low) end,
+    -- nearly all groups exceed 0: a bad guess leads half the way there
+    need := case when v_guess <= lowest and (lowest > 0 or v_high_log is null) then lowest
+      else greatest(v_low + (v_high - v_low) * case when v_low_log is not null then 0.1
+          when v_high_log is not null then 0.5 else 0 end,
         least(v_high - 0.1 * (v_high - v_low), v_guess)) end;
     select g.groups, g.bits into v_count, bits
       from ragdb_internal.groups_above(sums, masks, need) g;

@@ -352,3 +352,39 @@ def test_the_index_of_a_first_load_is_small(db: Connection) -> None:
         " (select sum(df) from ragdb.lexemes)"
     ).fetchall()
     assert size / postings < 36  # bytes
+
+
+@pytest.mark.parametrize("k", [10, 40])
+def test_where_the_best_groups_stand_out_few_more_than_k_are_wanted(
+    db: psycopg.Connection[Any], k: int
+) -> None:
+    # half of the groups have a frequent word, and as many a rare one beside it
+    drawn = np.random.default_rng(5).exponential(size=15_360)
+    sums = np.minimum(0.3 * drawn + np.repeat([0.1, 6], 7_680), 8).round(4)
+    (found,) = db.execute(
+        "select w.need, (select sum(bit_count(b)) from unnest(w.bits) b)"
+        " from ragdb_internal.wanted_need(array[%s::real[]::vector], null, 0, 12, %s) w",
+        (sums.tolist(), k),
+    ).fetchall()
+    need, groups = float(found[0]), int(found[1])
+    assert groups == (sums.astype("f4") > np.float32(need)).sum()
+    assert 1.2 * k <= groups <= 8 * k + 60
+
+
+@pytest.mark.parametrize(
+    ("bits", "places"),
+    [
+        ("", []),
+        ("0", []),
+        ("1", [1]),
+        ("0110", [2, 3]),
+        ("1" * 700, list(range(1, 701))),
+        ("0" * 15_359 + "1", [15_360]),
+        (("0" * 499 + "1") * 3 + "00", [500, 1000, 1500]),
+    ],
+)
+def test_set_bits_are_found_wherever_they_are(
+    db: psycopg.Connection[Any], bits: str, places: list[int]
+) -> None:
+    found = db.execute("select ragdb_internal.set_bits(%s::bit varying)", (bits,)).fetchall()
+    assert found == [(places,)]
