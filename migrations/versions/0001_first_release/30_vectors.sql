@@ -86,7 +86,8 @@ comment on column ragdb.embedding_spaces.ef_construction is
   'Candidates examined when the HNSW index is built, 4 to 1000.';
 comment on column ragdb.embedding_spaces.ef_search is
   'Candidates that a walk of the index examines, 1 to 1000. It is measured when the index is '
-  'built, so that the index finds nearly all that a scan finds.';
+  'built, so that the index finds nearly all that a scan finds. A hybrid search that weighs words '
+  'by 0.75 or more examines an eighth.';
 comment on column ragdb.embedding_spaces.is_indexed is 'Whether the HNSW index exists.';
 comment on column ragdb.embedding_spaces.is_filled is
   'Whether every chunk has had its embedding at one time, or the space was made current on demand. '
