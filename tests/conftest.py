@@ -72,11 +72,18 @@ def write_snapshots(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--write-snapshots"))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
+    """Have the collector of garbage not look again and again at what imports leave for good."""
+    gc.disable()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
     """Have the collector of garbage not look at what is there until the end."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
