@@ -7,6 +7,7 @@ run reads its arguments and its environment as one that was started anew.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import json
 import os
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).parents[1]
-LARGEST = 2**20  # bytes of arguments and environment
+PAGE = 2**16  # bytes
 
 
 class Forked:
@@ -30,7 +31,7 @@ class Forked:
         self._told, told = socket.socketpair()
         errors, write_errors = os.pipe()
         with told:
-            said = json.dumps({"arguments": arguments, "env": env}).encode()
+            said = json.dumps({"arguments": arguments, "env": env}).encode() + b"\n"
             socket.send_fds(
                 _forker(env.get("PYTHONPATH", "")), [said], [told.fileno(), write_errors]
             )
@@ -79,7 +80,7 @@ class Forked:
 @cache
 def _forker(path: str) -> socket.socket:
     """The process that forks with a path of modules; it ends with this one."""
-    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours, its = socket.socketpair()
     with its:
         process = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", "tests.forked"],
@@ -110,9 +111,11 @@ def main() -> None:
     asked = socket.socket(fileno=os.dup(0))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
-        said, files, *_ = socket.recv_fds(asked, LARGEST, 2)
+        said, files, *_ = socket.recv_fds(asked, PAGE, 2)
         if not said:
             return
+        while not said.endswith(b"\n"):
+            said += asked.recv(PAGE)
         if os.fork() == 0:
             asked.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -133,7 +136,8 @@ def _begin(told: int, errors: int) -> None:
     os.close(errors)
     os.write(told, f"{pid}\n".encode())
     ended = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    os.write(told, f"{ended}\n".encode())
+    with contextlib.suppress(BrokenPipeError):  # who asked is gone
+        os.write(told, f"{ended}\n".encode())
     os._exit(0)
 
 

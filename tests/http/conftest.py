@@ -90,7 +90,10 @@ def serve(dsn: str, tokens: dict[str, str], *flags: str) -> Api:
     process = Forked("serve", "--port", "0", *flags, env={**os.environ, "RAGDB_DATABASE_URL": dsn})
     first = process.stderr.readline()
     if "listening on" not in first:
-        raise AssertionError(first + process.stderr.read())
+        with process.stderr:
+            rest = process.stderr.read()
+        process.wait(60)
+        raise AssertionError(first + rest)
     api = Api(dsn, first.split()[2].rstrip(","), process, tokens)
     lines = process.stderr
 
