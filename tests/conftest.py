@@ -30,6 +30,7 @@ from pytest_postgresql.janitor import DatabaseJanitor
 
 from ragdb.models import static
 from ragdb.server import embedded, manual, migrate, postgres, roles
+from tests import together
 from tests.watcher import watched_folder
 
 # no test is timed, because the machine may be busy with other work
@@ -63,8 +64,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files marked `long`."""
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    """Begin with what is long."""
+    items.sort(key=together.rank)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    return together.scheduler(config, log)
 
 
 @pytest.fixture(scope="session")
@@ -72,11 +78,18 @@ def write_snapshots(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--write-snapshots"))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
+    """Have the collector of garbage not look again and again at what imports leave for good."""
+    gc.disable()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
     """Have the collector of garbage not look at what is there until the end."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

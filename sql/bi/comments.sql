@@ -10,12 +10,13 @@ declare
 begin
   for v_column in
     select c.oid::regclass as view, a.attname, m.meaning
-    from (select meanings[2 * n - 1] as name, meanings[2 * n] as meaning
-        from generate_series(1, cardinality(meanings) / 2) n) m
-      join pg_class c on c.relkind = 'v'
-        and c.relnamespace in ('bi'::regnamespace, 'ragdb_internal'::regnamespace)
+    from pg_class c
       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and strpos(a.attname, '.') = 0
-        and m.name in (a.attname, c.relname || '.' || a.attname)
+      cross join lateral (values (a.attname::text), (c.relname || '.' || a.attname)) n (name)
+      join (select meanings[2 * n - 1] as name, meanings[2 * n] as meaning
+        from generate_series(1, cardinality(meanings) / 2) n) m on m.name = n.name
+    where c.relkind = 'v'
+      and c.relnamespace in ('bi'::regnamespace, 'ragdb_internal'::regnamespace)
     order by strpos(m.name, '.')
   loop
     execute format('comment on column %s.%I is %L', v_column.view, v_column.attname,

@@ -195,7 +195,7 @@ def test_the_page_of_a_citation_is_the_page_of_its_quote(run: Run, clone: str) -
 def test_progress_moves_inside_a_large_file(tmp_path: Path, clone: str) -> None:
     words = " ".join(f"word{n}" for n in range(40))
     path = tmp_path / "large.md"
-    path.write_text("".join(f"# Part {n}\n\n{words} {n}.\n\n" * 3 for n in range(9_000)))
+    path.write_text("".join(f"# Part {n}\n\n{words} {n}.\n\n" * 3 for n in range(8_250)))
     seen = []
     with ragdb.connect(clone) as db:
         db.ingest(path, corpus="docs", progress=lambda p: seen.append((p.stage, p.bytes)))

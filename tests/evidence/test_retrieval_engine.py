@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import psycopg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -309,10 +308,9 @@ LIES = st.recursive(
 @settings(max_examples=200)
 @given(st.dictionaries(FIELDS, LIES, max_size=5))
 def test_no_output_whatever_breaks_the_checks(server18: Any, output: dict[str, Any]) -> None:
-    with psycopg.connect(server18.shared) as connection:
+    with server18.rolled_back() as connection:
         engine = Engine(Database(connection), retriever=Fixed(GOOD, OTHER), task=lambda _: output)
         answer = engine.run(QUESTION, require_citations=True)
-        connection.rollback()
     cites = output.get("insufficient_evidence") is True
     assert isinstance(answer.problems, tuple)
     assert answer.trace_summary["verified"] is (not answer.problems)

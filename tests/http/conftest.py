@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -23,6 +22,7 @@ import ragdb
 from ragdb.models.worker import Worker
 from tests.conftest import Server
 from tests.embedding import make_embedder, one, put
+from tests.forked import Forked
 from tests.sql.conversations import chat, message, uuid
 
 RAGDB = [sys.executable, "-W", "ignore", "-c", "from ragdb.cli.main import main; main()"]
@@ -44,7 +44,7 @@ class Api:
 
     dsn: str
     url: str
-    process: subprocess.Popen[str]
+    process: Forked
     tokens: dict[str, str]
     lines: list[str] = field(default_factory=list)
 
@@ -87,17 +87,12 @@ class Api:
 
 
 def serve(dsn: str, tokens: dict[str, str], *flags: str) -> Api:
-    process = subprocess.Popen(
-        [*RAGDB, "serve", "--port", "0", *flags],
-        env={**os.environ, "RAGDB_DATABASE_URL": dsn},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr is not None
+    process = Forked("serve", "--port", "0", *flags, env={**os.environ, "RAGDB_DATABASE_URL": dsn})
     first = process.stderr.readline()
     if "listening on" not in first:
-        rest = process.communicate(timeout=60)[1]
+        with process.stderr:
+            rest = process.stderr.read()
+        process.wait(60)
         raise AssertionError(first + rest)
     api = Api(dsn, first.split()[2].rstrip(","), process, tokens)
     lines = process.stderr

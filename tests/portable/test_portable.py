@@ -611,7 +611,7 @@ def test_the_forger_can_make_a_file_that_is_taken(
         (gzip.compress(b'{"format": "ragdb-corpus/2"}\n', mtime=0), "reads ragdb-corpus/1"),
         (gzip.compress(b'{"format": "ragdb-corpus/1"}\n', mtime=0), "is incomplete"),
         (gzip.compress(b"[" * 100_000, mtime=0), "not JSON"),
-        (gzip.compress(b"0" * (100 << 20), mtime=0), "unpacks to"),
+        (gzip.compress(b"0" * (1 << 20), mtime=0) * 100, "unpacks to"),
     ],
 )
 def test_a_file_of_something_else_is_refused(content: bytes, problem: str, tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ def interrupt(folder: Path, dsn: str, chance: random.Random, *arguments: str) ->
         )
         while not db.execute(writing).fetchall() and process.poll() is None:
             assert time.monotonic() < until
+            time.sleep(0.005)
     time.sleep(chance.uniform(0, 0.6))
     kill(folder)
     _, said = process.communicate(timeout=60)

@@ -117,9 +117,8 @@ def test_a_pack_is_the_same_here_and_in_the_database(
     given_chunks = [
         RetrievedChunk(source, f"c{n}", text, n / 10) for n, (source, text) in enumerate(chunks)
     ]
-    with psycopg.connect(server18.shared) as db:
+    with server18.rolled_back() as db:
         theirs = packed(db, given_chunks, limit)
-        db.rollback()
     ours = build_evidence_pack(given_chunks, "docs", max_context=limit, unit="char")
     assert theirs == ours.as_json()
     assert limit is None or len(ours.canonical_text) <= limit

@@ -297,8 +297,7 @@ def test_the_plan_that_needs_no_model_is_sound(db: Connection) -> None:
 )
 def test_spans_and_checks_read_markers_alike(server18: Any, answer: str) -> None:
     """Where the spans of an answer contract can be made, check_citations grounds the same."""
-    with psycopg.connect(server18.shared) as db:
-        db.execute("select")
+    with server18.rolled_back() as db:
         spans = None
         with contextlib.suppress(InvalidEvaluation), db.transaction():
             spans = scalar(db, "select ragdb.inline_spans(%s, '{a,b,c}')", answer)
@@ -308,7 +307,6 @@ def test_spans_and_checks_read_markers_alike(server18: Any, answer: str) -> None
             (json.dumps({"answer": answer}), json.dumps({"chunks": chunks})),
         ).fetchall()
         found = [row for row in rows if row[0] != "OVER_CITED"]
-        db.rollback()
     if spans is None:
         assert "SPAN_INVALID" in {code for code, _ in found}
     else:

@@ -6,6 +6,7 @@ import json
 import re
 import string
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -131,13 +132,12 @@ def test_the_golden_rankings_come_out(db: Connection, shared: Path, name: str) -
 def test_random_corpora_rank_as_by_brute_force(
     server18: Server, stored: list[str], queries: list[str], k: int
 ) -> None:
-    with psycopg.connect(server18.shared) as db:
+    with server18.rolled_back() as db:
         db.execute("select ragdb.create_corpus('any')")
         put(db, "any", (document(f"{n}.txt", text) for n, text in enumerate(stored)))
         twin = Collection.read(db, "any")
         for query in queries:
             agrees(db, "any", query, k, twin)
-        db.rollback()
 
 
 class Writing(RuleBasedStateMachine):
@@ -196,10 +196,11 @@ def test_every_state_of_a_corpus_ranks_as_by_brute_force(server18: Server) -> No
     class Machine(Writing):
         def __init__(self) -> None:
             super().__init__()
-            self.db = psycopg.connect(server18.shared)
+            self.stack = ExitStack()
+            self.db = self.stack.enter_context(server18.rolled_back())
 
         def teardown(self) -> None:
-            self.db.close()
+            self.stack.close()
 
     run_state_machine_as_test(Machine, settings=settings(max_examples=20, stateful_step_count=20))
 
