@@ -384,7 +384,10 @@ def test_a_list_and_a_block_that_lack_a_chunk_are_found_and_repaired(db: Connect
     made.add([*made.draw(4_200), ["seldom"]])
     assert faults(db) == []
     for damage, name in [
-        ("update ragdb.lexemes set chunk_nos = '\\x00000007' where lexeme = 'seldom'", "lexemes with a"),
+        (
+            "update ragdb.lexemes set chunk_nos = '\\x00000007' where lexeme = 'seldom'",
+            "lexemes with a",
+        ),
         ("update ragdb.lexemes set chunk_nos = '' where lexeme = 'seldom'", "lexemes with a"),
         ("delete from ragdb.term_blocks where term_id % 7 = 1", "words of chunks that blocks"),
         ("update ragdb.chunk_lexemes set word_order = 'x' where chunk_no = 7", "chunks that are i"),
