@@ -59,7 +59,7 @@ begin
   is_complete := false;
   for v_place in
     select w.place, bool_or(l.in_blocks) as in_blocks,
-      array_agg(l.chunk_nos::text) as lists
+      array_agg(ragdb_internal.chunks_of_list(l.chunk_nos)::text) as lists
     from unnest(term_ids, places) w (term_id, place)
       cross join lateral (select k.in_blocks, k.chunk_nos, k.df from ragdb.lexemes k
         where k.corpus_id = listed_holding.corpus_id and k.term_id = w.term_id offset 0) l

@@ -9,8 +9,8 @@ returns table (
   chunk_nos integer[], frequency integer, common_df integer, idf float8)
 language sql stable parallel safe
 begin atomic
-  select w.lexeme collate "C", l.term_id, coalesce(l.df, 0), l.max_impact, l.in_blocks, l.chunk_nos,
-    pg_catalog.cardinality(w.positions), n.df,
+  select w.lexeme collate "C", l.term_id, coalesce(l.df, 0), l.max_impact, l.in_blocks,
+    ragdb_internal.chunks_of_list(l.chunk_nos), pg_catalog.cardinality(w.positions), n.df,
     ragdb_internal.idf((term_facts.statistics).chunks, n.df)
   from pg_catalog.unnest(term_facts.words) w
     left join lateral (

@@ -8,12 +8,13 @@ create table ragdb.lexemes (
   max_impact real not null,
   in_blocks boolean not null default false,
   lexeme text collate "C" not null,
-  chunk_nos integer[] not null default '{}',
+  chunk_nos bytea not null default '',
   constraint lexemes_term_id_is_unique_per_corpus unique (corpus_id, term_id)
 -- Every batch of documents counts most of its lexemes anew. With room on its page for both versions
 -- a row moves without touching an index; without it, the room that it leaves behind serves nobody
--- until the next vacuum, and the table and its indexes took half as much again.
-) with (fillfactor = 45);
+-- until the next vacuum. In a first load a tenth (of the first batch half) of the rows of a page
+-- are counted at once.
+) with (fillfactor = 60);
 -- as for ragdb.documents
 alter table ragdb.lexemes alter corpus_id set statistics 0;
 -- last, as that of ragdb.documents
@@ -34,7 +35,8 @@ comment on column ragdb.lexemes.in_blocks is
   'Whether the lexeme has had 64 chunks at once: from then on ragdb.term_blocks says where it is.';
 comment on column ragdb.lexemes.lexeme is 'The lexeme, as the lexical index stores it.';
 comment on column ragdb.lexemes.chunk_nos is
-  'The chunks that have the lexeme; of one in blocks, those that the blocks may lack.';
+  'The chunks that have the lexeme, four bytes each, big-endian; of one in blocks, those that '
+  'the blocks may lack.';
 
 create table ragdb.chunk_lexemes (
   corpus_id integer not null,

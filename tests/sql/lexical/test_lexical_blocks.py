@@ -123,6 +123,63 @@ def test_optimizing_writes_what_is_new_and_leaves_the_rest(db: Connection) -> No
     made.agrees(made.question(4))
 
 
+def test_what_weighs_little_more_or_less_is_left_and_found(db: Connection) -> None:
+    made = Made(db, vocabulary=300)
+    made.add(10_100)
+    made.optimize()
+
+    def rows() -> dict[Any, Any]:
+        found = db.execute(
+            "select lexeme, b.xmin::text, b.ctid::text, ragdb_internal.idf(c.chunks, l.df)"
+            " from ragdb.term_blocks b join ragdb.lexemes l using (corpus_id, term_id)"
+            " join ragdb.corpora c using (corpus_id) where b.block_no = 0"
+        ).fetchall()
+        return {lexeme: tuple(row) for lexeme, *row in found}
+
+    # by 280 chunks more all words weigh more, but for two of them
+    before = rows()
+    less, least = made.words[60], made.words[61]
+    made.add([[less]] * 60 + [[least]] * 220)
+    drift = {word: row[2] / before[word][2] for word, row in rows().items()}
+    assert 0.93 < drift[less] < 0.95
+    assert drift[least] < 0.89
+    heavier = [word for word in drift if drift[word] > 1.015]
+    assert heavier
+    assert max(drift.values()) < 1.03
+    made.optimize()
+    after = rows()
+    assert after[least][:2] != before[least][:2]
+    assert [w for w in before if w != least and after[w][:2] != before[w][:2]] == []
+    for word in heavier:
+        made.agrees([word, less])
+    assert faults(db) == []
+
+
+def test_no_chunk_is_overlooked_whose_word_weighs_more_than_in_its_block(db: Connection) -> None:
+    made = Made(db, vocabulary=300)
+    texts = made.draw(10_000)
+    texts[::100] = [["more"]] * 100  # more frequent at first, and later less
+    texts[50:8_450:100] = [["other"]] * 84
+    made.add(texts)
+    made.optimize()
+    gone = list(range(0, 2_200, 100))
+    db.execute(
+        "select ragdb_internal.unindex_chunks(%s, %s)",
+        (made.corpus_id, made.numbers[gone].tolist()),
+    )
+    made.forget(gone)
+    ((factor,),) = db.execute(
+        "select ragdb_internal.idf(c.chunks, l.df) / b.weight from ragdb.corpora c"
+        " join ragdb.lexemes l using (corpus_id)"
+        " join ragdb.term_blocks b using (corpus_id, term_id)"
+        " where l.lexeme = 'more' and b.block_no = 0"
+    ).fetchall()
+    assert 1.02 < factor < 1.03
+    for k in (1, 10, 30, 78, 100):
+        made.agrees(["more", "other"], k)
+        made.agrees(["more", "more", "other", "other"], k)
+
+
 def test_a_part_of_a_block_is_made_again_when_it_is_whole(db: Connection) -> None:
     made = Made(db, vocabulary=300)
     for size, last in ((2_100, 2_100), (1_900, 4_000), (1_000, 5_000), (3_300, 8_300)):
@@ -327,8 +384,11 @@ def test_a_list_and_a_block_that_lack_a_chunk_are_found_and_repaired(db: Connect
     made.add([*made.draw(4_200), ["seldom"]])
     assert faults(db) == []
     for damage, name in [
-        ("update ragdb.lexemes set chunk_nos = '{7}' where lexeme = 'seldom'", "lexemes with a"),
-        ("update ragdb.lexemes set chunk_nos = '{}' where lexeme = 'seldom'", "lexemes with a"),
+        (
+            "update ragdb.lexemes set chunk_nos = '\\x00000007' where lexeme = 'seldom'",
+            "lexemes with a",
+        ),
+        ("update ragdb.lexemes set chunk_nos = '' where lexeme = 'seldom'", "lexemes with a"),
         ("delete from ragdb.term_blocks where term_id % 7 = 1", "words of chunks that blocks"),
         ("update ragdb.chunk_lexemes set word_order = 'x' where chunk_no = 7", "chunks that are i"),
         ("update ragdb.block_states set last_chunk_no = 4200", "words of chunks that blocks"),
