@@ -139,9 +139,9 @@ def test_what_weighs_little_more_or_less_is_left_and_found(db: Connection) -> No
     # by 280 chunks more all words weigh more, but for two of them
     before = rows()
     less, least = made.words[60], made.words[61]
-    made.add([[less]] * 60 + [[least]] * 220)
+    made.add([[less]] * 90 + [[least]] * 190)
     drift = {word: row[2] / before[word][2] for word, row in rows().items()}
-    assert 0.93 < drift[less] < 0.95
+    assert 0.9 < drift[less] < 0.92
     assert drift[least] < 0.89
     heavier = [word for word in drift if drift[word] > 1.015]
     assert heavier
@@ -158,11 +158,11 @@ def test_what_weighs_little_more_or_less_is_left_and_found(db: Connection) -> No
 def test_no_chunk_is_overlooked_whose_word_weighs_more_than_in_its_block(db: Connection) -> None:
     made = Made(db, vocabulary=300)
     texts = made.draw(10_000)
-    texts[::100] = [["more"]] * 100  # more frequent at first, and later less
-    texts[50:8_450:100] = [["other"]] * 84
+    texts[::100] = [["more"]] * 100  # a little more frequent at first, later less
+    texts[50:9_550:100] = [["other"]] * 95
     made.add(texts)
     made.optimize()
-    gone = list(range(0, 2_200, 100))
+    gone = list(range(0, 1_200, 100))
     db.execute(
         "select ragdb_internal.unindex_chunks(%s, %s)",
         (made.corpus_id, made.numbers[gone].tolist()),
@@ -175,7 +175,7 @@ def test_no_chunk_is_overlooked_whose_word_weighs_more_than_in_its_block(db: Con
         " where l.lexeme = 'more' and b.block_no = 0"
     ).fetchall()
     assert 1.02 < factor < 1.03
-    for k in (1, 10, 30, 78, 100):
+    for k in (1, 10, 30, 88, 100):
         made.agrees(["more", "other"], k)
         made.agrees(["more", "more", "other", "other"], k)
 
