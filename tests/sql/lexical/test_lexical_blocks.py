@@ -123,63 +123,6 @@ def test_optimizing_writes_what_is_new_and_leaves_the_rest(db: Connection) -> No
     made.agrees(made.question(4))
 
 
-def test_what_weighs_little_more_or_less_is_left_and_found(db: Connection) -> None:
-    made = Made(db, vocabulary=300)
-    made.add(10_100)
-    made.optimize()
-
-    def rows() -> dict[Any, Any]:
-        found = db.execute(
-            "select lexeme, b.xmin::text, b.ctid::text, ragdb_internal.idf(c.chunks, l.df)"
-            " from ragdb.term_blocks b join ragdb.lexemes l using (corpus_id, term_id)"
-            " join ragdb.corpora c using (corpus_id) where b.block_no = 0"
-        ).fetchall()
-        return {lexeme: tuple(row) for lexeme, *row in found}
-
-    # by 280 chunks more all words weigh more, but for two of them
-    before = rows()
-    less, least = made.words[60], made.words[61]
-    made.add([[less]] * 90 + [[least]] * 190)
-    drift = {word: row[2] / before[word][2] for word, row in rows().items()}
-    assert 0.9 < drift[less] < 0.92
-    assert drift[least] < 0.89
-    heavier = [word for word in drift if drift[word] > 1.015]
-    assert heavier
-    assert max(drift.values()) < 1.03
-    made.optimize()
-    after = rows()
-    assert after[least][:2] != before[least][:2]
-    assert [w for w in before if w != least and after[w][:2] != before[w][:2]] == []
-    for word in heavier:
-        made.agrees([word, less])
-    assert faults(db) == []
-
-
-def test_no_chunk_is_overlooked_whose_word_weighs_more_than_in_its_block(db: Connection) -> None:
-    made = Made(db, vocabulary=300)
-    texts = made.draw(10_000)
-    texts[::100] = [["more"]] * 100  # a little more frequent at first, later less
-    texts[50:9_550:100] = [["other"]] * 95
-    made.add(texts)
-    made.optimize()
-    gone = list(range(0, 1_200, 100))
-    db.execute(
-        "select ragdb_internal.unindex_chunks(%s, %s)",
-        (made.corpus_id, made.numbers[gone].tolist()),
-    )
-    made.forget(gone)
-    ((factor,),) = db.execute(
-        "select ragdb_internal.idf(c.chunks, l.df) / b.weight from ragdb.corpora c"
-        " join ragdb.lexemes l using (corpus_id)"
-        " join ragdb.term_blocks b using (corpus_id, term_id)"
-        " where l.lexeme = 'more' and b.block_no = 0"
-    ).fetchall()
-    assert 1.02 < factor < 1.03
-    for k in (1, 10, 30, 88, 100):
-        made.agrees(["more", "other"], k)
-        made.agrees(["more", "more", "other", "other"], k)
-
-
 def test_a_part_of_a_block_is_made_again_when_it_is_whole(db: Connection) -> None:
     made = Made(db, vocabulary=300)
     for size, last in ((2_100, 2_100), (1_900, 4_000), (1_000, 5_000), (3_300, 8_300)):
