@@ -59,14 +59,14 @@ begin
   is_complete := false;
   for v_place in
     select w.place, bool_or(l.in_blocks) as in_blocks,
-      array_agg(ragdb_internal.chunks_of_list(l.chunk_nos)::text) as lists
+      string_agg(nullif(l.chunk_nos, ''), ',') as listed
     from unnest(term_ids, places) w (term_id, place)
       cross join lateral (select k.in_blocks, k.chunk_nos, k.df from ragdb.lexemes k
         where k.corpus_id = listed_holding.corpus_id and k.term_id = w.term_id offset 0) l
     group by w.place order by bool_or(l.in_blocks), sum(l.df)
   loop
     chunk_nos := chunk_nos
-      || array(select distinct n from unnest(v_place.lists) t cross join unnest(t::integer[]) n);
+      || array(select distinct n from unnest(('{' || v_place.listed || '}')::integer[]) n);
     is_complete := not v_place.in_blocks;
     exit when is_complete;
   end loop;

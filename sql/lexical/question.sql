@@ -6,11 +6,11 @@ create or replace function ragdb_internal.term_facts(
   corpus ragdb.corpora, statistics ragdb.corpora, words tsvector)
 returns table (
   lexeme text, term_id integer, df integer, max_impact real, in_blocks boolean,
-  chunk_nos integer[], frequency integer, common_df integer, idf float8)
+  chunk_nos text, frequency integer, common_df integer, idf float8)
 language sql stable parallel safe
 begin atomic
-  select w.lexeme collate "C", l.term_id, coalesce(l.df, 0), l.max_impact, l.in_blocks,
-    ragdb_internal.chunks_of_list(l.chunk_nos), pg_catalog.cardinality(w.positions), n.df,
+  select w.lexeme collate "C", l.term_id, coalesce(l.df, 0), l.max_impact, l.in_blocks, l.chunk_nos,
+    pg_catalog.cardinality(w.positions), n.df,
     ragdb_internal.idf((term_facts.statistics).chunks, n.df)
   from pg_catalog.unnest(term_facts.words) w
     left join lateral (
@@ -36,7 +36,7 @@ create or replace function ragdb_internal.query_terms(
   stand_ins ragdb_internal.stand_in[])
 returns table (
   lexeme text, term_id integer, df integer, max_impact real, in_blocks boolean,
-  chunk_nos integer[], frequency integer, common_df integer, idf float8, weight float8,
+  chunk_nos text, frequency integer, common_df integer, idf float8, weight float8,
   most float8, stands_for text)
 language sql stable parallel safe
 begin atomic
@@ -74,7 +74,7 @@ comment on type ragdb_internal.question is
 
 create type ragdb_internal.weighed_term as (
   lexeme text collate "C", term_id integer, df integer, max_impact real, in_blocks boolean,
-  chunk_nos integer[], weight float8, most float8);
+  chunk_nos text, weight float8, most float8);
 comment on type ragdb_internal.weighed_term is
   'A term as a corpus knows it, its weight, and what that adds to the weight of all.';
 
@@ -90,7 +90,7 @@ return (
     sum(t.most order by t.lexeme),
     sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
     bool_or(t.in_blocks),
-    pg_catalog.string_agg(nullif(pg_catalog.array_to_string(t.chunk_nos, ','), ''), ',')
+    pg_catalog.string_agg(nullif(t.chunk_nos, ''), ',')
     )::ragdb_internal.question
   from pg_catalog.unnest(weighed_question.terms) t);
 comment on function ragdb_internal.weighed_question(ragdb_internal.weighed_term[]) is
@@ -136,7 +136,7 @@ begin
     string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme) filter (where t.df > 0),
     sum(t.weight order by t.lexeme),
     sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
-    bool_or(t.in_blocks), string_agg(nullif(array_to_string(t.chunk_nos, ','), ''), ','),
+    bool_or(t.in_blocks), string_agg(nullif(t.chunk_nos, ''), ','),
     bool_or(t.df = 0 and (corpus.part_of is null or t.common_df = 0))
   into question.terms, question.weights, question.weight, question.max_score, question.in_blocks,
     question.listed, v_lacks

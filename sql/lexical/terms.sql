@@ -28,26 +28,6 @@ comment on function ragdb_internal.cosine(sparsevec, sparsevec) is
   'Returns the cosine of two sparse vectors without negative entries, rounded to 1e-4; NaN where '
   'one is empty.';
 
--- Most lexemes are in one chunk or two, and an array begins with twenty bytes about itself.
-create or replace function ragdb_internal.chunk_list(chunk_nos integer[]) returns bytea
-language sql immutable parallel safe
-return (
-  select coalesce(pg_catalog.string_agg(pg_catalog.int4send(n), ''), '')
-  from pg_catalog.unnest(chunk_list.chunk_nos) n);
-comment on function ragdb_internal.chunk_list(integer[]) is
-  'Returns chunks as the dictionary lists them: four bytes each, big-endian.';
-
-create or replace function ragdb_internal.chunks_of_list(list bytea) returns integer[]
-language sql immutable parallel safe
-return array(
-  select (pg_catalog.get_byte(chunks_of_list.list, i) << 24)
-    | (pg_catalog.get_byte(chunks_of_list.list, i + 1) << 16)
-    | (pg_catalog.get_byte(chunks_of_list.list, i + 2) << 8)
-    | pg_catalog.get_byte(chunks_of_list.list, i + 3)
-  from pg_catalog.generate_series(0, pg_catalog.octet_length(chunks_of_list.list) - 4, 4) i);
-comment on function ragdb_internal.chunks_of_list(bytea) is
-  'Returns the chunks of a list of the dictionary; the inverse of ragdb_internal.chunk_list.';
-
 -- None of the bytes 0, %, _ and \, so that an order of words may be matched by like, and not 1,
 -- which stands for words that do not count. Words of one byte are told apart by the text.
 create or replace function ragdb_internal.word_number(lexeme text) returns integer
