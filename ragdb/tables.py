@@ -465,7 +465,7 @@ lexemes = Table(
     Column("max_impact", REAL, nullable=False),
     Column("in_blocks", Boolean, nullable=False),
     Column("lexeme", Text, primary_key=True),
-    Column("chunk_nos", Text, nullable=False),
+    Column("chunk_nos", LargeBinary, nullable=False),
     UniqueConstraint("corpus_id", "term_id", name="lexemes_term_id_is_unique_per_corpus"),
 )
 

@@ -26,7 +26,8 @@ begin atomic
       count(*) filter (where l.chunk_nos is distinct from n.chunk_nos) as lists
     from (
       select l.term_id, l.df, case when not l.in_blocks
-        then array(select c from unnest(('{' || l.chunk_nos || '}')::integer[]) c order by 1)
+        then array(
+          select c from unnest(ragdb_internal.listed_numbers(l.chunk_nos)) c order by 1)
         end as chunk_nos, l.in_blocks
       from ragdb.lexemes l
       where l.corpus_id = (corpus).corpus_id and (l.df <> 0 or l.chunk_nos <> '')) l
@@ -84,7 +85,7 @@ return (
       unnest(t.chunk_nos) as chunk_no, unnest(t.impacts) as impact
     from unnest(words_lacking.lists) t
       cross join lateral (
-        select ('{' || x.chunk_nos || '}')::integer[] as listed from ragdb.lexemes x
+        select ragdb_internal.listed_numbers(x.chunk_nos) as listed from ragdb.lexemes x
         where x.corpus_id = words_lacking.corpus_id and x.term_id = t.term_id and x.in_blocks
         offset 0) l
       cross join ragdb_internal.covering_blocks(words_lacking.corpus_id,

@@ -141,18 +141,17 @@ begin
     insert into ragdb.lexemes as l
         (corpus_id, lexeme, term_id, df, max_impact, in_blocks, chunk_nos)
       select v_corpus.corpus_id, t.lexeme, t.term_id, t.df, t.max_impact, t.df >= 64,
-        case when t.df < 64 then array_to_string(t.chunk_nos, ',') else '' end
+        case when t.df < 64
+          then (select string_agg(int4send(n), '') from unnest(t.chunk_nos) n) else '' end
       from terms t order by t.lexeme
     on conflict on constraint lexemes_are_unique_per_corpus do update
       set df = l.df + excluded.df, max_impact = greatest(l.max_impact, excluded.max_impact),
         in_blocks = l.in_blocks or l.df + excluded.df >= 64,
         chunk_nos = case
           when l.in_blocks then l.chunk_nos
-          when l.df + excluded.df < 64
-            then concat_ws(',', nullif(l.chunk_nos, ''), excluded.chunk_nos)
-          else array_to_string(array(
-            select n from unnest(('{' || l.chunk_nos || '}')::integer[]) n where n <= v_last), ',')
-          end
+          when l.df + excluded.df < 64 then l.chunk_nos || excluded.chunk_nos
+          else (select coalesce(string_agg(int4send(n), ''), '')
+            from unnest(ragdb_internal.listed_numbers(l.chunk_nos)) n where n <= v_last) end
   ), indexed as (
     insert into ragdb.chunk_lexemes (corpus_id, chunk_no, lexeme_count, impacts, word_order)
     select v_corpus.corpus_id, c.chunk_no, c.length, ragdb_internal.sparse(e.entries), c.word_order
@@ -213,9 +212,9 @@ begin
   update ragdb.lexemes l
     set df = l.df - cardinality(t.chunk_nos),
       chunk_nos = case when l.in_blocks then l.chunk_nos
-        else array_to_string(array(
-          select n from unnest(('{' || l.chunk_nos || '}')::integer[]) n
-          where n <> all (t.chunk_nos)), ',') end
+        else (select coalesce(string_agg(int4send(n), ''), '')
+          from unnest(ragdb_internal.listed_numbers(l.chunk_nos)) n
+          where n <> all (t.chunk_nos)) end
     from lost t
     where l.corpus_id = unindex_chunks.corpus_id and l.term_id = t.term_id;
   update ragdb.block_states s

@@ -6,11 +6,11 @@ create or replace function ragdb_internal.term_facts(
   corpus ragdb.corpora, statistics ragdb.corpora, words tsvector)
 returns table (
   lexeme text, term_id integer, df integer, max_impact real, in_blocks boolean,
-  chunk_nos text, frequency integer, common_df integer, idf float8)
+  listed text, frequency integer, common_df integer, idf float8)
 language sql stable parallel safe
 begin atomic
-  select w.lexeme collate "C", l.term_id, coalesce(l.df, 0), l.max_impact, l.in_blocks, l.chunk_nos,
-    pg_catalog.cardinality(w.positions), n.df,
+  select w.lexeme collate "C", l.term_id, coalesce(l.df, 0), l.max_impact, l.in_blocks,
+    ragdb_internal.list_text(l.chunk_nos), pg_catalog.cardinality(w.positions), n.df,
     ragdb_internal.idf((term_facts.statistics).chunks, n.df)
   from pg_catalog.unnest(term_facts.words) w
     left join lateral (
@@ -36,7 +36,7 @@ create or replace function ragdb_internal.query_terms(
   stand_ins ragdb_internal.stand_in[])
 returns table (
   lexeme text, term_id integer, df integer, max_impact real, in_blocks boolean,
-  chunk_nos text, frequency integer, common_df integer, idf float8, weight float8,
+  listed text, frequency integer, common_df integer, idf float8, weight float8,
   most float8, stands_for text)
 language sql stable parallel safe
 begin atomic
@@ -44,7 +44,7 @@ begin atomic
   from ragdb_internal.term_facts(query_terms.corpus, query_terms.statistics,
     ragdb_internal.lexemes(query_terms.text, (query_terms.corpus).text_config)) t
   union all
-  select t.lexeme, t.term_id, t.df, t.max_impact, t.in_blocks, t.chunk_nos, s.frequency,
+  select t.lexeme, t.term_id, t.df, t.max_impact, t.in_blocks, t.listed, s.frequency,
     t.common_df, t.idf, s.share * s.frequency * t.idf,
     case when s.adds then s.share * s.frequency * t.idf else 0 end, s.stands_for
   from pg_catalog.unnest(query_terms.stand_ins) s
@@ -74,7 +74,7 @@ comment on type ragdb_internal.question is
 
 create type ragdb_internal.weighed_term as (
   lexeme text collate "C", term_id integer, df integer, max_impact real, in_blocks boolean,
-  chunk_nos text, weight float8, most float8);
+  listed text, weight float8, most float8);
 comment on type ragdb_internal.weighed_term is
   'A term as a corpus knows it, its weight, and what that adds to the weight of all.';
 
@@ -90,7 +90,7 @@ return (
     sum(t.most order by t.lexeme),
     sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
     bool_or(t.in_blocks),
-    pg_catalog.string_agg(nullif(t.chunk_nos, ''), ',')
+    pg_catalog.string_agg(nullif(t.listed, ''), ',')
     )::ragdb_internal.question
   from pg_catalog.unnest(weighed_question.terms) t);
 comment on function ragdb_internal.weighed_question(ragdb_internal.weighed_term[]) is
@@ -106,7 +106,7 @@ as $$
 begin
   return ragdb_internal.weighed_question(array(
     select row(q.lexeme, min(q.term_id), min(q.df), min(q.max_impact), bool_or(q.in_blocks),
-      max(q.chunk_nos), sum(q.weight order by q.weight), sum(q.most order by q.most))
+      max(q.listed), sum(q.weight order by q.weight), sum(q.most order by q.most))
       ::ragdb_internal.weighed_term
     from ragdb_internal.query_terms(corpus, statistics, text, stand_ins) q
     group by q.lexeme));
@@ -136,7 +136,7 @@ begin
     string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme) filter (where t.df > 0),
     sum(t.weight order by t.lexeme),
     sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
-    bool_or(t.in_blocks), string_agg(nullif(t.chunk_nos, ''), ','),
+    bool_or(t.in_blocks), string_agg(nullif(t.listed, ''), ','),
     bool_or(t.df = 0 and (corpus.part_of is null or t.common_df = 0))
   into question.terms, question.weights, question.weight, question.max_score, question.in_blocks,
     question.listed, v_lacks

@@ -220,9 +220,9 @@ class Made:
                 (self.numbers.tolist(), numbers.tolist(), self.corpus_id),
             )
         self.db.execute(
-            "update ragdb.lexemes l set chunk_nos = array_to_string(array("
-            " select n.new from unnest(string_to_array(l.chunk_nos, ',')::integer[]) o (old)"
-            " join unnest(%s::integer[], %s::integer[]) n (old, new) using (old)), ',')"
+            "update ragdb.lexemes l set chunk_nos = (select string_agg(int4send(n.new), '')"
+            " from unnest(ragdb_internal.listed_numbers(l.chunk_nos)) o (old)"
+            " join unnest(%s::integer[], %s::integer[]) n (old, new) using (old))"
             " where l.corpus_id = %s and l.chunk_nos <> ''",
             (self.numbers.tolist(), numbers.tolist(), self.corpus_id),
         )

@@ -9,7 +9,7 @@ create table ragdb.lexemes (
   in_blocks boolean not null default false,
   lexeme text collate "C" not null,
   -- most lexemes are in one chunk or two, and an array begins with twenty bytes about itself
-  chunk_nos text collate "C" not null default '',
+  chunk_nos bytea not null default '',
   constraint lexemes_term_id_is_unique_per_corpus unique (corpus_id, term_id)
 -- Every batch of documents counts most of its lexemes anew. With room on its page for both versions
 -- a row moves without touching an index; without it, the room that it leaves behind serves nobody
@@ -36,8 +36,8 @@ comment on column ragdb.lexemes.in_blocks is
   'Whether the lexeme has had 64 chunks at once: from then on ragdb.term_blocks says where it is.';
 comment on column ragdb.lexemes.lexeme is 'The lexeme, as the lexical index stores it.';
 comment on column ragdb.lexemes.chunk_nos is
-  'The chunks that have the lexeme, with commas between; of one in blocks, those that the blocks '
-  'may lack.';
+  'The chunks that have the lexeme, four bytes each, big-endian; of one in blocks, those that '
+  'the blocks may lack.';
 
 create table ragdb.chunk_lexemes (
   corpus_id integer not null,

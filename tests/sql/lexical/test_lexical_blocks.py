@@ -328,7 +328,7 @@ def test_a_list_and_a_block_that_lack_a_chunk_are_found_and_repaired(db: Connect
     assert faults(db) == []
     for damage, name in [
         (
-            "update ragdb.lexemes set chunk_nos = '7' where lexeme = 'seldom'",
+            "update ragdb.lexemes set chunk_nos = '\\x00000007' where lexeme = 'seldom'",
             "lexemes with a",
         ),
         ("update ragdb.lexemes set chunk_nos = '' where lexeme = 'seldom'", "lexemes with a"),
