@@ -148,19 +148,23 @@ comment on function ragdb_internal.shape(vector[], bit varying[]) is
   'Returns how many groups blocks have that masks have (null: all), and the standard deviation of '
   'the sums of the one that has most.';
 
--- To look for one bit after the other takes three times as long where hundreds are set.
+-- position() looks at every bit, so it is given pieces; most pieces have no bit that is set.
 create or replace function ragdb_internal.set_bits(bits bit varying) returns integer[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_found integer[] := '{}';
-  v_place integer := 0;
-  v_zeros text;
+  v_piece bit varying;
+  v_place integer;
 begin
-  foreach v_zeros in array (string_to_array(bits::text, '1'))[:bit_count(bits)] loop
-    v_place := v_place + length(v_zeros) + 1;
-    v_found := v_found || v_place;
+  for v_start in 0 .. length(bits) - 1 by 500 loop
+    v_piece := substring(bits from v_start + 1 for 500);
+    for v_i in 1 .. bit_count(v_piece) loop
+      v_place := position(B'1' in v_piece);
+      v_found := v_found || v_start + v_place;
+      v_piece := set_bit(v_piece, v_place - 1, 0);
+    end loop;
   end loop;
   return v_found;
 end $$;
