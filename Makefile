@@ -9,9 +9,9 @@ demo: .venv/demo
 	$(BIN)/ragdb demo
 
 # files run in parallel, in more processes than a small machine has cores, because many tests wait for
-# others; each starts its own servers. tests/together.py says which files go to the same one
-# compiled modules are kept: hundreds of processes import the same
-# models have one thread each: with as many processes as that, several wait for each other
+# others; each starts its own servers. tests/together.py says which files go to the same process.
+# Compiled modules are kept: hundreds of processes import the same. Models have one thread each: with as
+# many processes as that, several wait for each other
 test: export PYTHONDONTWRITEBYTECODE =
 test: export OMP_NUM_THREADS = 1
 test: venv

@@ -47,17 +47,25 @@ comment on function ragdb_internal.fused(text, float8, float8, float8, integer, 
   'Returns the score of a hybrid search, in [0, 1], rounded to 1e-6: convex (weight times lexical '
   'plus the rest times semantic) or rrf over its maximum; a leg without a score or rank counts 0.';
 
+create or replace function ragdb_internal.leg_depth(k integer, each_hit float8) returns integer
+language sql immutable parallel safe
+return greatest(leg_depth.k,
+  least(1000, pg_catalog.floor(leg_depth.each_hit * greatest(10, leg_depth.k))::integer));
+comment on function ragdb_internal.leg_depth(integer, float8) is
+  'Returns to which depth a leg of a hybrid search for k hits ranks: so many times k, or 10, and '
+  'at most 1000, or k.';
+
 -- What a hybrid search misses of the best ten is mostly deeper in the words than its leg goes
 -- (bench/results.md).
 create or replace function ragdb_internal.worded_depth(k integer) returns integer
 language sql immutable parallel safe
-return greatest(worded_depth.k, least(1000, greatest(40, 4 * worded_depth.k)));
+return ragdb_internal.leg_depth(worded_depth.k, 4);
 comment on function ragdb_internal.worded_depth(integer) is
   'Returns to which depth the lexical leg of a hybrid search for k hits ranks.';
 
 create or replace function ragdb_internal.near_depth(k integer) returns integer
 language sql immutable parallel safe
-return greatest(near_depth.k, least(1000, greatest(25, 5 * near_depth.k / 2)));
+return ragdb_internal.leg_depth(near_depth.k, 2.5);
 comment on function ragdb_internal.near_depth(integer) is
   'Returns to which depth the semantic leg of a hybrid search for k hits ranks.';
 
