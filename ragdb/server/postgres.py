@@ -97,6 +97,8 @@ def _settings() -> dict[str, str]:
         "maintenance_work_mem": f"{max(64, min(512, memory // 16))}MB",
         "max_wal_size": "2GB",
         "random_page_cost": "1.1",
+        # a load needs the room that it leaves behind again after seconds, not after a minute
+        "autovacuum_naptime": "5s",
         # compiling costs more than it saves on queries of milliseconds
         "jit": "off",
         "timezone": "UTC",
