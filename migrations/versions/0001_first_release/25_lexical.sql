@@ -89,9 +89,9 @@ create table ragdb.term_blocks (
   weight real not null,
   scores sparsevec storage external not null,
   constraint term_blocks_are_unique primary key (corpus_id, term_id, block_no)
--- A row is read whole: inside its page it costs a third of what it does beside it. Merged rows leave
--- half as much room behind as there is, which a load needs again a few seconds later: the server
--- looks for a twentieth, not a fifth.
+-- A row is read whole: inside its page it costs a third of what it does beside it. Merged rows
+-- leave half as much room behind as there is, which a load needs again a few seconds later: the
+-- server looks for a twentieth, not a fifth.
 ) with (toast_tuple_target = 8160,
   autovacuum_vacuum_threshold = 200, autovacuum_vacuum_scale_factor = 0.05,
   toast.autovacuum_vacuum_threshold = 200, toast.autovacuum_vacuum_scale_factor = 0.05);
