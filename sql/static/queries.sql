@@ -37,20 +37,21 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_embedders integer[];
+  v_embedder integer;
 begin
   if mode in ('lexical', 'reference') then
     return null;
   end if;
-  v_embedders := array(
-    select distinct (ragdb_internal.space(c.corpus_id, 'current')).embedder_id
-    from unnest(corpora) c);
-  if cardinality(v_embedders) <> 1
-    or not ragdb_internal.is_static(v_embedders[1])
+  v_embedder := (ragdb_internal.space(corpora[1].corpus_id, 'current')).embedder_id;
+  if not ragdb_internal.is_static(v_embedder)
+    or cardinality(corpora) > 1 and exists (
+      select from unnest(corpora) c
+      where (ragdb_internal.space(c.corpus_id, 'current')).embedder_id
+        is distinct from v_embedder)
   then
     return null;
   end if;
-  return ragdb_internal.query_embedding(null, v_embedders[1], query);
+  return ragdb_internal.query_embedding(null, v_embedder, query);
 end $$;
 comment on function ragdb_internal.embedding_in_sql(ragdb.corpora[], text, text) is
   'Returns the embedding of a query where the mode may use one and all corpora are embedded by one '
