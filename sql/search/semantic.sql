@@ -28,6 +28,8 @@ comment on function ragdb_internal.rank_semantic(
   'Returns the k chunks of a corpus nearest to an embedding, among the given ones when not null; '
   'ef_search (null: that of the space) is how many a walk of the index looks at.';
 
+-- Most queries have no clauses. demands() is not asked about them: here its statement is planned at
+-- each call.
 create or replace function ragdb_internal.demanded_chunks(
   corpus ragdb.corpora, query text, chunk_nos integer[])
 returns integer[]
@@ -36,8 +38,12 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
 declare
-  v_demands constant ragdb_internal.demand[] := ragdb_internal.demands(corpus, query);
+  v_demands ragdb_internal.demand[];
 begin
+  if not ragdb_internal.has_clauses(query) then
+    return chunk_nos;
+  end if;
+  v_demands := ragdb_internal.demands(corpus, query);
   if v_demands = '{}' then
     return chunk_nos;
   elsif v_demands is null then
