@@ -4,7 +4,7 @@
 -- which finds candidates; the score that counts is computed from the vectors as they are stored: in
 -- full precision, or those of a static embedder, whose definition ends with it, in half.
 create or replace function ragdb_internal.space_table(space_id integer) returns text
-language sql immutable parallel safe
+language sql stable parallel safe
 return 'chunk_embeddings_' || space_table.space_id;
 comment on function ragdb_internal.space_table(integer) is
   'Returns the name of the partition of a space.';
@@ -44,7 +44,7 @@ comment on function ragdb_internal.query_type(ragdb.embedding_spaces) is
 create or replace function ragdb_internal.indexed_expression(
   schema text, value text, dims integer)
 returns text
-language sql immutable parallel safe
+language sql stable parallel safe
 return pg_catalog.format('%1$I.l2_normalize(%2$s)::%1$I.halfvec(%3$s)',
   indexed_expression.schema, indexed_expression.value, indexed_expression.dims);
 comment on function ragdb_internal.indexed_expression(text, text, integer) is

@@ -68,10 +68,10 @@ end;
 comment on function ragdb_internal.cut(real[], integer) is
   'Cuts a row of numbers into vectors of a width, with their norms.';
 
--- dynamic statements name pgvector where it is
+-- Dynamic statements name pgvector where it is. Who builds them has no schema of pgvector in the
+-- search path, so the name of a type has its schema.
 create or replace function ragdb_internal.vector_schema() returns text
 language sql stable parallel safe
-set search_path = pg_catalog, pg_temp
 return (pg_catalog.parse_ident(pg_catalog.pg_typeof(null::vector)::text))[1];
 comment on function ragdb_internal.vector_schema() is
   'Returns the schema that pgvector is installed in.';
