@@ -62,10 +62,10 @@ create or replace function ragdb_internal.best_walked(
 returns setof float8
 language sql stable parallel restricted
 begin atomic
-  select w.score
+  select ragdb_internal.nearness(w.distance, 'cosine')
   from ragdb_internal.walk_space(best_walked.space, (best_walked.embedder).dims, 'cosine',
     best_walked.point, 28, null, best_walked.ef_search) w
-  order by w.score desc limit 10;
+  order by w.distance limit 10;
 end;
 comment on function ragdb_internal.best_walked(
   ragdb.embedding_spaces, ragdb.embedders, vector, integer) is

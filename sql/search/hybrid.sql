@@ -122,13 +122,15 @@ begin
       where n.semantic_rank is not null or w.lexical_rank is not null
     ), scored as (
       select c.*, coalesce(c.semantic_score, s.score) as semantic
-      from candidates c left join ragdb_internal.score_chunks(space, v_metric, embedding,
-        array(select a.chunk_no from candidates a where a.semantic_rank is null)) s using (chunk_no)
+      from candidates c left join (
+        select d.chunk_no, ragdb_internal.nearness(d.distance, v_metric) as score
+        from ragdb_internal.chunk_distances(space, v_metric, embedding, array(
+          select a.chunk_no from candidates a where a.semantic_rank is null)) d) s using (chunk_no)
     )
     select corpus.corpus_id, c.chunk_no, ragdb_internal.fused(fusion, lexical_weight,
         c.lexical_score, c.semantic, c.lexical_rank, c.semantic_rank),
       c.lexical_score, c.semantic, c.lexical_rank, c.semantic_rank, c.bm25, c.coverage,
-      coalesce((select bool_and(n.is_exact) from unnest(v_near) n), true)
+      coalesce(v_near[1].is_exact, true)
     from scored c;
   perform ragdb_internal.note_stage('fuse', v_started);
 end $$;

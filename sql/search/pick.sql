@@ -85,8 +85,8 @@ begin
   if found then
     select e.metric into strict v_metric from ragdb.embedders e
       where e.embedder_id = v_space.embedder_id;
-    return query select s.* from ragdb_internal.score_chunks(
-      v_space, v_metric, v_embedding, likeness.chunk_nos) s;
+    return query select d.chunk_no, ragdb_internal.nearness(d.distance, v_metric)
+      from ragdb_internal.chunk_distances(v_space, v_metric, v_embedding, likeness.chunk_nos) d;
   else
     return query
       select b.chunk_no, ragdb_internal.cosine(a.impacts, b.impacts)

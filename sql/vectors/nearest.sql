@@ -1,10 +1,17 @@
 -- The nearest chunks of a space.
 --
 -- There are three ways to look at a space: for the nearest of all or of given chunks (scan_space),
--- for the similarity of given chunks (score_chunks), and by the index (walk_space). Each is one
+-- for the distances of given chunks (chunk_distances), and by the index (walk_space). Each is one
 -- statement on the space's partition that is planned each time, because a width cannot be a
--- parameter and a plan for the parent opens every partition. The vectors are scored where they are
--- found.
+-- parameter and a plan for the parent opens every partition. The distances are taken where the
+-- vectors are found; callers make scores of them, because what a statement inlines takes as long to
+-- plan as the rest of it.
+create or replace function ragdb_internal.distance_operator(metric text) returns text
+language sql stable parallel safe
+return pg_catalog.format('operator(%I.%s)', ragdb_internal.vector_schema(),
+  case metric when 'cosine' then '<=>' when 'ip' then '<#>' else '<->' end);
+comment on function ragdb_internal.distance_operator(text) is
+  'Returns the operator, with its schema, by which a metric compares two vectors.';
 
 -- All ties at the k-th place stay: only the caller knows the ids that order them. What ties has the
 -- same score, not the same distance. So a few more than k are taken, and all only where these tie.
@@ -22,10 +29,9 @@ declare
 begin
   execute format(
     'select array_agg(n.chunk_no), array_agg(ragdb_internal.nearness(n.distance, %L)) from ('
-    '  select s.chunk_no, s.%I operator(%I.%s) $1::%s as distance from ragdb.%I s%s'
+    '  select s.chunk_no, s.%I %s $1::%s as distance from ragdb.%I s%s'
     '  order by distance limit $2) n',
-    metric, ragdb_internal.stored_column(space), ragdb_internal.vector_schema(),
-    case metric when 'cosine' then '<=>' when 'ip' then '<#>' else '<->' end,
+    metric, ragdb_internal.stored_column(space), ragdb_internal.distance_operator(metric),
     ragdb_internal.query_type(space), ragdb_internal.space_table(space.space_id),
     case when scan_space.chunk_nos is not null then
       ' where s.corpus_id = $3 and s.chunk_no = any (array(select pg_catalog.unnest($4)))' end)
@@ -45,9 +51,9 @@ comment on function ragdb_internal.scan_space(
   'looking at every one, or at the given ones when not null; more is how many are taken at first '
   'to see what ties.';
 
-create or replace function ragdb_internal.score_chunks(
+create or replace function ragdb_internal.chunk_distances(
   space ragdb.embedding_spaces, metric text, query vector, chunk_nos integer[])
-returns table (chunk_no integer, score float8)
+returns table (chunk_no integer, distance float8)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = on
@@ -58,23 +64,25 @@ begin
     return;
   end if;
   return query execute format(
-    'select s.chunk_no, ragdb_internal.similarity(s.%I, $1::%s, %L) from ragdb.%I s'
+    'select s.chunk_no, s.%I %s $1::%s from ragdb.%I s'
     ' where s.corpus_id = $3 and s.chunk_no = any (array(select pg_catalog.unnest($2)))',
-    ragdb_internal.stored_column(space), ragdb_internal.query_type(space), metric,
-    ragdb_internal.space_table(space.space_id))
+    ragdb_internal.stored_column(space), ragdb_internal.distance_operator(metric),
+    ragdb_internal.query_type(space), ragdb_internal.space_table(space.space_id))
     using query, chunk_nos, space.corpus_id;
 end $$;
-comment on function ragdb_internal.score_chunks(ragdb.embedding_spaces, text, vector, integer[]) is
-  'Returns the similarity of the given chunks of a space to a vector; chunks without an embedding '
+comment on function ragdb_internal.chunk_distances(
+  ragdb.embedding_spaces, text, vector, integer[]) is
+  'Returns the distances of the given chunks of a space from a vector; chunks without an embedding '
   'have no row.';
 
 -- Nothing may take the place of the index: other scans and sorts are off, and a filter is a hashed
 -- subplan, which no index answers (and which is planned at once, where `= any` looks at every
--- element). What the index finds is scored as it is stored on the way.
+-- element). Of what the index finds the distance is taken as it is stored on the way. The settings
+-- are made in an assignment, because `perform` starts a statement.
 create or replace function ragdb_internal.walk_space(
   space ragdb.embedding_spaces, dims integer, metric text, query vector, k integer,
   chunk_nos integer[], ef_search integer default null)
-returns table (chunk_no integer, score float8)
+returns table (chunk_no integer, distance float8)
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -85,30 +93,33 @@ declare
   v_ef text := current_setting('hnsw.ef_search');
   v_iterative text := current_setting('hnsw.iterative_scan');
   v_tuples text := current_setting('hnsw.max_scan_tuples');
+  v_set text[];
   v_schema constant text := ragdb_internal.vector_schema();
   v_column constant text := ragdb_internal.stored_column(space);
 begin
-  perform set_config('hnsw.ef_search',
-    least(1000, greatest(coalesce(ef_search, space.ef_search), k))::text, true),
+  v_set := array[
+    set_config('hnsw.ef_search',
+      least(1000, greatest(coalesce(ef_search, space.ef_search), k))::text, true),
     set_config('hnsw.iterative_scan', 'relaxed_order', true),
-    set_config('hnsw.max_scan_tuples', '2147483647', true);
+    set_config('hnsw.max_scan_tuples', '2147483647', true)];
   return query execute format(
-    'select s.chunk_no, ragdb_internal.similarity(s.stored, $1::%s, %L) from ('
+    'select s.chunk_no, s.stored %s $1::%s from ('
     '  select e.chunk_no, e.%I as stored from ragdb.%I e %s'
     '  order by %s operator(%I.<#>) %s limit $2) s',
-    ragdb_internal.query_type(space), metric, v_column,
+    ragdb_internal.distance_operator(metric), ragdb_internal.query_type(space), v_column,
     ragdb_internal.space_table(space.space_id),
     case when chunk_nos is not null then 'where (e.chunk_no in (select unnest($3))) is true' end,
     ragdb_internal.indexed_expression(v_schema, 'e.' || v_column, dims), v_schema,
     ragdb_internal.indexed_expression(v_schema, '$1', dims))
     using query, k, chunk_nos;
-  perform set_config('hnsw.ef_search', v_ef, true),
+  v_set := array[
+    set_config('hnsw.ef_search', v_ef, true),
     set_config('hnsw.iterative_scan', v_iterative, true),
-    set_config('hnsw.max_scan_tuples', v_tuples, true);
+    set_config('hnsw.max_scan_tuples', v_tuples, true)];
 end $$;
 comment on function ragdb_internal.walk_space(
   ragdb.embedding_spaces, integer, text, vector, integer, integer[], integer) is
-  'Returns about the k nearest chunks of a space by its HNSW index with their similarity, among '
+  'Returns about the k nearest chunks of a space by its HNSW index with their distances, among '
   'the given ones when not null; ef_search (null: the space''s own) is how many it looks at.';
 
 -- A walk takes the longer the less of the graph is wanted, and a look at every wanted chunk the
@@ -131,7 +142,8 @@ begin
   if space.is_indexed and corpus.chunks >= 20000
     and (chunk_nos is null or cardinality(chunk_nos) > greatest(10000, 20 * sqrt(corpus.chunks)))
   then
-    select array_agg(s.chunk_no), array_agg(s.score) into v_found, v_scores
+    select array_agg(s.chunk_no),
+      array_agg(ragdb_internal.nearness(s.distance, v_embedder.metric)) into v_found, v_scores
       from ragdb_internal.walk_space(space, v_embedder.dims, v_embedder.metric, query,
         greatest(k, least(1000, k + k / 4 + 16)), chunk_nos, nearest.ef_search) s;
     if cardinality(v_found) >= k then
