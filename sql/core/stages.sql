@@ -4,20 +4,24 @@
 -- transaction. Only a retrieval, which writes and hence is never part of a parallel plan, asks.
 
 -- The two that run in every retrieval are single expressions, which become part of their callers.
+-- An assignment evaluates one at once, where `perform` starts a statement.
 create or replace function ragdb_internal.ask_for_stages() returns text
 language sql
 return pg_catalog.set_config('ragdb.stages', ';', true);
 comment on function ragdb_internal.ask_for_stages() is
   'Begins to note the stages of a search, until ragdb_internal.noted_stages() is called.';
 
-create or replace function ragdb_internal.note_stage(stage text, started timestamptz) returns text
+create or replace function ragdb_internal.note_stage(stage text, started timestamptz)
+returns timestamptz
 language sql parallel restricted
-return case when pg_catalog.current_setting('ragdb.stages', true) <> '' then
-  pg_catalog.set_config('ragdb.stages', pg_catalog.current_setting('ragdb.stages', true)
-    || stage || ' '
-    || 1000 * extract(epoch from pg_catalog.clock_timestamp() - started) || ';', true) end;
+return case when pg_catalog.current_setting('ragdb.stages', true) <> ''
+    and pg_catalog.set_config('ragdb.stages', pg_catalog.current_setting('ragdb.stages', true)
+      || stage || ' '
+      || 1000 * extract(epoch from pg_catalog.clock_timestamp() - started) || ';', true) = ''
+  then null else pg_catalog.clock_timestamp() end;
 comment on function ragdb_internal.note_stage(text, timestamptz) is
-  'Notes that a stage has run since then, where a retrieval has asked for it.';
+  'Notes that a stage has run since then, where a retrieval has asked for it, and returns when the '
+  'next begins.';
 
 -- a ranking that has to go deeper runs its legs again
 create or replace function ragdb_internal.noted_stages() returns jsonb

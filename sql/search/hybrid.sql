@@ -105,14 +105,12 @@ begin
     select s from ragdb_internal.rank_semantic(
       corpus, space, embedding, ragdb_internal.near_depth(k), chunk_nos,
       ragdb_internal.hybrid_width(space, fusion, lexical_weight)) s);
-  perform ragdb_internal.note_stage('semantic', v_started);
-  v_started := clock_timestamp();
+  v_started := ragdb_internal.note_stage('semantic', v_started);
   v_near_nos := array(select n.chunk_no from unnest(v_near) n);
   v_worded := array(
     select w from ragdb_internal.rank_words(corpus, statistics, query,
       ragdb_internal.worded_depth(k), among, v_demanded, v_near_nos, typos) w);
-  perform ragdb_internal.note_stage('lexical', v_started);
-  v_started := clock_timestamp();
+  v_started := ragdb_internal.note_stage('lexical', v_started);
   return query
     with candidates as materialized (
       select chunk_no, coalesce(w.score, 0) as lexical_score, n.score as semantic_score,
@@ -132,7 +130,7 @@ begin
       c.lexical_score, c.semantic, c.lexical_rank, c.semantic_rank, c.bm25, c.coverage,
       coalesce(v_near[1].is_exact, true)
     from scored c;
-  perform ragdb_internal.note_stage('fuse', v_started);
+  v_started := ragdb_internal.note_stage('fuse', v_started);
 end $$;
 comment on function ragdb_internal.rank_hybrid(
   ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer, integer[], integer[],

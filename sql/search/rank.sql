@@ -56,7 +56,7 @@ begin
     v_started := clock_timestamp();
     return query select r.* from ragdb_internal.rank_semantic(
       corpus, v_space, v_embedding, request.k, v_chunk_nos) r;
-    perform ragdb_internal.note_stage('semantic', v_started);
+    v_started := ragdb_internal.note_stage('semantic', v_started);
   else
     return query select r.* from ragdb_internal.rank_hybrid(
       corpus, statistics, ragdb_internal.asked_words(request), v_space, v_embedding, request.k,
@@ -77,7 +77,7 @@ language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_started constant timestamptz := clock_timestamp();
+  v_started timestamptz := clock_timestamp();
   v_ranked ragdb_internal.ranked[];
 begin
   if request.mode = 'lexical' then
@@ -87,7 +87,7 @@ begin
       from ragdb_internal.rank_lexical(
         corpus, statistics, ragdb_internal.asked_words(request), request.k, request.filter,
         request.chunk_ids, typos => (request.options).typos) l);
-    perform ragdb_internal.note_stage('lexical', v_started);
+    v_started := ragdb_internal.note_stage('lexical', v_started);
   elsif request.mode = 'reference' then
     v_ranked := array(
       select row(corpus.corpus_id, r.chunk_no, r.score, null, null, null, null, null, null,
