@@ -58,6 +58,7 @@ def verb(
         )
 
         def run(context: typer.Context, **given: Any) -> None:
+            _refuse_more(context)
             flags = {n: given.pop(n) or (context.obj or {}).get(n) for n in SHARED}
             chosen = "json" if flags["json"] else flags["format"] or "table"
             if chosen not in formats:
@@ -77,10 +78,22 @@ def verb(
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in parameters}
         run.__doc__ = function.__doc__
-        app.command(name, **settings)(run)
+        # what is too much is refused above, because typer does not say what to do
+        rest = settings.pop("context_settings", {}) | {"allow_extra_args": True}
+        app.command(name, context_settings=rest, **settings)(run)
         return function
 
     return register
+
+
+def _refuse_more(context: typer.Context) -> None:
+    """Refuse arguments that a verb has no place for: most often a question without quotes."""
+    if context.args:
+        names_corpus = any("--corpus" in parameter.opts for parameter in context.command.params)
+        context.fail(
+            f"no place for {' '.join(context.args)!r}: put what has spaces in quotes"
+            + ", and name a corpus with --corpus" * names_corpus
+        )
 
 
 def end_at_once() -> None:
