@@ -133,25 +133,22 @@ def client(connection: psycopg.Connection[Any]) -> dict[str, str]:
                 raise ValueError(f"{function.name}: {argument.name!r} cannot be an argument")
         by_name[function.name].append(function)
 
-    rows: dict[str, str] = {}
+    rows: dict[str, tuple[str, str]] = {}  # the room and the source of each class
     constants = []
     methods: dict[bool, list[str]] = {False: [], True: []}
     for group in by_name.values():
         names = [constant(f, None if len(group) == 1 else n) for n, f in enumerate(group)]
         for name, function in zip(names, group, strict=True):
             if function.columns:
-                rows[row_name(function)] = row_class(function)
+                rows.setdefault(row_name(function), (function.chapter, row_class(function)))
             constants.append(call(name, function))
         for is_async in methods:
             methods[is_async].append(method(group, names, is_async))
 
-    of_methods = (
-        "from ragdb.client._generated import calls\n"
-        f"from ragdb.client._generated.rows import {', '.join(sorted(rows))}\n"
-    )
+    of_methods = "from ragdb.client._generated import calls, rows\n"
     of_sync = "from ragdb.client._generated.functions import Functions\n"
     return {
-        "rows.py": source("Rows.", "", "\n\n".join(rows[name] for name in sorted(rows))),
+        **row_modules(rows),
         "calls.py": source("Calls.", "", "\n".join(constants)),
         "functions.py": source(
             "Methods.",
@@ -166,6 +163,52 @@ def client(connection: psycopg.Connection[Any]) -> dict[str, str]:
             '    """Every public SQL function, as an asynchronous method."""\n\n'
             + textwrap.indent("\n".join(methods[True]), "    "),
         ),
+    }
+
+
+LAZILY = """
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+{imports}
+
+ROOMS = {{
+{rooms}
+}}
+__all__ = [{names}]
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        # to make all these classes takes as long as to import psycopg; a program needs a few
+        if name not in ROOMS:
+            raise AttributeError(f"module {{__name__!r}} has no attribute {{name!r}}")
+        row = getattr(import_module(f"{{__name__}}.{{ROOMS[name]}}"), name)
+        globals()[name] = row
+        return row
+"""
+
+
+def row_modules(rows: dict[str, tuple[str, str]]) -> dict[str, str]:
+    """A module of classes for each room, and the package that imports them as they are needed."""
+    by_room: dict[str, list[str]] = defaultdict(list)
+    for name in sorted(rows):
+        by_room[rows[name][0]].append(name)
+    package = LAZILY.format(
+        imports="\n".join(
+            f"    from ragdb.client._generated.rows.{room} import {', '.join(names)}"
+            for room, names in sorted(by_room.items())
+        ),
+        rooms="\n".join(f'    "{name}": "{rows[name][0]}",' for name in sorted(rows)),
+        names=", ".join(f'"{name}"' for name in sorted(rows)),
+    )
+    return {"rows/__init__.py": formatted(f'"""Rows. {DO_NOT_EDIT}"""\n{package}')} | {
+        f"rows/{room}.py": source(f"Rows of {room}.", "", "\n\n".join(rows[n][1] for n in names))
+        for room, names in by_room.items()
     }
 
 
@@ -260,7 +303,7 @@ def result(function: Function) -> str:
     if function.is_procedure or function.returns == "void":
         return "None"
     if function.columns:
-        name = row_name(function)
+        name = f"rows.{row_name(function)}"
         if records(function):
             return f"Recorded[{name}]"
         if function.returns_set:
@@ -283,11 +326,11 @@ def how(function: Function) -> tuple[str, str]:
     if result(function) == "None":
         return "_run", ""
     if function.columns and result(function).endswith("| None"):
-        return "_row_if_any", f", {row_name(function)}"
+        return "_row_if_any", f", rows.{row_name(function)}"
     if records(function):
-        return "_recorded", f", {row_name(function)}"
+        return "_recorded", f", rows.{row_name(function)}"
     if function.columns:
-        return "_rows" if function.returns_set else "_row", f", {row_name(function)}"
+        return "_rows" if function.returns_set else "_row", f", rows.{row_name(function)}"
     return "_values" if function.returns_set else "_value", ""
 
 
@@ -329,7 +372,10 @@ def errors(connection: psycopg.Connection[Any]) -> str:
 
 def main() -> None:
     with scratch_database() as connection:
-        for name, source in client(connection).items():
+        sources = client(connection)
+        for old in (ROOT / FOLDER / "rows").glob("*.py"):
+            old.unlink()
+        for name, source in sources.items():
             (ROOT / FOLDER / name).write_text(source)
         (ROOT / "ragdb/errors.py").write_text(errors(connection))
 

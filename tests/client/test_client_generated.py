@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 from collections import defaultdict
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -35,8 +37,12 @@ def signatures(db: Connection) -> dict[str, list[list[str]]]:
 
 
 def test_the_client_is_what_the_catalogue_gives(db: Connection) -> None:
-    for name, source in generate_client.client(db).items():
-        assert (ROOT / generate_client.FOLDER / name).read_text() == source, "make client"
+    sources = generate_client.client(db)
+    folder = ROOT / generate_client.FOLDER
+    for name, source in sources.items():
+        assert (folder / name).read_text() == source, "make client"
+    written = {str(file.relative_to(folder)) for file in folder.glob("rows/*.py")}
+    assert written == {name for name in sources if name.startswith("rows/")}, "make client"
 
 
 def test_the_errors_are_what_the_catalogue_gives(db: Connection) -> None:
@@ -79,13 +85,25 @@ def test_each_function_is_a_method_with_its_arguments_in_their_order(
 
 
 def test_rows_are_frozen_dataclasses() -> None:
-    rows = [
-        value
-        for value in vars(generated_rows).values()
-        if is_dataclass(value) and isinstance(value, type)
-    ]
+    rows = [getattr(generated_rows, name) for name in generated_rows.__all__]
     assert generated_rows.Hit in rows
-    assert all(row.__dataclass_params__.frozen for row in rows)  # type: ignore[attr-defined]
+    assert all(map(is_dataclass, rows))
+    assert all(row.__dataclass_params__.frozen for row in rows)
+
+
+def test_rows_are_made_when_they_are_needed() -> None:
+    """To make all of them takes as long as to import psycopg."""
+    code = (
+        "import sys, ragdb; ragdb.Database;"
+        "from ragdb.client._generated import rows;"
+        "of = 'ragdb.client._generated.rows.';"
+        "assert not [name for name in sys.modules if name.startswith(of)];"
+        "assert rows.Hit is rows.Hit;"
+        "assert [name for name in sys.modules if name.startswith(of)] == [of + 'search']"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        generated_rows.Nothing  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_each_sqlstate_has_its_class(db: Connection) -> None:

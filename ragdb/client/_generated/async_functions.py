@@ -7,170 +7,8 @@ from datetime import date, datetime, timedelta
 from typing import Any, overload
 from uuid import UUID
 
-from ragdb.client._generated import calls
+from ragdb.client._generated import calls, rows
 from ragdb.client._generated.functions import Functions
-from ragdb.client._generated.rows import (
-    AccessEvents,
-    Advice,
-    AppendTurnsRow,
-    ApplyContractRow,
-    ApplyEventsRow,
-    AskedAnswer,
-    AskedRetriever,
-    AssertionKindsRow,
-    BeginMoveRow,
-    Blob,
-    BuildSlicesRow,
-    BuiltSlice,
-    CalibrateGateRow,
-    CapabilitiesRow,
-    CapabilitySchemasRow,
-    ChallengeEvalRow,
-    CheckCitationsRow,
-    CheckCorpusRow,
-    CheckMoveRow,
-    Chunk,
-    CitationCodesRow,
-    ClaimEmbeddingsRow,
-    ClaimEmbedJobsRow,
-    ClaimIngestJobsRow,
-    ClaimQueriesRow,
-    ClusterCorporaRow,
-    ClusterRoutesRow,
-    ClusterStatusRow,
-    CompareRunsRow,
-    CompareSpacesRow,
-    CorpusEventsRow,
-    CorpusInfoRow,
-    CountMatchesRow,
-    DeadRolesRow,
-    DecideProposalRow,
-    DeleteDocumentRow,
-    DeleteSourceRow,
-    DeleteSourcesRow,
-    DiffCorpusRow,
-    Document,
-    DocumentHit,
-    DocumentVersionsRow,
-    DropTracesBeforeRow,
-    Edge,
-    Embedders,
-    EmbeddingStatusRow,
-    EraseSourceRow,
-    ErrorCodesRow,
-    EvalAssertResults,
-    EvalCandidatesRow,
-    EvalCaseResults,
-    EvalMetrics,
-    EvalQueriesRow,
-    EvalRuns,
-    EvaluateCaseRow,
-    EventsAfterRow,
-    ExplainMissingRow,
-    ExplainScoreRow,
-    ExplainScoresRow,
-    ExplainSearchRow,
-    ExportDocumentsRow,
-    ExportEmbeddingsRow,
-    ExportSigningKeysRow,
-    FacetsRow,
-    Finding,
-    GateQuestionsRow,
-    GetSliceRow,
-    GetSourceRow,
-    GetTurnRow,
-    HighlightChunksRow,
-    Hit,
-    ImportEvalRow,
-    JobStateRow,
-    JobStatusRow,
-    KeepHistoryRow,
-    KeyEvents,
-    KnownSourcesRow,
-    LedgerActs,
-    LedgerEntry,
-    LedgerStatusRow,
-    ListAtomsRow,
-    ListCheckpointsRow,
-    ListCitationsRow,
-    ListConflictsRow,
-    ListContractsRow,
-    ListCorporaRow,
-    ListErasuresRow,
-    ListEvalCasesRow,
-    ListEvalsRow,
-    ListFailedEmbeddingsRow,
-    ListFeedbackRow,
-    ListGrantsRow,
-    ListHttpTokensRow,
-    ListIncidentsRow,
-    ListMovesRow,
-    ListPartsRow,
-    ListPeerCorporaRow,
-    ListPeersRow,
-    ListPoliciesRow,
-    ListProposalsRow,
-    ListQuotasRow,
-    ListSharedDocumentsRow,
-    ListSharedEventsRow,
-    ListSigningKeysRow,
-    ListSlicesRow,
-    ListSourcesRow,
-    ListStaticModelsRow,
-    ListSynonymsRow,
-    ListToolsRow,
-    ListVersionsRow,
-    LocateQuoteRow,
-    MapPoint,
-    MatchDocumentsRow,
-    MergeCandidatesRow,
-    MetricSample,
-    MovePageRow,
-    OptimizeCorpusRow,
-    OriginRow,
-    PartStatisticsRow,
-    PromoteToAtomRow,
-    ProposeRow,
-    PruneSourcesRow,
-    PutResult,
-    PutTextsRow,
-    QueryEmbeddingStateRow,
-    RecordAnswerRow,
-    RecordedAnswer,
-    RecordedGate,
-    RegisterPolicyRow,
-    ReplayCitedRow,
-    ReplayHitsRow,
-    ReplayRow,
-    Rerankers,
-    ResolveAnchorRow,
-    ResolveTemporalRow,
-    RetrievalHits,
-    RetrievalReranks,
-    RetrievalTraces,
-    RetrieverSettings,
-    SealLedgerRow,
-    SearchDualRow,
-    SharedFeedRow,
-    SliceGraphRow,
-    SliceMembersRow,
-    SpaceQuestionsRow,
-    SyncStatisticsRow,
-    ToolCandidatesRow,
-    TracedHit,
-    TraceStagesRow,
-    TrafficRow,
-    TurnHit,
-    UnansweredQuestion,
-    ValidateContractRow,
-    VerificationChecksRow,
-    VerifyAtomRow,
-    VerifyLedgerRow,
-    VerifyStepRow,
-    VerifyTokenRow,
-    VerifyTraceRow,
-    WhyNotRow,
-)
 from ragdb.client.calling import (
     AsyncCaller,
     Reals,
@@ -211,8 +49,8 @@ class AsyncFunctions(AsyncCaller):
         value: int = await self._value(calls.ADD_SYNONYMS, corpus, words)
         return value
 
-    async def advice(self) -> Rows[Advice]:
-        return await self._rows(calls.ADVICE, Advice)
+    async def advice(self) -> Rows[rows.Advice]:
+        return await self._rows(calls.ADVICE, rows.Advice)
 
     async def announce_move(self, move_id: UUID | str, count: int = 1000) -> int:
         value: int = await self._value(calls.ANNOUNCE_MOVE, move_id, count)
@@ -227,23 +65,23 @@ class AsyncFunctions(AsyncCaller):
 
     async def append_turns(
         self, corpus: str, session: str, turns: Any, document: Any = None
-    ) -> Rows[AppendTurnsRow]:
+    ) -> Rows[rows.AppendTurnsRow]:
         return await self._rows(
-            calls.APPEND_TURNS, AppendTurnsRow, corpus, session, turns, document
+            calls.APPEND_TURNS, rows.AppendTurnsRow, corpus, session, turns, document
         )
 
     @overload
-    async def apply_contract(self, contract: Any) -> ApplyContractRow: ...
+    async def apply_contract(self, contract: Any) -> rows.ApplyContractRow: ...
     @overload
     async def apply_contract(
         self, contract: str, contract_name: str = "contract"
-    ) -> ApplyContractRow: ...
-    async def apply_contract(self, *args: Any, **kwargs: Any) -> ApplyContractRow:
+    ) -> rows.ApplyContractRow: ...
+    async def apply_contract(self, *args: Any, **kwargs: Any) -> rows.ApplyContractRow:
         call, values = choose((calls.APPLY_CONTRACT_1, calls.APPLY_CONTRACT_2), args, kwargs)
-        return await self._row(call, ApplyContractRow, *values)
+        return await self._row(call, rows.ApplyContractRow, *values)
 
-    async def apply_events(self, peer: str, corpus: str, page: Any) -> ApplyEventsRow:
-        return await self._row(calls.APPLY_EVENTS, ApplyEventsRow, peer, corpus, page)
+    async def apply_events(self, peer: str, corpus: str, page: Any) -> rows.ApplyEventsRow:
+        return await self._row(calls.APPLY_EVENTS, rows.ApplyEventsRow, peer, corpus, page)
 
     async def ask(
         self,
@@ -268,10 +106,10 @@ class AsyncFunctions(AsyncCaller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
-    ) -> AskedAnswer:
+    ) -> rows.AskedAnswer:
         return await self._row(
             calls.ASK,
-            AskedAnswer,
+            rows.AskedAnswer,
             corpus,
             question,
             mode,
@@ -312,9 +150,9 @@ class AsyncFunctions(AsyncCaller):
         rag: str | None = None,
         k: int | None = None,
         rank_mode: str | None = None,
-    ) -> AskedRetriever:
+    ) -> rows.AskedRetriever:
         return await self._row(
-            calls.ASK_RETRIEVER, AskedRetriever, corpus, retriever, rag, k, rank_mode
+            calls.ASK_RETRIEVER, rows.AskedRetriever, corpus, retriever, rag, k, rank_mode
         )
 
     async def ask_verify(
@@ -346,8 +184,8 @@ class AsyncFunctions(AsyncCaller):
     async def assert_run_passed(self, run_id: UUID | str) -> None:
         await self._run(calls.ASSERT_RUN_PASSED, run_id)
 
-    async def assertion_kinds(self) -> Rows[AssertionKindsRow]:
-        return await self._rows(calls.ASSERTION_KINDS, AssertionKindsRow)
+    async def assertion_kinds(self) -> Rows[rows.AssertionKindsRow]:
+        return await self._rows(calls.ASSERTION_KINDS, rows.AssertionKindsRow)
 
     async def baseline_run(self, rag: str, eval: str, name: str = "main") -> UUID | None:
         value: UUID | None = await self._value(calls.BASELINE_RUN, rag, eval, name)
@@ -355,11 +193,11 @@ class AsyncFunctions(AsyncCaller):
 
     async def begin_move(
         self, corpus: str, destination: str, longest: timedelta | str = "00:00:10"
-    ) -> BeginMoveRow:
-        return await self._row(calls.BEGIN_MOVE, BeginMoveRow, corpus, destination, longest)
+    ) -> rows.BeginMoveRow:
+        return await self._row(calls.BEGIN_MOVE, rows.BeginMoveRow, corpus, destination, longest)
 
-    async def bind_embedder(self, name: str, provider: str, provider_model: str) -> Embedders:
-        return await self._row(calls.BIND_EMBEDDER, Embedders, name, provider, provider_model)
+    async def bind_embedder(self, name: str, provider: str, provider_model: str) -> rows.Embedders:
+        return await self._row(calls.BIND_EMBEDDER, rows.Embedders, name, provider, provider_model)
 
     async def bind_reranker(
         self,
@@ -368,9 +206,9 @@ class AsyncFunctions(AsyncCaller):
         weights_sha256: str,
         max_tokens: int = 512,
         revision: str | None = None,
-    ) -> Rerankers:
+    ) -> rows.Rerankers:
         return await self._row(
-            calls.BIND_RERANKER, Rerankers, name, source, weights_sha256, max_tokens, revision
+            calls.BIND_RERANKER, rows.Rerankers, name, source, weights_sha256, max_tokens, revision
         )
 
     async def bind_role(self, role: str, becomes: str | None = None) -> None:
@@ -378,9 +216,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def bind_static(
         self, embedder: str, tokenizer: str, folding: str, digest: str, lexical_weight: float = 0.75
-    ) -> Embedders:
+    ) -> rows.Embedders:
         return await self._row(
-            calls.BIND_STATIC, Embedders, embedder, tokenizer, folding, digest, lexical_weight
+            calls.BIND_STATIC, rows.Embedders, embedder, tokenizer, folding, digest, lexical_weight
         )
 
     async def bless_run(
@@ -407,22 +245,26 @@ class AsyncFunctions(AsyncCaller):
         policy: Any = None,
         sign: bool = True,
         as_of: int | None = None,
-    ) -> BuiltSlice:
-        return await self._row(calls.BUILD_SLICE, BuiltSlice, corpus, anchor, policy, sign, as_of)
+    ) -> rows.BuiltSlice:
+        return await self._row(
+            calls.BUILD_SLICE, rows.BuiltSlice, corpus, anchor, policy, sign, as_of
+        )
 
     async def build_slices(
         self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
-    ) -> Rows[BuildSlicesRow]:
-        return await self._rows(calls.BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
+    ) -> Rows[rows.BuildSlicesRow]:
+        return await self._rows(
+            calls.BUILD_SLICES, rows.BuildSlicesRow, corpus, anchors, policy, sign
+        )
 
-    async def calibrate_gate(self, corpus: str) -> Rows[CalibrateGateRow]:
-        return await self._rows(calls.CALIBRATE_GATE, CalibrateGateRow, corpus)
+    async def calibrate_gate(self, corpus: str) -> Rows[rows.CalibrateGateRow]:
+        return await self._rows(calls.CALIBRATE_GATE, rows.CalibrateGateRow, corpus)
 
-    async def capabilities(self) -> Rows[CapabilitiesRow]:
-        return await self._rows(calls.CAPABILITIES, CapabilitiesRow)
+    async def capabilities(self) -> Rows[rows.CapabilitiesRow]:
+        return await self._rows(calls.CAPABILITIES, rows.CapabilitiesRow)
 
-    async def capability_schemas(self) -> Rows[CapabilitySchemasRow]:
-        return await self._rows(calls.CAPABILITY_SCHEMAS, CapabilitySchemasRow)
+    async def capability_schemas(self) -> Rows[rows.CapabilitySchemasRow]:
+        return await self._rows(calls.CAPABILITY_SCHEMAS, rows.CapabilitySchemasRow)
 
     async def challenge_eval(
         self,
@@ -430,9 +272,9 @@ class AsyncFunctions(AsyncCaller):
         eval: str | None = None,
         tags: Sequence[str] | None = None,
         rerank_scores: Any = None,
-    ) -> Rows[ChallengeEvalRow]:
+    ) -> Rows[rows.ChallengeEvalRow]:
         return await self._rows(
-            calls.CHALLENGE_EVAL, ChallengeEvalRow, rag, eval, tags, rerank_scores
+            calls.CHALLENGE_EVAL, rows.ChallengeEvalRow, rag, eval, tags, rerank_scores
         )
 
     async def check_citations(
@@ -445,10 +287,10 @@ class AsyncFunctions(AsyncCaller):
         min_coverage: float = 0.0,
         min_quote: int = 8,
         offsets: str = "codepoint",
-    ) -> Rows[CheckCitationsRow]:
+    ) -> Rows[rows.CheckCitationsRow]:
         return await self._rows(
             calls.CHECK_CITATIONS,
-            CheckCitationsRow,
+            rows.CheckCitationsRow,
             output,
             evidence,
             trace_id,
@@ -459,16 +301,16 @@ class AsyncFunctions(AsyncCaller):
             offsets,
         )
 
-    async def check_corpus(self, corpus: str, deep: bool = True) -> Rows[CheckCorpusRow]:
-        return await self._rows(calls.CHECK_CORPUS, CheckCorpusRow, corpus, deep)
+    async def check_corpus(self, corpus: str, deep: bool = True) -> Rows[rows.CheckCorpusRow]:
+        return await self._rows(calls.CHECK_CORPUS, rows.CheckCorpusRow, corpus, deep)
 
     async def check_move(
         self, move_id: UUID | str, after: int = 0, count: int = 1000
-    ) -> Rows[CheckMoveRow]:
-        return await self._rows(calls.CHECK_MOVE, CheckMoveRow, move_id, after, count)
+    ) -> Rows[rows.CheckMoveRow]:
+        return await self._rows(calls.CHECK_MOVE, rows.CheckMoveRow, move_id, after, count)
 
-    async def citation_codes(self) -> Rows[CitationCodesRow]:
-        return await self._rows(calls.CITATION_CODES, CitationCodesRow)
+    async def citation_codes(self) -> Rows[rows.CitationCodesRow]:
+        return await self._rows(calls.CITATION_CODES, rows.CitationCodesRow)
 
     async def claim_embed_jobs(
         self,
@@ -476,9 +318,9 @@ class AsyncFunctions(AsyncCaller):
         count: int = 1,
         lease: timedelta | str = "00:02:00",
         only_embedder: str | None = None,
-    ) -> Rows[ClaimEmbedJobsRow]:
+    ) -> Rows[rows.ClaimEmbedJobsRow]:
         return await self._rows(
-            calls.CLAIM_EMBED_JOBS, ClaimEmbedJobsRow, worker, count, lease, only_embedder
+            calls.CLAIM_EMBED_JOBS, rows.ClaimEmbedJobsRow, worker, count, lease, only_embedder
         )
 
     async def claim_embeddings(
@@ -489,10 +331,10 @@ class AsyncFunctions(AsyncCaller):
         only_corpus: str | None = None,
         only_embedder: str | None = None,
         except_embedders: Sequence[str] = "{}",
-    ) -> Rows[ClaimEmbeddingsRow]:
+    ) -> Rows[rows.ClaimEmbeddingsRow]:
         return await self._rows(
             calls.CLAIM_EMBEDDINGS,
-            ClaimEmbeddingsRow,
+            rows.ClaimEmbeddingsRow,
             worker,
             count,
             lease,
@@ -507,9 +349,9 @@ class AsyncFunctions(AsyncCaller):
         count: int = 1,
         lease: timedelta | str = "00:10:00",
         only_corpus: str | None = None,
-    ) -> Rows[ClaimIngestJobsRow]:
+    ) -> Rows[rows.ClaimIngestJobsRow]:
         return await self._rows(
-            calls.CLAIM_INGEST_JOBS, ClaimIngestJobsRow, worker, count, lease, only_corpus
+            calls.CLAIM_INGEST_JOBS, rows.ClaimIngestJobsRow, worker, count, lease, only_corpus
         )
 
     async def claim_queries(
@@ -518,9 +360,9 @@ class AsyncFunctions(AsyncCaller):
         count: int = 16,
         lease: timedelta | str = "00:01:00",
         only_embedder: str | None = None,
-    ) -> Rows[ClaimQueriesRow]:
+    ) -> Rows[rows.ClaimQueriesRow]:
         return await self._rows(
-            calls.CLAIM_QUERIES, ClaimQueriesRow, worker, count, lease, only_embedder
+            calls.CLAIM_QUERIES, rows.ClaimQueriesRow, worker, count, lease, only_embedder
         )
 
     async def close_http_session(self, session_hash: bytes) -> None:
@@ -529,8 +371,8 @@ class AsyncFunctions(AsyncCaller):
     async def cluster_add_node(self, host: str, port: int = 5432) -> None:
         await self._run(calls.CLUSTER_ADD_NODE, host, port)
 
-    async def cluster_corpora(self) -> Rows[ClusterCorporaRow]:
-        return await self._rows(calls.CLUSTER_CORPORA, ClusterCorporaRow)
+    async def cluster_corpora(self) -> Rows[rows.ClusterCorporaRow]:
+        return await self._rows(calls.CLUSTER_CORPORA, rows.ClusterCorporaRow)
 
     async def cluster_init(self, host: str, port: int = 5432) -> int:
         value: int = await self._value(calls.CLUSTER_INIT, host, port)
@@ -545,11 +387,11 @@ class AsyncFunctions(AsyncCaller):
     async def cluster_remove_node(self, node: int) -> None:
         await self._run(calls.CLUSTER_REMOVE_NODE, node)
 
-    async def cluster_routes(self) -> Rows[ClusterRoutesRow]:
-        return await self._rows(calls.CLUSTER_ROUTES, ClusterRoutesRow)
+    async def cluster_routes(self) -> Rows[rows.ClusterRoutesRow]:
+        return await self._rows(calls.CLUSTER_ROUTES, rows.ClusterRoutesRow)
 
-    async def cluster_status(self) -> Rows[ClusterStatusRow]:
-        return await self._rows(calls.CLUSTER_STATUS, ClusterStatusRow)
+    async def cluster_status(self) -> Rows[rows.ClusterStatusRow]:
+        return await self._rows(calls.CLUSTER_STATUS, rows.ClusterStatusRow)
 
     async def compare_runs(
         self,
@@ -558,9 +400,9 @@ class AsyncFunctions(AsyncCaller):
         seed: str = "ragdb",
         resamples: int = 10000,
         tolerance: float = 0.01,
-    ) -> Rows[CompareRunsRow]:
+    ) -> Rows[rows.CompareRunsRow]:
         return await self._rows(
-            calls.COMPARE_RUNS, CompareRunsRow, baseline, run_id, seed, resamples, tolerance
+            calls.COMPARE_RUNS, rows.CompareRunsRow, baseline, run_id, seed, resamples, tolerance
         )
 
     async def compare_spaces(
@@ -572,10 +414,10 @@ class AsyncFunctions(AsyncCaller):
         embeddings: Reals | Sequence[float],
         k: int = 10,
         mode: str = "hybrid",
-    ) -> Rows[CompareSpacesRow]:
+    ) -> Rows[rows.CompareSpacesRow]:
         return await self._rows(
             calls.COMPARE_SPACES,
-            CompareSpacesRow,
+            rows.CompareSpacesRow,
             corpus,
             embedder,
             queries,
@@ -604,25 +446,25 @@ class AsyncFunctions(AsyncCaller):
 
     async def complete_ingest_job(
         self, job_id: UUID | str, attempt: int, document: Any
-    ) -> PutResult:
-        return await self._row(calls.COMPLETE_INGEST_JOB, PutResult, job_id, attempt, document)
+    ) -> rows.PutResult:
+        return await self._row(calls.COMPLETE_INGEST_JOB, rows.PutResult, job_id, attempt, document)
 
     async def corpora_with_chunks(self, chunk_ids: Sequence[str]) -> list[str]:
         return await self._values(calls.CORPORA_WITH_CHUNKS, chunk_ids)
 
-    async def corpus_embedder(self, corpus: str) -> Embedders | None:
-        return await self._row_if_any(calls.CORPUS_EMBEDDER, Embedders, corpus)
+    async def corpus_embedder(self, corpus: str) -> rows.Embedders | None:
+        return await self._row_if_any(calls.CORPUS_EMBEDDER, rows.Embedders, corpus)
 
     async def corpus_event_envelopes(self, corpus: str, after: int = 0, count: int = 100) -> Any:
         return await self._value(calls.CORPUS_EVENT_ENVELOPES, corpus, after, count)
 
     async def corpus_events(
         self, corpus: str, after: int = 0, count: int = 100
-    ) -> Rows[CorpusEventsRow]:
-        return await self._rows(calls.CORPUS_EVENTS, CorpusEventsRow, corpus, after, count)
+    ) -> Rows[rows.CorpusEventsRow]:
+        return await self._rows(calls.CORPUS_EVENTS, rows.CorpusEventsRow, corpus, after, count)
 
-    async def corpus_info(self, corpus: str) -> CorpusInfoRow:
-        return await self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
+    async def corpus_info(self, corpus: str) -> rows.CorpusInfoRow:
+        return await self._row(calls.CORPUS_INFO, rows.CorpusInfoRow, corpus)
 
     @overload
     async def count_matches(
@@ -631,14 +473,14 @@ class AsyncFunctions(AsyncCaller):
         query: str | None = None,
         filter: Any = None,
         syntax: str = "plain",
-    ) -> CountMatchesRow: ...
+    ) -> rows.CountMatchesRow: ...
     @overload
     async def count_matches(
         self, corpus: str, query: str, filter: Any = None, syntax: str = "plain"
-    ) -> CountMatchesRow: ...
-    async def count_matches(self, *args: Any, **kwargs: Any) -> CountMatchesRow:
+    ) -> rows.CountMatchesRow: ...
+    async def count_matches(self, *args: Any, **kwargs: Any) -> rows.CountMatchesRow:
         call, values = choose((calls.COUNT_MATCHES_1, calls.COUNT_MATCHES_2), args, kwargs)
-        return await self._row(call, CountMatchesRow, *values)
+        return await self._row(call, rows.CountMatchesRow, *values)
 
     async def create_corpus(
         self,
@@ -676,10 +518,10 @@ class AsyncFunctions(AsyncCaller):
         query_prefix: str = "",
         passage_prefix: str = "",
         weights_sha256: str | None = None,
-    ) -> Embedders:
+    ) -> rows.Embedders:
         return await self._row(
             calls.CREATE_EMBEDDER,
-            Embedders,
+            rows.Embedders,
             name,
             dims,
             model,
@@ -705,33 +547,35 @@ class AsyncFunctions(AsyncCaller):
         value: int = await self._value(calls.CUTOVER_CORPUS, corpus, embedder, force)
         return value
 
-    async def dead_roles(self) -> Rows[DeadRolesRow]:
-        return await self._rows(calls.DEAD_ROLES, DeadRolesRow)
+    async def dead_roles(self) -> Rows[rows.DeadRolesRow]:
+        return await self._rows(calls.DEAD_ROLES, rows.DeadRolesRow)
 
     async def decide_proposal(
         self, corpus: str, proposal_id: UUID | str, decision: str, reason: str | None = None
-    ) -> DecideProposalRow:
+    ) -> rows.DecideProposalRow:
         return await self._row(
-            calls.DECIDE_PROPOSAL, DecideProposalRow, corpus, proposal_id, decision, reason
+            calls.DECIDE_PROPOSAL, rows.DecideProposalRow, corpus, proposal_id, decision, reason
         )
 
     async def delete_document(
         self, corpus: str, document: str, derived: str = "redact", reason: str | None = None
-    ) -> DeleteDocumentRow:
+    ) -> rows.DeleteDocumentRow:
         return await self._row(
-            calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, document, derived, reason
+            calls.DELETE_DOCUMENT, rows.DeleteDocumentRow, corpus, document, derived, reason
         )
 
     async def delete_source(
         self, corpus: str, uri: str, derived: str = "redact", reason: str | None = None
-    ) -> DeleteSourceRow:
-        return await self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri, derived, reason)
+    ) -> rows.DeleteSourceRow:
+        return await self._row(
+            calls.DELETE_SOURCE, rows.DeleteSourceRow, corpus, uri, derived, reason
+        )
 
     async def delete_sources(
         self, corpus: str, uris: Sequence[str], derived: str = "redact", reason: str | None = None
-    ) -> DeleteSourcesRow:
+    ) -> rows.DeleteSourcesRow:
         return await self._row(
-            calls.DELETE_SOURCES, DeleteSourcesRow, corpus, uris, derived, reason
+            calls.DELETE_SOURCES, rows.DeleteSourcesRow, corpus, uris, derived, reason
         )
 
     @overload
@@ -747,13 +591,13 @@ class AsyncFunctions(AsyncCaller):
 
     async def diff_corpus(
         self, corpus: str, since: int, until: int | None = None
-    ) -> Rows[DiffCorpusRow]:
-        return await self._rows(calls.DIFF_CORPUS, DiffCorpusRow, corpus, since, until)
+    ) -> Rows[rows.DiffCorpusRow]:
+        return await self._rows(calls.DIFF_CORPUS, rows.DiffCorpusRow, corpus, since, until)
 
     async def document_chunks(
         self, corpus: str, document: str, first: int = 0, count: int | None = None
-    ) -> Rows[Chunk]:
-        return await self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, document, first, count)
+    ) -> Rows[rows.Chunk]:
+        return await self._rows(calls.DOCUMENT_CHUNKS, rows.Chunk, corpus, document, first, count)
 
     async def document_text(self, corpus: str, document: str) -> str | None:
         value: str | None = await self._value(calls.DOCUMENT_TEXT, corpus, document)
@@ -761,9 +605,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def document_versions(
         self, corpus: str, document: str, count: int = 20
-    ) -> Rows[DocumentVersionsRow]:
+    ) -> Rows[rows.DocumentVersionsRow]:
         return await self._rows(
-            calls.DOCUMENT_VERSIONS, DocumentVersionsRow, corpus, document, count
+            calls.DOCUMENT_VERSIONS, rows.DocumentVersionsRow, corpus, document, count
         )
 
     async def draft_events(self, corpus: str, count: int = 1000) -> list[str]:
@@ -787,8 +631,8 @@ class AsyncFunctions(AsyncCaller):
     async def drop_space(self, corpus: str, embedder: str) -> None:
         await self._run(calls.DROP_SPACE, corpus, embedder)
 
-    async def drop_traces_before(self, before: date) -> Rows[DropTracesBeforeRow]:
-        return await self._rows(calls.DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
+    async def drop_traces_before(self, before: date) -> Rows[rows.DropTracesBeforeRow]:
+        return await self._rows(calls.DROP_TRACES_BEFORE, rows.DropTracesBeforeRow, before)
 
     async def embed(self, text: str, embedder: str | None = None) -> list[float]:
         value: list[float] = await self._value(calls.EMBED, text, embedder)
@@ -808,35 +652,37 @@ class AsyncFunctions(AsyncCaller):
     async def embed_text(self, request: Any) -> Any:
         return await self._value(calls.EMBED_TEXT, request)
 
-    async def embedding_status(self, only_corpus: str | None = None) -> Rows[EmbeddingStatusRow]:
-        return await self._rows(calls.EMBEDDING_STATUS, EmbeddingStatusRow, only_corpus)
+    async def embedding_status(
+        self, only_corpus: str | None = None
+    ) -> Rows[rows.EmbeddingStatusRow]:
+        return await self._rows(calls.EMBEDDING_STATUS, rows.EmbeddingStatusRow, only_corpus)
 
     async def erase_source(
         self, corpus: str, uri: str, reason: str | None = None
-    ) -> EraseSourceRow:
-        return await self._row(calls.ERASE_SOURCE, EraseSourceRow, corpus, uri, reason)
+    ) -> rows.EraseSourceRow:
+        return await self._row(calls.ERASE_SOURCE, rows.EraseSourceRow, corpus, uri, reason)
 
-    async def error_codes(self) -> Rows[ErrorCodesRow]:
-        return await self._rows(calls.ERROR_CODES, ErrorCodesRow)
+    async def error_codes(self) -> Rows[rows.ErrorCodesRow]:
+        return await self._rows(calls.ERROR_CODES, rows.ErrorCodesRow)
 
-    async def eval_assert_results(self, run_id: UUID | str) -> Rows[EvalAssertResults]:
-        return await self._rows(calls.EVAL_ASSERT_RESULTS, EvalAssertResults, run_id)
+    async def eval_assert_results(self, run_id: UUID | str) -> Rows[rows.EvalAssertResults]:
+        return await self._rows(calls.EVAL_ASSERT_RESULTS, rows.EvalAssertResults, run_id)
 
     async def eval_candidates(
         self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
-    ) -> Rows[EvalCandidatesRow]:
-        return await self._rows(calls.EVAL_CANDIDATES, EvalCandidatesRow, rag, eval, tags)
+    ) -> Rows[rows.EvalCandidatesRow]:
+        return await self._rows(calls.EVAL_CANDIDATES, rows.EvalCandidatesRow, rag, eval, tags)
 
-    async def eval_case_results(self, run_id: UUID | str) -> Rows[EvalCaseResults]:
-        return await self._rows(calls.EVAL_CASE_RESULTS, EvalCaseResults, run_id)
+    async def eval_case_results(self, run_id: UUID | str) -> Rows[rows.EvalCaseResults]:
+        return await self._rows(calls.EVAL_CASE_RESULTS, rows.EvalCaseResults, run_id)
 
-    async def eval_metrics(self, run_id: UUID | str) -> Rows[EvalMetrics]:
-        return await self._rows(calls.EVAL_METRICS, EvalMetrics, run_id)
+    async def eval_metrics(self, run_id: UUID | str) -> Rows[rows.EvalMetrics]:
+        return await self._rows(calls.EVAL_METRICS, rows.EvalMetrics, run_id)
 
     async def eval_queries(
         self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
-    ) -> Rows[EvalQueriesRow]:
-        return await self._rows(calls.EVAL_QUERIES, EvalQueriesRow, rag, eval, tags)
+    ) -> Rows[rows.EvalQueriesRow]:
+        return await self._rows(calls.EVAL_QUERIES, rows.EvalQueriesRow, rag, eval, tags)
 
     async def eval_report(self, run_id: UUID | str, format: str = "table") -> str:
         value: str = await self._value(calls.EVAL_REPORT, run_id, format)
@@ -845,14 +691,14 @@ class AsyncFunctions(AsyncCaller):
     async def evaluate_answer(self, contract: Any, retrieval: Any) -> Any:
         return await self._value(calls.EVALUATE_ANSWER, contract, retrieval)
 
-    async def evaluate_case(self, case: Any, retrieval: Any) -> Rows[EvaluateCaseRow]:
-        return await self._rows(calls.EVALUATE_CASE, EvaluateCaseRow, case, retrieval)
+    async def evaluate_case(self, case: Any, retrieval: Any) -> Rows[rows.EvaluateCaseRow]:
+        return await self._rows(calls.EVALUATE_CASE, rows.EvaluateCaseRow, case, retrieval)
 
     async def event_envelopes(self, after: Any = None, count: int = 100) -> Any:
         return await self._value(calls.EVENT_ENVELOPES, after, count)
 
-    async def events_after(self, after: Any = None, count: int = 100) -> Rows[EventsAfterRow]:
-        return await self._rows(calls.EVENTS_AFTER, EventsAfterRow, after, count)
+    async def events_after(self, after: Any = None, count: int = 100) -> Rows[rows.EventsAfterRow]:
+        return await self._rows(calls.EVENTS_AFTER, rows.EventsAfterRow, after, count)
 
     async def evidence_pack_to_input(self, pack: Any) -> Any:
         return await self._value(calls.EVIDENCE_PACK_TO_INPUT, pack)
@@ -877,10 +723,10 @@ class AsyncFunctions(AsyncCaller):
         collapse: bool = False,
         diversity: float = 0.0,
         typos: bool = True,
-    ) -> ExplainMissingRow:
+    ) -> rows.ExplainMissingRow:
         return await self._row(
             calls.EXPLAIN_MISSING,
-            ExplainMissingRow,
+            rows.ExplainMissingRow,
             corpus,
             query,
             chunk_id,
@@ -913,10 +759,10 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float | None = None,
         syntax: str = "plain",
         typos: bool = True,
-    ) -> Rows[ExplainScoreRow]:
+    ) -> Rows[rows.ExplainScoreRow]:
         return await self._rows(
             calls.EXPLAIN_SCORE,
-            ExplainScoreRow,
+            rows.ExplainScoreRow,
             corpus,
             query,
             chunk_id,
@@ -941,10 +787,10 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float | None = None,
         syntax: str = "plain",
         typos: bool = True,
-    ) -> Rows[ExplainScoresRow]:
+    ) -> Rows[rows.ExplainScoresRow]:
         return await self._rows(
             calls.EXPLAIN_SCORES,
-            ExplainScoresRow,
+            rows.ExplainScoresRow,
             corpus,
             query,
             chunk_ids,
@@ -965,10 +811,10 @@ class AsyncFunctions(AsyncCaller):
         statistics: str | None = None,
         syntax: str = "plain",
         typos: bool = True,
-    ) -> Rows[ExplainSearchRow]:
+    ) -> Rows[rows.ExplainSearchRow]:
         return await self._rows(
             calls.EXPLAIN_SEARCH,
-            ExplainSearchRow,
+            rows.ExplainSearchRow,
             corpus,
             query,
             chunk_id,
@@ -985,19 +831,23 @@ class AsyncFunctions(AsyncCaller):
 
     async def export_documents(
         self, corpus: str, after: int = 0, count: int = 1000
-    ) -> Rows[ExportDocumentsRow]:
-        return await self._rows(calls.EXPORT_DOCUMENTS, ExportDocumentsRow, corpus, after, count)
+    ) -> Rows[rows.ExportDocumentsRow]:
+        return await self._rows(
+            calls.EXPORT_DOCUMENTS, rows.ExportDocumentsRow, corpus, after, count
+        )
 
     async def export_embeddings(
         self, corpus: str, after: int = 0, count: int = 1000
-    ) -> Rows[ExportEmbeddingsRow]:
-        return await self._rows(calls.EXPORT_EMBEDDINGS, ExportEmbeddingsRow, corpus, after, count)
+    ) -> Rows[rows.ExportEmbeddingsRow]:
+        return await self._rows(
+            calls.EXPORT_EMBEDDINGS, rows.ExportEmbeddingsRow, corpus, after, count
+        )
 
-    async def export_signing_keys(self) -> Rows[ExportSigningKeysRow]:
-        return await self._rows(calls.EXPORT_SIGNING_KEYS, ExportSigningKeysRow)
+    async def export_signing_keys(self) -> Rows[rows.ExportSigningKeysRow]:
+        return await self._rows(calls.EXPORT_SIGNING_KEYS, rows.ExportSigningKeysRow)
 
-    async def export_slice(self, corpus: str, anchor: str, policy: Any = None) -> BuiltSlice:
-        return await self._row(calls.EXPORT_SLICE, BuiltSlice, corpus, anchor, policy)
+    async def export_slice(self, corpus: str, anchor: str, policy: Any = None) -> rows.BuiltSlice:
+        return await self._row(calls.EXPORT_SLICE, rows.BuiltSlice, corpus, anchor, policy)
 
     async def export_trec(self, run_id: UUID | str, what: str = "run") -> list[str]:
         return await self._values(calls.EXPORT_TREC, run_id, what)
@@ -1011,7 +861,7 @@ class AsyncFunctions(AsyncCaller):
         filter: Any = None,
         most_values: int = 100,
         syntax: str = "plain",
-    ) -> Rows[FacetsRow]: ...
+    ) -> Rows[rows.FacetsRow]: ...
     @overload
     async def facets(
         self,
@@ -1021,10 +871,10 @@ class AsyncFunctions(AsyncCaller):
         filter: Any = None,
         most_values: int = 100,
         syntax: str = "plain",
-    ) -> Rows[FacetsRow]: ...
-    async def facets(self, *args: Any, **kwargs: Any) -> Rows[FacetsRow]:
+    ) -> Rows[rows.FacetsRow]: ...
+    async def facets(self, *args: Any, **kwargs: Any) -> Rows[rows.FacetsRow]:
         call, values = choose((calls.FACETS_1, calls.FACETS_2), args, kwargs)
-        return await self._rows(call, FacetsRow, *values)
+        return await self._rows(call, rows.FacetsRow, *values)
 
     async def fail_embed_job(
         self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
@@ -1093,49 +943,49 @@ class AsyncFunctions(AsyncCaller):
     async def follow_peer(self, corpus: str, peer: str, remote: str | None = None) -> None:
         await self._run(calls.FOLLOW_PEER, corpus, peer, remote)
 
-    async def gate_questions(self, corpus: str) -> Rows[GateQuestionsRow]:
-        return await self._rows(calls.GATE_QUESTIONS, GateQuestionsRow, corpus)
+    async def gate_questions(self, corpus: str) -> Rows[rows.GateQuestionsRow]:
+        return await self._rows(calls.GATE_QUESTIONS, rows.GateQuestionsRow, corpus)
 
-    async def get_answer(self, answer_id: UUID | str) -> RecordedAnswer:
-        return await self._row(calls.GET_ANSWER, RecordedAnswer, answer_id)
+    async def get_answer(self, answer_id: UUID | str) -> rows.RecordedAnswer:
+        return await self._row(calls.GET_ANSWER, rows.RecordedAnswer, answer_id)
 
-    async def get_blob(self, cid: str) -> Blob:
-        return await self._row(calls.GET_BLOB, Blob, cid)
+    async def get_blob(self, cid: str) -> rows.Blob:
+        return await self._row(calls.GET_BLOB, rows.Blob, cid)
 
     async def get_children(
         self, corpus: str, chunk_id: str, after: str = "", count: int = 1000
-    ) -> Rows[Edge]:
-        return await self._rows(calls.GET_CHILDREN, Edge, corpus, chunk_id, after, count)
+    ) -> Rows[rows.Edge]:
+        return await self._rows(calls.GET_CHILDREN, rows.Edge, corpus, chunk_id, after, count)
 
-    async def get_chunk(self, corpus: str, chunk_id: str) -> Chunk:
-        return await self._row(calls.GET_CHUNK, Chunk, corpus, chunk_id)
+    async def get_chunk(self, corpus: str, chunk_id: str) -> rows.Chunk:
+        return await self._row(calls.GET_CHUNK, rows.Chunk, corpus, chunk_id)
 
-    async def get_document(self, corpus: str, document: str) -> Document:
-        return await self._row(calls.GET_DOCUMENT, Document, corpus, document)
+    async def get_document(self, corpus: str, document: str) -> rows.Document:
+        return await self._row(calls.GET_DOCUMENT, rows.Document, corpus, document)
 
-    async def get_edges(self, corpus: str, chunk_ids: Sequence[str]) -> Rows[Edge]:
-        return await self._rows(calls.GET_EDGES, Edge, corpus, chunk_ids)
+    async def get_edges(self, corpus: str, chunk_ids: Sequence[str]) -> Rows[rows.Edge]:
+        return await self._rows(calls.GET_EDGES, rows.Edge, corpus, chunk_ids)
 
-    async def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
-        return await self._row(calls.GET_EVAL_RUN, EvalRuns, run_id)
+    async def get_eval_run(self, run_id: UUID | str) -> rows.EvalRuns:
+        return await self._row(calls.GET_EVAL_RUN, rows.EvalRuns, run_id)
 
-    async def get_parents(self, corpus: str, chunk_id: str) -> Rows[Edge]:
-        return await self._rows(calls.GET_PARENTS, Edge, corpus, chunk_id)
+    async def get_parents(self, corpus: str, chunk_id: str) -> Rows[rows.Edge]:
+        return await self._rows(calls.GET_PARENTS, rows.Edge, corpus, chunk_id)
 
-    async def get_retriever(self, retriever: str) -> RetrieverSettings:
-        return await self._row(calls.GET_RETRIEVER, RetrieverSettings, retriever)
+    async def get_retriever(self, retriever: str) -> rows.RetrieverSettings:
+        return await self._row(calls.GET_RETRIEVER, rows.RetrieverSettings, retriever)
 
-    async def get_slice(self, corpus: str, slice_id: str) -> GetSliceRow:
-        return await self._row(calls.GET_SLICE, GetSliceRow, corpus, slice_id)
+    async def get_slice(self, corpus: str, slice_id: str) -> rows.GetSliceRow:
+        return await self._row(calls.GET_SLICE, rows.GetSliceRow, corpus, slice_id)
 
-    async def get_source(self, corpus: str, uri: str) -> Rows[GetSourceRow]:
-        return await self._rows(calls.GET_SOURCE, GetSourceRow, corpus, uri)
+    async def get_source(self, corpus: str, uri: str) -> Rows[rows.GetSourceRow]:
+        return await self._rows(calls.GET_SOURCE, rows.GetSourceRow, corpus, uri)
 
-    async def get_trace(self, trace_id: UUID | str) -> RetrievalTraces:
-        return await self._row(calls.GET_TRACE, RetrievalTraces, trace_id)
+    async def get_trace(self, trace_id: UUID | str) -> rows.RetrievalTraces:
+        return await self._row(calls.GET_TRACE, rows.RetrievalTraces, trace_id)
 
-    async def get_turn(self, corpus: str, chunk_id: str) -> GetTurnRow:
-        return await self._row(calls.GET_TURN, GetTurnRow, corpus, chunk_id)
+    async def get_turn(self, corpus: str, chunk_id: str) -> rows.GetTurnRow:
+        return await self._row(calls.GET_TURN, rows.GetTurnRow, corpus, chunk_id)
 
     async def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
         await self._run(calls.GRANT_CORPUS, corpus, role, privilege)
@@ -1170,10 +1020,10 @@ class AsyncFunctions(AsyncCaller):
         start_mark: str = "**",
         end_mark: str = "**",
         syntax: str = "plain",
-    ) -> Rows[HighlightChunksRow]:
+    ) -> Rows[rows.HighlightChunksRow]:
         return await self._rows(
             calls.HIGHLIGHT_CHUNKS,
-            HighlightChunksRow,
+            rows.HighlightChunksRow,
             corpus,
             chunk_ids,
             query,
@@ -1216,8 +1066,8 @@ class AsyncFunctions(AsyncCaller):
         )
         return value
 
-    async def import_eval(self, rag: str, eval: str, cases: Any) -> ImportEvalRow:
-        return await self._row(calls.IMPORT_EVAL, ImportEvalRow, rag, eval, cases)
+    async def import_eval(self, rag: str, eval: str, cases: Any) -> rows.ImportEvalRow:
+        return await self._row(calls.IMPORT_EVAL, rows.ImportEvalRow, rag, eval, cases)
 
     async def import_signing_key(
         self,
@@ -1263,21 +1113,21 @@ class AsyncFunctions(AsyncCaller):
         )
         return value
 
-    async def job_state(self, job_id: UUID | str) -> JobStateRow:
-        return await self._row(calls.JOB_STATE, JobStateRow, job_id)
+    async def job_state(self, job_id: UUID | str) -> rows.JobStateRow:
+        return await self._row(calls.JOB_STATE, rows.JobStateRow, job_id)
 
-    async def job_status(self) -> Rows[JobStatusRow]:
-        return await self._rows(calls.JOB_STATUS, JobStatusRow)
+    async def job_status(self) -> Rows[rows.JobStatusRow]:
+        return await self._rows(calls.JOB_STATUS, rows.JobStatusRow)
 
-    async def keep_history(self, corpus: str, history: timedelta | str) -> KeepHistoryRow:
-        return await self._row(calls.KEEP_HISTORY, KeepHistoryRow, corpus, history)
+    async def keep_history(self, corpus: str, history: timedelta | str) -> rows.KeepHistoryRow:
+        return await self._row(calls.KEEP_HISTORY, rows.KeepHistoryRow, corpus, history)
 
     async def kern_chunk_hash(self, text: str) -> str:
         value: str = await self._value(calls.KERN_CHUNK_HASH, text)
         return value
 
-    async def known_sources(self, corpus: str, uris: Sequence[str]) -> Rows[KnownSourcesRow]:
-        return await self._rows(calls.KNOWN_SOURCES, KnownSourcesRow, corpus, uris)
+    async def known_sources(self, corpus: str, uris: Sequence[str]) -> Rows[rows.KnownSourcesRow]:
+        return await self._rows(calls.KNOWN_SOURCES, rows.KnownSourcesRow, corpus, uris)
 
     async def lacking_originals(self, move_id: UUID | str, cids: Sequence[str]) -> list[str]:
         return await self._values(calls.LACKING_ORIGINALS, move_id, cids)
@@ -1304,11 +1154,11 @@ class AsyncFunctions(AsyncCaller):
         value: list[bytes] = await self._value(calls.LEDGER_CONSISTENCY_PROOF, old_size, new_size)
         return value
 
-    async def ledger_entries(self, first: int = 0, count: int = 1000) -> Rows[LedgerEntry]:
-        return await self._rows(calls.LEDGER_ENTRIES, LedgerEntry, first, count)
+    async def ledger_entries(self, first: int = 0, count: int = 1000) -> Rows[rows.LedgerEntry]:
+        return await self._rows(calls.LEDGER_ENTRIES, rows.LedgerEntry, first, count)
 
-    async def ledger_entry(self, kind: str, id: str) -> LedgerEntry:
-        return await self._row(calls.LEDGER_ENTRY, LedgerEntry, kind, id)
+    async def ledger_entry(self, kind: str, id: str) -> rows.LedgerEntry:
+        return await self._row(calls.LEDGER_ENTRY, rows.LedgerEntry, kind, id)
 
     async def ledger_inclusion_proof(self, number: int, size: int | None = None) -> list[bytes]:
         value: list[bytes] = await self._value(calls.LEDGER_INCLUSION_PROOF, number, size)
@@ -1321,8 +1171,8 @@ class AsyncFunctions(AsyncCaller):
         value: bytes = await self._value(calls.LEDGER_ROOT, size)
         return value
 
-    async def ledger_status(self) -> LedgerStatusRow:
-        return await self._row(calls.LEDGER_STATUS, LedgerStatusRow)
+    async def ledger_status(self) -> rows.LedgerStatusRow:
+        return await self._row(calls.LEDGER_STATUS, rows.LedgerStatusRow)
 
     async def ledger_tile(self, level: int, index: int, width: int = 256) -> bytes:
         value: bytes = await self._value(calls.LEDGER_TILE, level, index, width)
@@ -1330,19 +1180,19 @@ class AsyncFunctions(AsyncCaller):
 
     async def list_access_events(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 100
-    ) -> Rows[AccessEvents]:
-        return await self._rows(calls.LIST_ACCESS_EVENTS, AccessEvents, corpus, since, count)
+    ) -> Rows[rows.AccessEvents]:
+        return await self._rows(calls.LIST_ACCESS_EVENTS, rows.AccessEvents, corpus, since, count)
 
     async def list_answers(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
-    ) -> Rows[RecordedAnswer]:
-        return await self._rows(calls.LIST_ANSWERS, RecordedAnswer, corpus, since, count)
+    ) -> Rows[rows.RecordedAnswer]:
+        return await self._rows(calls.LIST_ANSWERS, rows.RecordedAnswer, corpus, since, count)
 
-    async def list_atoms(self, corpus: str, count: int = 100) -> Rows[ListAtomsRow]:
-        return await self._rows(calls.LIST_ATOMS, ListAtomsRow, corpus, count)
+    async def list_atoms(self, corpus: str, count: int = 100) -> Rows[rows.ListAtomsRow]:
+        return await self._rows(calls.LIST_ATOMS, rows.ListAtomsRow, corpus, count)
 
-    async def list_checkpoints(self, count: int = 100) -> Rows[ListCheckpointsRow]:
-        return await self._rows(calls.LIST_CHECKPOINTS, ListCheckpointsRow, count)
+    async def list_checkpoints(self, count: int = 100) -> Rows[rows.ListCheckpointsRow]:
+        return await self._rows(calls.LIST_CHECKPOINTS, rows.ListCheckpointsRow, count)
 
     async def list_chunks(
         self,
@@ -1351,128 +1201,136 @@ class AsyncFunctions(AsyncCaller):
         chunk_ids: Sequence[str] | None = None,
         after: str = "",
         count: int = 100,
-    ) -> Rows[Chunk]:
-        return await self._rows(calls.LIST_CHUNKS, Chunk, corpus, filter, chunk_ids, after, count)
+    ) -> Rows[rows.Chunk]:
+        return await self._rows(
+            calls.LIST_CHUNKS, rows.Chunk, corpus, filter, chunk_ids, after, count
+        )
 
-    async def list_citations(self, answer_id: UUID | str) -> Rows[ListCitationsRow]:
-        return await self._rows(calls.LIST_CITATIONS, ListCitationsRow, answer_id)
+    async def list_citations(self, answer_id: UUID | str) -> Rows[rows.ListCitationsRow]:
+        return await self._rows(calls.LIST_CITATIONS, rows.ListCitationsRow, answer_id)
 
-    async def list_conflicts(self, corpus: str, only_open: bool = True) -> Rows[ListConflictsRow]:
-        return await self._rows(calls.LIST_CONFLICTS, ListConflictsRow, corpus, only_open)
+    async def list_conflicts(
+        self, corpus: str, only_open: bool = True
+    ) -> Rows[rows.ListConflictsRow]:
+        return await self._rows(calls.LIST_CONFLICTS, rows.ListConflictsRow, corpus, only_open)
 
-    async def list_contracts(self) -> Rows[ListContractsRow]:
-        return await self._rows(calls.LIST_CONTRACTS, ListContractsRow)
+    async def list_contracts(self) -> Rows[rows.ListContractsRow]:
+        return await self._rows(calls.LIST_CONTRACTS, rows.ListContractsRow)
 
-    async def list_corpora(self) -> Rows[ListCorporaRow]:
-        return await self._rows(calls.LIST_CORPORA, ListCorporaRow)
+    async def list_corpora(self) -> Rows[rows.ListCorporaRow]:
+        return await self._rows(calls.LIST_CORPORA, rows.ListCorporaRow)
 
     async def list_documents(
         self, corpus: str, prefix: str = "", after: str = "", count: int = 100
-    ) -> Rows[Document]:
-        return await self._rows(calls.LIST_DOCUMENTS, Document, corpus, prefix, after, count)
+    ) -> Rows[rows.Document]:
+        return await self._rows(calls.LIST_DOCUMENTS, rows.Document, corpus, prefix, after, count)
 
-    async def list_embedders(self) -> Rows[Embedders]:
-        return await self._rows(calls.LIST_EMBEDDERS, Embedders)
+    async def list_embedders(self) -> Rows[rows.Embedders]:
+        return await self._rows(calls.LIST_EMBEDDERS, rows.Embedders)
 
-    async def list_erasures(self, corpus: str, count: int = 100) -> Rows[ListErasuresRow]:
-        return await self._rows(calls.LIST_ERASURES, ListErasuresRow, corpus, count)
+    async def list_erasures(self, corpus: str, count: int = 100) -> Rows[rows.ListErasuresRow]:
+        return await self._rows(calls.LIST_ERASURES, rows.ListErasuresRow, corpus, count)
 
-    async def list_eval_cases(self, rag: str, eval: str | None = None) -> Rows[ListEvalCasesRow]:
-        return await self._rows(calls.LIST_EVAL_CASES, ListEvalCasesRow, rag, eval)
+    async def list_eval_cases(
+        self, rag: str, eval: str | None = None
+    ) -> Rows[rows.ListEvalCasesRow]:
+        return await self._rows(calls.LIST_EVAL_CASES, rows.ListEvalCasesRow, rag, eval)
 
     async def list_eval_runs(
         self, rag: str | None = None, eval: str | None = None, count: int = 50
-    ) -> Rows[EvalRuns]:
-        return await self._rows(calls.LIST_EVAL_RUNS, EvalRuns, rag, eval, count)
+    ) -> Rows[rows.EvalRuns]:
+        return await self._rows(calls.LIST_EVAL_RUNS, rows.EvalRuns, rag, eval, count)
 
-    async def list_evals(self) -> Rows[ListEvalsRow]:
-        return await self._rows(calls.LIST_EVALS, ListEvalsRow)
+    async def list_evals(self) -> Rows[rows.ListEvalsRow]:
+        return await self._rows(calls.LIST_EVALS, rows.ListEvalsRow)
 
-    async def list_failed_embeddings(self, corpus: str) -> Rows[ListFailedEmbeddingsRow]:
-        return await self._rows(calls.LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
+    async def list_failed_embeddings(self, corpus: str) -> Rows[rows.ListFailedEmbeddingsRow]:
+        return await self._rows(calls.LIST_FAILED_EMBEDDINGS, rows.ListFailedEmbeddingsRow, corpus)
 
     async def list_feedback(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
-    ) -> Rows[ListFeedbackRow]:
-        return await self._rows(calls.LIST_FEEDBACK, ListFeedbackRow, corpus, since, count)
+    ) -> Rows[rows.ListFeedbackRow]:
+        return await self._rows(calls.LIST_FEEDBACK, rows.ListFeedbackRow, corpus, since, count)
 
     async def list_gates(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
-    ) -> Rows[RecordedGate]:
-        return await self._rows(calls.LIST_GATES, RecordedGate, corpus, since, count)
+    ) -> Rows[rows.RecordedGate]:
+        return await self._rows(calls.LIST_GATES, rows.RecordedGate, corpus, since, count)
 
-    async def list_grants(self, corpus: str) -> Rows[ListGrantsRow]:
-        return await self._rows(calls.LIST_GRANTS, ListGrantsRow, corpus)
+    async def list_grants(self, corpus: str) -> Rows[rows.ListGrantsRow]:
+        return await self._rows(calls.LIST_GRANTS, rows.ListGrantsRow, corpus)
 
-    async def list_http_tokens(self) -> Rows[ListHttpTokensRow]:
-        return await self._rows(calls.LIST_HTTP_TOKENS, ListHttpTokensRow)
+    async def list_http_tokens(self) -> Rows[rows.ListHttpTokensRow]:
+        return await self._rows(calls.LIST_HTTP_TOKENS, rows.ListHttpTokensRow)
 
-    async def list_incidents(self, corpus: str, count: int = 100) -> Rows[ListIncidentsRow]:
-        return await self._rows(calls.LIST_INCIDENTS, ListIncidentsRow, corpus, count)
+    async def list_incidents(self, corpus: str, count: int = 100) -> Rows[rows.ListIncidentsRow]:
+        return await self._rows(calls.LIST_INCIDENTS, rows.ListIncidentsRow, corpus, count)
 
-    async def list_key_events(self) -> Rows[KeyEvents]:
-        return await self._rows(calls.LIST_KEY_EVENTS, KeyEvents)
+    async def list_key_events(self) -> Rows[rows.KeyEvents]:
+        return await self._rows(calls.LIST_KEY_EVENTS, rows.KeyEvents)
 
-    async def list_ledger_acts(self, count: int = 100) -> Rows[LedgerActs]:
-        return await self._rows(calls.LIST_LEDGER_ACTS, LedgerActs, count)
+    async def list_ledger_acts(self, count: int = 100) -> Rows[rows.LedgerActs]:
+        return await self._rows(calls.LIST_LEDGER_ACTS, rows.LedgerActs, count)
 
-    async def list_moves(self, corpus: str | None = None) -> Rows[ListMovesRow]:
-        return await self._rows(calls.LIST_MOVES, ListMovesRow, corpus)
+    async def list_moves(self, corpus: str | None = None) -> Rows[rows.ListMovesRow]:
+        return await self._rows(calls.LIST_MOVES, rows.ListMovesRow, corpus)
 
-    async def list_parts(self, corpus: str) -> Rows[ListPartsRow]:
-        return await self._rows(calls.LIST_PARTS, ListPartsRow, corpus)
+    async def list_parts(self, corpus: str) -> Rows[rows.ListPartsRow]:
+        return await self._rows(calls.LIST_PARTS, rows.ListPartsRow, corpus)
 
-    async def list_peer_corpora(self, corpus: str | None = None) -> Rows[ListPeerCorporaRow]:
-        return await self._rows(calls.LIST_PEER_CORPORA, ListPeerCorporaRow, corpus)
+    async def list_peer_corpora(self, corpus: str | None = None) -> Rows[rows.ListPeerCorporaRow]:
+        return await self._rows(calls.LIST_PEER_CORPORA, rows.ListPeerCorporaRow, corpus)
 
-    async def list_peers(self) -> Rows[ListPeersRow]:
-        return await self._rows(calls.LIST_PEERS, ListPeersRow)
+    async def list_peers(self) -> Rows[rows.ListPeersRow]:
+        return await self._rows(calls.LIST_PEERS, rows.ListPeersRow)
 
-    async def list_policies(self) -> Rows[ListPoliciesRow]:
-        return await self._rows(calls.LIST_POLICIES, ListPoliciesRow)
+    async def list_policies(self) -> Rows[rows.ListPoliciesRow]:
+        return await self._rows(calls.LIST_POLICIES, rows.ListPoliciesRow)
 
     async def list_proposals(
         self, corpus: str, state: str | None = None, count: int = 100
-    ) -> Rows[ListProposalsRow]:
-        return await self._rows(calls.LIST_PROPOSALS, ListProposalsRow, corpus, state, count)
+    ) -> Rows[rows.ListProposalsRow]:
+        return await self._rows(calls.LIST_PROPOSALS, rows.ListProposalsRow, corpus, state, count)
 
-    async def list_quotas(self) -> Rows[ListQuotasRow]:
-        return await self._rows(calls.LIST_QUOTAS, ListQuotasRow)
+    async def list_quotas(self) -> Rows[rows.ListQuotasRow]:
+        return await self._rows(calls.LIST_QUOTAS, rows.ListQuotasRow)
 
-    async def list_rerankers(self) -> Rows[Rerankers]:
-        return await self._rows(calls.LIST_RERANKERS, Rerankers)
+    async def list_rerankers(self) -> Rows[rows.Rerankers]:
+        return await self._rows(calls.LIST_RERANKERS, rows.Rerankers)
 
     async def list_shared_documents(
         self, corpus: str, sources: Sequence[str] | None = None
-    ) -> Rows[ListSharedDocumentsRow]:
+    ) -> Rows[rows.ListSharedDocumentsRow]:
         return await self._rows(
-            calls.LIST_SHARED_DOCUMENTS, ListSharedDocumentsRow, corpus, sources
+            calls.LIST_SHARED_DOCUMENTS, rows.ListSharedDocumentsRow, corpus, sources
         )
 
     async def list_shared_events(
         self, corpus: str, after: int = 0, count: int = 1000
-    ) -> Rows[ListSharedEventsRow]:
-        return await self._rows(calls.LIST_SHARED_EVENTS, ListSharedEventsRow, corpus, after, count)
+    ) -> Rows[rows.ListSharedEventsRow]:
+        return await self._rows(
+            calls.LIST_SHARED_EVENTS, rows.ListSharedEventsRow, corpus, after, count
+        )
 
-    async def list_signing_keys(self) -> Rows[ListSigningKeysRow]:
-        return await self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
+    async def list_signing_keys(self) -> Rows[rows.ListSigningKeysRow]:
+        return await self._rows(calls.LIST_SIGNING_KEYS, rows.ListSigningKeysRow)
 
     async def list_slices(
         self, corpus: str, since: datetime | None = None, count: int = 50, before: str | None = None
-    ) -> Rows[ListSlicesRow]:
-        return await self._rows(calls.LIST_SLICES, ListSlicesRow, corpus, since, count, before)
+    ) -> Rows[rows.ListSlicesRow]:
+        return await self._rows(calls.LIST_SLICES, rows.ListSlicesRow, corpus, since, count, before)
 
-    async def list_sources(self) -> Rows[ListSourcesRow]:
-        return await self._rows(calls.LIST_SOURCES, ListSourcesRow)
+    async def list_sources(self) -> Rows[rows.ListSourcesRow]:
+        return await self._rows(calls.LIST_SOURCES, rows.ListSourcesRow)
 
-    async def list_static_models(self) -> Rows[ListStaticModelsRow]:
-        return await self._rows(calls.LIST_STATIC_MODELS, ListStaticModelsRow)
+    async def list_static_models(self) -> Rows[rows.ListStaticModelsRow]:
+        return await self._rows(calls.LIST_STATIC_MODELS, rows.ListStaticModelsRow)
 
-    async def list_synonyms(self, corpus: str) -> Rows[ListSynonymsRow]:
-        return await self._rows(calls.LIST_SYNONYMS, ListSynonymsRow, corpus)
+    async def list_synonyms(self, corpus: str) -> Rows[rows.ListSynonymsRow]:
+        return await self._rows(calls.LIST_SYNONYMS, rows.ListSynonymsRow, corpus)
 
-    async def list_tools(self) -> Rows[ListToolsRow]:
-        return await self._rows(calls.LIST_TOOLS, ListToolsRow)
+    async def list_tools(self) -> Rows[rows.ListToolsRow]:
+        return await self._rows(calls.LIST_TOOLS, rows.ListToolsRow)
 
     async def list_traces(
         self,
@@ -1484,10 +1342,10 @@ class AsyncFunctions(AsyncCaller):
         outcome: str | None = None,
         min_elapsed_ms: float | None = None,
         before: UUID | str | None = None,
-    ) -> Rows[RetrievalTraces]:
+    ) -> Rows[rows.RetrievalTraces]:
         return await self._rows(
             calls.LIST_TRACES,
-            RetrievalTraces,
+            rows.RetrievalTraces,
             corpus,
             since,
             count,
@@ -1500,16 +1358,20 @@ class AsyncFunctions(AsyncCaller):
 
     async def list_unanswered(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
-    ) -> Rows[UnansweredQuestion]:
-        return await self._rows(calls.LIST_UNANSWERED, UnansweredQuestion, corpus, since, count)
+    ) -> Rows[rows.UnansweredQuestion]:
+        return await self._rows(
+            calls.LIST_UNANSWERED, rows.UnansweredQuestion, corpus, since, count
+        )
 
     async def list_versions(
         self, corpus: str, before: int | None = None, count: int = 100
-    ) -> Rows[ListVersionsRow]:
-        return await self._rows(calls.LIST_VERSIONS, ListVersionsRow, corpus, before, count)
+    ) -> Rows[rows.ListVersionsRow]:
+        return await self._rows(calls.LIST_VERSIONS, rows.ListVersionsRow, corpus, before, count)
 
-    async def locate_quote(self, corpus: str, chunk_id: str, quote: str) -> Rows[LocateQuoteRow]:
-        return await self._rows(calls.LOCATE_QUOTE, LocateQuoteRow, corpus, chunk_id, quote)
+    async def locate_quote(
+        self, corpus: str, chunk_id: str, quote: str
+    ) -> Rows[rows.LocateQuoteRow]:
+        return await self._rows(calls.LOCATE_QUOTE, rows.LocateQuoteRow, corpus, chunk_id, quote)
 
     async def log_position(self) -> str:
         value: str = await self._value(calls.LOG_POSITION)
@@ -1520,8 +1382,8 @@ class AsyncFunctions(AsyncCaller):
 
     async def map_corpus(
         self, corpus: str, count: int = 2000, query: str | None = None
-    ) -> Rows[MapPoint]:
-        return await self._rows(calls.MAP_CORPUS, MapPoint, corpus, count, query)
+    ) -> Rows[rows.MapPoint]:
+        return await self._rows(calls.MAP_CORPUS, rows.MapPoint, corpus, count, query)
 
     async def match_documents(
         self,
@@ -1530,10 +1392,10 @@ class AsyncFunctions(AsyncCaller):
         match_count: int = 10,
         filter: Any = None,
         corpus: str | None = None,
-    ) -> Rows[MatchDocumentsRow]:
+    ) -> Rows[rows.MatchDocumentsRow]:
         return await self._rows(
             calls.MATCH_DOCUMENTS,
-            MatchDocumentsRow,
+            rows.MatchDocumentsRow,
             query_embedding,
             match_threshold,
             match_count,
@@ -1552,10 +1414,10 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
-    ) -> Rows[MergeCandidatesRow]:
+    ) -> Rows[rows.MergeCandidatesRow]:
         return await self._rows(
             calls.MERGE_CANDIDATES,
-            MergeCandidatesRow,
+            rows.MergeCandidatesRow,
             corpus,
             shares,
             k,
@@ -1570,8 +1432,8 @@ class AsyncFunctions(AsyncCaller):
     async def merge_peer_answers(self, corpus: str, answer: Any, answers: Any, k: int = 5) -> Any:
         return await self._value(calls.MERGE_PEER_ANSWERS, corpus, answer, answers, k)
 
-    async def metrics(self) -> Rows[MetricSample]:
-        return await self._rows(calls.METRICS, MetricSample)
+    async def metrics(self) -> Rows[rows.MetricSample]:
+        return await self._rows(calls.METRICS, rows.MetricSample)
 
     async def move_digest(self, move_id: UUID | str) -> Any:
         return await self._value(calls.MOVE_DIGEST, move_id)
@@ -1583,8 +1445,8 @@ class AsyncFunctions(AsyncCaller):
 
     async def move_page(
         self, move_id: UUID | str, applied: int | None = None, count: int = 1000
-    ) -> Rows[MovePageRow]:
-        return await self._rows(calls.MOVE_PAGE, MovePageRow, move_id, applied, count)
+    ) -> Rows[rows.MovePageRow]:
+        return await self._rows(calls.MOVE_PAGE, rows.MovePageRow, move_id, applied, count)
 
     async def move_receipt(self, move_id: UUID | str) -> bytes:
         value: bytes = await self._value(calls.MOVE_RECEIPT, move_id)
@@ -1603,19 +1465,19 @@ class AsyncFunctions(AsyncCaller):
 
     async def optimize_corpus(
         self, corpus: str, new_pivot: float | None = None
-    ) -> OptimizeCorpusRow:
-        return await self._row(calls.OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus, new_pivot)
+    ) -> rows.OptimizeCorpusRow:
+        return await self._row(calls.OPTIMIZE_CORPUS, rows.OptimizeCorpusRow, corpus, new_pivot)
 
-    async def origin(self) -> OriginRow:
-        return await self._row(calls.ORIGIN, OriginRow)
+    async def origin(self) -> rows.OriginRow:
+        return await self._row(calls.ORIGIN, rows.OriginRow)
 
     async def parse_contract(self, contract: str, contract_name: str = "contract") -> Any:
         return await self._value(calls.PARSE_CONTRACT, contract, contract_name)
 
     async def part_statistics(
         self, corpus: str, parts: Sequence[str] = "{}"
-    ) -> Rows[PartStatisticsRow]:
-        return await self._rows(calls.PART_STATISTICS, PartStatisticsRow, corpus, parts)
+    ) -> Rows[rows.PartStatisticsRow]:
+        return await self._rows(calls.PART_STATISTICS, rows.PartStatisticsRow, corpus, parts)
 
     async def policy_hash(self, policy: Any) -> str:
         value: str = await self._value(calls.POLICY_HASH, policy)
@@ -1631,13 +1493,13 @@ class AsyncFunctions(AsyncCaller):
         chunk_ids: Sequence[str],
         text: str,
         sufficiency: str = "default",
-    ) -> PromoteToAtomRow:
+    ) -> rows.PromoteToAtomRow:
         return await self._row(
-            calls.PROMOTE_TO_ATOM, PromoteToAtomRow, trace_id, chunk_ids, text, sufficiency
+            calls.PROMOTE_TO_ATOM, rows.PromoteToAtomRow, trace_id, chunk_ids, text, sufficiency
         )
 
-    async def propose(self, corpus: str, atom_ids: Sequence[UUID], text: str) -> ProposeRow:
-        return await self._row(calls.PROPOSE, ProposeRow, corpus, atom_ids, text)
+    async def propose(self, corpus: str, atom_ids: Sequence[UUID], text: str) -> rows.ProposeRow:
+        return await self._row(calls.PROPOSE, rows.ProposeRow, corpus, atom_ids, text)
 
     async def provenance(self, trace_id: UUID | str) -> Any:
         return await self._value(calls.PROVENANCE, trace_id)
@@ -1650,9 +1512,9 @@ class AsyncFunctions(AsyncCaller):
         root: str | None = None,
         derived: str = "redact",
         reason: str | None = None,
-    ) -> PruneSourcesRow:
+    ) -> rows.PruneSourcesRow:
         return await self._row(
-            calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep, root, derived, reason
+            calls.PRUNE_SOURCES, rows.PruneSourcesRow, corpus, prefix, keep, root, derived, reason
         )
 
     async def publish_events(
@@ -1667,8 +1529,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def put_conversations(
         self, corpus: str, conversations: Any, force: bool = False
-    ) -> Rows[PutResult]:
-        return await self._rows(calls.PUT_CONVERSATIONS, PutResult, corpus, conversations, force)
+    ) -> Rows[rows.PutResult]:
+        return await self._rows(
+            calls.PUT_CONVERSATIONS, rows.PutResult, corpus, conversations, force
+        )
 
     async def put_document(
         self,
@@ -1688,10 +1552,10 @@ class AsyncFunctions(AsyncCaller):
         etag: str | None = None,
         links: Any = "[]",
         force: bool = False,
-    ) -> PutResult:
+    ) -> rows.PutResult:
         return await self._row(
             calls.PUT_DOCUMENT,
-            PutResult,
+            rows.PutResult,
             corpus,
             doc_cid,
             uri,
@@ -1712,8 +1576,8 @@ class AsyncFunctions(AsyncCaller):
 
     async def put_documents(
         self, corpus: str, documents: Any, force: bool = False
-    ) -> Rows[PutResult]:
-        return await self._rows(calls.PUT_DOCUMENTS, PutResult, corpus, documents, force)
+    ) -> Rows[rows.PutResult]:
+        return await self._rows(calls.PUT_DOCUMENTS, rows.PutResult, corpus, documents, force)
 
     async def put_embeddings(
         self, corpus: str, chunk_ids: Sequence[str], embeddings: Reals | Sequence[float]
@@ -1776,10 +1640,10 @@ class AsyncFunctions(AsyncCaller):
         unit: str = "token",
         media_type: str = "text/plain",
         force: bool = False,
-    ) -> PutResult:
+    ) -> rows.PutResult:
         return await self._row(
             calls.PUT_TEXT,
-            PutResult,
+            rows.PutResult,
             corpus,
             source,
             text,
@@ -1804,13 +1668,25 @@ class AsyncFunctions(AsyncCaller):
         cut: bool = True,
         embedder: str | None = None,
         embeddings: Reals | Sequence[float] | None = None,
-    ) -> Rows[PutTextsRow]:
+    ) -> Rows[rows.PutTextsRow]:
         return await self._rows(
-            calls.PUT_TEXTS, PutTextsRow, corpus, texts, metadatas, ids, cut, embedder, embeddings
+            calls.PUT_TEXTS,
+            rows.PutTextsRow,
+            corpus,
+            texts,
+            metadatas,
+            ids,
+            cut,
+            embedder,
+            embeddings,
         )
 
-    async def query_embedding_state(self, corpus: str, query: str) -> Rows[QueryEmbeddingStateRow]:
-        return await self._rows(calls.QUERY_EMBEDDING_STATE, QueryEmbeddingStateRow, corpus, query)
+    async def query_embedding_state(
+        self, corpus: str, query: str
+    ) -> Rows[rows.QueryEmbeddingStateRow]:
+        return await self._rows(
+            calls.QUERY_EMBEDDING_STATE, rows.QueryEmbeddingStateRow, corpus, query
+        )
 
     async def rag_enough_context_gate(
         self,
@@ -1870,10 +1746,10 @@ class AsyncFunctions(AsyncCaller):
         elapsed_ms: float | None = None,
         input_tokens: int | None = None,
         output_tokens: int | None = None,
-    ) -> Rows[RecordAnswerRow]:
+    ) -> Rows[rows.RecordAnswerRow]:
         return await self._rows(
             calls.RECORD_ANSWER,
-            RecordAnswerRow,
+            rows.RecordAnswerRow,
             output,
             evidence,
             trace_id,
@@ -1980,9 +1856,9 @@ class AsyncFunctions(AsyncCaller):
         chunk_ids: Sequence[str],
         scores: Reals | Sequence[float],
         k: int | None = None,
-    ) -> Rows[RetrievalReranks]:
+    ) -> Rows[rows.RetrievalReranks]:
         return await self._rows(
-            calls.RECORD_RERANK, RetrievalReranks, trace_id, model, chunk_ids, scores, k
+            calls.RECORD_RERANK, rows.RetrievalReranks, trace_id, model, chunk_ids, scores, k
         )
 
     async def reembed_corpus(
@@ -1995,8 +1871,8 @@ class AsyncFunctions(AsyncCaller):
         value: int = await self._value(calls.REFRESH_ROLLUPS, recount)
         return value
 
-    async def register_policy(self, policy: Any) -> RegisterPolicyRow:
-        return await self._row(calls.REGISTER_POLICY, RegisterPolicyRow, policy)
+    async def register_policy(self, policy: Any) -> rows.RegisterPolicyRow:
+        return await self._row(calls.REGISTER_POLICY, rows.RegisterPolicyRow, policy)
 
     async def register_signing_key(self, key_id: str) -> None:
         await self._run(calls.REGISTER_SIGNING_KEY, key_id)
@@ -2023,18 +1899,18 @@ class AsyncFunctions(AsyncCaller):
     async def repair_corpus(self, corpus: str) -> None:
         await self._run(calls.REPAIR_CORPUS, corpus)
 
-    async def replay(self, trace_id: UUID | str) -> ReplayRow:
-        return await self._row(calls.REPLAY, ReplayRow, trace_id)
+    async def replay(self, trace_id: UUID | str) -> rows.ReplayRow:
+        return await self._row(calls.REPLAY, rows.ReplayRow, trace_id)
 
     async def replay_cited(
         self, corpus: str, slice_id: str, query_hash: str, policy_hash: str
-    ) -> ReplayCitedRow:
+    ) -> rows.ReplayCitedRow:
         return await self._row(
-            calls.REPLAY_CITED, ReplayCitedRow, corpus, slice_id, query_hash, policy_hash
+            calls.REPLAY_CITED, rows.ReplayCitedRow, corpus, slice_id, query_hash, policy_hash
         )
 
-    async def replay_hits(self, trace_id: UUID | str) -> Rows[ReplayHitsRow]:
-        return await self._rows(calls.REPLAY_HITS, ReplayHitsRow, trace_id)
+    async def replay_hits(self, trace_id: UUID | str) -> Rows[rows.ReplayHitsRow]:
+        return await self._rows(calls.REPLAY_HITS, rows.ReplayHitsRow, trace_id)
 
     async def report_key_compromise(self, key_id: str, since: datetime | None = None) -> None:
         await self._run(calls.REPORT_KEY_COMPROMISE, key_id, since)
@@ -2059,10 +1935,10 @@ class AsyncFunctions(AsyncCaller):
         query: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         project: str | None = None,
-    ) -> Rows[ResolveAnchorRow]:
+    ) -> Rows[rows.ResolveAnchorRow]:
         return await self._rows(
             calls.RESOLVE_ANCHOR,
-            ResolveAnchorRow,
+            rows.ResolveAnchorRow,
             corpus,
             chunk_id,
             session,
@@ -2093,8 +1969,10 @@ class AsyncFunctions(AsyncCaller):
 
     async def resolve_temporal(
         self, corpus: str, count: int = 1, project: str | None = None
-    ) -> Rows[ResolveTemporalRow]:
-        return await self._rows(calls.RESOLVE_TEMPORAL, ResolveTemporalRow, corpus, count, project)
+    ) -> Rows[rows.ResolveTemporalRow]:
+        return await self._rows(
+            calls.RESOLVE_TEMPORAL, rows.ResolveTemporalRow, corpus, count, project
+        )
 
     async def restrict_corpus(self, corpus: str) -> None:
         await self._run(calls.RESTRICT_CORPUS, corpus)
@@ -2124,10 +2002,10 @@ class AsyncFunctions(AsyncCaller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
-    ) -> Recorded[TracedHit]:
+    ) -> Recorded[rows.TracedHit]:
         return await self._recorded(
             calls.RETRIEVE,
-            TracedHit,
+            rows.TracedHit,
             corpus,
             query,
             k,
@@ -2165,10 +2043,10 @@ class AsyncFunctions(AsyncCaller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
-    ) -> Recorded[TurnHit]:
+    ) -> Recorded[rows.TurnHit]:
         return await self._recorded(
             calls.RETRIEVE_GLOBAL,
-            TurnHit,
+            rows.TurnHit,
             corpus,
             query,
             k,
@@ -2208,10 +2086,10 @@ class AsyncFunctions(AsyncCaller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
-    ) -> Recorded[TurnHit]:
+    ) -> Recorded[rows.TurnHit]:
         return await self._recorded(
             calls.RETRIEVE_SLICE,
-            TurnHit,
+            rows.TurnHit,
             corpus,
             query,
             slice_id,
@@ -2273,10 +2151,10 @@ class AsyncFunctions(AsyncCaller):
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
         rerank: str | None = None,
-    ) -> Recorded[TracedHit]:
+    ) -> Recorded[rows.TracedHit]:
         return await self._recorded(
             calls.RETRIEVE_WITH,
-            TracedHit,
+            rows.TracedHit,
             retriever,
             query,
             k,
@@ -2317,11 +2195,11 @@ class AsyncFunctions(AsyncCaller):
         tags: Sequence[str] | None = None,
         label: str | None = None,
         rerank_scores: Any = None,
-    ) -> EvalRuns:
-        return await self._row(calls.RUN_EVAL, EvalRuns, rag, eval, tags, label, rerank_scores)
+    ) -> rows.EvalRuns:
+        return await self._row(calls.RUN_EVAL, rows.EvalRuns, rag, eval, tags, label, rerank_scores)
 
-    async def seal_ledger(self, most: int = 100000) -> SealLedgerRow:
-        return await self._row(calls.SEAL_LEDGER, SealLedgerRow, most)
+    async def seal_ledger(self, most: int = 100000) -> rows.SealLedgerRow:
+        return await self._row(calls.SEAL_LEDGER, rows.SealLedgerRow, most)
 
     @overload
     async def search(
@@ -2347,7 +2225,7 @@ class AsyncFunctions(AsyncCaller):
         section: bool = False,
         typos: bool = True,
         as_of: int | None = None,
-    ) -> Rows[Hit]: ...
+    ) -> Rows[rows.Hit]: ...
     @overload
     async def search(
         self,
@@ -2372,10 +2250,10 @@ class AsyncFunctions(AsyncCaller):
         section: bool = False,
         typos: bool = True,
         as_of: int | None = None,
-    ) -> Rows[Hit]: ...
-    async def search(self, *args: Any, **kwargs: Any) -> Rows[Hit]:
+    ) -> Rows[rows.Hit]: ...
+    async def search(self, *args: Any, **kwargs: Any) -> Rows[rows.Hit]:
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
-        return await self._rows(call, Hit, *values)
+        return await self._rows(call, rows.Hit, *values)
 
     async def search_candidates(
         self,
@@ -2394,10 +2272,10 @@ class AsyncFunctions(AsyncCaller):
         section: bool = False,
         typos: bool = True,
         expects: str | None = None,
-    ) -> Rows[Hit]:
+    ) -> Rows[rows.Hit]:
         return await self._rows(
             calls.SEARCH_CANDIDATES,
-            Hit,
+            rows.Hit,
             corpus,
             query,
             k,
@@ -2427,10 +2305,10 @@ class AsyncFunctions(AsyncCaller):
         query_embedding: Reals | Sequence[float] | None = None,
         syntax: str = "plain",
         typos: bool = True,
-    ) -> Rows[DocumentHit]:
+    ) -> Rows[rows.DocumentHit]:
         return await self._rows(
             calls.SEARCH_DOCUMENTS,
-            DocumentHit,
+            rows.DocumentHit,
             corpus,
             query,
             k,
@@ -2454,10 +2332,10 @@ class AsyncFunctions(AsyncCaller):
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
         lexical_weight: float | None = None,
-    ) -> Rows[SearchDualRow]:
+    ) -> Rows[rows.SearchDualRow]:
         return await self._rows(
             calls.SEARCH_DUAL,
-            SearchDualRow,
+            rows.SearchDualRow,
             corpus,
             query,
             k,
@@ -2491,10 +2369,10 @@ class AsyncFunctions(AsyncCaller):
         context: int = 0,
         section: bool = False,
         typos: bool = True,
-    ) -> Rows[TurnHit]:
+    ) -> Rows[rows.TurnHit]:
         return await self._rows(
             calls.SEARCH_GLOBAL,
-            TurnHit,
+            rows.TurnHit,
             corpus,
             query,
             k,
@@ -2541,10 +2419,10 @@ class AsyncFunctions(AsyncCaller):
         context: int = 0,
         section: bool = False,
         typos: bool = True,
-    ) -> Rows[TurnHit]:
+    ) -> Rows[rows.TurnHit]:
         return await self._rows(
             calls.SEARCH_SLICE,
-            TurnHit,
+            rows.TurnHit,
             corpus,
             query,
             slice_id,
@@ -2588,10 +2466,10 @@ class AsyncFunctions(AsyncCaller):
         query_embedding: Reals | Sequence[float] | None = None,
         rag: str | None = None,
         rerank: str | None = None,
-    ) -> Rows[Hit]:
+    ) -> Rows[rows.Hit]:
         return await self._rows(
             calls.SEARCH_WITH,
-            Hit,
+            rows.Hit,
             retriever,
             query,
             k,
@@ -2624,8 +2502,8 @@ class AsyncFunctions(AsyncCaller):
         value: UUID | None = await self._value(calls.SHARE_CORPUS, corpus, author, feed)
         return value
 
-    async def shared_feed(self, corpus: str) -> SharedFeedRow:
-        return await self._row(calls.SHARED_FEED, SharedFeedRow, corpus)
+    async def shared_feed(self, corpus: str) -> rows.SharedFeedRow:
+        return await self._row(calls.SHARED_FEED, rows.SharedFeedRow, corpus)
 
     async def similar(
         self,
@@ -2635,8 +2513,10 @@ class AsyncFunctions(AsyncCaller):
         min_score: float = 0.0,
         filter: Any = None,
         mode: str | None = None,
-    ) -> Rows[Hit]:
-        return await self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter, mode)
+    ) -> Rows[rows.Hit]:
+        return await self._rows(
+            calls.SIMILAR, rows.Hit, corpus, chunk_id, k, min_score, filter, mode
+        )
 
     async def slice_graph(
         self,
@@ -2645,47 +2525,47 @@ class AsyncFunctions(AsyncCaller):
         anchor: str | None = None,
         policy: Any = None,
         refused: int = 100,
-    ) -> Rows[SliceGraphRow]:
+    ) -> Rows[rows.SliceGraphRow]:
         return await self._rows(
-            calls.SLICE_GRAPH, SliceGraphRow, corpus, slice_id, anchor, policy, refused
+            calls.SLICE_GRAPH, rows.SliceGraphRow, corpus, slice_id, anchor, policy, refused
         )
 
-    async def slice_members(self, corpus: str, slice_id: str) -> Rows[SliceMembersRow]:
-        return await self._rows(calls.SLICE_MEMBERS, SliceMembersRow, corpus, slice_id)
+    async def slice_members(self, corpus: str, slice_id: str) -> Rows[rows.SliceMembersRow]:
+        return await self._rows(calls.SLICE_MEMBERS, rows.SliceMembersRow, corpus, slice_id)
 
-    async def space_questions(self, corpus: str, count: int = 200) -> Rows[SpaceQuestionsRow]:
-        return await self._rows(calls.SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
+    async def space_questions(self, corpus: str, count: int = 200) -> Rows[rows.SpaceQuestionsRow]:
+        return await self._rows(calls.SPACE_QUESTIONS, rows.SpaceQuestionsRow, corpus, count)
 
     async def store_checkpoint(self, note: str) -> int:
         value: int = await self._value(calls.STORE_CHECKPOINT, note)
         return value
 
-    async def sync_statistics(self, corpus: str) -> SyncStatisticsRow:
-        return await self._row(calls.SYNC_STATISTICS, SyncStatisticsRow, corpus)
+    async def sync_statistics(self, corpus: str) -> rows.SyncStatisticsRow:
+        return await self._row(calls.SYNC_STATISTICS, rows.SyncStatisticsRow, corpus)
 
     async def tool_candidates(
         self,
         tool: str,
         arguments: Any = None,
         query_embedding: Reals | Sequence[float] | None = None,
-    ) -> Rows[ToolCandidatesRow]:
+    ) -> Rows[rows.ToolCandidatesRow]:
         return await self._rows(
-            calls.TOOL_CANDIDATES, ToolCandidatesRow, tool, arguments, query_embedding
+            calls.TOOL_CANDIDATES, rows.ToolCandidatesRow, tool, arguments, query_embedding
         )
 
-    async def trace_hits(self, trace_id: UUID | str) -> Rows[RetrievalHits]:
-        return await self._rows(calls.TRACE_HITS, RetrievalHits, trace_id)
+    async def trace_hits(self, trace_id: UUID | str) -> Rows[rows.RetrievalHits]:
+        return await self._rows(calls.TRACE_HITS, rows.RetrievalHits, trace_id)
 
-    async def trace_reranks(self, trace_id: UUID | str) -> Rows[RetrievalReranks]:
-        return await self._rows(calls.TRACE_RERANKS, RetrievalReranks, trace_id)
+    async def trace_reranks(self, trace_id: UUID | str) -> Rows[rows.RetrievalReranks]:
+        return await self._rows(calls.TRACE_RERANKS, rows.RetrievalReranks, trace_id)
 
-    async def trace_stages(self, trace_id: UUID | str) -> Rows[TraceStagesRow]:
-        return await self._rows(calls.TRACE_STAGES, TraceStagesRow, trace_id)
+    async def trace_stages(self, trace_id: UUID | str) -> Rows[rows.TraceStagesRow]:
+        return await self._rows(calls.TRACE_STAGES, rows.TraceStagesRow, trace_id)
 
     async def traffic(
         self, since: datetime, until: datetime | None = None, corpus: str | None = None
-    ) -> Rows[TrafficRow]:
-        return await self._rows(calls.TRAFFIC, TrafficRow, since, until, corpus)
+    ) -> Rows[rows.TrafficRow]:
+        return await self._rows(calls.TRAFFIC, rows.TrafficRow, since, until, corpus)
 
     async def turn_id(self, corpus: str, session: str, id: str) -> str:
         value: str = await self._value(calls.TURN_ID, corpus, session, id)
@@ -2707,34 +2587,34 @@ class AsyncFunctions(AsyncCaller):
         return value
 
     @overload
-    async def validate_contract(self, contract: Any) -> Rows[ValidateContractRow]: ...
+    async def validate_contract(self, contract: Any) -> Rows[rows.ValidateContractRow]: ...
     @overload
     async def validate_contract(
         self, contract: str, contract_name: str = "contract"
-    ) -> Rows[ValidateContractRow]: ...
-    async def validate_contract(self, *args: Any, **kwargs: Any) -> Rows[ValidateContractRow]:
+    ) -> Rows[rows.ValidateContractRow]: ...
+    async def validate_contract(self, *args: Any, **kwargs: Any) -> Rows[rows.ValidateContractRow]:
         call, values = choose((calls.VALIDATE_CONTRACT_1, calls.VALIDATE_CONTRACT_2), args, kwargs)
-        return await self._rows(call, ValidateContractRow, *values)
+        return await self._rows(call, rows.ValidateContractRow, *values)
 
     async def validate_query_plan(self, plan: Any) -> list[str]:
         value: list[str] = await self._value(calls.VALIDATE_QUERY_PLAN, plan)
         return value
 
-    async def verification_checks(self) -> Rows[VerificationChecksRow]:
-        return await self._rows(calls.VERIFICATION_CHECKS, VerificationChecksRow)
+    async def verification_checks(self) -> Rows[rows.VerificationChecksRow]:
+        return await self._rows(calls.VERIFICATION_CHECKS, rows.VerificationChecksRow)
 
     async def verify(
         self, quick: bool = False, checks: Sequence[str] | None = None
-    ) -> Rows[Finding]:
-        return await self._rows(calls.VERIFY, Finding, quick, checks)
+    ) -> Rows[rows.Finding]:
+        return await self._rows(calls.VERIFY, rows.Finding, quick, checks)
 
-    async def verify_atom(self, atom_id: UUID | str) -> Rows[VerifyAtomRow]:
-        return await self._rows(calls.VERIFY_ATOM, VerifyAtomRow, atom_id)
+    async def verify_atom(self, atom_id: UUID | str) -> Rows[rows.VerifyAtomRow]:
+        return await self._rows(calls.VERIFY_ATOM, rows.VerifyAtomRow, atom_id)
 
     async def verify_ledger(
         self, from_number: int = 0, most: int | None = None, late: timedelta | str = "1 day"
-    ) -> Rows[VerifyLedgerRow]:
-        return await self._rows(calls.VERIFY_LEDGER, VerifyLedgerRow, from_number, most, late)
+    ) -> Rows[rows.VerifyLedgerRow]:
+        return await self._rows(calls.VERIFY_LEDGER, rows.VerifyLedgerRow, from_number, most, late)
 
     async def verify_step(
         self,
@@ -2742,8 +2622,8 @@ class AsyncFunctions(AsyncCaller):
         most: int = 1000,
         quick: bool = False,
         checks: Sequence[str] | None = None,
-    ) -> VerifyStepRow:
-        return await self._row(calls.VERIFY_STEP, VerifyStepRow, state, most, quick, checks)
+    ) -> rows.VerifyStepRow:
+        return await self._row(calls.VERIFY_STEP, rows.VerifyStepRow, state, most, quick, checks)
 
     async def verify_token(
         self,
@@ -2757,10 +2637,10 @@ class AsyncFunctions(AsyncCaller):
         schema_version: str,
         chunk_ids: Sequence[str] | None = None,
         edge_count: int | None = None,
-    ) -> VerifyTokenRow:
+    ) -> rows.VerifyTokenRow:
         return await self._row(
             calls.VERIFY_TOKEN,
-            VerifyTokenRow,
+            rows.VerifyTokenRow,
             corpus,
             token,
             slice_id,
@@ -2773,15 +2653,15 @@ class AsyncFunctions(AsyncCaller):
             edge_count,
         )
 
-    async def verify_trace(self, trace_id: UUID | str) -> Rows[VerifyTraceRow]:
-        return await self._rows(calls.VERIFY_TRACE, VerifyTraceRow, trace_id)
+    async def verify_trace(self, trace_id: UUID | str) -> Rows[rows.VerifyTraceRow]:
+        return await self._rows(calls.VERIFY_TRACE, rows.VerifyTraceRow, trace_id)
 
     async def version_at(self, corpus: str, at: datetime) -> int:
         value: int = await self._value(calls.VERSION_AT, corpus, at)
         return value
 
-    async def why_not(self, trace_id: UUID | str, chunk_id: str) -> WhyNotRow:
-        return await self._row(calls.WHY_NOT, WhyNotRow, trace_id, chunk_id)
+    async def why_not(self, trace_id: UUID | str, chunk_id: str) -> rows.WhyNotRow:
+        return await self._row(calls.WHY_NOT, rows.WhyNotRow, trace_id, chunk_id)
 
     async def write_contract(self, contract: Any) -> str:
         value: str = await self._value(calls.WRITE_CONTRACT, contract)

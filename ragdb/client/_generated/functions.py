@@ -7,169 +7,7 @@ from datetime import date, datetime, timedelta
 from typing import Any, overload
 from uuid import UUID
 
-from ragdb.client._generated import calls
-from ragdb.client._generated.rows import (
-    AccessEvents,
-    Advice,
-    AppendTurnsRow,
-    ApplyContractRow,
-    ApplyEventsRow,
-    AskedAnswer,
-    AskedRetriever,
-    AssertionKindsRow,
-    BeginMoveRow,
-    Blob,
-    BuildSlicesRow,
-    BuiltSlice,
-    CalibrateGateRow,
-    CapabilitiesRow,
-    CapabilitySchemasRow,
-    ChallengeEvalRow,
-    CheckCitationsRow,
-    CheckCorpusRow,
-    CheckMoveRow,
-    Chunk,
-    CitationCodesRow,
-    ClaimEmbeddingsRow,
-    ClaimEmbedJobsRow,
-    ClaimIngestJobsRow,
-    ClaimQueriesRow,
-    ClusterCorporaRow,
-    ClusterRoutesRow,
-    ClusterStatusRow,
-    CompareRunsRow,
-    CompareSpacesRow,
-    CorpusEventsRow,
-    CorpusInfoRow,
-    CountMatchesRow,
-    DeadRolesRow,
-    DecideProposalRow,
-    DeleteDocumentRow,
-    DeleteSourceRow,
-    DeleteSourcesRow,
-    DiffCorpusRow,
-    Document,
-    DocumentHit,
-    DocumentVersionsRow,
-    DropTracesBeforeRow,
-    Edge,
-    Embedders,
-    EmbeddingStatusRow,
-    EraseSourceRow,
-    ErrorCodesRow,
-    EvalAssertResults,
-    EvalCandidatesRow,
-    EvalCaseResults,
-    EvalMetrics,
-    EvalQueriesRow,
-    EvalRuns,
-    EvaluateCaseRow,
-    EventsAfterRow,
-    ExplainMissingRow,
-    ExplainScoreRow,
-    ExplainScoresRow,
-    ExplainSearchRow,
-    ExportDocumentsRow,
-    ExportEmbeddingsRow,
-    ExportSigningKeysRow,
-    FacetsRow,
-    Finding,
-    GateQuestionsRow,
-    GetSliceRow,
-    GetSourceRow,
-    GetTurnRow,
-    HighlightChunksRow,
-    Hit,
-    ImportEvalRow,
-    JobStateRow,
-    JobStatusRow,
-    KeepHistoryRow,
-    KeyEvents,
-    KnownSourcesRow,
-    LedgerActs,
-    LedgerEntry,
-    LedgerStatusRow,
-    ListAtomsRow,
-    ListCheckpointsRow,
-    ListCitationsRow,
-    ListConflictsRow,
-    ListContractsRow,
-    ListCorporaRow,
-    ListErasuresRow,
-    ListEvalCasesRow,
-    ListEvalsRow,
-    ListFailedEmbeddingsRow,
-    ListFeedbackRow,
-    ListGrantsRow,
-    ListHttpTokensRow,
-    ListIncidentsRow,
-    ListMovesRow,
-    ListPartsRow,
-    ListPeerCorporaRow,
-    ListPeersRow,
-    ListPoliciesRow,
-    ListProposalsRow,
-    ListQuotasRow,
-    ListSharedDocumentsRow,
-    ListSharedEventsRow,
-    ListSigningKeysRow,
-    ListSlicesRow,
-    ListSourcesRow,
-    ListStaticModelsRow,
-    ListSynonymsRow,
-    ListToolsRow,
-    ListVersionsRow,
-    LocateQuoteRow,
-    MapPoint,
-    MatchDocumentsRow,
-    MergeCandidatesRow,
-    MetricSample,
-    MovePageRow,
-    OptimizeCorpusRow,
-    OriginRow,
-    PartStatisticsRow,
-    PromoteToAtomRow,
-    ProposeRow,
-    PruneSourcesRow,
-    PutResult,
-    PutTextsRow,
-    QueryEmbeddingStateRow,
-    RecordAnswerRow,
-    RecordedAnswer,
-    RecordedGate,
-    RegisterPolicyRow,
-    ReplayCitedRow,
-    ReplayHitsRow,
-    ReplayRow,
-    Rerankers,
-    ResolveAnchorRow,
-    ResolveTemporalRow,
-    RetrievalHits,
-    RetrievalReranks,
-    RetrievalTraces,
-    RetrieverSettings,
-    SealLedgerRow,
-    SearchDualRow,
-    SharedFeedRow,
-    SliceGraphRow,
-    SliceMembersRow,
-    SpaceQuestionsRow,
-    SyncStatisticsRow,
-    ToolCandidatesRow,
-    TracedHit,
-    TraceStagesRow,
-    TrafficRow,
-    TurnHit,
-    UnansweredQuestion,
-    ValidateContractRow,
-    VerificationChecksRow,
-    VerifyAtomRow,
-    VerifyLedgerRow,
-    VerifyStepRow,
-    VerifyTokenRow,
-    VerifyTraceRow,
-    WhyNotRow,
-)
+from ragdb.client._generated import calls, rows
 from ragdb.client.calling import (
     Caller,
     Reals,
@@ -232,12 +70,12 @@ class Functions(Caller):
         value: int = self._value(calls.ADD_SYNONYMS, corpus, words)
         return value
 
-    def advice(self) -> Rows[Advice]:
+    def advice(self) -> Rows[rows.Advice]:
         """Lists what is to be done in the corpora that the caller may read, for the workers, and
         (where the caller may ask for those) for the ledger and for roles that are gone: each
         with the command or the statement that does it, and whether it is a fault.
         """
-        return self._rows(calls.ADVICE, Advice)
+        return self._rows(calls.ADVICE, rows.Advice)
 
     def announce_move(self, move_id: UUID | str, count: int = 1000) -> int:
         """Writes the events of up to count (1 to 1000) documents of a corpus that has arrived
@@ -262,7 +100,7 @@ class Functions(Caller):
 
     def append_turns(
         self, corpus: str, session: str, turns: Any, document: Any = None
-    ) -> Rows[AppendTurnsRow]:
+    ) -> Rows[rows.AppendTurnsRow]:
         """Appends 0 to 10000 turns to a session, which begins with its first: an array of
         messages as ragdb.put_conversations takes them, each with an id of its own. A parent
         is a turn of the session. A turn without created_at is said now. Returns a row for
@@ -272,31 +110,33 @@ class Functions(Caller):
         What is read and written does not grow with the session while its turns come in the
         order of their times. Raises RG400, RG401, RG404, RG409, RG412, RG413.
         """
-        return self._rows(calls.APPEND_TURNS, AppendTurnsRow, corpus, session, turns, document)
+        return self._rows(calls.APPEND_TURNS, rows.AppendTurnsRow, corpus, session, turns, document)
 
     @overload
-    def apply_contract(self, contract: Any) -> ApplyContractRow:
+    def apply_contract(self, contract: Any) -> rows.ApplyContractRow:
         """Puts a contract in force, in one transaction: makes its corpora, their grants (tenant:
         admin, acl: read) and embedders, and stores it as a new version unless nothing
         changed. Raises RG400, RG401, RG409, RG417, RG440.
         """
 
     @overload
-    def apply_contract(self, contract: str, contract_name: str = "contract") -> ApplyContractRow:
+    def apply_contract(
+        self, contract: str, contract_name: str = "contract"
+    ) -> rows.ApplyContractRow:
         """Puts the text of a contract (up to 10000000 characters, in the line syntax or as JSON)
         in force, as ragdb.apply_contract does for a contract in JSON. Raises RG400, RG401,
         RG409, RG413, RG417, RG440.
         """
 
-    def apply_contract(self, *args: Any, **kwargs: Any) -> ApplyContractRow:
+    def apply_contract(self, *args: Any, **kwargs: Any) -> rows.ApplyContractRow:
         """Puts a contract in force, in one transaction: makes its corpora, their grants (tenant:
         admin, acl: read) and embedders, and stores it as a new version unless nothing
         changed. Raises RG400, RG401, RG409, RG417, RG440.
         """
         call, values = choose((calls.APPLY_CONTRACT_1, calls.APPLY_CONTRACT_2), args, kwargs)
-        return self._row(call, ApplyContractRow, *values)
+        return self._row(call, rows.ApplyContractRow, *values)
 
-    def apply_events(self, peer: str, corpus: str, page: Any) -> ApplyEventsRow:
+    def apply_events(self, peer: str, corpus: str, page: Any) -> rows.ApplyEventsRow:
         """Takes a page of events of a peer into a shared corpus: {"feed", "head" (the last
         position of the peer), "events": [{"position", "event", "signature", "body"}]} as
         ragdb.list_shared_events returns them. It checks order, hashes, Lamport times and
@@ -305,7 +145,7 @@ class Functions(Caller):
         text, the position to go on after, and whether that is the last. Raises RG400, RG401,
         RG404, RG409, RG412, RG490, RG491, RG492, RG493.
         """
-        return self._row(calls.APPLY_EVENTS, ApplyEventsRow, peer, corpus, page)
+        return self._row(calls.APPLY_EVENTS, rows.ApplyEventsRow, peer, corpus, page)
 
     def ask(
         self,
@@ -330,7 +170,7 @@ class Functions(Caller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
-    ) -> AskedAnswer:
+    ) -> rows.AskedAnswer:
         """Answers a question (at most 10000 characters) from a corpus in its own words, with
         citations that were checked, and records retrievals, gate and answer unless record is
         false. mode is off (only evidence, chunks that the caller gives), auto (retrieves
@@ -343,7 +183,7 @@ class Functions(Caller):
         """
         return self._row(
             calls.ASK,
-            AskedAnswer,
+            rows.AskedAnswer,
             corpus,
             question,
             mode,
@@ -391,13 +231,15 @@ class Functions(Caller):
         rag: str | None = None,
         k: int | None = None,
         rank_mode: str | None = None,
-    ) -> AskedRetriever:
+    ) -> rows.AskedRetriever:
         """Returns what ragdb.ask looks up queries by: a corpus, or the retriever or rag of a
         contract that searches it, for k chunks (1 to 1000; 8 of a corpus, or as many as the
         retriever declares) by rank_mode, which a retriever declares. Raises RG400, RG404,
         RG417, RG441.
         """
-        return self._row(calls.ASK_RETRIEVER, AskedRetriever, corpus, retriever, rag, k, rank_mode)
+        return self._row(
+            calls.ASK_RETRIEVER, rows.AskedRetriever, corpus, retriever, rag, k, rank_mode
+        )
 
     def ask_verify(
         self,
@@ -444,11 +286,11 @@ class Functions(Caller):
         """
         self._run(calls.ASSERT_RUN_PASSED, run_id)
 
-    def assertion_kinds(self) -> Rows[AssertionKindsRow]:
+    def assertion_kinds(self) -> Rows[rows.AssertionKindsRow]:
         """Lists the kinds of ragAssert: the closed group of eleven (is_frozen) and the second
         group, the properties that each takes, and when it passes.
         """
-        return self._rows(calls.ASSERTION_KINDS, AssertionKindsRow)
+        return self._rows(calls.ASSERTION_KINDS, rows.AssertionKindsRow)
 
     def baseline_run(self, rag: str, eval: str, name: str = "main") -> UUID | None:
         """Returns the run that is the baseline of that name of an eval; null when there is none
@@ -459,21 +301,21 @@ class Functions(Caller):
 
     def begin_move(
         self, corpus: str, destination: str, longest: timedelta | str = "00:00:10"
-    ) -> BeginMoveRow:
+    ) -> rows.BeginMoveRow:
         """Begins to move a corpus to another database and returns the id of the move and the
         header that ragdb.accept_move takes there. The corpus stays as open as it is; what is
         written is noted. destination, up to 500 characters, is where who asks for it later is
         sent. It waits for writers of the corpus, at most longest (10 ms to 1 hour). Raises
         RG400, RG401, RG404, RG438, RG457, RG458.
         """
-        return self._row(calls.BEGIN_MOVE, BeginMoveRow, corpus, destination, longest)
+        return self._row(calls.BEGIN_MOVE, rows.BeginMoveRow, corpus, destination, longest)
 
-    def bind_embedder(self, name: str, provider: str, provider_model: str) -> Embedders:
+    def bind_embedder(self, name: str, provider: str, provider_model: str) -> rows.Embedders:
         """Binds an embedder to the provider that runs it: sentence-transformers, openai or hash;
         to a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG409, RG416,
         RG417.
         """
-        return self._row(calls.BIND_EMBEDDER, Embedders, name, provider, provider_model)
+        return self._row(calls.BIND_EMBEDDER, rows.Embedders, name, provider, provider_model)
 
     def bind_reranker(
         self,
@@ -482,14 +324,14 @@ class Functions(Caller):
         weights_sha256: str,
         max_tokens: int = 512,
         revision: str | None = None,
-    ) -> Rerankers:
+    ) -> rows.Rerankers:
         """Makes a reranker, or says where an existing one with the same weights and max_tokens
         lies: source is a path, or a name on the hub with its revision, weights_sha256 the
         digest of its model.safetensors (64 hex digits), max_tokens (8 to 1000000) what it
         reads of query and passage together. Raises RG400, RG409.
         """
         return self._row(
-            calls.BIND_RERANKER, Rerankers, name, source, weights_sha256, max_tokens, revision
+            calls.BIND_RERANKER, rows.Rerankers, name, source, weights_sha256, max_tokens, revision
         )
 
     def bind_role(self, role: str, becomes: str | None = None) -> None:
@@ -502,14 +344,14 @@ class Functions(Caller):
 
     def bind_static(
         self, embedder: str, tokenizer: str, folding: str, digest: str, lexical_weight: float = 0.75
-    ) -> Embedders:
+    ) -> rows.Embedders:
         """Ends the loading of a static embedder: from now on it runs inside the database.
         tokenizer is bpe, wordpiece or unigram, folding none, case or accents, digest that of
         all pieces (64 hex digits), lexical_weight (0 to 1) the share of the lexical leg in a
         hybrid search. Raises RG400, RG409, RG416, RG417, RG418.
         """
         return self._row(
-            calls.BIND_STATIC, Embedders, embedder, tokenizer, folding, digest, lexical_weight
+            calls.BIND_STATIC, rows.Embedders, embedder, tokenizer, folding, digest, lexical_weight
         )
 
     def bless_run(self, run_id: UUID | str, name: str = "main", reason: str | None = None) -> None:
@@ -544,24 +386,24 @@ class Functions(Caller):
         policy: Any = None,
         sign: bool = True,
         as_of: int | None = None,
-    ) -> BuiltSlice:
+    ) -> rows.BuiltSlice:
         """Builds the slice that a policy (in full, by reference, or null for the default) admits
         around an anchor chunk, without writing: members, fingerprints and, with sign, the
         admissibility token. as_of is a version of a corpus that keeps its history: the slice
         is the one of then, and has no token, which vouches for evidence that is there. Raises
         RG400, RG404, RG430, RG431, RG433, RG434, RG437.
         """
-        return self._row(calls.BUILD_SLICE, BuiltSlice, corpus, anchor, policy, sign, as_of)
+        return self._row(calls.BUILD_SLICE, rows.BuiltSlice, corpus, anchor, policy, sign, as_of)
 
     def build_slices(
         self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
-    ) -> Rows[BuildSlicesRow]:
+    ) -> Rows[rows.BuildSlicesRow]:
         """Builds a slice for each of 1 to 1000 anchors; an anchor that does not exist gives a
         row with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.
         """
-        return self._rows(calls.BUILD_SLICES, BuildSlicesRow, corpus, anchors, policy, sign)
+        return self._rows(calls.BUILD_SLICES, rows.BuildSlicesRow, corpus, anchors, policy, sign)
 
-    def calibrate_gate(self, corpus: str) -> Rows[CalibrateGateRow]:
+    def calibrate_gate(self, corpus: str) -> Rows[rows.CalibrateGateRow]:
         """Measures what a search must score at least (floor, 0.1 to 0.35, with embeddings to
         0.5) to be about what was asked, for each mode whose questions can be embedded: a
         quarter of the way from the median best score for questions about something else to
@@ -570,20 +412,20 @@ class Functions(Caller):
         after ragdb.optimize_corpus, and when a static embedder takes over. Raises RG400,
         RG401, RG404.
         """
-        return self._rows(calls.CALIBRATE_GATE, CalibrateGateRow, corpus)
+        return self._rows(calls.CALIBRATE_GATE, rows.CalibrateGateRow, corpus)
 
-    def capabilities(self) -> Rows[CapabilitiesRow]:
+    def capabilities(self) -> Rows[rows.CapabilitiesRow]:
         """Lists the wire capabilities that the caller can route to, rag.query once for each
         corpus and embed.text once for each embedder, with the trust they take (unknown <
         member < trusted < anchor), their limits and the JSON schemas of request and answer.
         """
-        return self._rows(calls.CAPABILITIES, CapabilitiesRow)
+        return self._rows(calls.CAPABILITIES, rows.CapabilitiesRow)
 
-    def capability_schemas(self) -> Rows[CapabilitySchemasRow]:
+    def capability_schemas(self) -> Rows[rows.CapabilitySchemasRow]:
         """Lists the wire capabilities that there are, with the trust they take, their limits and
         the JSON schemas of request and answer.
         """
-        return self._rows(calls.CAPABILITY_SCHEMAS, CapabilitySchemasRow)
+        return self._rows(calls.CAPABILITY_SCHEMAS, rows.CapabilitySchemasRow)
 
     def challenge_eval(
         self,
@@ -591,13 +433,15 @@ class Functions(Caller):
         eval: str | None = None,
         tags: Sequence[str] | None = None,
         rerank_scores: Any = None,
-    ) -> Rows[ChallengeEvalRow]:
+    ) -> Rows[rows.ChallengeEvalRow]:
         """Runs an eval (its first 500 cases) against 19 broken retrievers: a row for each,
         whether it changes any result of a case that passes (applies) and whether cases fail
         then (caught, count), and a row for each case that catches none; rerank_scores is that
         of ragdb.run_eval. Raises RG404, RG415, RG417, RG441, RG442.
         """
-        return self._rows(calls.CHALLENGE_EVAL, ChallengeEvalRow, rag, eval, tags, rerank_scores)
+        return self._rows(
+            calls.CHALLENGE_EVAL, rows.ChallengeEvalRow, rag, eval, tags, rerank_scores
+        )
 
     def check_citations(
         self,
@@ -609,7 +453,7 @@ class Functions(Caller):
         min_coverage: float = 0.0,
         min_quote: int = 8,
         offsets: str = "codepoint",
-    ) -> Rows[CheckCitationsRow]:
+    ) -> Rows[rows.CheckCitationsRow]:
         """Checks without a model the citations of an output against its evidence and the trace
         that retrieved it: a row for each citation (from 0) with code null and where its quote
         stands, or one for each problem; min_coverage (0 to 1) is the share of the answer that
@@ -619,7 +463,7 @@ class Functions(Caller):
         """
         return self._rows(
             calls.CHECK_CITATIONS,
-            CheckCitationsRow,
+            rows.CheckCitationsRow,
             output,
             evidence,
             trace_id,
@@ -630,28 +474,28 @@ class Functions(Caller):
             offsets,
         )
 
-    def check_corpus(self, corpus: str, deep: bool = True) -> Rows[CheckCorpusRow]:
+    def check_corpus(self, corpus: str, deep: bool = True) -> Rows[rows.CheckCorpusRow]:
         """Recounts and recomputes a corpus, or each of its parts, and returns what differs from
         what is stored: no row means that all is well. With deep, every chunk is analysed
         again, which takes as long as indexing it. Raises RG400, RG404.
         """
-        return self._rows(calls.CHECK_CORPUS, CheckCorpusRow, corpus, deep)
+        return self._rows(calls.CHECK_CORPUS, rows.CheckCorpusRow, corpus, deep)
 
     def check_move(
         self, move_id: UUID | str, after: int = 0, count: int = 1000
-    ) -> Rows[CheckMoveRow]:
+    ) -> Rows[rows.CheckMoveRow]:
         """Compares the next count (1 to 1000) documents of a corpus that arrives, after a
         number, with their hashes: returns the last number and the sources of those that
         differ; no row when all have been compared, and the lexical index is complete then.
         Raises RG400, RG457.
         """
-        return self._rows(calls.CHECK_MOVE, CheckMoveRow, move_id, after, count)
+        return self._rows(calls.CHECK_MOVE, rows.CheckMoveRow, move_id, after, count)
 
-    def citation_codes(self) -> Rows[CitationCodesRow]:
+    def citation_codes(self) -> Rows[rows.CitationCodesRow]:
         """Lists the codes of ragdb.check_citations, whether each is only advice, and what it
         means.
         """
-        return self._rows(calls.CITATION_CODES, CitationCodesRow)
+        return self._rows(calls.CITATION_CODES, rows.CitationCodesRow)
 
     def claim_embed_jobs(
         self,
@@ -659,14 +503,14 @@ class Functions(Caller):
         count: int = 1,
         lease: timedelta | str = "00:02:00",
         only_embedder: str | None = None,
-    ) -> Rows[ClaimEmbedJobsRow]:
+    ) -> Rows[rows.ClaimEmbedJobsRow]:
         """Claims up to count (1 to 100) requests of ragdb.embed_text that wait, for the time of
         the lease (1 s to 1 day); none for a caller without ragdb_writer. Commit before
         embedding; answer with ragdb.complete_embed_job() or ragdb.fail_embed_job(). Raises
         RG400.
         """
         return self._rows(
-            calls.CLAIM_EMBED_JOBS, ClaimEmbedJobsRow, worker, count, lease, only_embedder
+            calls.CLAIM_EMBED_JOBS, rows.ClaimEmbedJobsRow, worker, count, lease, only_embedder
         )
 
     def claim_embeddings(
@@ -677,7 +521,7 @@ class Functions(Caller):
         only_corpus: str | None = None,
         only_embedder: str | None = None,
         except_embedders: Sequence[str] = "{}",
-    ) -> Rows[ClaimEmbeddingsRow]:
+    ) -> Rows[rows.ClaimEmbeddingsRow]:
         """Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for
         the time of the lease (1 s to 1 day), of all corpora that the caller may write or of
         one with its parts, and of one embedder or all but some. Commit before computing.
@@ -685,7 +529,7 @@ class Functions(Caller):
         """
         return self._rows(
             calls.CLAIM_EMBEDDINGS,
-            ClaimEmbeddingsRow,
+            rows.ClaimEmbeddingsRow,
             worker,
             count,
             lease,
@@ -700,7 +544,7 @@ class Functions(Caller):
         count: int = 1,
         lease: timedelta | str = "00:10:00",
         only_corpus: str | None = None,
-    ) -> Rows[ClaimIngestJobsRow]:
+    ) -> Rows[rows.ClaimIngestJobsRow]:
         """Claims up to count (1 to 100) blobs that wait to be read, for the time of the lease (1
         s to 1 day), of corpora that the caller may write, with the chunking they shall get:
         1000 tokens and 200 overlap, or 240 and 48 where the corpus has embeddings. Commit
@@ -708,7 +552,7 @@ class Functions(Caller):
         Raises RG400, RG401, RG404.
         """
         return self._rows(
-            calls.CLAIM_INGEST_JOBS, ClaimIngestJobsRow, worker, count, lease, only_corpus
+            calls.CLAIM_INGEST_JOBS, rows.ClaimIngestJobsRow, worker, count, lease, only_corpus
         )
 
     def claim_queries(
@@ -717,12 +561,14 @@ class Functions(Caller):
         count: int = 16,
         lease: timedelta | str = "00:01:00",
         only_embedder: str | None = None,
-    ) -> Rows[ClaimQueriesRow]:
+    ) -> Rows[rows.ClaimQueriesRow]:
         """Claims up to count (1 to 1000) queries that wait for an embedding, of corpora that the
         caller may write. Answer each with ragdb.put_query_embedding() or ragdb.fail_query().
         Raises RG400.
         """
-        return self._rows(calls.CLAIM_QUERIES, ClaimQueriesRow, worker, count, lease, only_embedder)
+        return self._rows(
+            calls.CLAIM_QUERIES, rows.ClaimQueriesRow, worker, count, lease, only_embedder
+        )
 
     def close_http_session(self, session_hash: bytes) -> None:
         """Ends a session of a browser, by the SHA-256 of its secret. An unknown one is let pass."""
@@ -735,11 +581,11 @@ class Functions(Caller):
         """
         self._run(calls.CLUSTER_ADD_NODE, host, port)
 
-    def cluster_corpora(self) -> Rows[ClusterCorporaRow]:
+    def cluster_corpora(self) -> Rows[rows.ClusterCorporaRow]:
         """Lists at which node each corpus is that was made through a router, or came with a
         node; one that was dropped keeps its place. Takes a superuser. Raises RG459.
         """
-        return self._rows(calls.CLUSTER_CORPORA, ClusterCorporaRow)
+        return self._rows(calls.CLUSTER_CORPORA, rows.ClusterCorporaRow)
 
     def cluster_init(self, host: str, port: int = 5432) -> int:
         """Makes this database a router: host and port are those by which the nodes reach it.
@@ -765,20 +611,20 @@ class Functions(Caller):
         """
         self._run(calls.CLUSTER_REMOVE_NODE, node)
 
-    def cluster_routes(self) -> Rows[ClusterRoutesRow]:
+    def cluster_routes(self) -> Rows[rows.ClusterRoutesRow]:
         """Lists where a router of several databases sends each public function: corpus (the node
         of its corpus), find (the first node that has what is named), each (node by node), all
         (the router and each node), some (the first node that has work), space (the node that
         a number says), last (the node asked last), here (the router itself) or refused, with
         the reason.
         """
-        return self._rows(calls.CLUSTER_ROUTES, ClusterRoutesRow)
+        return self._rows(calls.CLUSTER_ROUTES, rows.ClusterRoutesRow)
 
-    def cluster_status(self) -> Rows[ClusterStatusRow]:
+    def cluster_status(self) -> Rows[rows.ClusterStatusRow]:
         """Lists the nodes of a router with the number of corpora that were put on each, and the
         problem where one does not answer. Takes a superuser. Raises RG459.
         """
-        return self._rows(calls.CLUSTER_STATUS, ClusterStatusRow)
+        return self._rows(calls.CLUSTER_STATUS, rows.ClusterStatusRow)
 
     def compare_runs(
         self,
@@ -787,7 +633,7 @@ class Functions(Caller):
         seed: str = "ragdb",
         resamples: int = 10000,
         tolerance: float = 0.01,
-    ) -> Rows[CompareRunsRow]:
+    ) -> Rows[rows.CompareRunsRow]:
         """Compares a run with a baseline: the verdict of all (metric null) and of each metric,
         improved, regressed, within_noise, inconclusive, incomparable, stale_labels or
         no_baseline. A required assertion that passed and fails now is a regression; a metric
@@ -796,7 +642,7 @@ class Functions(Caller):
         RG400, RG443.
         """
         return self._rows(
-            calls.COMPARE_RUNS, CompareRunsRow, baseline, run_id, seed, resamples, tolerance
+            calls.COMPARE_RUNS, rows.CompareRunsRow, baseline, run_id, seed, resamples, tolerance
         )
 
     def compare_spaces(
@@ -808,7 +654,7 @@ class Functions(Caller):
         embeddings: Reals | Sequence[float],
         k: int = 10,
         mode: str = "hybrid",
-    ) -> Rows[CompareSpacesRow]:
+    ) -> Rows[rows.CompareSpacesRow]:
         """Compares the current space of a corpus with its space of another embedder, query by
         query: the share of the k (1 to 100) best that both find (0 to 1), and the nDCG of
         each where an eval of the corpus labels the query; mode is semantic or hybrid,
@@ -817,7 +663,7 @@ class Functions(Caller):
         """
         return self._rows(
             calls.COMPARE_SPACES,
-            CompareSpacesRow,
+            rows.CompareSpacesRow,
             corpus,
             embedder,
             queries,
@@ -851,12 +697,14 @@ class Functions(Caller):
         )
         return value
 
-    def complete_ingest_job(self, job_id: UUID | str, attempt: int, document: Any) -> PutResult:
+    def complete_ingest_job(
+        self, job_id: UUID | str, attempt: int, document: Any
+    ) -> rows.PutResult:
         """Stores the document that a claimed blob is, in the form of ragdb.put_documents, with
         who asked for it as the author of its event, and ends the job. Raises RG409, RG412,
         RG413, RG453.
         """
-        return self._row(calls.COMPLETE_INGEST_JOB, PutResult, job_id, attempt, document)
+        return self._row(calls.COMPLETE_INGEST_JOB, rows.PutResult, job_id, attempt, document)
 
     def corpora_with_chunks(self, chunk_ids: Sequence[str]) -> list[str]:
         """Returns the names of the corpora that the caller may read and that have a chunk of one
@@ -864,11 +712,11 @@ class Functions(Caller):
         """
         return self._values(calls.CORPORA_WITH_CHUNKS, chunk_ids)
 
-    def corpus_embedder(self, corpus: str) -> Embedders | None:
+    def corpus_embedder(self, corpus: str) -> rows.Embedders | None:
         """Returns the embedder that a corpus is searched by; no row when it has no embeddings.
         Raises RG400, RG404.
         """
-        return self._row_if_any(calls.CORPUS_EMBEDDER, Embedders, corpus)
+        return self._row_if_any(calls.CORPUS_EMBEDDER, rows.Embedders, corpus)
 
     def corpus_event_envelopes(self, corpus: str, after: int = 0, count: int = 100) -> Any:
         """Returns the events of a corpus after a tick (0: from the beginning), oldest first, at
@@ -877,19 +725,21 @@ class Functions(Caller):
         """
         return self._value(calls.CORPUS_EVENT_ENVELOPES, corpus, after, count)
 
-    def corpus_events(self, corpus: str, after: int = 0, count: int = 100) -> Rows[CorpusEventsRow]:
+    def corpus_events(
+        self, corpus: str, after: int = 0, count: int = 100
+    ) -> Rows[rows.CorpusEventsRow]:
         """Returns the events of a corpus after a tick (0: from the beginning), oldest first, at
         most count (1 to 10000). To go on, pass the lamport of the last one as after. Raises
         RG400, RG401, RG404, RG438.
         """
-        return self._rows(calls.CORPUS_EVENTS, CorpusEventsRow, corpus, after, count)
+        return self._rows(calls.CORPUS_EVENTS, rows.CorpusEventsRow, corpus, after, count)
 
-    def corpus_info(self, corpus: str) -> CorpusInfoRow:
+    def corpus_info(self, corpus: str) -> rows.CorpusInfoRow:
         """Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes
         (each occurrence counted), the caller's right to it, and the floors of its gate by
         mode (null: not measured yet). Raises RG400, RG404.
         """
-        return self._row(calls.CORPUS_INFO, CorpusInfoRow, corpus)
+        return self._row(calls.CORPUS_INFO, rows.CorpusInfoRow, corpus)
 
     @overload
     def count_matches(
@@ -898,7 +748,7 @@ class Functions(Caller):
         query: str | None = None,
         filter: Any = None,
         syntax: str = "plain",
-    ) -> CountMatchesRow:
+    ) -> rows.CountMatchesRow:
         """Counts the documents and chunks of several corpora (null: all that the caller may
         read) that match a query (null: everything) under a filter, as ragdb.facets does.
         Raises RG400, RG401, RG404, RG410.
@@ -907,19 +757,19 @@ class Functions(Caller):
     @overload
     def count_matches(
         self, corpus: str, query: str, filter: Any = None, syntax: str = "plain"
-    ) -> CountMatchesRow:
+    ) -> rows.CountMatchesRow:
         """Counts the documents and chunks of a corpus (null: all that the caller may read) that
         match a query (null: everything) under a filter, as ragdb.facets does. Raises RG400,
         RG401, RG404, RG410.
         """
 
-    def count_matches(self, *args: Any, **kwargs: Any) -> CountMatchesRow:
+    def count_matches(self, *args: Any, **kwargs: Any) -> rows.CountMatchesRow:
         """Counts the documents and chunks of several corpora (null: all that the caller may
         read) that match a query (null: everything) under a filter, as ragdb.facets does.
         Raises RG400, RG401, RG404, RG410.
         """
         call, values = choose((calls.COUNT_MATCHES_1, calls.COUNT_MATCHES_2), args, kwargs)
-        return self._row(call, CountMatchesRow, *values)
+        return self._row(call, rows.CountMatchesRow, *values)
 
     def create_corpus(
         self,
@@ -965,13 +815,13 @@ class Functions(Caller):
         query_prefix: str = "",
         passage_prefix: str = "",
         weights_sha256: str | None = None,
-    ) -> Embedders:
+    ) -> rows.Embedders:
         """Creates an embedder, or returns it when it exists with the same promises; dims 1 to
         4000, metric cosine, ip or l2, weights_sha256 64 hex digits. Raises RG400, RG409.
         """
         return self._row(
             calls.CREATE_EMBEDDER,
-            Embedders,
+            rows.Embedders,
             name,
             dims,
             model,
@@ -1007,55 +857,55 @@ class Functions(Caller):
         value: int = self._value(calls.CUTOVER_CORPUS, corpus, embedder, force)
         return value
 
-    def dead_roles(self) -> Rows[DeadRolesRow]:
+    def dead_roles(self) -> Rows[rows.DeadRolesRow]:
         """Lists the roles that are gone and still hold something (personal, grants, tokens,
         uploads, jobs, contracts, quotas, traces), and whether another role has the name now.
         After a restore on another server that is every role.
         """
-        return self._rows(calls.DEAD_ROLES, DeadRolesRow)
+        return self._rows(calls.DEAD_ROLES, rows.DeadRolesRow)
 
     def decide_proposal(
         self, corpus: str, proposal_id: UUID | str, decision: str, reason: str | None = None
-    ) -> DecideProposalRow:
+    ) -> rows.DecideProposalRow:
         """Accepts or rejects an open proposal, once, and returns code ACCEPTED or REJECTED; or
         changes nothing and returns PROPOSAL_UNKNOWN, ALREADY_DECIDED, or, for an acceptance
         whose slice or atoms are not what they were, EVIDENCE_CHANGED with the detail and an
         incident. Raises RG400, RG401, RG404, RG435.
         """
         return self._row(
-            calls.DECIDE_PROPOSAL, DecideProposalRow, corpus, proposal_id, decision, reason
+            calls.DECIDE_PROPOSAL, rows.DecideProposalRow, corpus, proposal_id, decision, reason
         )
 
     def delete_document(
         self, corpus: str, document: str, derived: str = "redact", reason: str | None = None
-    ) -> DeleteDocumentRow:
+    ) -> rows.DeleteDocumentRow:
         """Removes a document, named as for ragdb.get_document, with all its sources and chunks,
         and what was derived from it, as ragdb.delete_source does; returns how many documents
         and chunks went. The same bytes under another name stay. Raises RG400, RG401, RG404,
         RG405, RG425.
         """
         return self._row(
-            calls.DELETE_DOCUMENT, DeleteDocumentRow, corpus, document, derived, reason
+            calls.DELETE_DOCUMENT, rows.DeleteDocumentRow, corpus, document, derived, reason
         )
 
     def delete_source(
         self, corpus: str, uri: str, derived: str = "redact", reason: str | None = None
-    ) -> DeleteSourceRow:
+    ) -> rows.DeleteSourceRow:
         """Forgets one source, and its document when that was the last one; returns how many
         documents and chunks went. When no other document has its bytes, atoms and proposals
         that rest on chunks that go lose their texts (derived: redact) or go too (erase),
         which is recorded with the reason (up to 10000 characters). Raises RG400, RG401,
         RG404, RG405.
         """
-        return self._row(calls.DELETE_SOURCE, DeleteSourceRow, corpus, uri, derived, reason)
+        return self._row(calls.DELETE_SOURCE, rows.DeleteSourceRow, corpus, uri, derived, reason)
 
     def delete_sources(
         self, corpus: str, uris: Sequence[str], derived: str = "redact", reason: str | None = None
-    ) -> DeleteSourcesRow:
+    ) -> rows.DeleteSourcesRow:
         """Forgets those of some sources that a corpus has, each as ragdb.delete_source does;
         returns how many documents and chunks went. Raises RG400, RG401, RG404.
         """
-        return self._row(calls.DELETE_SOURCES, DeleteSourcesRow, corpus, uris, derived, reason)
+        return self._row(calls.DELETE_SOURCES, rows.DeleteSourcesRow, corpus, uris, derived, reason)
 
     @overload
     def did_you_mean(
@@ -1079,22 +929,24 @@ class Functions(Caller):
         value: str | None = self._value(call, *values)
         return value
 
-    def diff_corpus(self, corpus: str, since: int, until: int | None = None) -> Rows[DiffCorpusRow]:
+    def diff_corpus(
+        self, corpus: str, since: int, until: int | None = None
+    ) -> Rows[rows.DiffCorpusRow]:
         """Returns the sources whose documents differ between two versions of a corpus (until
         null: today), in the order of their bytes: change is added, deleted, replaced (other
         bytes), changed (the same bytes with another title or metadata, or a conversation that
         grew), or erased: what was there was erased on purpose, so that nothing can be said of
         it. Raises RG400, RG404, RG437.
         """
-        return self._rows(calls.DIFF_CORPUS, DiffCorpusRow, corpus, since, until)
+        return self._rows(calls.DIFF_CORPUS, rows.DiffCorpusRow, corpus, since, until)
 
     def document_chunks(
         self, corpus: str, document: str, first: int = 0, count: int | None = None
-    ) -> Rows[Chunk]:
+    ) -> Rows[rows.Chunk]:
         """Returns the chunks of a document, named as for ragdb.get_document, in order: all, or
         count (1 or more) from the ordinal first on. Raises RG400, RG404, RG405, RG425.
         """
-        return self._rows(calls.DOCUMENT_CHUNKS, Chunk, corpus, document, first, count)
+        return self._rows(calls.DOCUMENT_CHUNKS, rows.Chunk, corpus, document, first, count)
 
     def document_text(self, corpus: str, document: str) -> str | None:
         """Returns the text of a document, named as for ragdb.get_document, as its chunks have
@@ -1106,13 +958,15 @@ class Functions(Caller):
 
     def document_versions(
         self, corpus: str, document: str, count: int = 20
-    ) -> Rows[DocumentVersionsRow]:
+    ) -> Rows[rows.DocumentVersionsRow]:
         """Returns when a document, named as for ragdb.get_document, was put under its first
         source and by whom, newest first, at most count (1 to 10000); doc_cid is the identity
         of its bytes then. The texts of earlier versions are not kept. Raises RG400, RG404,
         RG405, RG425.
         """
-        return self._rows(calls.DOCUMENT_VERSIONS, DocumentVersionsRow, corpus, document, count)
+        return self._rows(
+            calls.DOCUMENT_VERSIONS, rows.DocumentVersionsRow, corpus, document, count
+        )
 
     def draft_events(self, corpus: str, count: int = 1000) -> list[str]:
         """Returns the events to sign of what was changed in a shared corpus, at most count (1 to
@@ -1157,12 +1011,12 @@ class Functions(Caller):
         """
         self._run(calls.DROP_SPACE, corpus, embedder)
 
-    def drop_traces_before(self, before: date) -> Rows[DropTracesBeforeRow]:
+    def drop_traces_before(self, before: date) -> Rows[rows.DropTracesBeforeRow]:
         """Drops the traces of whole months (UTC) that ended before a day, of every corpus, with
         their rerankings, gates, answers and feedback, and returns each month with the number
         of traces and hits dropped. It waits for readers of the tables. Raises RG400.
         """
-        return self._rows(calls.DROP_TRACES_BEFORE, DropTracesBeforeRow, before)
+        return self._rows(calls.DROP_TRACES_BEFORE, rows.DropTracesBeforeRow, before)
 
     def embed(self, text: str, embedder: str | None = None) -> list[float]:
         """Returns the embedding of a text (its first 65,536 characters) by a static embedder,
@@ -1198,56 +1052,56 @@ class Functions(Caller):
         """
         return self._value(calls.EMBED_TEXT, request)
 
-    def embedding_status(self, only_corpus: str | None = None) -> Rows[EmbeddingStatusRow]:
+    def embedding_status(self, only_corpus: str | None = None) -> Rows[rows.EmbeddingStatusRow]:
         """Lists the spaces of one corpus, those of its parts where it has any, or of all that
         the caller may read: coverage (0 to 1), chunks that wait, inputs in work, failing and
         dead, the age of the oldest job and the last error. Raises RG401, RG404.
         """
-        return self._rows(calls.EMBEDDING_STATUS, EmbeddingStatusRow, only_corpus)
+        return self._rows(calls.EMBEDDING_STATUS, rows.EmbeddingStatusRow, only_corpus)
 
-    def erase_source(self, corpus: str, uri: str, reason: str | None = None) -> EraseSourceRow:
+    def erase_source(self, corpus: str, uri: str, reason: str | None = None) -> rows.EraseSourceRow:
         """Deletes a source as ragdb.delete_source with derived => 'erase' does, and takes what
         was ever found there out of the history of the corpus, so that no version has it;
         ragdb.diff_corpus names the source as erased. A document that has another source today
         stays. Returns how many documents, chunks and rows of the history went. Raises RG400,
         RG401, RG404, RG405.
         """
-        return self._row(calls.ERASE_SOURCE, EraseSourceRow, corpus, uri, reason)
+        return self._row(calls.ERASE_SOURCE, rows.EraseSourceRow, corpus, uri, reason)
 
-    def error_codes(self) -> Rows[ErrorCodesRow]:
+    def error_codes(self) -> Rows[rows.ErrorCodesRow]:
         """Lists every SQLSTATE of class RG with its class name in Python, its wire word, its
         HTTP status and its meaning.
         """
-        return self._rows(calls.ERROR_CODES, ErrorCodesRow)
+        return self._rows(calls.ERROR_CODES, rows.ErrorCodesRow)
 
-    def eval_assert_results(self, run_id: UUID | str) -> Rows[EvalAssertResults]:
+    def eval_assert_results(self, run_id: UUID | str) -> Rows[rows.EvalAssertResults]:
         """Returns the outcome of every assertion of a run in their order. Raises RG443."""
-        return self._rows(calls.EVAL_ASSERT_RESULTS, EvalAssertResults, run_id)
+        return self._rows(calls.EVAL_ASSERT_RESULTS, rows.EvalAssertResults, run_id)
 
     def eval_candidates(
         self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
-    ) -> Rows[EvalCandidatesRow]:
+    ) -> Rows[rows.EvalCandidatesRow]:
         """Returns what a reranker has to score for a run: its name, and each query with the
         chunks that the retriever finds (four times topK, at most 1000) and the passages to
         give it; nothing when the retriever declares none. Raises RG404, RG417, RG441.
         """
-        return self._rows(calls.EVAL_CANDIDATES, EvalCandidatesRow, rag, eval, tags)
+        return self._rows(calls.EVAL_CANDIDATES, rows.EvalCandidatesRow, rag, eval, tags)
 
-    def eval_case_results(self, run_id: UUID | str) -> Rows[EvalCaseResults]:
+    def eval_case_results(self, run_id: UUID | str) -> Rows[rows.EvalCaseResults]:
         """Returns the cases of a run in their order. Raises RG443."""
-        return self._rows(calls.EVAL_CASE_RESULTS, EvalCaseResults, run_id)
+        return self._rows(calls.EVAL_CASE_RESULTS, rows.EvalCaseResults, run_id)
 
-    def eval_metrics(self, run_id: UUID | str) -> Rows[EvalMetrics]:
+    def eval_metrics(self, run_id: UUID | str) -> Rows[rows.EvalMetrics]:
         """Returns the metrics of a run (case 0) and of its cases. Raises RG443."""
-        return self._rows(calls.EVAL_METRICS, EvalMetrics, run_id)
+        return self._rows(calls.EVAL_METRICS, rows.EvalMetrics, run_id)
 
     def eval_queries(
         self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
-    ) -> Rows[EvalQueriesRow]:
+    ) -> Rows[rows.EvalQueriesRow]:
         """Returns the queries that a run needs the embeddings of; none when its retriever ranks
         by words or a static embedder makes them. Raises RG404, RG417, RG441.
         """
-        return self._rows(calls.EVAL_QUERIES, EvalQueriesRow, rag, eval, tags)
+        return self._rows(calls.EVAL_QUERIES, rows.EvalQueriesRow, rag, eval, tags)
 
     def eval_report(self, run_id: UUID | str, format: str = "table") -> str:
         """Returns the report of a run as table, tap (version 14), junit, md, csv or json. Raises
@@ -1267,13 +1121,13 @@ class Functions(Caller):
         """
         return self._value(calls.EVALUATE_ANSWER, contract, retrieval)
 
-    def evaluate_case(self, case: Any, retrieval: Any) -> Rows[EvaluateCaseRow]:
+    def evaluate_case(self, case: Any, retrieval: Any) -> Rows[rows.EvaluateCaseRow]:
         """Evaluates the assertions of a case, {"name", "query", "rag", "eval", "expected",
         "asserts"}, on a retrieval given as {"query", "chunks": [{"id", "text", "source",
         "citation", "score"}], "durationMs"} or {"error"}, and returns each outcome and
         whether it fails the case. Raises RG442.
         """
-        return self._rows(calls.EVALUATE_CASE, EvaluateCaseRow, case, retrieval)
+        return self._rows(calls.EVALUATE_CASE, rows.EvaluateCaseRow, case, retrieval)
 
     def event_envelopes(self, after: Any = None, count: int = 100) -> Any:
         """Returns the next events of all corpora that the caller may read, at most count (1 to
@@ -1285,12 +1139,12 @@ class Functions(Caller):
         """
         return self._value(calls.EVENT_ENVELOPES, after, count)
 
-    def events_after(self, after: Any = None, count: int = 100) -> Rows[EventsAfterRow]:
+    def events_after(self, after: Any = None, count: int = 100) -> Rows[rows.EventsAfterRow]:
         """Returns the next events of all corpora that the caller may read, at most count (1 to
         10000): of each corpus in their order. To go on, pass next of the last row as after
         (null: from the beginning); it is null in the other rows. Raises RG400.
         """
-        return self._rows(calls.EVENTS_AFTER, EventsAfterRow, after, count)
+        return self._rows(calls.EVENTS_AFTER, rows.EventsAfterRow, after, count)
 
     def evidence_pack_to_input(self, pack: Any) -> Any:
         """Returns a pack as the input of a task that answers from evidence: question, and
@@ -1319,7 +1173,7 @@ class Functions(Caller):
         collapse: bool = False,
         diversity: float = 0.0,
         typos: bool = True,
-    ) -> ExplainMissingRow:
+    ) -> rows.ExplainMissingRow:
         """Says at which step a search with these arguments leaves a chunk out: ranking, filter,
         min_score, per_document, collapse, diversity, depth or limit; or that it is a hit.
         rank is its place before any picking (null past the first 1000), score its score (0 to
@@ -1328,7 +1182,7 @@ class Functions(Caller):
         """
         return self._row(
             calls.EXPLAIN_MISSING,
-            ExplainMissingRow,
+            rows.ExplainMissingRow,
             corpus,
             query,
             chunk_id,
@@ -1361,7 +1215,7 @@ class Functions(Caller):
         lexical_weight: float | None = None,
         syntax: str = "plain",
         typos: bool = True,
-    ) -> Rows[ExplainScoreRow]:
+    ) -> Rows[rows.ExplainScoreRow]:
         """Takes the score of a chunk in a search with these arguments apart: a row for each term
         of the query (part word, with the chunks that have it, its frequency in this one and
         its impact as value), one for the meaning (its similarity as value), or one for the
@@ -1372,7 +1226,7 @@ class Functions(Caller):
         """
         return self._rows(
             calls.EXPLAIN_SCORE,
-            ExplainScoreRow,
+            rows.ExplainScoreRow,
             corpus,
             query,
             chunk_id,
@@ -1397,13 +1251,13 @@ class Functions(Caller):
         lexical_weight: float | None = None,
         syntax: str = "plain",
         typos: bool = True,
-    ) -> Rows[ExplainScoresRow]:
+    ) -> Rows[rows.ExplainScoresRow]:
         """Does for 1 to 100 different chunks what ragdb.explain_score does for one, in the order
         of the ids. Raises RG400, RG401, RG404, RG406, RG415, RG418.
         """
         return self._rows(
             calls.EXPLAIN_SCORES,
-            ExplainScoresRow,
+            rows.ExplainScoresRow,
             corpus,
             query,
             chunk_ids,
@@ -1424,7 +1278,7 @@ class Functions(Caller):
         statistics: str | None = None,
         syntax: str = "plain",
         typos: bool = True,
-    ) -> Rows[ExplainSearchRow]:
+    ) -> Rows[rows.ExplainSearchRow]:
         """Returns a row for each term of a query: chunks that have it, idf, its frequency in a
         chunk, its impact (0 to k1 + 1), contribution to the BM25 and share of it (0 to 1).
         stands_for is the lexeme of the query that it stands for, as a synonym or as what was
@@ -1432,7 +1286,7 @@ class Functions(Caller):
         """
         return self._rows(
             calls.EXPLAIN_SEARCH,
-            ExplainSearchRow,
+            rows.ExplainSearchRow,
             corpus,
             query,
             chunk_id,
@@ -1457,35 +1311,35 @@ class Functions(Caller):
 
     def export_documents(
         self, corpus: str, after: int = 0, count: int = 1000
-    ) -> Rows[ExportDocumentsRow]:
+    ) -> Rows[rows.ExportDocumentsRow]:
         """Returns the documents of a corpus after a position, as many as have together about
         count chunks (1 to 1000) and at least one: each as the JSON that
         ragdb.import_documents takes, and whether ragdb.get_blob has its original. Raises
         RG400, RG404.
         """
-        return self._rows(calls.EXPORT_DOCUMENTS, ExportDocumentsRow, corpus, after, count)
+        return self._rows(calls.EXPORT_DOCUMENTS, rows.ExportDocumentsRow, corpus, after, count)
 
     def export_embeddings(
         self, corpus: str, after: int = 0, count: int = 1000
-    ) -> Rows[ExportEmbeddingsRow]:
+    ) -> Rows[rows.ExportEmbeddingsRow]:
         """Returns the next 1 to 1000 embeddings of the current space of a corpus after a
         position: document (its first source) and ordinal of each chunk, and their numbers one
         behind the other as big-endian float4; no row when there are no more. Raises RG400,
         RG404.
         """
-        return self._rows(calls.EXPORT_EMBEDDINGS, ExportEmbeddingsRow, corpus, after, count)
+        return self._rows(calls.EXPORT_EMBEDDINGS, rows.ExportEmbeddingsRow, corpus, after, count)
 
-    def export_signing_keys(self) -> Rows[ExportSigningKeysRow]:
+    def export_signing_keys(self) -> Rows[rows.ExportSigningKeysRow]:
         """Returns the signing keys that are kept in this database with their secrets in hex, to
         be kept apart from the dump and imported into a restored copy.
         """
-        return self._rows(calls.EXPORT_SIGNING_KEYS, ExportSigningKeysRow)
+        return self._rows(calls.EXPORT_SIGNING_KEYS, rows.ExportSigningKeysRow)
 
-    def export_slice(self, corpus: str, anchor: str, policy: Any = None) -> BuiltSlice:
+    def export_slice(self, corpus: str, anchor: str, policy: Any = None) -> rows.BuiltSlice:
         """Builds, signs and stores a slice, so that it can be searched by its id. Raises RG400,
         RG404, RG430, RG431, RG433, RG434.
         """
-        return self._row(calls.EXPORT_SLICE, BuiltSlice, corpus, anchor, policy)
+        return self._row(calls.EXPORT_SLICE, rows.BuiltSlice, corpus, anchor, policy)
 
     def export_trec(self, run_id: UUID | str, what: str = "run") -> list[str]:
         """Returns the lines of a TREC run file, or of the qrels of the labels of its cases,
@@ -1502,7 +1356,7 @@ class Functions(Caller):
         filter: Any = None,
         most_values: int = 100,
         syntax: str = "plain",
-    ) -> Rows[FacetsRow]:
+    ) -> Rows[rows.FacetsRow]:
         """Counts the documents and chunks of several corpora (null: all that the caller may
         read) together, with the arguments of the facets of one. Raises RG400, RG401, RG404,
         RG410.
@@ -1517,7 +1371,7 @@ class Functions(Caller):
         filter: Any = None,
         most_values: int = 100,
         syntax: str = "plain",
-    ) -> Rows[FacetsRow]:
+    ) -> Rows[rows.FacetsRow]:
         """Counts the documents and chunks of a corpus (null: all that the caller may read) that
         match a query (null: everything), exactly and by the values of 1 to 20 fields, built-
         in or keys of the metadata, each item of an array by itself; of each field the
@@ -1525,13 +1379,13 @@ class Functions(Caller):
         query, and in syntax web what it demands. Raises RG400, RG401, RG404, RG410.
         """
 
-    def facets(self, *args: Any, **kwargs: Any) -> Rows[FacetsRow]:
+    def facets(self, *args: Any, **kwargs: Any) -> Rows[rows.FacetsRow]:
         """Counts the documents and chunks of several corpora (null: all that the caller may
         read) together, with the arguments of the facets of one. Raises RG400, RG401, RG404,
         RG410.
         """
         call, values = choose((calls.FACETS_1, calls.FACETS_2), args, kwargs)
-        return self._rows(call, FacetsRow, *values)
+        return self._rows(call, rows.FacetsRow, *values)
 
     def fail_embed_job(
         self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
@@ -1646,92 +1500,92 @@ class Functions(Caller):
         """
         self._run(calls.FOLLOW_PEER, corpus, peer, remote)
 
-    def gate_questions(self, corpus: str) -> Rows[GateQuestionsRow]:
+    def gate_questions(self, corpus: str) -> Rows[rows.GateQuestionsRow]:
         """Returns what the gate of a corpus is calibrated by: pieces of its own texts, and
         questions about something else. Where a model outside embeds the corpus,
         put_query_embedding of each comes before calibrate_gate. Raises RG400, RG401, RG404.
         """
-        return self._rows(calls.GATE_QUESTIONS, GateQuestionsRow, corpus)
+        return self._rows(calls.GATE_QUESTIONS, rows.GateQuestionsRow, corpus)
 
-    def get_answer(self, answer_id: UUID | str) -> RecordedAnswer:
+    def get_answer(self, answer_id: UUID | str) -> rows.RecordedAnswer:
         """Returns one recorded answer, without its text, which is not kept. Raises RG407."""
-        return self._row(calls.GET_ANSWER, RecordedAnswer, answer_id)
+        return self._row(calls.GET_ANSWER, rows.RecordedAnswer, answer_id)
 
-    def get_blob(self, cid: str) -> Blob:
+    def get_blob(self, cid: str) -> rows.Blob:
         """Returns original bytes that the caller brought, or that somebody brought to a corpus
         that the caller may read. Raises RG408, RG471.
         """
-        return self._row(calls.GET_BLOB, Blob, cid)
+        return self._row(calls.GET_BLOB, rows.Blob, cid)
 
     def get_children(
         self, corpus: str, chunk_id: str, after: str = "", count: int = 1000
-    ) -> Rows[Edge]:
+    ) -> Rows[rows.Edge]:
         """Returns the edges that lead from a chunk to children whose id is greater than after,
         in the order of the children, count (1 to 10000) of them and the others of the last
         child. Raises RG400, RG404, RG406.
         """
-        return self._rows(calls.GET_CHILDREN, Edge, corpus, chunk_id, after, count)
+        return self._rows(calls.GET_CHILDREN, rows.Edge, corpus, chunk_id, after, count)
 
-    def get_chunk(self, corpus: str, chunk_id: str) -> Chunk:
+    def get_chunk(self, corpus: str, chunk_id: str) -> rows.Chunk:
         """Returns one chunk by its id. Raises RG400, RG404, RG406."""
-        return self._row(calls.GET_CHUNK, Chunk, corpus, chunk_id)
+        return self._row(calls.GET_CHUNK, rows.Chunk, corpus, chunk_id)
 
-    def get_document(self, corpus: str, document: str) -> Document:
+    def get_document(self, corpus: str, document: str) -> rows.Document:
         """Returns one document, as ragdb.list_documents does, by one of its sources, by its
         external id, or by the identity of its bytes (sha256: and 64 hex digits): the first of
         these three that the corpus has. The same bytes may be several documents, which are
         told apart by their sources. Raises RG400, RG404, RG405, RG425.
         """
-        return self._row(calls.GET_DOCUMENT, Document, corpus, document)
+        return self._row(calls.GET_DOCUMENT, rows.Document, corpus, document)
 
-    def get_edges(self, corpus: str, chunk_ids: Sequence[str]) -> Rows[Edge]:
+    def get_edges(self, corpus: str, chunk_ids: Sequence[str]) -> Rows[rows.Edge]:
         """Returns the edges both of whose ends are among some chunks, at most 10000, as a slice
         has them: in the order of parent, child and then reply, branch, reference, default.
         Raises RG400, RG404.
         """
-        return self._rows(calls.GET_EDGES, Edge, corpus, chunk_ids)
+        return self._rows(calls.GET_EDGES, rows.Edge, corpus, chunk_ids)
 
-    def get_eval_run(self, run_id: UUID | str) -> EvalRuns:
+    def get_eval_run(self, run_id: UUID | str) -> rows.EvalRuns:
         """Returns a run of an eval whose corpus the caller may read. Raises RG443."""
-        return self._row(calls.GET_EVAL_RUN, EvalRuns, run_id)
+        return self._row(calls.GET_EVAL_RUN, rows.EvalRuns, run_id)
 
-    def get_parents(self, corpus: str, chunk_id: str) -> Rows[Edge]:
+    def get_parents(self, corpus: str, chunk_id: str) -> Rows[rows.Edge]:
         """Returns the edges that lead to a chunk, in the order of the parents and then reply,
         branch, reference, default. Raises RG400, RG404, RG406.
         """
-        return self._rows(calls.GET_PARENTS, Edge, corpus, chunk_id)
+        return self._rows(calls.GET_PARENTS, rows.Edge, corpus, chunk_id)
 
-    def get_retriever(self, retriever: str) -> RetrieverSettings:
+    def get_retriever(self, retriever: str) -> rows.RetrieverSettings:
         """Returns how a retriever of a contract in force searches when nothing else is asked:
         corpus, mode, k, min_score, the model that it is declared for and the reranker (null
         for none). Raises RG400, RG404, RG417, RG441.
         """
-        return self._row(calls.GET_RETRIEVER, RetrieverSettings, retriever)
+        return self._row(calls.GET_RETRIEVER, rows.RetrieverSettings, retriever)
 
-    def get_slice(self, corpus: str, slice_id: str) -> GetSliceRow:
+    def get_slice(self, corpus: str, slice_id: str) -> rows.GetSliceRow:
         """Returns a stored slice with its members in the order in which they were chosen, and
         its policy in full, null where that is not registered as it was; is_unchanged is
         whether its members and the edges between them are what they were. The source is null
         where the anchor is gone. Raises RG400, RG404, RG435.
         """
-        return self._row(calls.GET_SLICE, GetSliceRow, corpus, slice_id)
+        return self._row(calls.GET_SLICE, rows.GetSliceRow, corpus, slice_id)
 
-    def get_source(self, corpus: str, uri: str) -> Rows[GetSourceRow]:
+    def get_source(self, corpus: str, uri: str) -> Rows[rows.GetSourceRow]:
         """Returns what document a source gave last, with the version that its store named
         (etag), its chunking and when that was; no row for a source that is not there. Raises
         RG400, RG404.
         """
-        return self._rows(calls.GET_SOURCE, GetSourceRow, corpus, uri)
+        return self._rows(calls.GET_SOURCE, rows.GetSourceRow, corpus, uri)
 
-    def get_trace(self, trace_id: UUID | str) -> RetrievalTraces:
+    def get_trace(self, trace_id: UUID | str) -> rows.RetrievalTraces:
         """Returns one trace: the caller's own of a corpus that they may read, or for an auditor
         any. Raises RG400, RG407.
         """
-        return self._row(calls.GET_TRACE, RetrievalTraces, trace_id)
+        return self._row(calls.GET_TRACE, rows.RetrievalTraces, trace_id)
 
-    def get_turn(self, corpus: str, chunk_id: str) -> GetTurnRow:
+    def get_turn(self, corpus: str, chunk_id: str) -> rows.GetTurnRow:
         """Returns a turn with its text and derived fields. Raises RG400, RG404, RG406."""
-        return self._row(calls.GET_TURN, GetTurnRow, corpus, chunk_id)
+        return self._row(calls.GET_TURN, rows.GetTurnRow, corpus, chunk_id)
 
     def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
         """Gives a role the right read, write or admin to a corpus, in place of the right it had;
@@ -1780,13 +1634,13 @@ class Functions(Caller):
         start_mark: str = "**",
         end_mark: str = "**",
         syntax: str = "plain",
-    ) -> Rows[HighlightChunksRow]:
+    ) -> Rows[rows.HighlightChunksRow]:
         """Returns the texts of at most 1,000 chunks, in any order, with the words that a query
         matches between two marks. Raises RG400, RG401, RG404, RG406.
         """
         return self._rows(
             calls.HIGHLIGHT_CHUNKS,
-            HighlightChunksRow,
+            rows.HighlightChunksRow,
             corpus,
             chunk_ids,
             query,
@@ -1849,14 +1703,14 @@ class Functions(Caller):
         value: int = self._value(calls.IMPORT_EMBEDDINGS, corpus, sources, ordinals, embeddings)
         return value
 
-    def import_eval(self, rag: str, eval: str, cases: Any) -> ImportEvalRow:
+    def import_eval(self, rag: str, eval: str, cases: Any) -> rows.ImportEvalRow:
         """Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels":
         [{"source", "start", "end", "grade"}]}], in place of those imported before, while the
         cases of the contract, whose names are taken, and of ragdb.add_eval_case stay; a label
         is of a document (uri or external id) or of a span of its characters, and survives
         another chunking. Raises RG400, RG401, RG404, RG441, RG442.
         """
-        return self._row(calls.IMPORT_EVAL, ImportEvalRow, rag, eval, cases)
+        return self._row(calls.IMPORT_EVAL, rows.ImportEvalRow, rag, eval, cases)
 
     def import_signing_key(
         self,
@@ -1924,26 +1778,26 @@ class Functions(Caller):
         )
         return value
 
-    def job_state(self, job_id: UUID | str) -> JobStateRow:
+    def job_state(self, job_id: UUID | str) -> rows.JobStateRow:
         """Returns what has become of the job of a partition answer: waiting, in_work, failed
         (with the error), or done for texts; any other job that is done is gone. Raises RG453.
         """
-        return self._row(calls.JOB_STATE, JobStateRow, job_id)
+        return self._row(calls.JOB_STATE, rows.JobStateRow, job_id)
 
-    def job_status(self) -> Rows[JobStatusRow]:
+    def job_status(self) -> Rows[rows.JobStatusRow]:
         """Lists what workers have yet to do, by capability and corpus that the caller may read:
         jobs that wait, are in work and have failed (kept for a day), since when the oldest
         waits, and the last error. Chunks that wait for an embedding are in
         ragdb.embedding_status.
         """
-        return self._rows(calls.JOB_STATUS, JobStatusRow)
+        return self._rows(calls.JOB_STATUS, rows.JobStatusRow)
 
-    def keep_history(self, corpus: str, history: timedelta | str) -> KeepHistoryRow:
+    def keep_history(self, corpus: str, history: timedelta | str) -> rows.KeepHistoryRow:
         """Has a corpus keep its history from now on, so that it can be searched as it was for as
         long as the interval says. Returns how it is kept, from which version and since when.
         Raises RG400, RG401, RG404.
         """
-        return self._row(calls.KEEP_HISTORY, KeepHistoryRow, corpus, history)
+        return self._row(calls.KEEP_HISTORY, rows.KeepHistoryRow, corpus, history)
 
     def kern_chunk_hash(self, text: str) -> str:
         """Returns KERN's hash of a chunk's text: 32 hexadecimal digits, two FNV-1a lanes over
@@ -1952,11 +1806,11 @@ class Functions(Caller):
         value: str = self._value(calls.KERN_CHUNK_HASH, text)
         return value
 
-    def known_sources(self, corpus: str, uris: Sequence[str]) -> Rows[KnownSourcesRow]:
+    def known_sources(self, corpus: str, uris: Sequence[str]) -> Rows[rows.KnownSourcesRow]:
         """Returns those of some sources that the corpus has: where each came from (root, null
         where nobody said) and the identity of its document. Raises RG400, RG404.
         """
-        return self._rows(calls.KNOWN_SOURCES, KnownSourcesRow, corpus, uris)
+        return self._rows(calls.KNOWN_SOURCES, rows.KnownSourcesRow, corpus, uris)
 
     def lacking_originals(self, move_id: UUID | str, cids: Sequence[str]) -> list[str]:
         """Returns those of some cids whose bytes have not come to a corpus that arrives. Raises
@@ -2002,15 +1856,15 @@ class Functions(Caller):
         value: list[bytes] = self._value(calls.LEDGER_CONSISTENCY_PROOF, old_size, new_size)
         return value
 
-    def ledger_entries(self, first: int = 0, count: int = 1000) -> Rows[LedgerEntry]:
+    def ledger_entries(self, first: int = 0, count: int = 1000) -> Rows[rows.LedgerEntry]:
         """Lists entries of the ledger from a number on, 1 to 10000 of them. Raises RG400."""
-        return self._rows(calls.LEDGER_ENTRIES, LedgerEntry, first, count)
+        return self._rows(calls.LEDGER_ENTRIES, rows.LedgerEntry, first, count)
 
-    def ledger_entry(self, kind: str, id: str) -> LedgerEntry:
+    def ledger_entry(self, kind: str, id: str) -> rows.LedgerEntry:
         """Returns the entry of a row: its kind, such as trace, and its id, with or without the
         number of the corpus before it. Raises RG480.
         """
-        return self._row(calls.LEDGER_ENTRY, LedgerEntry, kind, id)
+        return self._row(calls.LEDGER_ENTRY, rows.LedgerEntry, kind, id)
 
     def ledger_inclusion_proof(self, number: int, size: int | None = None) -> list[bytes]:
         """Returns the proof (RFC 6962, from the leaf up) that the tree of a size, by default the
@@ -2030,12 +1884,12 @@ class Functions(Caller):
         value: bytes = self._value(calls.LEDGER_ROOT, size)
         return value
 
-    def ledger_status(self) -> LedgerStatusRow:
+    def ledger_status(self) -> rows.LedgerStatusRow:
         """Returns whether the ledger is on, its name in checkpoints (null before the first
         sealing), its size, the last sealing time, how many rows wait to be sealed and since
         when, and the size of the last stored checkpoint.
         """
-        return self._row(calls.LEDGER_STATUS, LedgerStatusRow)
+        return self._row(calls.LEDGER_STATUS, rows.LedgerStatusRow)
 
     def ledger_tile(self, level: int, index: int, width: int = 256) -> bytes:
         """Returns the first hashes, 1 to 256, of a tile of the tree (C2SP tlog-tiles). Raises
@@ -2046,32 +1900,32 @@ class Functions(Caller):
 
     def list_access_events(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 100
-    ) -> Rows[AccessEvents]:
+    ) -> Rows[rows.AccessEvents]:
         """Returns the latest events of access, newest first, of one corpus or of all, at or
         after since: read, refused, export, export_keys, grant, revoke, restrict, unrestrict,
         record_reads, bind_role, set_quota, create_token, revoke_token, drop_events. count is
         1 to 10000. Raises RG400.
         """
-        return self._rows(calls.LIST_ACCESS_EVENTS, AccessEvents, corpus, since, count)
+        return self._rows(calls.LIST_ACCESS_EVENTS, rows.AccessEvents, corpus, since, count)
 
     def list_answers(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
-    ) -> Rows[RecordedAnswer]:
+    ) -> Rows[rows.RecordedAnswer]:
         """Returns the latest recorded answers, newest first, of one corpus or of all that the
         caller may read, recorded at or after since; count is 1 to 10000. Raises RG400, RG404.
         """
-        return self._rows(calls.LIST_ANSWERS, RecordedAnswer, corpus, since, count)
+        return self._rows(calls.LIST_ANSWERS, rows.RecordedAnswer, corpus, since, count)
 
-    def list_atoms(self, corpus: str, count: int = 100) -> Rows[ListAtomsRow]:
+    def list_atoms(self, corpus: str, count: int = 100) -> Rows[rows.ListAtomsRow]:
         """Lists the latest 1 to 10000 atoms of a corpus with what supports each claim (checks)
         and the state of each now: current, stale (a chunk is gone or says something else),
         redacted or tampered. Raises RG400, RG401, RG404.
         """
-        return self._rows(calls.LIST_ATOMS, ListAtomsRow, corpus, count)
+        return self._rows(calls.LIST_ATOMS, rows.ListAtomsRow, corpus, count)
 
-    def list_checkpoints(self, count: int = 100) -> Rows[ListCheckpointsRow]:
+    def list_checkpoints(self, count: int = 100) -> Rows[rows.ListCheckpointsRow]:
         """Lists the last 1 to 10000 stored checkpoints, the largest first. Raises RG400."""
-        return self._rows(calls.LIST_CHECKPOINTS, ListCheckpointsRow, count)
+        return self._rows(calls.LIST_CHECKPOINTS, rows.ListCheckpointsRow, count)
 
     def list_chunks(
         self,
@@ -2080,37 +1934,37 @@ class Functions(Caller):
         chunk_ids: Sequence[str] | None = None,
         after: str = "",
         count: int = 100,
-    ) -> Rows[Chunk]:
+    ) -> Rows[rows.Chunk]:
         """Lists the chunks of a corpus by their ids: those that a filter leaves, among some ids
         or all (null), that come after a given one, at most count (1 to 10000). Ids that no
         chunk has are passed over. Raises RG400, RG404, RG410.
         """
-        return self._rows(calls.LIST_CHUNKS, Chunk, corpus, filter, chunk_ids, after, count)
+        return self._rows(calls.LIST_CHUNKS, rows.Chunk, corpus, filter, chunk_ids, after, count)
 
-    def list_citations(self, answer_id: UUID | str) -> Rows[ListCitationsRow]:
+    def list_citations(self, answer_id: UUID | str) -> Rows[rows.ListCitationsRow]:
         """Returns what ragdb.check_citations found in a recorded answer: a row for each citation
         that holds (code null) and for each problem, with the text of the chunk, in which the
         quote stands from start_offset to end_offset counted in unit; the text is null where
         the chunk is gone or the caller may not read the corpus. Raises RG407.
         """
-        return self._rows(calls.LIST_CITATIONS, ListCitationsRow, answer_id)
+        return self._rows(calls.LIST_CITATIONS, rows.ListCitationsRow, answer_id)
 
-    def list_conflicts(self, corpus: str, only_open: bool = True) -> Rows[ListConflictsRow]:
+    def list_conflicts(self, corpus: str, only_open: bool = True) -> Rows[rows.ListConflictsRow]:
         """Lists the changes of a shared corpus that were not taken, because somebody else
         changed the same source without knowing of them: both events and authors, whether it
         is open (no later change knew of it), and the document that was not taken; was_erased
         says that its text is not kept, because it was erased or never came. Only the open
         ones, or all. Raises RG400, RG404.
         """
-        return self._rows(calls.LIST_CONFLICTS, ListConflictsRow, corpus, only_open)
+        return self._rows(calls.LIST_CONFLICTS, rows.ListConflictsRow, corpus, only_open)
 
-    def list_contracts(self) -> Rows[ListContractsRow]:
+    def list_contracts(self) -> Rows[rows.ListContractsRow]:
         """Lists every version of the contracts that the caller may read, the newest of each
         first.
         """
-        return self._rows(calls.LIST_CONTRACTS, ListContractsRow)
+        return self._rows(calls.LIST_CONTRACTS, rows.ListContractsRow)
 
-    def list_corpora(self) -> Rows[ListCorporaRow]:
+    def list_corpora(self) -> Rows[rows.ListCorporaRow]:
         """Lists the corpora that the caller may read: counts (of one that has parts, of those
         that the caller may read), the language of most documents, the drift of the mean
         length from the pivot (0.1 is 10 % longer; null without chunks, of a part and of one
@@ -2118,214 +1972,214 @@ class Functions(Caller):
         these were written to since ragdb.sync_statistics, and the database to which it has
         moved.
         """
-        return self._rows(calls.LIST_CORPORA, ListCorporaRow)
+        return self._rows(calls.LIST_CORPORA, rows.ListCorporaRow)
 
     def list_documents(
         self, corpus: str, prefix: str = "", after: str = "", count: int = 100
-    ) -> Rows[Document]:
+    ) -> Rows[rows.Document]:
         """Lists the documents of a corpus by their first source: those whose source begins with
         a prefix and comes after a given one, at most count (1 to 10000). Raises RG400, RG404.
         """
-        return self._rows(calls.LIST_DOCUMENTS, Document, corpus, prefix, after, count)
+        return self._rows(calls.LIST_DOCUMENTS, rows.Document, corpus, prefix, after, count)
 
-    def list_embedders(self) -> Rows[Embedders]:
+    def list_embedders(self) -> Rows[rows.Embedders]:
         """Lists the embedders by name."""
-        return self._rows(calls.LIST_EMBEDDERS, Embedders)
+        return self._rows(calls.LIST_EMBEDDERS, rows.Embedders)
 
-    def list_erasures(self, corpus: str, count: int = 100) -> Rows[ListErasuresRow]:
+    def list_erasures(self, corpus: str, count: int = 100) -> Rows[rows.ListErasuresRow]:
         """Lists the latest 1 to 10000 atoms, proposals and decisions of a corpus that were
         redacted or erased with what they were derived from: who did it, when, because of what
         and why; is_intact tells whether the record is as it was written. Raises RG400, RG401,
         RG404.
         """
-        return self._rows(calls.LIST_ERASURES, ListErasuresRow, corpus, count)
+        return self._rows(calls.LIST_ERASURES, rows.ListErasuresRow, corpus, count)
 
-    def list_eval_cases(self, rag: str, eval: str | None = None) -> Rows[ListEvalCasesRow]:
+    def list_eval_cases(self, rag: str, eval: str | None = None) -> Rows[rows.ListEvalCasesRow]:
         """Lists the cases of an eval (the only one of the rag unless named) in the order in
         which a run takes them: origin is contract, imported or asked; expected is what a
         contract holds the case to (topK, minScore, chunkCount, sources), asserts what is
         tested beside it, labels what should be found. Raises RG404, RG417, RG441.
         """
-        return self._rows(calls.LIST_EVAL_CASES, ListEvalCasesRow, rag, eval)
+        return self._rows(calls.LIST_EVAL_CASES, rows.ListEvalCasesRow, rag, eval)
 
     def list_eval_runs(
         self, rag: str | None = None, eval: str | None = None, count: int = 50
-    ) -> Rows[EvalRuns]:
+    ) -> Rows[rows.EvalRuns]:
         """Returns the latest runs, newest first, of one rag and eval or of all that the caller
         may see; count is 1 to 10000. Raises RG400.
         """
-        return self._rows(calls.LIST_EVAL_RUNS, EvalRuns, rag, eval, count)
+        return self._rows(calls.LIST_EVAL_RUNS, rows.EvalRuns, rag, eval, count)
 
-    def list_evals(self) -> Rows[ListEvalsRow]:
+    def list_evals(self) -> Rows[rows.ListEvalsRow]:
         """Lists the evals of the contracts in force whose corpus the caller may read: how many
         cases the contract declares and how many were imported or asked, the number of runs,
         the latest run, and the baseline main.
         """
-        return self._rows(calls.LIST_EVALS, ListEvalsRow)
+        return self._rows(calls.LIST_EVALS, rows.ListEvalsRow)
 
-    def list_failed_embeddings(self, corpus: str) -> Rows[ListFailedEmbeddingsRow]:
+    def list_failed_embeddings(self, corpus: str) -> Rows[rows.ListFailedEmbeddingsRow]:
         """Lists the chunks of a corpus whose embedding failed, with the error, dead ones and
         those to be tried again. Raises RG400, RG401, RG404.
         """
-        return self._rows(calls.LIST_FAILED_EMBEDDINGS, ListFailedEmbeddingsRow, corpus)
+        return self._rows(calls.LIST_FAILED_EMBEDDINGS, rows.ListFailedEmbeddingsRow, corpus)
 
     def list_feedback(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
-    ) -> Rows[ListFeedbackRow]:
+    ) -> Rows[rows.ListFeedbackRow]:
         """Returns the latest feedback of the caller and on the caller's retrievals, newest
         first, of one corpus or of all, given at or after since; for an auditor that of every
         role. count is 1 to 10000. Raises RG400, RG404.
         """
-        return self._rows(calls.LIST_FEEDBACK, ListFeedbackRow, corpus, since, count)
+        return self._rows(calls.LIST_FEEDBACK, rows.ListFeedbackRow, corpus, since, count)
 
     def list_gates(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
-    ) -> Rows[RecordedGate]:
+    ) -> Rows[rows.RecordedGate]:
         """Returns the latest recorded decisions whether evidence was enough, newest first, of
         one corpus or of all that the caller may read, recorded at or after since; count is 1
         to 10000. Raises RG400, RG404.
         """
-        return self._rows(calls.LIST_GATES, RecordedGate, corpus, since, count)
+        return self._rows(calls.LIST_GATES, rows.RecordedGate, corpus, since, count)
 
-    def list_grants(self, corpus: str) -> Rows[ListGrantsRow]:
+    def list_grants(self, corpus: str) -> Rows[rows.ListGrantsRow]:
         """Lists the roles that have a right to a restricted corpus; is_dead where the role is
         gone, so that nobody has the right. Raises RG400, RG401, RG404.
         """
-        return self._rows(calls.LIST_GRANTS, ListGrantsRow, corpus)
+        return self._rows(calls.LIST_GRANTS, rows.ListGrantsRow, corpus)
 
-    def list_http_tokens(self) -> Rows[ListHttpTokensRow]:
+    def list_http_tokens(self) -> Rows[rows.ListHttpTokensRow]:
         """Lists the bearer tokens of the HTTP server by name, without anything of the tokens."""
-        return self._rows(calls.LIST_HTTP_TOKENS, ListHttpTokensRow)
+        return self._rows(calls.LIST_HTTP_TOKENS, rows.ListHttpTokensRow)
 
-    def list_incidents(self, corpus: str, count: int = 100) -> Rows[ListIncidentsRow]:
+    def list_incidents(self, corpus: str, count: int = 100) -> Rows[rows.ListIncidentsRow]:
         """Lists the latest 1 to 10000 refused promotions of a corpus; is_intact tells whether
         the record is as it was written. Raises RG400, RG401, RG404.
         """
-        return self._rows(calls.LIST_INCIDENTS, ListIncidentsRow, corpus, count)
+        return self._rows(calls.LIST_INCIDENTS, rows.ListIncidentsRow, corpus, count)
 
-    def list_key_events(self) -> Rows[KeyEvents]:
+    def list_key_events(self) -> Rows[rows.KeyEvents]:
         """Lists what was done with signing keys, by whom and when, the first event first."""
-        return self._rows(calls.LIST_KEY_EVENTS, KeyEvents)
+        return self._rows(calls.LIST_KEY_EVENTS, rows.KeyEvents)
 
-    def list_ledger_acts(self, count: int = 100) -> Rows[LedgerActs]:
+    def list_ledger_acts(self, count: int = 100) -> Rows[rows.LedgerActs]:
         """Lists the latest 1 to 10000 acts: rows dropped by age, erased or dropped with a
         corpus, and the ledger switched on or off. Raises RG400.
         """
-        return self._rows(calls.LIST_LEDGER_ACTS, LedgerActs, count)
+        return self._rows(calls.LIST_LEDGER_ACTS, rows.LedgerActs, count)
 
-    def list_moves(self, corpus: str | None = None) -> Rows[ListMovesRow]:
+    def list_moves(self, corpus: str | None = None) -> Rows[rows.ListMovesRow]:
         """Lists the moves of corpora, or of one, that the caller began, or all for admins and
         auditors: out of this database and into it, their states (copying, ready, done, left),
         and how many documents and sources are left to send.
         """
-        return self._rows(calls.LIST_MOVES, ListMovesRow, corpus)
+        return self._rows(calls.LIST_MOVES, rows.ListMovesRow, corpus)
 
-    def list_parts(self, corpus: str) -> Rows[ListPartsRow]:
+    def list_parts(self, corpus: str) -> Rows[rows.ListPartsRow]:
         """Lists the parts of a corpus that the caller may read: counts, and whether one was
         written to since ragdb.sync_statistics counted it (is_stale), with how many chunks
         that counted and when. Of a part on another server (is_elsewhere) it says what that
         server counted and gave; what has become of it since is known there. Raises RG400,
         RG404.
         """
-        return self._rows(calls.LIST_PARTS, ListPartsRow, corpus)
+        return self._rows(calls.LIST_PARTS, rows.ListPartsRow, corpus)
 
-    def list_peer_corpora(self, corpus: str | None = None) -> Rows[ListPeerCorporaRow]:
+    def list_peer_corpora(self, corpus: str | None = None) -> Rows[rows.ListPeerCorporaRow]:
         """Lists the shared corpora that the caller may read (null: all), each with the peers
         that have it: its name there, the trust and URL of the peer, and how far it was read.
         """
-        return self._rows(calls.LIST_PEER_CORPORA, ListPeerCorporaRow, corpus)
+        return self._rows(calls.LIST_PEER_CORPORA, rows.ListPeerCorporaRow, corpus)
 
-    def list_peers(self) -> Rows[ListPeersRow]:
+    def list_peers(self) -> Rows[rows.ListPeersRow]:
         """Lists the peers by name, each with its public key in hex, its trust, and since when
         and why its key is revoked.
         """
-        return self._rows(calls.LIST_PEERS, ListPeersRow)
+        return self._rows(calls.LIST_PEERS, rows.ListPeersRow)
 
-    def list_policies(self) -> Rows[ListPoliciesRow]:
+    def list_policies(self) -> Rows[rows.ListPoliciesRow]:
         """Lists the slice policies that may be named, by reference: the registered ones, and the
         default, which has no created_at and no created_by until a slice is stored under it.
         """
-        return self._rows(calls.LIST_POLICIES, ListPoliciesRow)
+        return self._rows(calls.LIST_POLICIES, rows.ListPoliciesRow)
 
     def list_proposals(
         self, corpus: str, state: str | None = None, count: int = 100
-    ) -> Rows[ListProposalsRow]:
+    ) -> Rows[rows.ListProposalsRow]:
         """Lists the latest 1 to 10000 proposals of a corpus, of one state (open, accepted,
         rejected) or of all; evidence_state says what has become of each: current, stale (an
         atom that it rests on is not current), redacted or tampered. Raises RG400, RG401,
         RG404.
         """
-        return self._rows(calls.LIST_PROPOSALS, ListProposalsRow, corpus, state, count)
+        return self._rows(calls.LIST_PROPOSALS, rows.ListProposalsRow, corpus, state, count)
 
-    def list_quotas(self) -> Rows[ListQuotasRow]:
+    def list_quotas(self) -> Rows[rows.ListQuotasRow]:
         """Lists the quotas that are set, and the bytes of blobs that each role has."""
-        return self._rows(calls.LIST_QUOTAS, ListQuotasRow)
+        return self._rows(calls.LIST_QUOTAS, rows.ListQuotasRow)
 
-    def list_rerankers(self) -> Rows[Rerankers]:
+    def list_rerankers(self) -> Rows[rows.Rerankers]:
         """Lists the rerankers by name."""
-        return self._rows(calls.LIST_RERANKERS, Rerankers)
+        return self._rows(calls.LIST_RERANKERS, rows.Rerankers)
 
     def list_shared_documents(
         self, corpus: str, sources: Sequence[str] | None = None
-    ) -> Rows[ListSharedDocumentsRow]:
+    ) -> Rows[rows.ListSharedDocumentsRow]:
         """Lists the sources of a shared corpus (null: all) with the event that decides each: its
         state (present, erased, waiting for its text, changed here since), the key of its
         author in hex, the peer with that key and its trust, whether that key is revoked, and
         whether this database signs by it. Raises RG400, RG404.
         """
-        return self._rows(calls.LIST_SHARED_DOCUMENTS, ListSharedDocumentsRow, corpus, sources)
+        return self._rows(calls.LIST_SHARED_DOCUMENTS, rows.ListSharedDocumentsRow, corpus, sources)
 
     def list_shared_events(
         self, corpus: str, after: int = 0, count: int = 1000
-    ) -> Rows[ListSharedEventsRow]:
+    ) -> Rows[rows.ListSharedEventsRow]:
         """Returns the events of a shared corpus after a position, at most count (1 to 1000) and
         about four million bytes: each as it was signed, its signature in hex, and its
         document (a text of JSON whose SHA-256 the event has) as long as that is what the
         corpus has. The read is recorded. Raises RG400, RG404, RG491.
         """
-        return self._rows(calls.LIST_SHARED_EVENTS, ListSharedEventsRow, corpus, after, count)
+        return self._rows(calls.LIST_SHARED_EVENTS, rows.ListSharedEventsRow, corpus, after, count)
 
-    def list_signing_keys(self) -> Rows[ListSigningKeysRow]:
+    def list_signing_keys(self) -> Rows[rows.ListSigningKeysRow]:
         """Lists the signing keys without their secrets: whether the secret is kept in this
         database, and whether this session can sign or verify by it.
         """
-        return self._rows(calls.LIST_SIGNING_KEYS, ListSigningKeysRow)
+        return self._rows(calls.LIST_SIGNING_KEYS, rows.ListSigningKeysRow)
 
     def list_slices(
         self, corpus: str, since: datetime | None = None, count: int = 50, before: str | None = None
-    ) -> Rows[ListSlicesRow]:
+    ) -> Rows[rows.ListSlicesRow]:
         """Returns the slices of a corpus that are stored, newest first, stored at or after
         since; before the last id of the page before. The source is null where the anchor is
         gone. count is 1 to 10000. Raises RG400, RG404, RG435.
         """
-        return self._rows(calls.LIST_SLICES, ListSlicesRow, corpus, since, count, before)
+        return self._rows(calls.LIST_SLICES, rows.ListSlicesRow, corpus, since, count, before)
 
-    def list_sources(self) -> Rows[ListSourcesRow]:
+    def list_sources(self) -> Rows[rows.ListSourcesRow]:
         """Lists the sources of the contracts in force whose corpus the caller may read: what is
         read from where, when it was last read, how old that may be (refresh; null: any age),
         and whether it is due. A source that was never read is due.
         """
-        return self._rows(calls.LIST_SOURCES, ListSourcesRow)
+        return self._rows(calls.LIST_SOURCES, rows.ListSourcesRow)
 
-    def list_static_models(self) -> Rows[ListStaticModelsRow]:
+    def list_static_models(self) -> Rows[rows.ListStaticModelsRow]:
         """Lists the embedders that run inside the database: how they cut words, their pieces,
         the words cut so far and kept, the digest, and which one new corpora get.
         """
-        return self._rows(calls.LIST_STATIC_MODELS, ListStaticModelsRow)
+        return self._rows(calls.LIST_STATIC_MODELS, rows.ListStaticModelsRow)
 
-    def list_synonyms(self, corpus: str) -> Rows[ListSynonymsRow]:
+    def list_synonyms(self, corpus: str) -> Rows[rows.ListSynonymsRow]:
         """Lists the words of a corpus, or of its whole, that have synonyms, with these. Raises
         RG400, RG404.
         """
-        return self._rows(calls.LIST_SYNONYMS, ListSynonymsRow, corpus)
+        return self._rows(calls.LIST_SYNONYMS, rows.ListSynonymsRow, corpus)
 
-    def list_tools(self) -> Rows[ListToolsRow]:
+    def list_tools(self) -> Rows[rows.ListToolsRow]:
         """Lists the tools and prompts (kind) of the contracts in force that have a retrieve and
         whose corpus the caller may read: JSON schemas of arguments and output, the fixed
         query or the argument that is the query, corpus and mode searched, and the reranker
         (null for none).
         """
-        return self._rows(calls.LIST_TOOLS, ListToolsRow)
+        return self._rows(calls.LIST_TOOLS, rows.ListToolsRow)
 
     def list_traces(
         self,
@@ -2337,7 +2191,7 @@ class Functions(Caller):
         outcome: str | None = None,
         min_elapsed_ms: float | None = None,
         before: UUID | str | None = None,
-    ) -> Rows[RetrievalTraces]:
+    ) -> Rows[rows.RetrievalTraces]:
         """Returns the caller's latest traces, newest first, of one corpus or of all that the
         caller may read, recorded at or after since and before until; for an auditor those of
         every role. mode is lexical, semantic, hybrid or reference; outcome found (with hits),
@@ -2347,7 +2201,7 @@ class Functions(Caller):
         """
         return self._rows(
             calls.LIST_TRACES,
-            RetrievalTraces,
+            rows.RetrievalTraces,
             corpus,
             since,
             count,
@@ -2360,7 +2214,7 @@ class Functions(Caller):
 
     def list_unanswered(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
-    ) -> Rows[UnansweredQuestion]:
+    ) -> Rows[rows.UnansweredQuestion]:
         """Returns the questions that were not answered among those the caller may read, the
         latest first, of one corpus or of all, asked at or after since: reasons are no hit,
         gate (too little evidence), no answer and wrong citation; times counts the retrievals,
@@ -2368,24 +2222,24 @@ class Functions(Caller):
         latest 2000 retrievals and 1000 gates and answers. count is 1 to 10000. Raises RG400,
         RG404.
         """
-        return self._rows(calls.LIST_UNANSWERED, UnansweredQuestion, corpus, since, count)
+        return self._rows(calls.LIST_UNANSWERED, rows.UnansweredQuestion, corpus, since, count)
 
     def list_versions(
         self, corpus: str, before: int | None = None, count: int = 100
-    ) -> Rows[ListVersionsRow]:
+    ) -> Rows[rows.ListVersionsRow]:
         """Lists the versions that a corpus can be searched as of, latest first, at most count (1
         to 10000) below one (null: all): when each began and how many documents and chunks
         there were; is_kept_from marks the earliest. Without history there is none. Raises
         RG400, RG404.
         """
-        return self._rows(calls.LIST_VERSIONS, ListVersionsRow, corpus, before, count)
+        return self._rows(calls.LIST_VERSIONS, rows.ListVersionsRow, corpus, before, count)
 
-    def locate_quote(self, corpus: str, chunk_id: str, quote: str) -> Rows[LocateQuoteRow]:
+    def locate_quote(self, corpus: str, chunk_id: str, quote: str) -> Rows[rows.LocateQuoteRow]:
         """Finds a quote of 1 to 10000 characters in the text of a chunk as ragdb.check_citations
         does: method exact, normalised or approximate, similarity (0 to 1), and its place in
         characters from 0; no row where the chunk does not say it. Raises RG400, RG404, RG406.
         """
-        return self._rows(calls.LOCATE_QUOTE, LocateQuoteRow, corpus, chunk_id, quote)
+        return self._rows(calls.LOCATE_QUOTE, rows.LocateQuoteRow, corpus, chunk_id, quote)
 
     def log_position(self) -> str:
         """Returns where this server stands in the log, as SYSTEM/TIMELINE/LSN: what it has
@@ -2406,14 +2260,14 @@ class Functions(Caller):
 
     def map_corpus(
         self, corpus: str, count: int = 2000, query: str | None = None
-    ) -> Rows[MapPoint]:
+    ) -> Rows[rows.MapPoint]:
         """Returns chunks of a corpus as points of a plane, near each other where their
         embeddings are: at most count of them (1 to 2000), evenly taken, the same each time;
         none without embeddings. With a query whose embedding is known, its place comes last,
         without a chunk. The axes are those along which the embeddings lie farthest apart and
         mean nothing by themselves. Raises RG400, RG401, RG404.
         """
-        return self._rows(calls.MAP_CORPUS, MapPoint, corpus, count, query)
+        return self._rows(calls.MAP_CORPUS, rows.MapPoint, corpus, count, query)
 
     def match_documents(
         self,
@@ -2422,7 +2276,7 @@ class Functions(Caller):
         match_count: int = 10,
         filter: Any = None,
         corpus: str | None = None,
-    ) -> Rows[MatchDocumentsRow]:
+    ) -> Rows[rows.MatchDocumentsRow]:
         """Returns the match_count (1 to 1000) chunks nearest to an embedding with a similarity
         of at least match_threshold (-1 to 1), in the columns of Supabase's guide; corpus may
         be left out where one readable corpus alone has embeddings. Raises RG400, RG401,
@@ -2430,7 +2284,7 @@ class Functions(Caller):
         """
         return self._rows(
             calls.MATCH_DOCUMENTS,
-            MatchDocumentsRow,
+            rows.MatchDocumentsRow,
             query_embedding,
             match_threshold,
             match_count,
@@ -2449,7 +2303,7 @@ class Functions(Caller):
         lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
-    ) -> Rows[MergeCandidatesRow]:
+    ) -> Rows[rows.MergeCandidatesRow]:
         """Merges what ragdb.search_candidates found on several servers: shares is a list with
         one list for each, of objects with chunk_id, score, lexical_score, semantic_score,
         lexical_rank and semantic_rank. Returns the k best as ragdb.search of the corpus in
@@ -2458,7 +2312,7 @@ class Functions(Caller):
         """
         return self._rows(
             calls.MERGE_CANDIDATES,
-            MergeCandidatesRow,
+            rows.MergeCandidatesRow,
             corpus,
             shares,
             k,
@@ -2480,14 +2334,14 @@ class Functions(Caller):
         """
         return self._value(calls.MERGE_PEER_ANSWERS, corpus, answer, answers, k)
 
-    def metrics(self) -> Rows[MetricSample]:
+    def metrics(self) -> Rows[rows.MetricSample]:
         """Returns samples for Prometheus, at a cost that grows with neither documents nor
         retrievals: sizes of corpora (the 200 oldest by name, the others together), the
         retrievals of this month (UTC) as ragdb.refresh_rollups has counted them, and the
         queues, counting some 10000 jobs. The caller sees the corpora that they see in schema
         bi, and nothing of a query or a document.
         """
-        return self._rows(calls.METRICS, MetricSample)
+        return self._rows(calls.METRICS, rows.MetricSample)
 
     def move_digest(self, move_id: UUID | str) -> Any:
         """Returns what both sides of a move must agree on, while the writers are held and all
@@ -2504,7 +2358,7 @@ class Functions(Caller):
 
     def move_page(
         self, move_id: UUID | str, applied: int | None = None, count: int = 1000
-    ) -> Rows[MovePageRow]:
+    ) -> Rows[rows.MovePageRow]:
         """Returns the next documents of a corpus that leaves, of together about count chunks (1
         to 1000): all once, then those that have changed, with their embeddings in big-endian
         float4; without a source those that are gone, and in a row without a number the
@@ -2512,7 +2366,7 @@ class Functions(Caller):
         it; a page that is not applied comes again. No row when there is nothing. Raises
         RG400, RG401, RG404, RG457, RG458.
         """
-        return self._rows(calls.MOVE_PAGE, MovePageRow, move_id, applied, count)
+        return self._rows(calls.MOVE_PAGE, rows.MovePageRow, move_id, applied, count)
 
     def move_receipt(self, move_id: UUID | str) -> bytes:
         """Returns the proof that a corpus is closed here, 32 bytes, with which ragdb.open_move
@@ -2544,7 +2398,9 @@ class Functions(Caller):
         """
         self._run(calls.OPEN_MOVE, move_id, receipt)
 
-    def optimize_corpus(self, corpus: str, new_pivot: float | None = None) -> OptimizeCorpusRow:
+    def optimize_corpus(
+        self, corpus: str, new_pivot: float | None = None
+    ) -> rows.OptimizeCorpusRow:
         """Sets a corpus's pivot to the mean length of its chunks (from 10,000 chunks on only
         where it is over 10 % off), brings bounds and blocks up to date, and drops lexemes
         that no chunk has. A part keeps the pivot of its whole; with the name of the whole,
@@ -2552,13 +2408,13 @@ class Functions(Caller):
         servers that have parts of one corpus must agree on, or the mean. Raises RG400, RG401,
         RG404.
         """
-        return self._row(calls.OPTIMIZE_CORPUS, OptimizeCorpusRow, corpus, new_pivot)
+        return self._row(calls.OPTIMIZE_CORPUS, rows.OptimizeCorpusRow, corpus, new_pivot)
 
-    def origin(self) -> OriginRow:
+    def origin(self) -> rows.OriginRow:
         """Returns the id of this database, which signatures cover, and the name that it had when
         the id was made with its first key; no row before. A restored copy has the same id.
         """
-        return self._row(calls.ORIGIN, OriginRow)
+        return self._row(calls.ORIGIN, rows.OriginRow)
 
     def parse_contract(self, contract: str, contract_name: str = "contract") -> Any:
         """Returns the text of a contract (up to 10000000 characters, in the line syntax or as
@@ -2568,14 +2424,16 @@ class Functions(Caller):
         """
         return self._value(calls.PARSE_CONTRACT, contract, contract_name)
 
-    def part_statistics(self, corpus: str, parts: Sequence[str] = "{}") -> Rows[PartStatisticsRow]:
+    def part_statistics(
+        self, corpus: str, parts: Sequence[str] = "{}"
+    ) -> Rows[rows.PartStatisticsRow]:
         """Returns what the statistics of a corpus count of each of its parts, here and on other
         servers (is_elsewhere): chunks, lexemes with each occurrence, and their SHA-256; of
         those named also each lexeme with how many chunks have it (null of others), for
         ragdb.put_part_statistics on another server. It takes the right to write, and all
         parts. Raises RG400, RG401, RG404.
         """
-        return self._rows(calls.PART_STATISTICS, PartStatisticsRow, corpus, parts)
+        return self._rows(calls.PART_STATISTICS, rows.PartStatisticsRow, corpus, parts)
 
     def policy_hash(self, policy: Any) -> str:
         """Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its
@@ -2598,7 +2456,7 @@ class Functions(Caller):
         chunk_ids: Sequence[str],
         text: str,
         sufficiency: str = "default",
-    ) -> PromoteToAtomRow:
+    ) -> rows.PromoteToAtomRow:
         """Makes a statement out of hits of an admissible retrieval, and returns its id with code
         PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED,
         TOKEN_INVALID, INSUFFICIENT_EVIDENCE or CLAIM_UNSUPPORTED (a sentence that none of the
@@ -2606,15 +2464,15 @@ class Functions(Caller):
         Raises RG400, RG401, RG404, RG407.
         """
         return self._row(
-            calls.PROMOTE_TO_ATOM, PromoteToAtomRow, trace_id, chunk_ids, text, sufficiency
+            calls.PROMOTE_TO_ATOM, rows.PromoteToAtomRow, trace_id, chunk_ids, text, sufficiency
         )
 
-    def propose(self, corpus: str, atom_ids: Sequence[UUID], text: str) -> ProposeRow:
+    def propose(self, corpus: str, atom_ids: Sequence[UUID], text: str) -> rows.ProposeRow:
         """Stores a conclusion that rests on atoms of one slice and returns its id with code
         PROPOSED; or refuses with ATOM_UNKNOWN, ATOM_STALE, ATOM_REDACTED, ATOM_TAMPERED or
         SLICES_MIXED, the reason, and an incident. Raises RG400, RG401, RG404.
         """
-        return self._row(calls.PROPOSE, ProposeRow, corpus, atom_ids, text)
+        return self._row(calls.PROPOSE, rows.ProposeRow, corpus, atom_ids, text)
 
     def provenance(self, trace_id: UUID | str) -> Any:
         """Returns the provenance of a recorded retrieval as one object: query_id (the trace),
@@ -2632,14 +2490,14 @@ class Functions(Caller):
         root: str | None = None,
         derived: str = "redact",
         reason: str | None = None,
-    ) -> PruneSourcesRow:
+    ) -> rows.PruneSourcesRow:
         """Forgets the sources that begin with a prefix, came from a root (null: from anywhere)
         and are not among those to keep, every document that is left without one, and what was
         derived from it, as ragdb.delete_source does; returns how many documents and chunks
         went. Raises RG400, RG401, RG404.
         """
         return self._row(
-            calls.PRUNE_SOURCES, PruneSourcesRow, corpus, prefix, keep, root, derived, reason
+            calls.PRUNE_SOURCES, rows.PruneSourcesRow, corpus, prefix, keep, root, derived, reason
         )
 
     def publish_events(
@@ -2664,14 +2522,14 @@ class Functions(Caller):
 
     def put_conversations(
         self, corpus: str, conversations: Any, force: bool = False
-    ) -> Rows[PutResult]:
+    ) -> Rows[rows.PutResult]:
         """Stores conversations, an array of {"doc_cid", "uri", "session", "messages": [{"id",
         "parent_id" or "parents", "role", "text", "created_at", "phase", "salience",
         "feedback"}]} beside the fields of a document: each message is a chunk and a turn,
         each parent an edge; what is not given is derived. Returns what put_documents returns.
         Raises RG401, RG404, RG412 and what put_documents raises.
         """
-        return self._rows(calls.PUT_CONVERSATIONS, PutResult, corpus, conversations, force)
+        return self._rows(calls.PUT_CONVERSATIONS, rows.PutResult, corpus, conversations, force)
 
     def put_document(
         self,
@@ -2691,13 +2549,13 @@ class Functions(Caller):
         etag: str | None = None,
         links: Any = "[]",
         force: bool = False,
-    ) -> PutResult:
+    ) -> rows.PutResult:
         """Stores one document, as ragdb.put_documents does; size_bytes defaults to the bytes of
         its chunks. Raises RG400, RG401, RG404, RG409, RG412.
         """
         return self._row(
             calls.PUT_DOCUMENT,
-            PutResult,
+            rows.PutResult,
             corpus,
             doc_cid,
             uri,
@@ -2716,7 +2574,9 @@ class Functions(Caller):
             force,
         )
 
-    def put_documents(self, corpus: str, documents: Any, force: bool = False) -> Rows[PutResult]:
+    def put_documents(
+        self, corpus: str, documents: Any, force: bool = False
+    ) -> Rows[rows.PutResult]:
         """Stores documents with their chunks, at most 10000, in one transaction and returns a
         row for each: its position from 0, its identity, chunks, tokens and event, whether it
         was there already, and the milliseconds of the whole call. What is there already is
@@ -2727,7 +2587,7 @@ class Functions(Caller):
         on, "page" and "heading" may be missing. A source that came from another root is
         refused unless "adopt" is true. Raises RG400, RG401, RG404, RG409, RG412, RG413.
         """
-        return self._rows(calls.PUT_DOCUMENTS, PutResult, corpus, documents, force)
+        return self._rows(calls.PUT_DOCUMENTS, rows.PutResult, corpus, documents, force)
 
     def put_embeddings(
         self, corpus: str, chunk_ids: Sequence[str], embeddings: Reals | Sequence[float]
@@ -2809,14 +2669,14 @@ class Functions(Caller):
         unit: str = "token",
         media_type: str = "text/plain",
         force: bool = False,
-    ) -> PutResult:
+    ) -> rows.PutResult:
         """Cuts a text by the chunker para-sent/1 (docs/chunker.md) and stores it as the document
         of a source, as ragdb.put_documents does; creates the corpus where there is none.
         Raises RG400, RG401, RG404, RG409, RG411, RG412.
         """
         return self._row(
             calls.PUT_TEXT,
-            PutResult,
+            rows.PutResult,
             corpus,
             source,
             text,
@@ -2841,7 +2701,7 @@ class Functions(Caller):
         cut: bool = True,
         embedder: str | None = None,
         embeddings: Reals | Sequence[float] | None = None,
-    ) -> Rows[PutTextsRow]:
+    ) -> Rows[rows.PutTextsRow]:
         """Stores texts, at most 10000, each as the document of a source that is called as its
         id, and returns the ids; a text that has the id of an earlier one takes its place.
         metadatas is an array of objects. Without ids each text is named by a hash of itself
@@ -2852,14 +2712,22 @@ class Functions(Caller):
         RG417, RG418.
         """
         return self._rows(
-            calls.PUT_TEXTS, PutTextsRow, corpus, texts, metadatas, ids, cut, embedder, embeddings
+            calls.PUT_TEXTS,
+            rows.PutTextsRow,
+            corpus,
+            texts,
+            metadatas,
+            ids,
+            cut,
+            embedder,
+            embeddings,
         )
 
-    def query_embedding_state(self, corpus: str, query: str) -> Rows[QueryEmbeddingStateRow]:
+    def query_embedding_state(self, corpus: str, query: str) -> Rows[rows.QueryEmbeddingStateRow]:
         """Says whether a query's embedding is kept or made by the search itself, and why a
         worker failed to make it. Raises RG400, RG401, RG404, RG415.
         """
-        return self._rows(calls.QUERY_EMBEDDING_STATE, QueryEmbeddingStateRow, corpus, query)
+        return self._rows(calls.QUERY_EMBEDDING_STATE, rows.QueryEmbeddingStateRow, corpus, query)
 
     def rag_enough_context_gate(
         self,
@@ -2962,7 +2830,7 @@ class Functions(Caller):
         elapsed_ms: float | None = None,
         input_tokens: int | None = None,
         output_tokens: int | None = None,
-    ) -> Rows[RecordAnswerRow]:
+    ) -> Rows[rows.RecordAnswerRow]:
         """Checks the citations of an output as ragdb.check_citations, whose rows it returns
         after the id of the answer, and records the answer and what each citation came to,
         without any text; task, model and client (up to 200 characters each) are names,
@@ -2972,7 +2840,7 @@ class Functions(Caller):
         """
         return self._rows(
             calls.RECORD_ANSWER,
-            RecordAnswerRow,
+            rows.RecordAnswerRow,
             output,
             evidence,
             trace_id,
@@ -3114,7 +2982,7 @@ class Functions(Caller):
         chunk_ids: Sequence[str],
         scores: Reals | Sequence[float],
         k: int | None = None,
-    ) -> Rows[RetrievalReranks]:
+    ) -> Rows[rows.RetrievalReranks]:
         """Records, once, what a reranker gave each hit of a trace of the caller's (chunk_ids and
         their finite scores, in any order), and returns the hits by score, equal ones in the
         order of the trace; the first k (1 to 1000; null: all) are what the caller keeps.
@@ -3122,7 +2990,7 @@ class Functions(Caller):
         written.
         """
         return self._rows(
-            calls.RECORD_RERANK, RetrievalReranks, trace_id, model, chunk_ids, scores, k
+            calls.RECORD_RERANK, rows.RetrievalReranks, trace_id, model, chunk_ids, scores, k
         )
 
     def reembed_corpus(
@@ -3143,12 +3011,12 @@ class Functions(Caller):
         value: int = self._value(calls.REFRESH_ROLLUPS, recount)
         return value
 
-    def register_policy(self, policy: Any) -> RegisterPolicyRow:
+    def register_policy(self, policy: Any) -> rows.RegisterPolicyRow:
         """Registers a slice policy (fields left out have their defaults, weights count to six
         decimals) and returns its reference; registering it again changes nothing. Raises
         RG409, RG430.
         """
-        return self._row(calls.REGISTER_POLICY, RegisterPolicyRow, policy)
+        return self._row(calls.REGISTER_POLICY, rows.RegisterPolicyRow, policy)
 
     def register_signing_key(self, key_id: str) -> None:
         """Makes the key whose secret this session was given the one that signs from now on; the
@@ -3195,7 +3063,7 @@ class Functions(Caller):
         """
         self._run(calls.REPAIR_CORPUS, corpus)
 
-    def replay(self, trace_id: UUID | str) -> ReplayRow:
+    def replay(self, trace_id: UUID | str) -> rows.ReplayRow:
         """Runs a recorded retrieval again, in its corpus as it was then where the history of
         that was kept, and says how it compares: exact (ids, contents, order, scores),
         same_order, same_set or drifted, with the cause (trace_tampered, embedder_changed,
@@ -3203,20 +3071,20 @@ class Functions(Caller):
         differ; or not_replayable with its cause (failed_retrieval, query_text_not_kept,
         query_embedding_not_kept). Raises RG400, RG404, RG407.
         """
-        return self._row(calls.REPLAY, ReplayRow, trace_id)
+        return self._row(calls.REPLAY, rows.ReplayRow, trace_id)
 
     def replay_cited(
         self, corpus: str, slice_id: str, query_hash: str, policy_hash: str
-    ) -> ReplayCitedRow:
+    ) -> rows.ReplayCitedRow:
         """Replays the latest retrieval that a citation of slice, query (SHA-256 of its text or
         of its embedding, hex) and policy (params_hash) names, as ragdb.replay does. Raises
         RG400, RG404, RG407.
         """
         return self._row(
-            calls.REPLAY_CITED, ReplayCitedRow, corpus, slice_id, query_hash, policy_hash
+            calls.REPLAY_CITED, rows.ReplayCitedRow, corpus, slice_id, query_hash, policy_hash
         )
 
-    def replay_hits(self, trace_id: UUID | str) -> Rows[ReplayHitsRow]:
+    def replay_hits(self, trace_id: UUID | str) -> Rows[rows.ReplayHitsRow]:
         """Runs a recorded retrieval again, in its corpus as it was then where the history of
         that was kept, and returns what was recorded beside what is found, in the order of the
         latter: change is same, moved, left or entered, and null where the retrieval cannot be
@@ -3224,7 +3092,7 @@ class Functions(Caller):
         one that entered; its source and text are those of the version as_of, or of now where
         that is null; null where it is gone. Raises RG400, RG404, RG407, RG435.
         """
-        return self._rows(calls.REPLAY_HITS, ReplayHitsRow, trace_id)
+        return self._rows(calls.REPLAY_HITS, rows.ReplayHitsRow, trace_id)
 
     def report_key_compromise(self, key_id: str, since: datetime | None = None) -> None:
         """Revokes a key that somebody else may have had since a time (null: always):
@@ -3262,14 +3130,14 @@ class Functions(Caller):
         query: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
         project: str | None = None,
-    ) -> Rows[ResolveAnchorRow]:
+    ) -> Rows[rows.ResolveAnchorRow]:
         """Returns an anchor and which way gave it: the chunk id itself (explicit), the latest
         turn of the session, the best hit of the query (query), the most recent turn
         (temporal); no row when none does. Raises RG400, RG404, RG418.
         """
         return self._rows(
             calls.RESOLVE_ANCHOR,
-            ResolveAnchorRow,
+            rows.ResolveAnchorRow,
             corpus,
             chunk_id,
             session,
@@ -3305,11 +3173,11 @@ class Functions(Caller):
 
     def resolve_temporal(
         self, corpus: str, count: int = 1, project: str | None = None
-    ) -> Rows[ResolveTemporalRow]:
+    ) -> Rows[rows.ResolveTemporalRow]:
         """Returns the 1 to 1000 most recent turns, of conversations whose metadata names the
         project when one is given. Raises RG400, RG404.
         """
-        return self._rows(calls.RESOLVE_TEMPORAL, ResolveTemporalRow, corpus, count, project)
+        return self._rows(calls.RESOLVE_TEMPORAL, rows.ResolveTemporalRow, corpus, count, project)
 
     def restrict_corpus(self, corpus: str) -> None:
         """Closes a corpus to everybody but admins and the roles that have a grant, until
@@ -3342,7 +3210,7 @@ class Functions(Caller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
-    ) -> Recorded[TracedHit]:
+    ) -> Recorded[rows.TracedHit]:
         """Returns the hits of ragdb.search with the same arguments, best first, each with the id
         of the one trace that is recorded in the same transaction; client (up to 200
         characters) names the program, otel_trace_id and otel_span_id its OpenTelemetry span.
@@ -3350,7 +3218,7 @@ class Functions(Caller):
         """
         return self._recorded(
             calls.RETRIEVE,
-            TracedHit,
+            rows.TracedHit,
             corpus,
             query,
             k,
@@ -3388,14 +3256,14 @@ class Functions(Caller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
-    ) -> Recorded[TurnHit]:
+    ) -> Recorded[rows.TurnHit]:
         """Returns the hits of ragdb.search with the same arguments and what is known of them as
         turns, and records the one trace, which is never admissible. Raises what ragdb.search
         raises, RG413, and 25006 where nothing can be written.
         """
         return self._recorded(
             calls.RETRIEVE_GLOBAL,
-            TurnHit,
+            rows.TurnHit,
             corpus,
             query,
             k,
@@ -3435,7 +3303,7 @@ class Functions(Caller):
         client: str | None = None,
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
-    ) -> Recorded[TurnHit]:
+    ) -> Recorded[rows.TurnHit]:
         """Returns the hits of ragdb.search_slice with the same arguments and records the one
         trace that proves them: slice, policy, snapshot and a fresh token, over evidence
         recomputed from the rows; not admissible where members had no embedding for a search
@@ -3444,7 +3312,7 @@ class Functions(Caller):
         """
         return self._recorded(
             calls.RETRIEVE_SLICE,
-            TurnHit,
+            rows.TurnHit,
             corpus,
             query,
             slice_id,
@@ -3511,7 +3379,7 @@ class Functions(Caller):
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
         rerank: str | None = None,
-    ) -> Recorded[TracedHit]:
+    ) -> Recorded[rows.TracedHit]:
         """Searches through a retriever of a contract, or that of a rag, by its mode, topK and
         minScore unless k (1 to 1000) or min_score (0 to 1) say otherwise, and records the
         trace with both names. A retriever that declares a reranker must be asked for its
@@ -3520,7 +3388,7 @@ class Functions(Caller):
         """
         return self._recorded(
             calls.RETRIEVE_WITH,
-            TracedHit,
+            rows.TracedHit,
             retriever,
             query,
             k,
@@ -3577,7 +3445,7 @@ class Functions(Caller):
         tags: Sequence[str] | None = None,
         label: str | None = None,
         rerank_scores: Any = None,
-    ) -> EvalRuns:
+    ) -> rows.EvalRuns:
         """Runs the cases of an eval (the only one of the rag unless named; those with one of the
         tags, all when null) and the answer contracts of its rag through the rag's retriever,
         each retrieval recorded, and returns the run with its verdict. A case whose retriever
@@ -3585,15 +3453,15 @@ class Functions(Caller):
         reranker, rerank_scores is what that gave to the rows of ragdb.eval_candidates:
         {"query": {"chunk_id": score}}. Raises RG404, RG415, RG417, RG441, RG442.
         """
-        return self._row(calls.RUN_EVAL, EvalRuns, rag, eval, tags, label, rerank_scores)
+        return self._row(calls.RUN_EVAL, rows.EvalRuns, rag, eval, tags, label, rerank_scores)
 
-    def seal_ledger(self, most: int = 100000) -> SealLedgerRow:
+    def seal_ledger(self, most: int = 100000) -> rows.SealLedgerRow:
         """Seals noted rows of evidence, at most 1 to 1000000 of them: numbers them without a gap
         and adds them to the tree; returns how many were new, the size of the ledger, its last
         sealing time, which never falls, and whether nothing is left. Writers do not wait for
         it; a second sealer does. Raises RG400, RG482.
         """
-        return self._row(calls.SEAL_LEDGER, SealLedgerRow, most)
+        return self._row(calls.SEAL_LEDGER, rows.SealLedgerRow, most)
 
     @overload
     def search(
@@ -3619,7 +3487,7 @@ class Functions(Caller):
         section: bool = False,
         typos: bool = True,
         as_of: int | None = None,
-    ) -> Rows[Hit]:
+    ) -> Rows[rows.Hit]:
         """Returns the k (1 to 1000) best chunks of several corpora (null: all that the caller
         may read) for a query, in one order of scores in [0, 1], with the arguments of the
         search of one; as_of takes one corpus. Raises RG400, RG401, RG404, RG410, RG415,
@@ -3650,7 +3518,7 @@ class Functions(Caller):
         section: bool = False,
         typos: bool = True,
         as_of: int | None = None,
-    ) -> Rows[Hit]:
+    ) -> Rows[rows.Hit]:
         """Returns the k (1 to 1000) best chunks of a corpus (null: all that the caller may read)
         for a query, by score (0 to 1, none below min_score), then chunk_id. mode is lexical,
         semantic, hybrid or reference, and when left out hybrid where the corpus has
@@ -3665,14 +3533,14 @@ class Functions(Caller):
         RG401, RG404, RG410, RG415, RG418, RG437.
         """
 
-    def search(self, *args: Any, **kwargs: Any) -> Rows[Hit]:
+    def search(self, *args: Any, **kwargs: Any) -> Rows[rows.Hit]:
         """Returns the k (1 to 1000) best chunks of several corpora (null: all that the caller
         may read) for a query, in one order of scores in [0, 1], with the arguments of the
         search of one; as_of takes one corpus. Raises RG400, RG401, RG404, RG410, RG415,
         RG418, RG437.
         """
         call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
-        return self._rows(call, Hit, *values)
+        return self._rows(call, rows.Hit, *values)
 
     def search_candidates(
         self,
@@ -3691,7 +3559,7 @@ class Functions(Caller):
         section: bool = False,
         typos: bool = True,
         expects: str | None = None,
-    ) -> Rows[Hit]:
+    ) -> Rows[rows.Hit]:
         """Returns what the parts of a corpus that this server has find for a query, with the
         arguments of ragdb.search, for ragdb.merge_candidates: the k best, in mode hybrid all
         that both legs rank. expects is the ragdb.ranking_digest that all servers must have
@@ -3699,7 +3567,7 @@ class Functions(Caller):
         """
         return self._rows(
             calls.SEARCH_CANDIDATES,
-            Hit,
+            rows.Hit,
             corpus,
             query,
             k,
@@ -3729,7 +3597,7 @@ class Functions(Caller):
         query_embedding: Reals | Sequence[float] | None = None,
         syntax: str = "plain",
         typos: bool = True,
-    ) -> Rows[DocumentHit]:
+    ) -> Rows[rows.DocumentHit]:
         """Returns the k best documents of a corpus (null: all that the caller may read) for a
         query, by the score of their best chunk, each with its chunks_per_document (1 to 100;
         k times as many are 1000 at most) best chunks as objects with chunk_id, score,
@@ -3738,7 +3606,7 @@ class Functions(Caller):
         """
         return self._rows(
             calls.SEARCH_DOCUMENTS,
-            DocumentHit,
+            rows.DocumentHit,
             corpus,
             query,
             k,
@@ -3762,7 +3630,7 @@ class Functions(Caller):
         query_embedding: Reals | Sequence[float] | None = None,
         fusion: str = "convex",
         lexical_weight: float | None = None,
-    ) -> Rows[SearchDualRow]:
+    ) -> Rows[rows.SearchDualRow]:
         """Searches both planes, the raw chunks (with the arguments of ragdb.search) and what was
         promoted from them (atoms and proposals, by their words), and returns the k best with
         their plane, what they rest on, and the state of what was promoted: current, stale
@@ -3771,7 +3639,7 @@ class Functions(Caller):
         """
         return self._rows(
             calls.SEARCH_DUAL,
-            SearchDualRow,
+            rows.SearchDualRow,
             corpus,
             query,
             k,
@@ -3805,14 +3673,14 @@ class Functions(Caller):
         context: int = 0,
         section: bool = False,
         typos: bool = True,
-    ) -> Rows[TurnHit]:
+    ) -> Rows[rows.TurnHit]:
         """Returns the hits of ragdb.search with the same arguments and what is known of them as
         turns; they are never admissible. filter also takes role, phase, session and
         min_salience. Raises what ragdb.search raises.
         """
         return self._rows(
             calls.SEARCH_GLOBAL,
-            TurnHit,
+            rows.TurnHit,
             corpus,
             query,
             k,
@@ -3859,7 +3727,7 @@ class Functions(Caller):
         context: int = 0,
         section: bool = False,
         typos: bool = True,
-    ) -> Rows[TurnHit]:
+    ) -> Rows[rows.TurnHit]:
         """Returns the k best members of a slice (by the id of a stored one, or by anchor and
         policy) for a query, with the other arguments of ragdb.search, exactly and without
         recording; filter also takes role, phase, session and min_salience. Raises what
@@ -3867,7 +3735,7 @@ class Functions(Caller):
         """
         return self._rows(
             calls.SEARCH_SLICE,
-            TurnHit,
+            rows.TurnHit,
             corpus,
             query,
             slice_id,
@@ -3919,13 +3787,13 @@ class Functions(Caller):
         query_embedding: Reals | Sequence[float] | None = None,
         rag: str | None = None,
         rerank: str | None = None,
-    ) -> Rows[Hit]:
+    ) -> Rows[rows.Hit]:
         """Searches as ragdb.retrieve_with does, and records nothing. Raises what ragdb.search
         raises, RG415, RG417, RG441.
         """
         return self._rows(
             calls.SEARCH_WITH,
-            Hit,
+            rows.Hit,
             retriever,
             query,
             k,
@@ -3975,12 +3843,12 @@ class Functions(Caller):
         value: UUID | None = self._value(calls.SHARE_CORPUS, corpus, author, feed)
         return value
 
-    def shared_feed(self, corpus: str) -> SharedFeedRow:
+    def shared_feed(self, corpus: str) -> rows.SharedFeedRow:
         """Returns as what feed a corpus is shared, by which key (hex), how many events it has,
         its Lamport time, and the settings that a copy of it needs. Raises RG400, RG404,
         RG491.
         """
-        return self._row(calls.SHARED_FEED, SharedFeedRow, corpus)
+        return self._row(calls.SHARED_FEED, rows.SharedFeedRow, corpus)
 
     def similar(
         self,
@@ -3990,13 +3858,13 @@ class Functions(Caller):
         min_score: float = 0.0,
         filter: Any = None,
         mode: str | None = None,
-    ) -> Rows[Hit]:
+    ) -> Rows[rows.Hit]:
         """Returns the k (1 to 1000) chunks of a corpus most like one of its chunks, without that
         one: nearest in meaning (mode semantic) or by the BM25 of the 25 terms that weigh most
         in it (lexical); when mode is left out semantic where the chunk has an embedding.
         Raises RG400, RG401, RG404, RG406, RG410, RG415, RG417.
         """
-        return self._rows(calls.SIMILAR, Hit, corpus, chunk_id, k, min_score, filter, mode)
+        return self._rows(calls.SIMILAR, rows.Hit, corpus, chunk_id, k, min_score, filter, mode)
 
     def slice_graph(
         self,
@@ -4005,7 +3873,7 @@ class Functions(Caller):
         anchor: str | None = None,
         policy: Any = None,
         refused: int = 100,
-    ) -> Rows[SliceGraphRow]:
+    ) -> Rows[rows.SliceGraphRow]:
         """Returns the chunks of a slice (by the id of a stored one, or by anchor and policy) in
         order of selection, then those beside them that it refused, nearest first, at most
         refused (0 to 10000), each with its edges: parents are the ids of shown chunks that
@@ -4017,21 +3885,21 @@ class Functions(Caller):
         Raises RG400, RG404, RG430, RG431, RG434, RG435.
         """
         return self._rows(
-            calls.SLICE_GRAPH, SliceGraphRow, corpus, slice_id, anchor, policy, refused
+            calls.SLICE_GRAPH, rows.SliceGraphRow, corpus, slice_id, anchor, policy, refused
         )
 
-    def slice_members(self, corpus: str, slice_id: str) -> Rows[SliceMembersRow]:
+    def slice_members(self, corpus: str, slice_id: str) -> Rows[rows.SliceMembersRow]:
         """Returns the members of a stored slice in the order in which they were chosen, and
         whether each still says what it said. Raises RG400, RG404, RG435.
         """
-        return self._rows(calls.SLICE_MEMBERS, SliceMembersRow, corpus, slice_id)
+        return self._rows(calls.SLICE_MEMBERS, rows.SliceMembersRow, corpus, slice_id)
 
-    def space_questions(self, corpus: str, count: int = 200) -> Rows[SpaceQuestionsRow]:
+    def space_questions(self, corpus: str, count: int = 200) -> Rows[rows.SpaceQuestionsRow]:
         """Returns up to count (1 to 10000) questions to compare two embedders of a corpus by:
         those of its evals, else recorded ones of the caller, or of all for an auditor (their
         text must have been kept), else headings and titles. Raises RG400, RG401, RG404.
         """
-        return self._rows(calls.SPACE_QUESTIONS, SpaceQuestionsRow, corpus, count)
+        return self._rows(calls.SPACE_QUESTIONS, rows.SpaceQuestionsRow, corpus, count)
 
     def store_checkpoint(self, note: str) -> int:
         """Stores a signed checkpoint of this ledger, adds the signatures that the stored one of
@@ -4040,53 +3908,53 @@ class Functions(Caller):
         value: int = self._value(calls.STORE_CHECKPOINT, note)
         return value
 
-    def sync_statistics(self, corpus: str) -> SyncStatisticsRow:
+    def sync_statistics(self, corpus: str) -> rows.SyncStatisticsRow:
         """Sums the chunks, lexemes and df of the parts of a corpus anew, by which they all rank.
         It reads the parts that were written to since the last time, and returns how many
         these were, the chunks of all parts, and how many lexemes changed. Of parts on other
         servers it counts what ragdb.put_part_statistics was given last. Raises RG400, RG401,
         RG404.
         """
-        return self._row(calls.SYNC_STATISTICS, SyncStatisticsRow, corpus)
+        return self._row(calls.SYNC_STATISTICS, rows.SyncStatisticsRow, corpus)
 
     def tool_candidates(
         self,
         tool: str,
         arguments: Any = None,
         query_embedding: Reals | Sequence[float] | None = None,
-    ) -> Rows[ToolCandidatesRow]:
+    ) -> Rows[rows.ToolCandidatesRow]:
         """Returns what a reranker has to score for a call of a tool: its name, the query, and
         the chunks found (four times topK, at most 1000) with the passages to give it; nothing
         when the retriever does not declare one. Raises what ragdb.search_tool raises.
         """
         return self._rows(
-            calls.TOOL_CANDIDATES, ToolCandidatesRow, tool, arguments, query_embedding
+            calls.TOOL_CANDIDATES, rows.ToolCandidatesRow, tool, arguments, query_embedding
         )
 
-    def trace_hits(self, trace_id: UUID | str) -> Rows[RetrievalHits]:
+    def trace_hits(self, trace_id: UUID | str) -> Rows[rows.RetrievalHits]:
         """Returns the hits of one trace, best first, without the text of the chunks. Raises
         RG400, RG407.
         """
-        return self._rows(calls.TRACE_HITS, RetrievalHits, trace_id)
+        return self._rows(calls.TRACE_HITS, rows.RetrievalHits, trace_id)
 
-    def trace_reranks(self, trace_id: UUID | str) -> Rows[RetrievalReranks]:
+    def trace_reranks(self, trace_id: UUID | str) -> Rows[rows.RetrievalReranks]:
         """Returns what a reranker made of the hits of one trace, best first; none where it was
         not reranked. Raises RG400, RG407.
         """
-        return self._rows(calls.TRACE_RERANKS, RetrievalReranks, trace_id)
+        return self._rows(calls.TRACE_RERANKS, rows.RetrievalReranks, trace_id)
 
-    def trace_stages(self, trace_id: UUID | str) -> Rows[TraceStagesRow]:
+    def trace_stages(self, trace_id: UUID | str) -> Rows[rows.TraceStagesRow]:
         """Returns what came of a recorded retrieval within an hour, in order: the stages of the
         search that ran in the database, embed, semantic, lexical and fuse, then the whole
         search (elapsed_ms is how long each took), then rerank, gate and answer (elapsed_ms
         counts from the end of the search), these with what they said in detail. Raises RG400,
         RG407.
         """
-        return self._rows(calls.TRACE_STAGES, TraceStagesRow, trace_id)
+        return self._rows(calls.TRACE_STAGES, rows.TraceStagesRow, trace_id)
 
     def traffic(
         self, since: datetime, until: datetime | None = None, corpus: str | None = None
-    ) -> Rows[TrafficRow]:
+    ) -> Rows[rows.TrafficRow]:
         """Returns retrievals by hour of a span of at most seven days, by day (UTC) of a longer
         one, of one corpus or of all that the caller sees in schema bi but system: those that
         found something, found nothing or failed, those under a slice with the admissible and
@@ -4094,7 +3962,7 @@ class Functions(Caller):
         latency in ms. A time at which nothing was asked is a row of zeros without score and
         latency. As of the last ragdb.refresh_rollups. Raises RG400.
         """
-        return self._rows(calls.TRAFFIC, TrafficRow, since, until, corpus)
+        return self._rows(calls.TRAFFIC, rows.TrafficRow, since, until, corpus)
 
     def turn_id(self, corpus: str, session: str, id: str) -> str:
         """Returns the chunk id of a message: its own id when that is a UUID, else the version 5
@@ -4130,7 +3998,7 @@ class Functions(Caller):
         return value
 
     @overload
-    def validate_contract(self, contract: Any) -> Rows[ValidateContractRow]:
+    def validate_contract(self, contract: Any) -> Rows[rows.ValidateContractRow]:
         """Returns everything that is wrong with a contract, {"contract": name, "nodes":
         [{"node", "keys", "children", "line", "column"}]}, in the order of its lines: the
         rule, error or warning, where, what is wrong and what to do. A contract without a row
@@ -4140,21 +4008,21 @@ class Functions(Caller):
     @overload
     def validate_contract(
         self, contract: str, contract_name: str = "contract"
-    ) -> Rows[ValidateContractRow]:
+    ) -> Rows[rows.ValidateContractRow]:
         """Returns everything that is wrong with the text of a contract, in the order of its
         lines, as ragdb.validate_contract does for a contract in JSON. Rows of rule contract-
         syntax (the first 1000) say what cannot be read; as long as there are any, there are
         no others. Raises RG400, RG413.
         """
 
-    def validate_contract(self, *args: Any, **kwargs: Any) -> Rows[ValidateContractRow]:
+    def validate_contract(self, *args: Any, **kwargs: Any) -> Rows[rows.ValidateContractRow]:
         """Returns everything that is wrong with a contract, {"contract": name, "nodes":
         [{"node", "keys", "children", "line", "column"}]}, in the order of its lines: the
         rule, error or warning, where, what is wrong and what to do. A contract without a row
         of severity error can be applied. Raises RG400.
         """
         call, values = choose((calls.VALIDATE_CONTRACT_1, calls.VALIDATE_CONTRACT_2), args, kwargs)
-        return self._rows(call, ValidateContractRow, *values)
+        return self._rows(call, rows.ValidateContractRow, *values)
 
     def validate_query_plan(self, plan: Any) -> list[str]:
         """Returns what is wrong with a plan that a model made in place of ragdb.rag_query_plan:
@@ -4164,19 +4032,21 @@ class Functions(Caller):
         value: list[str] = self._value(calls.VALIDATE_QUERY_PLAN, plan)
         return value
 
-    def verification_checks(self) -> Rows[VerificationChecksRow]:
+    def verification_checks(self) -> Rows[rows.VerificationChecksRow]:
         """Lists the checks of ragdb.verify in their order, and which of them are quick."""
-        return self._rows(calls.VERIFICATION_CHECKS, VerificationChecksRow)
+        return self._rows(calls.VERIFICATION_CHECKS, rows.VerificationChecksRow)
 
-    def verify(self, quick: bool = False, checks: Sequence[str] | None = None) -> Rows[Finding]:
+    def verify(
+        self, quick: bool = False, checks: Sequence[str] | None = None
+    ) -> Rows[rows.Finding]:
         """Verifies all evidence and what guards it: code, triggers, rights, keys, corpora,
         pgvector, policies, documents, chunks, blobs, slices, traces, hits, reranks, atoms,
         proposals and the ledger, or some of them; quick leaves out those that read all rows.
         No row means that nothing is wrong. Raises RG400.
         """
-        return self._rows(calls.VERIFY, Finding, quick, checks)
+        return self._rows(calls.VERIFY, rows.Finding, quick, checks)
 
-    def verify_atom(self, atom_id: UUID | str) -> Rows[VerifyAtomRow]:
+    def verify_atom(self, atom_id: UUID | str) -> Rows[rows.VerifyAtomRow]:
         """Recomputes the hashes of an atom. Subject record: from its row, atom_hash (every
         column but the text), atom_mac and text_hash, which a redacted text cannot break;
         is_intact false where the row was edited or its signature is wrong, and null where the
@@ -4184,18 +4054,18 @@ class Functions(Caller):
         still there, and evidence, from the texts of its chunks; is_intact false where one is
         gone or says something else, whoever changed it. Raises RG407.
         """
-        return self._rows(calls.VERIFY_ATOM, VerifyAtomRow, atom_id)
+        return self._rows(calls.VERIFY_ATOM, rows.VerifyAtomRow, atom_id)
 
     def verify_ledger(
         self, from_number: int = 0, most: int | None = None, late: timedelta | str = "1 day"
-    ) -> Rows[VerifyLedgerRow]:
+    ) -> Rows[rows.VerifyLedgerRow]:
         """Compares the entries of the ledger from a number on, most of them or all, with the
         tree and with the rows of evidence as they are now, and returns what is wrong, nothing
         where all is right; the call that reaches the end also looks for rows that are not in
         the ledger, hits without a trace, and stored checkpoints that differ. A row older than
         late when it was sealed counts as back-dated. Raises RG400.
         """
-        return self._rows(calls.VERIFY_LEDGER, VerifyLedgerRow, from_number, most, late)
+        return self._rows(calls.VERIFY_LEDGER, rows.VerifyLedgerRow, from_number, most, late)
 
     def verify_step(
         self,
@@ -4203,11 +4073,11 @@ class Functions(Caller):
         most: int = 1000,
         quick: bool = False,
         checks: Sequence[str] | None = None,
-    ) -> VerifyStepRow:
+    ) -> rows.VerifyStepRow:
         """Does one step of ragdb.verify, of most rows (1 to 100000), and returns what it found
         and the state that the next step is given; null after the last. Raises RG400.
         """
-        return self._row(calls.VERIFY_STEP, VerifyStepRow, state, most, quick, checks)
+        return self._row(calls.VERIFY_STEP, rows.VerifyStepRow, state, most, quick, checks)
 
     def verify_token(
         self,
@@ -4221,7 +4091,7 @@ class Functions(Caller):
         schema_version: str,
         chunk_ids: Sequence[str] | None = None,
         edge_count: int | None = None,
-    ) -> VerifyTokenRow:
+    ) -> rows.VerifyTokenRow:
         """Tells whether a token was signed here for exactly these fields, has not ended, and
         whether the slice recomputed from the rows (the given members, the stored slice, or a
         new build) is the one signed and has edge_count edges (null: any number); reason says
@@ -4229,7 +4099,7 @@ class Functions(Caller):
         """
         return self._row(
             calls.VERIFY_TOKEN,
-            VerifyTokenRow,
+            rows.VerifyTokenRow,
             corpus,
             token,
             slice_id,
@@ -4242,7 +4112,7 @@ class Functions(Caller):
             edge_count,
         )
 
-    def verify_trace(self, trace_id: UUID | str) -> Rows[VerifyTraceRow]:
+    def verify_trace(self, trace_id: UUID | str) -> Rows[rows.VerifyTraceRow]:
         """Recomputes the hashes of a trace. Subject record: from its rows, one row for
         trace_hash (every column and hit), result_hash, limit_returned, query_hash and
         trace_mac, and of its reranking where it has one, rerank_hash and rerank_mac;
@@ -4252,7 +4122,7 @@ class Functions(Caller):
         from the texts of its chunks; is_intact false where a hit is gone or says something
         else, whoever changed it. Raises RG400, RG407.
         """
-        return self._rows(calls.VERIFY_TRACE, VerifyTraceRow, trace_id)
+        return self._rows(calls.VERIFY_TRACE, rows.VerifyTraceRow, trace_id)
 
     def version_at(self, corpus: str, at: datetime) -> int:
         """Returns the version of a corpus that was the present one at a time; a version begins
@@ -4261,13 +4131,13 @@ class Functions(Caller):
         value: int = self._value(calls.VERSION_AT, corpus, at)
         return value
 
-    def why_not(self, trace_id: UUID | str, chunk_id: str) -> WhyNotRow:
+    def why_not(self, trace_id: UUID | str, chunk_id: str) -> rows.WhyNotRow:
         """Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter,
         ranking, min_score, limit or rerank; or that it was a hit; or unknown. A corpus that
         keeps its history is asked as it was then, and the reason names the version. Raises
         RG400, RG404, RG407.
         """
-        return self._row(calls.WHY_NOT, WhyNotRow, trace_id, chunk_id)
+        return self._row(calls.WHY_NOT, rows.WhyNotRow, trace_id, chunk_id)
 
     def write_contract(self, contract: Any) -> str:
         """Returns a contract in the line syntax, from which ragdb.parse_contract reads the same
