@@ -19,7 +19,7 @@ def broken_by(db: Connection, rule: str) -> str:
 
 
 # set_config() and writes are refused in a parallel worker; a `set` clause is not
-SETTERS = """
+SETTERS = r"""
   with recursive source as materialized (
     -- without its texts: hints name functions too
     select p.pronamespace::regnamespace || '.' || p.proname as name,
@@ -27,8 +27,8 @@ SETTERS = """
     from pg_proc p
     where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.prokind <> 'a'),
   calls as materialized (
-    select caller.name as caller, callee.name as callee from source caller, source callee
-    where strpos(caller.text, callee.name || '(') > 0 and caller.name <> callee.name),
+    select s.name as caller, c.callee[1] as callee
+    from source s cross join regexp_matches(s.text, '((?:ragdb|ragdb_internal|bi)\.\w+)\(', 'g') c (callee)),
   setter (name) as (
     select name from source
     where strpos(text, 'set_config(') > 0 or text ~* '(insert into|update|delete from) ragdb'
