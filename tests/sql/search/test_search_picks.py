@@ -56,6 +56,8 @@ def test_hits_are_picked_as_by_brute_force(
         for k in (5, 40):
             expected: list[str] = []
             for chunk, *_ in made.best(asked, 2_400):
+                if len(expected) == k:
+                    break
                 if per_document is not None and per_document <= sum(
                     documents[e] == documents[chunk] for e in expected
                 ):
@@ -68,7 +70,7 @@ def test_hits_are_picked_as_by_brute_force(
             found = hits(
                 db, "made", " ".join(asked), k=k, per_document=per_document, collapse=collapse
             )
-            assert [hit[0] for hit in found] == expected[:k]
+            assert [hit[0] for hit in found] == expected
 
 
 def test_one_document_of_a_thousand_chunks_leaves_room_for_the_others(db: Connection) -> None:
