@@ -31,6 +31,7 @@ from pytest_postgresql.janitor import DatabaseJanitor
 from ragdb.models import static
 from ragdb.server import embedded, manual, migrate, postgres, roles
 from tests import together
+from tests.filled import Filled
 from tests.watcher import watched_folder
 
 # no test is timed, because the machine may be busy with other work
@@ -71,6 +72,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return together.scheduler(config, log)
+
+
+_filled = Filled()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _processes_of_a_run(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Let each find the server that another filled."""
+    own = tmp_path_factory.getbasetemp()
+    _filled.told = own.parent if hasattr(request.config, "workerinput") else own
 
 
 @pytest.fixture(scope="session")
@@ -136,32 +149,39 @@ class Server:
     user, port = "postgres", postgres.PORT
     template = "ragdb_template"
 
-    def __init__(self, folder: Path, version: int) -> None:
-        self.folder, self.version = folder, version
-        self.uri = embedded.start(folder, version)
+    def __init__(self, folder: Path, version: int, uri: str) -> None:
+        self.folder, self.version, self.uri = folder, version, uri
         self._names = itertools.count()
         self._idle: defaultdict[str, list[RolledBack]] = defaultdict(list)
 
-    def fill(self) -> None:
-        with psycopg.connect(self.uri, autocommit=True) as connection:
+    @classmethod
+    def fill(cls, uri: str) -> None:
+        """Set up the server of which the others are copies."""
+        with psycopg.connect(uri, autocommit=True) as connection:
             # vacuum finds the tables of rolled-back tests empty, and of an empty table the planner
             # takes any index for as good as the right one
             connection.execute("alter system set autovacuum = off")
             # a test waits for the disk at each commit and each database that it makes
             connection.execute("alter system set fsync = off")
             connection.execute("alter system set full_page_writes = off")
+            # each new session and each new database costs by their number
+            connection.execute("alter system set shared_buffers = '128MB'")
             connection.execute("select pg_reload_conf()")
             roles.create_roles(connection)
             for login, group in LOGINS.items():
                 membership = f"in role {group}" if group else ""
                 connection.execute(f'create role "{login}" login {membership}')
-            connection.execute(f"create database {self.template} template template0")
-        migrate.migrate(self.dsn(self.template))
-        with psycopg.connect(self.dsn(self.template)) as connection:
+            connection.execute(f"create database {cls.template} template template0")
+        template = make_conninfo(uri, dbname=cls.template)
+        migrate.migrate(template)
+        with psycopg.connect(template) as connection:
             connection.execute(
                 "insert into ragdb.settings (key, value) values ('allow_test_clock', 'true')"
             )
             connection.execute("select ragdb.maintain()")
+        with psycopg.connect(template, autocommit=True) as connection:
+            # a third of what a clone copies is what the migration left behind
+            connection.execute("vacuum full pg_proc")
 
     def dsn(self, database: str, **more: str) -> str:
         return make_conninfo(self.uri, dbname=database, **more)
@@ -229,10 +249,11 @@ class RolledBack(psycopg.Connection[Any]):
 def running_server(version: int) -> Iterator[Server]:
     """A server of the run's own, gone with its data after it, however the run ends."""
     with watched_folder() as home:
-        server = Server(home / f"pg{version}", version)
-        server.fill()
-        yield server
-        server.close()
+        folder = home / f"pg{version}"
+        with _filled.copied(folder, version, Server.fill) as uri:
+            server = Server(folder, version, uri)
+            yield server
+            server.close()
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ RUN = """
 import time
 from tests.conftest import Server
 
-Server.fill = lambda _: None
+Server.fill = lambda uri: None
 
 def test_it_waits(server18):
     time.sleep(600)
