@@ -86,8 +86,8 @@ create or replace function ragdb_internal.rank_hybrid(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, space ragdb.embedding_spaces,
   embedding vector, k integer, among integer[], chunk_nos integer[], fusion text,
   lexical_weight float8, typos boolean)
-returns setof ragdb_internal.ranked
-language plpgsql stable parallel restricted rows 100
+returns ragdb_internal.ranked[]
+language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
@@ -99,19 +99,19 @@ declare
   v_near ragdb_internal.ranked[];
   v_near_nos integer[];
   v_worded ragdb_internal.ranked[];
+  v_fused ragdb_internal.ranked[];
   v_started timestamptz := clock_timestamp();
 begin
-  v_near := array(
-    select s from ragdb_internal.rank_semantic(
+  select array_agg(s), array_agg(s.chunk_no) into v_near, v_near_nos
+    from ragdb_internal.rank_semantic(
       corpus, space, embedding, ragdb_internal.near_depth(k), chunk_nos,
-      ragdb_internal.hybrid_width(space, fusion, lexical_weight)) s);
+      ragdb_internal.hybrid_width(space, fusion, lexical_weight)) s;
   v_started := ragdb_internal.note_stage('semantic', v_started);
-  v_near_nos := array(select n.chunk_no from unnest(v_near) n);
   v_worded := array(
     select w from ragdb_internal.rank_words(corpus, statistics, query,
       ragdb_internal.worded_depth(k), among, v_demanded, v_near_nos, typos) w);
   v_started := ragdb_internal.note_stage('lexical', v_started);
-  return query
+  v_fused := array(
     with candidates as materialized (
       select chunk_no, coalesce(w.score, 0) as lexical_score, n.score as semantic_score,
         w.lexical_rank, n.semantic_rank, coalesce(w.bm25, 0) as bm25,
@@ -125,12 +125,13 @@ begin
         from ragdb_internal.chunk_distances(space, v_metric, embedding, array(
           select a.chunk_no from candidates a where a.semantic_rank is null)) d) s using (chunk_no)
     )
-    select corpus.corpus_id, c.chunk_no, ragdb_internal.fused(fusion, lexical_weight,
+    select row(corpus.corpus_id, c.chunk_no, ragdb_internal.fused(fusion, lexical_weight,
         c.lexical_score, c.semantic, c.lexical_rank, c.semantic_rank),
       c.lexical_score, c.semantic, c.lexical_rank, c.semantic_rank, c.bm25, c.coverage,
-      coalesce(v_near[1].is_exact, true)
-    from scored c;
+      coalesce(v_near[1].is_exact, true))::ragdb_internal.ranked
+    from scored c);
   v_started := ragdb_internal.note_stage('fuse', v_started);
+  return v_fused;
 end $$;
 comment on function ragdb_internal.rank_hybrid(
   ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer, integer[], integer[],
