@@ -80,8 +80,8 @@ begin
 end $$;
 comment on function ragdb_internal.query_vector(
   ragdb.corpora, ragdb.embedding_spaces, text, real[], boolean) is
-  'Returns the embedding to search a corpus by: the one given, checked unless it is fit, or the one '
-  'kept for the query, or null. Raises RG418.';
+  'Returns the embedding to search a corpus by: the one given, checked unless it is fit, or the '
+  'one kept for the query, or null. Raises RG418.';
 
 create or replace function ragdb_internal.note_no_embedding(
   corpus ragdb.corpora, space ragdb.embedding_spaces, mode text)

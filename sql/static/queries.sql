@@ -27,8 +27,8 @@ begin
   return ragdb_internal.made_embedding(v_model, query);
 end $$;
 comment on function ragdb_internal.query_embedding(integer, integer, text) is
-  'Returns the embedding of a query: made here by a static embedder that knows enough of its words, '
-  'or kept of another; null without one.';
+  'Returns the embedding of a query: made here by a static embedder that knows enough of its '
+  'words, or kept of another; null without one.';
 
 create or replace function ragdb_internal.lexical_weight(embedder_id integer) returns float8
 language sql stable parallel safe
