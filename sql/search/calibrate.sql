@@ -31,7 +31,7 @@ begin
           select max(r.score) as score, max(r.lexical_score) as lexical_score,
             max(r.semantic_score) as semantic_score
           from unnest(ragdb_internal.rank_corpora(v_members, null, row(v_question, 1, v_mode,
-            0, null, null, v_embedding, 'convex', null, 0, 0, v_options)
+            0, null, null, v_embedding, 'convex', null, 0, 0, v_options, true)
             ::ragdb_internal.search_request)) r) b
         cross join lateral (values ('lexical', b.lexical_score), ('semantic', b.semantic_score),
           ('hybrid', b.score)) m (mode, score)

@@ -59,7 +59,7 @@ comment on function ragdb_internal.leg_depth(integer, float8) is
 -- (bench/results.md).
 create or replace function ragdb_internal.worded_depth(k integer) returns integer
 language sql immutable parallel safe
-return ragdb_internal.leg_depth(worded_depth.k, 4);
+return ragdb_internal.leg_depth(worded_depth.k, 4.2);
 comment on function ragdb_internal.worded_depth(integer) is
   'Returns to which depth the lexical leg of a hybrid search for k hits ranks.';
 
@@ -70,24 +70,27 @@ comment on function ragdb_internal.near_depth(integer) is
   'Returns to which depth the semantic leg of a hybrid search for k hits ranks.';
 
 -- Where words weigh three times as much as meaning or more, a chunk among the best whose words are
--- not among the best is as near as few are, and a walk finds these at an eighth of its width.
+-- not among the best is as near as few are, and a walk finds these at an eighth of its width. It
+-- finds what it is asked for at two fifths more than that.
 create or replace function ragdb_internal.hybrid_width(
-  space ragdb.embedding_spaces, fusion text, lexical_weight float8)
+  space ragdb.embedding_spaces, fusion text, lexical_weight float8, k integer)
 returns integer
 language sql immutable parallel safe
 return case when hybrid_width.fusion = 'convex' and hybrid_width.lexical_weight >= 0.75
-  then (space).ef_search / 8 else (space).ef_search end;
-comment on function ragdb_internal.hybrid_width(ragdb.embedding_spaces, text, float8) is
-  'Returns the ef_search of a hybrid search: that of its space, or an eighth of it where the '
-  'convex fusion weighs words by 0.75 or more.';
+  then greatest((space).ef_search / 8, 7 * ragdb_internal.near_depth(hybrid_width.k) / 5) end;
+comment on function ragdb_internal.hybrid_width(
+  ragdb.embedding_spaces, text, float8, integer) is
+  'Returns the ef_search of a hybrid search for k hits: where the convex fusion weighs words by '
+  '0.75 or more an eighth of that of the space, and at least 1.4 times what it asks for; else '
+  'null, which stands for that of the space.';
 
 -- Planned once: what needs to see its arguments plans for itself, inside.
 create or replace function ragdb_internal.rank_hybrid(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, space ragdb.embedding_spaces,
   embedding vector, k integer, among integer[], chunk_nos integer[], fusion text,
   lexical_weight float8, typos boolean)
-returns setof ragdb_internal.ranked
-language plpgsql stable parallel restricted rows 100
+returns ragdb_internal.ranked[]
+language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
@@ -99,23 +102,22 @@ declare
   v_near ragdb_internal.ranked[];
   v_near_nos integer[];
   v_worded ragdb_internal.ranked[];
+  v_fused ragdb_internal.ranked[];
   v_started timestamptz := clock_timestamp();
 begin
-  v_near := array(
-    select s from ragdb_internal.rank_semantic(
+  select array_agg(s), array_agg(s.chunk_no) into v_near, v_near_nos
+    from ragdb_internal.rank_semantic(
       corpus, space, embedding, ragdb_internal.near_depth(k), chunk_nos,
-      ragdb_internal.hybrid_width(space, fusion, lexical_weight)) s);
+      ragdb_internal.hybrid_width(space, fusion, lexical_weight, k)) s;
   v_started := ragdb_internal.note_stage('semantic', v_started);
-  v_near_nos := array(select n.chunk_no from unnest(v_near) n);
   v_worded := array(
     select w from ragdb_internal.rank_words(corpus, statistics, query,
       ragdb_internal.worded_depth(k), among, v_demanded, v_near_nos, typos) w);
   v_started := ragdb_internal.note_stage('lexical', v_started);
-  return query
+  v_fused := array(
     with candidates as materialized (
       select chunk_no, coalesce(w.score, 0) as lexical_score, n.score as semantic_score,
-        w.lexical_rank, n.semantic_rank, coalesce(w.bm25, 0) as bm25,
-        coalesce(w.coverage, 0) as coverage
+        w.lexical_rank, n.semantic_rank, w.bm25, w.coverage
       from unnest(v_near) n full join unnest(v_worded) w using (chunk_no)
       where n.semantic_rank is not null or w.lexical_rank is not null
     ), scored as (
@@ -125,16 +127,17 @@ begin
         from ragdb_internal.chunk_distances(space, v_metric, embedding, array(
           select a.chunk_no from candidates a where a.semantic_rank is null)) d) s using (chunk_no)
     )
-    select corpus.corpus_id, c.chunk_no, ragdb_internal.fused(fusion, lexical_weight,
+    select row(corpus.corpus_id, c.chunk_no, ragdb_internal.fused(fusion, lexical_weight,
         c.lexical_score, c.semantic, c.lexical_rank, c.semantic_rank),
-      c.lexical_score, c.semantic, c.lexical_rank, c.semantic_rank, c.bm25, c.coverage,
-      coalesce(v_near[1].is_exact, true)
-    from scored c;
+      c.lexical_score, c.semantic, c.lexical_rank, c.semantic_rank, coalesce(c.bm25, 0),
+      coalesce(c.coverage, 0), coalesce(v_near[1].is_exact, true))::ragdb_internal.ranked
+    from scored c);
   v_started := ragdb_internal.note_stage('fuse', v_started);
+  return v_fused;
 end $$;
 comment on function ragdb_internal.rank_hybrid(
   ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer, integer[], integer[],
   text, float8, boolean) is
-  'Returns the candidates of both legs, by words among some chunks to depth min(1000, max(40, '
-  '4 k)) or k, by meaning among others (null: all of the corpus) to min(1000, max(25, 2.5 k)) or '
+  'Returns the candidates of both legs, by words among some chunks to depth min(1000, max(42, '
+  '4.2 k)) or k, by meaning among others (null: all of the corpus) to min(1000, max(25, 2.5 k)) or '
   'k, with their fused score. Raises RG410.';

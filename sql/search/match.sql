@@ -224,7 +224,7 @@ begin
   v_request.query_embedding := ragdb_internal.single(match_documents.query_embedding);
   v_ranked := array(
     select r from unnest(v_corpora) c
-      cross join lateral ragdb_internal.rank_near(c, c, v_request) r
+      cross join lateral unnest(ragdb_internal.rank_near(c, c, v_request)) r
     where r.score >= match_threshold);
   return query
     select h.chunk_id, h.text, h.metadata, h.score

@@ -223,7 +223,7 @@ declare
     min_score, filter, null, ragdb_internal.single(explain_missing.query_embedding), fusion,
     explain_missing.lexical_weight, min_lexical, min_semantic,
     row(syntax, per_document, collapse, diversity, 0, false, typos)
-      ::ragdb_internal.search_options);
+      ::ragdb_internal.search_options, null);
   v_corpora ragdb.corpora[];
   v_statistics ragdb.corpora;
   v_chunk ragdb.chunks;

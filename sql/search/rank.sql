@@ -13,10 +13,14 @@ begin
     request.mode := 'lexical';
     return request;
   end if;
-  request.query_embedding := coalesce(request.query_embedding,
-    ragdb_internal.embedding_in_sql(corpora, request.mode, request.query));
-  request.mode := ragdb_internal.search_mode(
-    corpora, request.mode, request.query, request.query_embedding);
+  if request.query_embedding is null then
+    request.query_embedding :=
+      ragdb_internal.embedding_in_sql(corpora, request.mode, request.query);
+    request.is_fit := request.query_embedding is not null;
+  end if;
+  request.mode := case when request.is_fit and request.mode is null then 'hybrid'
+    else ragdb_internal.search_mode(
+      corpora, request.mode, request.query, request.query_embedding) end;
   if cardinality(corpora) > 1 and ragdb_internal.uses_embeddings(request.mode) then
     perform ragdb_internal.check_one_embedder(corpora);
   end if;
@@ -29,8 +33,8 @@ comment on function ragdb_internal.with_mode(
 
 create or replace function ragdb_internal.rank_near(
   corpus ragdb.corpora, statistics ragdb.corpora, request ragdb_internal.search_request)
-returns setof ragdb_internal.ranked
-language plpgsql stable parallel restricted rows 100
+returns ragdb_internal.ranked[]
+language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
@@ -39,10 +43,11 @@ declare
   v_embedding ragdb.chunk_embeddings.embedding%type;
   v_among integer[];
   v_chunk_nos integer[];
+  v_ranked ragdb_internal.ranked[];
   v_started timestamptz;
 begin
   v_embedding := ragdb_internal.pgvector(ragdb_internal.query_vector(
-    corpus, v_space, request.query, request.query_embedding));
+    corpus, v_space, request.query, request.query_embedding, request.is_fit));
   if request.filter is not null or request.chunk_ids is not null then
     v_among := ragdb_internal.filtered_chunks(
       corpus.corpus_id, request.filter, request.chunk_ids);
@@ -54,16 +59,17 @@ begin
     v_among);
   if request.mode = 'semantic' then
     v_started := clock_timestamp();
-    return query select r.* from ragdb_internal.rank_semantic(
-      corpus, v_space, v_embedding, request.k, v_chunk_nos) r;
+    v_ranked := array(select r from ragdb_internal.rank_semantic(
+      corpus, v_space, v_embedding, request.k, v_chunk_nos) r);
     v_started := ragdb_internal.note_stage('semantic', v_started);
   else
-    return query select r.* from ragdb_internal.rank_hybrid(
+    v_ranked := ragdb_internal.rank_hybrid(
       corpus, statistics, ragdb_internal.asked_words(request), v_space, v_embedding, request.k,
       v_among, v_chunk_nos, request.fusion,
       coalesce(request.lexical_weight, ragdb_internal.lexical_weight(v_space.embedder_id)),
-      (request.options).typos) r;
+      (request.options).typos);
   end if;
+  return v_ranked;
 end $$;
 comment on function ragdb_internal.rank_near(
   ragdb.corpora, ragdb.corpora, ragdb_internal.search_request) is
@@ -95,8 +101,7 @@ begin
       from ragdb_internal.rank_reference(
         corpus, request.query, request.k, request.filter, request.chunk_ids) r);
   else
-    v_ranked := array(
-      select n from ragdb_internal.rank_near(corpus, statistics, request) n);
+    v_ranked := ragdb_internal.rank_near(corpus, statistics, request);
   end if;
   return v_ranked;
 end $$;

@@ -3,9 +3,10 @@
 create type ragdb_internal.search_request as (
   query text, k integer, mode text, min_score float8, filter jsonb, chunk_ids text[],
   query_embedding real[], fusion text, lexical_weight float8, min_lexical float8,
-  min_semantic float8, options ragdb_internal.search_options);
+  min_semantic float8, options ragdb_internal.search_options, is_fit boolean);
 comment on type ragdb_internal.search_request is
-  'What a search asks of each of its corpora, in the order of the arguments of ragdb.search.';
+  'What a search asks of each of its corpora, in the order of the arguments of ragdb.search; '
+  'is_fit says that the database made or kept the embedding, which then needs no check.';
 
 create or replace function ragdb_internal.asked_words(request ragdb_internal.search_request)
 returns text

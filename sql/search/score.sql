@@ -112,7 +112,7 @@ declare
     null, null, ragdb_internal.single(explain_scores.query_embedding), explain_scores.fusion,
     explain_scores.lexical_weight, 0, 0,
     row(explain_scores.syntax, null, false, 0, 0, false, explain_scores.typos)
-      ::ragdb_internal.search_options);
+      ::ragdb_internal.search_options, null);
   v_corpora ragdb.corpora[];
   v_statistics ragdb.corpora;
   v_chunks ragdb.chunks[];

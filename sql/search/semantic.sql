@@ -58,7 +58,8 @@ comment on function ragdb_internal.demanded_chunks(ragdb.corpora, text, integer[
   'and phrases of a query; what it was given when the query has none.';
 
 create or replace function ragdb_internal.query_vector(
-  corpus ragdb.corpora, space ragdb.embedding_spaces, query text, query_embedding real[])
+  corpus ragdb.corpora, space ragdb.embedding_spaces, query text, query_embedding real[],
+  is_fit boolean default false)
 returns real[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -66,7 +67,9 @@ as $$
 declare
   v_embedder ragdb.embedders;
 begin
-  if query_embedding is null then
+  if is_fit then
+    return query_embedding;
+  elsif query_embedding is null then
     return ragdb_internal.query_embedding(corpus.corpus_id, space.embedder_id, query);
   end if;
   select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = space.embedder_id;
@@ -76,9 +79,9 @@ begin
   return query_embedding;
 end $$;
 comment on function ragdb_internal.query_vector(
-  ragdb.corpora, ragdb.embedding_spaces, text, real[]) is
-  'Returns the embedding to search a corpus by: the one given, checked, or the one kept for the '
-  'query, or null. Raises RG418.';
+  ragdb.corpora, ragdb.embedding_spaces, text, real[], boolean) is
+  'Returns the embedding to search a corpus by: the one given, checked unless it is fit, or the '
+  'one kept for the query, or null. Raises RG418.';
 
 create or replace function ragdb_internal.note_no_embedding(
   corpus ragdb.corpora, space ragdb.embedding_spaces, mode text)

@@ -82,7 +82,8 @@ as $$
 declare
   v_request ragdb_internal.search_request := row(query, k, mode, 0, filter, chunk_ids,
     ragdb_internal.single(query_embedding), fusion, lexical_weight, 0, 0,
-    row(syntax, per_document, false, 0, context, section, typos)::ragdb_internal.search_options);
+    row(syntax, per_document, false, 0, context, section, typos)::ragdb_internal.search_options,
+    null);
   v_whole constant ragdb.corpora :=
     ragdb_internal.open_corpus(search_candidates.corpus, 'read', true);
   v_parts ragdb.corpora[];
@@ -175,7 +176,7 @@ declare
     ragdb_internal.open_corpus(merge_candidates.corpus, 'read', true);
   v_request constant ragdb_internal.search_request := row('-', k, mode, min_score, null, null,
     null, fusion, lexical_weight, min_lexical, min_semantic,
-    row('plain', null, false, 0, 0, false, true)::ragdb_internal.search_options);
+    row('plain', null, false, 0, 0, false, true)::ragdb_internal.search_options, null);
   v_candidates ragdb_internal.part_candidate[];
 begin
   perform ragdb_internal.check_candidates(shares, v_request);

@@ -4,6 +4,14 @@
 -- word have in common with it is chance. A fifth is where the questions of XQuAD in Chinese part
 -- from those in English, German and Russian, which gain (docs/static.md). Up to three words tell no
 -- language, and gain in each of the four: so one more counts that is known.
+create or replace function ragdb_internal.made_embedding(model ragdb.static_models, query text)
+returns real[]
+language sql stable parallel safe
+return ragdb_internal.known_embedding(made_embedding.model, made_embedding.query, 0.2);
+comment on function ragdb_internal.made_embedding(ragdb.static_models, text) is
+  'Returns the embedding of a query by a static embedder; null where of more than three words it '
+  'knows under a fifth.';
+
 create or replace function ragdb_internal.query_embedding(
   corpus_id integer, embedder_id integer, query text)
 returns real[]
@@ -16,11 +24,11 @@ begin
   if v_model.embedder_id is null then
     return ragdb_internal.kept_embedding(corpus_id, embedder_id, query);
   end if;
-  return ragdb_internal.known_embedding(v_model, query, 0.2);
+  return ragdb_internal.made_embedding(v_model, query);
 end $$;
 comment on function ragdb_internal.query_embedding(integer, integer, text) is
-  'Returns the embedding of a query: made here by a static embedder, null where of more than three '
-  'words it knows under a fifth, or kept of another; null without one.';
+  'Returns the embedding of a query: made here by a static embedder that knows enough of its '
+  'words, or kept of another; null without one.';
 
 create or replace function ragdb_internal.lexical_weight(embedder_id integer) returns float8
 language sql stable parallel safe
@@ -37,21 +45,22 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_embedder integer;
+  v_model ragdb.static_models;
 begin
   if mode in ('lexical', 'reference') then
     return null;
   end if;
-  v_embedder := (ragdb_internal.space(corpora[1].corpus_id, 'current')).embedder_id;
-  if not ragdb_internal.is_static(v_embedder)
+  v_model := ragdb_internal.static_model(
+    (ragdb_internal.space(corpora[1].corpus_id, 'current')).embedder_id);
+  if v_model.embedder_id is null
     or cardinality(corpora) > 1 and exists (
       select from unnest(corpora) c
       where (ragdb_internal.space(c.corpus_id, 'current')).embedder_id
-        is distinct from v_embedder)
+        is distinct from v_model.embedder_id)
   then
     return null;
   end if;
-  return ragdb_internal.query_embedding(null, v_embedder, query);
+  return ragdb_internal.made_embedding(v_model, query);
 end $$;
 comment on function ragdb_internal.embedding_in_sql(ragdb.corpora[], text, text) is
   'Returns the embedding of a query where the mode may use one and all corpora are embedded by one '

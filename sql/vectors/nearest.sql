@@ -103,10 +103,9 @@ begin
     set_config('hnsw.iterative_scan', 'relaxed_order', true),
     set_config('hnsw.max_scan_tuples', '2147483647', true)];
   return query execute format(
-    'select s.chunk_no, s.stored %s $1::%s from ('
-    '  select e.chunk_no, e.%I as stored from ragdb.%I e %s'
-    '  order by %s operator(%I.<#>) %s limit $2) s',
-    ragdb_internal.distance_operator(metric), ragdb_internal.query_type(space), v_column,
+    'select e.chunk_no, e.%I %s $1::%s from ragdb.%I e %s'
+    ' order by %s operator(%I.<#>) %s limit $2',
+    v_column, ragdb_internal.distance_operator(metric), ragdb_internal.query_type(space),
     ragdb_internal.space_table(space.space_id),
     case when chunk_nos is not null then 'where (e.chunk_no in (select unnest($3))) is true' end,
     ragdb_internal.indexed_expression(v_schema, 'e.' || v_column, dims), v_schema,
@@ -125,7 +124,7 @@ comment on function ragdb_internal.walk_space(
 -- A walk takes the longer the less of the graph is wanted, and a look at every wanted chunk the
 -- longer the more. They meet near 20 √chunks (measured). A slice, of at most 10,000 chunks, is
 -- always looked at whole. A walk is asked for more than is wanted: the index orders by halves, and
--- what it swaps at the end is put right here.
+-- what it swaps at the end is put right here. Where a width is given, that does not widen it.
 create or replace function ragdb_internal.nearest(
   corpus ragdb.corpora, space ragdb.embedding_spaces, query vector, k integer,
   chunk_nos integer[] default null, ef_search integer default null)
@@ -145,7 +144,8 @@ begin
     select array_agg(s.chunk_no),
       array_agg(ragdb_internal.nearness(s.distance, v_embedder.metric)) into v_found, v_scores
       from ragdb_internal.walk_space(space, v_embedder.dims, v_embedder.metric, query,
-        greatest(k, least(1000, k + k / 4 + 16)), chunk_nos, nearest.ef_search) s;
+        greatest(k, least(1000, k + k / 4 + 16, nearest.ef_search)), chunk_nos,
+        nearest.ef_search) s;
     if cardinality(v_found) >= k then
       return query select s.chunk_no, s.score, false
         from unnest(v_found, v_scores) s (chunk_no, score);

@@ -363,7 +363,7 @@ class Made:
         if among is not None:
             near[~among(self.numbers)] = -1
             lexical[~among(self.numbers)] = 0
-        near_depth, worded_depth = min(1000, max(25, 5 * k // 2)), min(1000, max(40, 4 * k))
+        near_depth, worded_depth = min(1000, max(25, 5 * k // 2)), min(1000, max(42, 21 * k // 5))
         candidates = {*self.ranked(near, near_depth, -1), *self.ranked(lexical, worded_depth)}
         both = {place: (lexical[place] / most + near[place]) / 2 for place in candidates}
         nearest = {place: near[place] for place in self.ranked(near, k, -1)}
