@@ -26,7 +26,9 @@ returns table (lexeme text, frequency integer)
 language sql stable parallel safe
 begin atomic
   with spelt as materialized (
-    select w.* from ragdb_internal.spelt_words(meant_then.text, ((past).corpus).text_config) w
+    select w.* from ragdb_internal.spelt_words(meant_then.text, ((past).corpus).text_config,
+      pg_catalog.tsvector_to_array(
+        ragdb_internal.lexemes(meant_then.text, ((past).corpus).text_config))) w
   ), lacking as materialized (
     select s.word, s.frequency, n.near
     from spelt s

@@ -32,7 +32,7 @@ comment on function ragdb_internal.term_facts(ragdb.corpora, ragdb.corpora, tsve
 -- where several words stand for one. The most that a query can reach stays: a word that
 -- the corpus lacks weighs the most there is. A synonym adds its weight to it.
 create or replace function ragdb_internal.query_terms(
-  corpus ragdb.corpora, statistics ragdb.corpora, text text,
+  corpus ragdb.corpora, statistics ragdb.corpora, words tsvector,
   stand_ins ragdb_internal.stand_in[])
 returns table (
   lexeme text, term_id integer, df integer, max_impact real, in_blocks boolean,
@@ -41,8 +41,8 @@ returns table (
 language sql stable parallel safe
 begin atomic
   select t.*, t.frequency * t.idf, t.frequency * t.idf, null::text
-  from ragdb_internal.term_facts(query_terms.corpus, query_terms.statistics,
-    ragdb_internal.lexemes(query_terms.text, (query_terms.corpus).text_config)) t
+  from ragdb_internal.term_facts(
+    query_terms.corpus, query_terms.statistics, query_terms.words) t
   union all
   select t.lexeme, t.term_id, t.df, t.max_impact, t.in_blocks, t.listed, s.frequency,
     t.common_df, t.idf, s.share * s.frequency * t.idf,
@@ -52,8 +52,8 @@ begin atomic
       pg_catalog.array_to_tsvector(array[s.lexeme])) t;
 end;
 comment on function ragdb_internal.query_terms(
-  ragdb.corpora, ragdb.corpora, text, ragdb_internal.stand_in[]) is
-  'Returns the terms of a text as ragdb_internal.term_facts does, and what stands for some of '
+  ragdb.corpora, ragdb.corpora, tsvector, ragdb_internal.stand_in[]) is
+  'Returns some lexemes as ragdb_internal.term_facts does, and what stands for some of '
   'them, with the weight of each and what it adds to the weight of all.';
 
 create type ragdb_internal.question_term as (
@@ -97,7 +97,7 @@ comment on function ragdb_internal.weighed_question(ragdb_internal.weighed_term[
   'Returns some terms as a question to the corpus that they are of.';
 
 create or replace function ragdb_internal.widened_question(
-  corpus ragdb.corpora, statistics ragdb.corpora, text text,
+  corpus ragdb.corpora, statistics ragdb.corpora, words tsvector,
   stand_ins ragdb_internal.stand_in[])
 returns ragdb_internal.question
 language plpgsql stable parallel safe
@@ -108,12 +108,12 @@ begin
     select row(q.lexeme, min(q.term_id), min(q.df), min(q.max_impact), bool_or(q.in_blocks),
       max(q.listed), sum(q.weight order by q.weight), sum(q.most order by q.most))
       ::ragdb_internal.weighed_term
-    from ragdb_internal.query_terms(corpus, statistics, text, stand_ins) q
+    from ragdb_internal.query_terms(corpus, statistics, words, stand_ins) q
     group by q.lexeme));
 end $$;
 comment on function ragdb_internal.widened_question(
-  ragdb.corpora, ragdb.corpora, text, ragdb_internal.stand_in[]) is
-  'Returns a text as a question, with what stands for some of its words; a lexeme that is asked '
+  ragdb.corpora, ragdb.corpora, tsvector, ragdb_internal.stand_in[]) is
+  'Returns some lexemes as a question, with what stands for some of them; a lexeme that is asked '
   'for and stands for another one too has both weights.';
 
 -- What a part lacks another may have, and its synonyms are those of its whole. The terms of the
@@ -127,7 +127,9 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_text constant text := ragdb_internal.ranking_text(query);
+  v_words constant tsvector := ragdb_internal.lexemes(v_text, corpus.text_config);
   v_lacks boolean;
+  v_lacking text[];
   v_has_synonyms boolean;
   v_stand_ins ragdb_internal.stand_in[];
 begin
@@ -137,24 +139,24 @@ begin
     sum(t.weight order by t.lexeme),
     sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
     bool_or(t.in_blocks), string_agg(nullif(t.listed, ''), ','),
-    bool_or(t.df = 0 and (corpus.part_of is null or t.common_df = 0))
+    bool_or(t.df = 0 and (corpus.part_of is null or t.common_df = 0)),
+    array_agg(t.lexeme) filter (where t.df = 0)
   into question.terms, question.weights, question.weight, question.max_score, question.in_blocks,
-    question.listed, v_lacks
+    question.listed, v_lacks, v_lacking
   from (
     select q.*, q.frequency * q.idf as weight
-    from ragdb_internal.term_facts(
-      corpus, statistics, ragdb_internal.lexemes(v_text, corpus.text_config)) q
+    from ragdb_internal.term_facts(corpus, statistics, v_words) q
     offset 0) t;
   v_has_synonyms := corpus.has_synonyms;
   if corpus.part_of is not null then
     v_has_synonyms := (ragdb_internal.whole_of(corpus)).has_synonyms;
   end if;
   if v_lacks and typos or v_has_synonyms then
-    v_stand_ins := array(select s from ragdb_internal.stand_ins(
-      ragdb_internal.whole_of(corpus), v_text, typos) s);
+    v_stand_ins := ragdb_internal.stand_ins(ragdb_internal.whole_of(corpus), v_text, v_words,
+      case when typos then v_lacking end);
   end if;
   if v_stand_ins <> '{}' then
-    question := ragdb_internal.widened_question(corpus, statistics, v_text, v_stand_ins);
+    question := ragdb_internal.widened_question(corpus, statistics, v_words, v_stand_ins);
   end if;
 end $$;
 comment on function ragdb_internal.question(ragdb.corpora, ragdb.corpora, text, boolean) is

@@ -7,29 +7,35 @@ comment on type ragdb_internal.stand_in is
   'has, and whether that counts into the most that the query can reach.';
 
 create or replace function ragdb_internal.stand_ins(
-  corpus ragdb.corpora, text text, typos boolean)
-returns setof ragdb_internal.stand_in
+  corpus ragdb.corpora, text text, words tsvector, lacking text[])
+returns ragdb_internal.stand_in[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
 as $$
+declare
+  v_stand_ins ragdb_internal.stand_in[] := '{}';
 begin
-  if typos then
-    return query
-      select m.lexeme, m.stands_for, m.frequency, 0.7::float8, false
-      from ragdb_internal.meant_words(corpus, text) m;
+  if lacking is not null then
+    v_stand_ins := array(
+      select row(m.lexeme, m.stands_for, m.frequency, 0.7, false)::ragdb_internal.stand_in
+      from ragdb_internal.meant_words(corpus, text, lacking) m);
   end if;
   if corpus.has_synonyms then
-    return query
-      select l.lexeme collate "C", s.lexeme, cardinality(w.positions),
-        0.7::float8 / length(m.words), true
-      from unnest(ragdb_internal.lexemes(text, corpus.text_config)) w
+    v_stand_ins := v_stand_ins || array(
+      select row(l.lexeme collate "C", s.lexeme, cardinality(w.positions),
+        0.7::float8 / length(m.words), true)::ragdb_internal.stand_in
+      from unnest(words) w
         join ragdb.synonyms s on s.corpus_id = corpus.corpus_id and s.lexeme = w.lexeme
         cross join lateral (
           select ragdb_internal.lexemes(s.means, corpus.text_config) as words offset 0) m
         cross join lateral unnest(m.words) l
-      where l.lexeme <> w.lexeme;
+      where l.lexeme <> w.lexeme);
   end if;
+  return v_stand_ins;
 end $$;
-comment on function ragdb_internal.stand_ins(ragdb.corpora, text, boolean) is
-  'Returns what stands for words of a text: what was probably meant by those that a corpus lacks, '
-  'and its synonyms.';
+comment on function ragdb_internal.stand_ins(ragdb.corpora, text, tsvector, text[]) is
+  'Returns what stands for words of a text: what was probably meant by those that have one of some '
+  'lexemes and that a corpus lacks (null: of none), and the synonyms of its lexemes.';

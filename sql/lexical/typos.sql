@@ -6,7 +6,7 @@
 -- nothing is written when chunks are indexed, and it costs the same in a corpus of any size.
 
 -- Numbers, versions and the pairs of a script without spaces are not words that are misspelt.
-create or replace function ragdb_internal.spelt_words(text text, config text)
+create or replace function ragdb_internal.spelt_words(text text, config text, lexemes text[])
 returns table (word text, lexeme text, frequency integer)
 language sql stable parallel safe
 begin atomic
@@ -24,12 +24,12 @@ begin atomic
       where pg_catalog.length(w.word) between 3 and 32
         and w.word !~ ('[0-9' || ragdb_internal.spaceless() || ']')
       offset 0) l
-  where l.lexeme is not null
+  where l.lexeme = any (spelt_words.lexemes)
   group by w.word, l.lexeme;
 end;
-comment on function ragdb_internal.spelt_words(text, text) is
-  'Returns the words of a text that may be misspelt, with their lexemes and how often each stands '
-  'there.';
+comment on function ragdb_internal.spelt_words(text, text, text[]) is
+  'Returns the words of a text that may be misspelt and have one of some lexemes, with these and '
+  'how often each stands there.';
 
 -- A question that lacks more words is about something else, or long, where each word weighs little.
 -- The longer a word is, the seldomer is another real word a letter away.
@@ -39,19 +39,22 @@ return 3;
 comment on function ragdb_internal.most_replaced() is
   'Returns how many words of a text that a corpus lacks are replaced at most: the longest.';
 
-create or replace function ragdb_internal.lacking_words(corpus ragdb.corpora, text text)
+create or replace function ragdb_internal.lacking_words(
+  corpus ragdb.corpora, text text, lexemes text[])
 returns table (word text, lexeme text, frequency integer)
 language sql stable parallel safe
 begin atomic
   select w.word, w.lexeme, w.frequency
-  from ragdb_internal.spelt_words(lacking_words.text, (corpus).text_config) w
+  from ragdb_internal.spelt_words(
+    lacking_words.text, (corpus).text_config, lacking_words.lexemes) w
   where coalesce((select d.df from ragdb.lexemes d
       where d.corpus_id = (corpus).corpus_id and d.lexeme = w.lexeme), 0) = 0
   order by pg_catalog.length(w.word) desc, w.word
   limit ragdb_internal.most_replaced();
 end;
-comment on function ragdb_internal.lacking_words(ragdb.corpora, text) is
-  'Returns the longest words of a text that no chunk of a corpus has, with their lexemes.';
+comment on function ragdb_internal.lacking_words(ragdb.corpora, text, text[]) is
+  'Returns the longest words of a text that have one of some lexemes and that no chunk of a corpus '
+  'has, as ragdb_internal.spelt_words does.';
 
 -- A letter swapped, then what most chunks have: the more often a word is written, the more often it
 -- is misspelt.
@@ -97,29 +100,24 @@ end;
 comment on function ragdb_internal.last_edited(integer, text, text) is
   'Returns behind how many letters of a word an edit may make it a word of a corpus, at most.';
 
--- One statement for all words: to begin one takes as long as half of a word. For hundreds of keys
--- it may look cheaper to read all lexemes by another index, so the plan is made without knowing
--- how many they are.
-create or replace function ragdb_internal.meant_words(corpus ragdb.corpora, text text)
+-- One statement for all words, and a part of its callers: to begin one takes as long as half of a
+-- word. For hundreds of keys it may look cheaper to read all lexemes by another index, so callers
+-- plan it without knowing how many they are.
+create or replace function ragdb_internal.meant_words(
+  corpus ragdb.corpora, text text, lexemes text[])
 returns table (lexeme text, stands_for text, word text, frequency integer)
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set jit = off
-as $$
-begin
-  return query
-    select d.lexeme, w.lexeme, w.word, w.frequency
-    from ragdb_internal.lacking_words(corpus, meant_words.text) w
-      cross join lateral ragdb_internal.last_edited(corpus.corpus_id, w.word, w.lexeme) e
-      cross join lateral ragdb_internal.near_lexemes(w.word, corpus.text_config, e.last) n
-      cross join lateral (
-        select k.lexeme from ragdb.lexemes k
-        where k.corpus_id = corpus.corpus_id and k.lexeme = any (n.near) and k.df > 0
-        order by ragdb_internal.is_swapped(w.word, n.near, k.lexeme) desc, k.df desc, k.lexeme
-        limit 1) d;
-end $$;
-comment on function ragdb_internal.meant_words(ragdb.corpora, text) is
-  'Returns for each word of a text that a corpus lacks the lexeme that was probably meant, and its '
-  'own.';
+language sql stable parallel safe
+begin atomic
+  select d.lexeme, w.lexeme, w.word, w.frequency
+  from ragdb_internal.lacking_words(meant_words.corpus, meant_words.text, meant_words.lexemes) w
+    cross join lateral ragdb_internal.last_edited((corpus).corpus_id, w.word, w.lexeme) e
+    cross join lateral ragdb_internal.near_lexemes(w.word, (corpus).text_config, e.last) n
+    cross join lateral (
+      select k.lexeme from ragdb.lexemes k
+      where k.corpus_id = (corpus).corpus_id and k.lexeme = any (n.near) and k.df > 0
+      order by ragdb_internal.is_swapped(w.word, n.near, k.lexeme) desc, k.df desc, k.lexeme
+      limit 1) d;
+end;
+comment on function ragdb_internal.meant_words(ragdb.corpora, text, text[]) is
+  'Returns for each word of a text that has one of some lexemes and that a corpus lacks the lexeme '
+  'that was probably meant, and its own.';

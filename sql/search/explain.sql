@@ -10,10 +10,13 @@ begin atomic
     select t.*
     from (select ragdb_internal.ranking_text(ragdb_internal.read_query(
         terms_in_chunks.query, terms_in_chunks.syntax)) as text offset 0) q
+      cross join lateral (
+        select ragdb_internal.lexemes(q.text, (corpus).text_config) as words offset 0) l
       cross join lateral ragdb_internal.query_terms(
-        terms_in_chunks.corpus, terms_in_chunks.statistics, q.text,
-        array(select s from ragdb_internal.stand_ins(ragdb_internal.whole_of(
-          terms_in_chunks.corpus), q.text, terms_in_chunks.typos) s)) t
+        terms_in_chunks.corpus, terms_in_chunks.statistics, l.words,
+        ragdb_internal.stand_ins(ragdb_internal.whole_of(terms_in_chunks.corpus), q.text, l.words,
+          case when terms_in_chunks.typos
+            then pg_catalog.tsvector_to_array(l.words) end)) t
   ), words as materialized (
     select c.chunk_no, ragdb_internal.lexemes(ragdb_internal.searched_text(
       ragdb_internal.title(c.corpus_id, c.doc_no), c.heading, c.text),
@@ -77,16 +80,20 @@ create or replace function ragdb_internal.meant_query(
 returns text
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
 as $$
 declare
   v_edge constant text := '[a-z0-9' || ragdb_internal.wordly() || ']';
+  v_text constant text := ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax));
   v_meant record;
   v_query text := query;
 begin
   for v_meant in
     select distinct m.word, ragdb_internal.spelt_as(m.word, m.lexeme, corpus.text_config) as meant
-    from ragdb_internal.meant_words(corpus,
-      ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax))) m
+    from ragdb_internal.meant_words(corpus, v_text,
+      tsvector_to_array(ragdb_internal.lexemes(v_text, corpus.text_config))) m
   loop
     v_query := regexp_replace(v_query,
       '(?<!' || v_edge || ')' || v_meant.word || '(?!' || v_edge || ')', v_meant.meant, 'gi');
