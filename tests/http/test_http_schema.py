@@ -19,9 +19,17 @@ from schemathesis.specs.openapi import checks
 from tests.http.conftest import Api
 from tests.sql.conversations import uuid
 
+
+def no_fault_of_the_server(context: Any, response: Any, case: Any) -> bool | None:
+    """Where no worker runs, a search by meaning under a model outside has no other answer."""
+    if response.status_code == 503 and "no worker has embedded the query yet" in response.text:
+        return None
+    return not_a_server_error(context, response, case)
+
+
 CHECKS = [
     checks.negative_data_rejection,
-    not_a_server_error,
+    no_fault_of_the_server,
     checks.status_code_conformance,
     checks.content_type_conformance,
     checks.response_headers_conformance,
