@@ -39,6 +39,7 @@ def embed(
     minute, this run ends. Use --once for cron. Exit code 4 if some chunks could not be embedded.
     """
     from ragdb.models import embedders
+    from ragdb.server import static
 
     with session.connect() as db:
         if model is not None and corpus is None:
@@ -46,7 +47,7 @@ def embed(
         if corpus is not None:
             current = embedders.current(db.connection, corpus)
             if model is None:
-                model = current.name if current else embedders.default(db.connection)
+                model = current.name if current else static.default(db)
             elif model == embedders.MINILM["name"]:
                 embedders.ensure_default(db.connection)
             db.embed_corpus(corpus, model)

@@ -47,14 +47,12 @@ def one_readable(db: Database) -> str:
 def embedded(
     session: Session, db: Database, corpora: list[str], query: str, mode: str | None
 ) -> list[float] | None:
-    """The embedding of the query, if the mode can use one."""
-    if mode in ("lexical", "reference"):
-        return None
+    """The embedding of the query, where the search needs one of a model outside the database."""
     from ragdb.errors import EmbedderMismatch, EmbedderNotFound, InvalidEmbedding
     from ragdb.models import asking, embedders, encoders
 
     try:
-        embedder = embedders.common(db.connection, corpora)
+        embedder = db.query_embedder(corpora, mode)
         # what is kept or a worker makes need not be made, and no model need be loaded
         if (
             embedder is None
@@ -75,7 +73,7 @@ def embedded(
                 f"the query cannot be embedded: {error}",
                 hint="use --mode lexical, which needs no embedding",
             ) from error
-        session.note(f"searching by words only, because the query cannot be embedded: {error}")
+        session.note(f"the query cannot be embedded: {error}")
         return None
 
 

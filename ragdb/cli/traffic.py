@@ -140,9 +140,7 @@ def _anchor(db: Database, corpus: str) -> str:
 
 
 def _embedding(db: Database, corpus: str, query: str, mode: str) -> list[float] | None:
-    if mode in ("lexical", "reference"):
-        return None
-    return asking.for_query(db.connection, [corpus], query)
+    return asking.for_query(db.connection, [corpus], query, mode)
 
 
 def _recorded(db: Database, corpus: str, query: str, how: dict[str, Any]) -> str:

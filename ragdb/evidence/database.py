@@ -57,11 +57,10 @@ class PostgresRetriever:
         """
         declared = self.db.get_retriever(self.retriever_name)
         reranker = _reranker(declared.reranker if self.rerank is None else self.rerank)
-        vector = None
         if self.embed is not None:
             vector = self.embed(query.query)
-        elif declared.mode in ("semantic", "hybrid"):
-            vector = _embedding(self.db, declared.corpus, query.query)
+        else:
+            vector = _embedding(self.db, declared.corpus, query.query, declared.mode)
         how: dict[str, Any] = {
             "k": _depth(self.db, query, reranker),
             "query_embedding": vector,
@@ -107,11 +106,10 @@ class CorpusRetriever:
 
         Raises what `ragdb.retrieve`, the embedder and the reranker raise.
         """
-        vector = None
         if self.embed is not None:
             vector = self.embed(query.query)
-        elif self.mode in (None, "semantic", "hybrid"):
-            vector = _embedding(self.db, self.corpus, query.query)
+        else:
+            vector = _embedding(self.db, self.corpus, query.query, self.mode)
         k = _depth(self.db, query, self.rerank)
         if not self.record:
             found: Any = self.db.search(
@@ -155,10 +153,10 @@ def recorded(
         raise
 
 
-def _embedding(db: Client, corpus: str, text: str) -> list[float] | None:
+def _embedding(db: Client, corpus: str, text: str, mode: str | None) -> list[float] | None:
     from ragdb.models import asking
 
-    return asking.for_query(db.connection, [corpus], text)
+    return asking.for_query(db.connection, [corpus], text, mode)
 
 
 def _reranker(asked: str | Reranker | None) -> str | Reranker | None:

@@ -134,13 +134,8 @@ class Server(Transactions):
     async def _is_ready(
         self, db: AsyncClient, corpora: Sequence[str], query: str, mode: str | None
     ) -> bool:
-        if mode in ("lexical", "reference"):
+        if await db.query_embedder(list(corpora), mode) is None:
             return True
-        if mode is None and len(corpora) > 1:
-            # where one of them has no embeddings, all are searched by words
-            for corpus in corpora:
-                if await db.corpus_embedder(corpus) is None:
-                    return True
         # the workers are asked for each at once
         return all([await db.prepare_query(corpus, query) for corpus in corpora])
 

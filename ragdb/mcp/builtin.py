@@ -34,10 +34,7 @@ def search(served: Served, arguments: Json) -> Json:
     if not names:
         return {"results": []}
     query = arguments["query"]
-    more: Json = {}
-    vector = None
-    if how.get("mode") not in ("lexical", "reference"):
-        vector, more = served.embedded_or_words(names, query)
+    vector, more = served.embedded_or_words(names, query, how.get("mode"))
     how = {"k": RESULTS, "query_embedding": vector, **how}
     with served.database() as db:
         if served.record and len(names) == 1 and "as_of" not in how:
@@ -129,17 +126,14 @@ def search_slice(served: Served, arguments: Json) -> Json:
     corpus, query = arguments["corpus"], arguments["query"]
     served.check(corpus)
     how: Json = {"k": arguments.get("k", RESULTS), "mode": arguments.get("mode")}
-    if how["mode"] not in ("lexical", "reference"):
-        how["query_embedding"] = served.embedded([corpus], query)
+    how["query_embedding"] = served.embedded([corpus], query, how["mode"])
     policy, slice_id = arguments.get("policy"), arguments.get("slice_id")
     anchor = arguments.get("anchor")
     if slice_id is not None and (anchor is not None or policy is not None):
         raise ToolError("slice_id names a stored slice: omit anchor and policy")
     with served.database() as db:
         if slice_id is None and anchor is None:
-            rows = db.resolve_anchor(
-                corpus, query=query, query_embedding=how.get("query_embedding")
-            )
+            rows = db.resolve_anchor(corpus, query=query, query_embedding=how["query_embedding"])
             if not rows:
                 raise ToolError(f"corpus {corpus!r} has nothing to anchor a slice in")
             anchor = rows[0].anchor

@@ -15,10 +15,7 @@ def explain_passage(served: Served, arguments: Json) -> Json:
     corpus, query, chunk = (arguments[name] for name in ("corpus", "query", "chunk_id"))
     served.check(corpus)
     mode = arguments.get("mode")
-    vector = None
-    if mode not in ("lexical", "reference"):
-        vector = served.embedded([corpus], query)
-    how: Any = {"mode": mode, "query_embedding": vector}
+    how: Any = {"mode": mode, "query_embedding": served.embedded([corpus], query, mode)}
     with served.database() as db:
         missing = db.explain_missing(corpus, query, chunk, arguments.get("k", 10), **how)
         parts = db.explain_score(corpus, query, chunk, **how)

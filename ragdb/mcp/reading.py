@@ -78,9 +78,7 @@ def ask(served: Served, arguments: Json) -> Json:
     more: Json = {}
 
     def embed(text: str) -> list[float] | None:
-        if rank_mode in ("lexical", "reference"):
-            return None
-        vector, note = served.embedded_or_words([corpus], text)
+        vector, note = served.embedded_or_words([corpus], text, rank_mode)
         more.update(note)
         return vector
 

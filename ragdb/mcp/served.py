@@ -118,7 +118,7 @@ class Served:
         text = found.query if found.query_param is None else arguments.get(found.query_param)
         vector = None
         if found.mode in ("semantic", "hybrid") and isinstance(text, str) and text.strip():
-            vector = self.embedded([found.corpus], text)
+            vector = self.embedded([found.corpus], text, found.mode)
         with self.database() as db:
             asked = db.tool_candidates(name, arguments, vector) if found.reranker else []
             bound = db.list_rerankers() if asked else []
@@ -136,13 +136,15 @@ class Served:
             made: Json = call(name, arguments, vector, **more)
         return made
 
-    def embedded(self, corpora: Sequence[str], text: str) -> list[float] | None:
+    def embedded(
+        self, corpora: Sequence[str], text: str, mode: str | None = None
+    ) -> list[float] | None:
         """The embedding of a query for corpora of one embedder; None where none is needed.
 
         That is `asking.for_query`, with no transaction open while the model works.
         """
         with self.database() as db:
-            embedder = embedders.common(db.connection, corpora)
+            embedder = db.query_embedder(list(corpora), mode)
         if embedder is None or embedder.provider is None:
             return None
         try:
@@ -155,11 +157,13 @@ class Served:
             return None
 
     def embedded_or_words(
-        self, corpora: Sequence[str], text: str
+        self, corpora: Sequence[str], text: str, mode: str | None = None
     ) -> tuple[list[float] | None, Json]:
         """The same, or none with a note where the model cannot be asked."""
         try:
-            return self.embedded(corpora, text), {}
+            return self.embedded(corpora, text, mode), {}
+        except CorpusNotFound:
+            raise
         except (ToolError, RagdbError) as error:
             print(f"ragdb mcp: searching by words alone: {error}", file=sys.stderr)
             return None, {"note": "The query could not be embedded: this was found by words alone."}

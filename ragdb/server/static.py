@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from ragdb.client.calling import Reals
 from ragdb.client.client import Client
 from ragdb.client.connecting import connect
-from ragdb.errors import EmbedderMismatch
-from ragdb.models import static
+from ragdb.errors import EmbedderMismatch, EmbedderNotFound
+from ragdb.models import embedders, local, static
 from ragdb.server import manual, roles
 
 if TYPE_CHECKING:
@@ -59,6 +59,27 @@ def load_default(conninfo: str) -> bool:
             return False
         load(db)
     return True
+
+
+def default(db: Client) -> str:
+    """The embedder for a corpus without one: the static one, loaded where its package is there.
+
+    all-MiniLM-L6-v2 where that alone is installed. Raises EmbedderNotFound.
+    """
+    loaded = db.list_static_models()
+    for row in loaded:
+        if row.is_default:
+            return row.embedder
+    if static.installed():
+        # who has loaded one and made none the default wants new corpora without embeddings
+        load(db, is_default=not loaded)
+        return static.NAME
+    if local.is_installed():
+        return embedders.ensure_default(db.connection)
+    raise EmbedderNotFound(
+        "no embedder is installed: `pip install 'ragdb-postgres[static]'` brings one that runs in"
+        " the database"
+    )
 
 
 def _put(db: Client, name: str, model: StaticModel) -> None:

@@ -52,7 +52,7 @@ begin
       ('search', 'ragdb_reader',
         'search explain_search explain_score explain_scores explain_missing highlight similar '
         'highlight_chunks map_corpus match_documents facets count_matches '
-        'did_you_mean search_documents calibrate_gate gate_questions '
+        'did_you_mean search_documents query_embedder calibrate_gate gate_questions '
         'ranking_digest search_candidates merge_candidates'),
       ('history', 'ragdb_reader',
         'version_at list_versions diff_corpus keep_history drop_history '

@@ -171,3 +171,30 @@ end $$;
 comment on function ragdb_internal.search_mode(ragdb.corpora[], text, text, real[]) is
   'Returns the mode of a search: the one asked for, or hybrid where the query has an embedding and '
   'every chunk of every corpus has had one, else lexical. Raises RG400, RG415.';
+
+create or replace function ragdb.query_embedder(corpora text[], mode text default null)
+returns setof ragdb.embedders
+language plpgsql stable security definer rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpora constant ragdb.corpora[] := ragdb_internal.open_corpora(corpora);
+  v_embedders integer[];
+begin
+  if mode in ('lexical', 'reference')
+    or mode is null and not ragdb_internal.are_filled(v_corpora)
+  then
+    return;
+  end if;
+  v_embedders := array(
+    select distinct (ragdb_internal.space(c.corpus_id, 'current')).embedder_id
+    from unnest(v_corpora) c);
+  if cardinality(v_embedders) = 1 and not ragdb_internal.is_static(v_embedders[1]) then
+    return query select e.* from ragdb.embedders e where e.embedder_id = v_embedders[1];
+  end if;
+end $$;
+comment on function ragdb.query_embedder(text[], text) is
+  'Returns the model outside the database that embeds the queries of a search of some corpora '
+  '(null: all that the caller may read) in a mode; no row when it compares words alone, as it does '
+  'without a mode until all is embedded, when the database embeds by itself, and when the corpora '
+  'have several embedders. Raises RG400, RG401, RG404.';

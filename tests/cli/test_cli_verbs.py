@@ -687,6 +687,43 @@ def _no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+def test_embedding_needs_a_model_that_is_installed_and_says_which(
+    run: Run, clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "is_installed", lambda: False)
+    with ragdb.connect(clone) as db:
+        db.create_corpus("docs")
+        db.put_text("docs", "a", "Refunds take five days.")
+        done = run("embed", "docs")
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert "no embedder is installed: `pip install 'ragdb-postgres[static]'`" in done.stderr
+        # the corpus is as it was
+        assert (db.list_embedders(), db.corpus_embedder("docs")) == ([], None)
+        monkeypatch.setattr(local, "is_installed", lambda: True)
+        db.create_embedder("all-MiniLM-L6-v2", 384)
+        db.bind_embedder("all-MiniLM-L6-v2", "hash", "hash-v1")  # in place of torch
+        assert run("embed", "docs").exit_code == 0
+        found = db.corpus_embedder("docs")
+        assert found is not None
+        assert found.name == "all-MiniLM-L6-v2"
+
+
+@pytest.mark.usefixtures("packaged")
+def test_embedding_loads_the_static_model_where_its_package_is(run: Run, clone: str) -> None:
+    with ragdb.connect(clone) as db:
+        db.create_corpus("docs")
+        db.put_text("docs", "a", "Refunds take five days.")
+        assert run("embed", "docs").exit_code == 0
+        assert db.search("docs", "when is the money paid back")[0].mode == "hybrid"
+        assert [row.is_default for row in db.list_static_models()] == [True]
+        # whoever wants new corpora without embeddings keeps that
+        db.set_default_embedder(None)
+        db.create_corpus("more")
+        assert run("embed", "more").exit_code == 0
+        assert db.corpus_embedder("more") == db.corpus_embedder("docs")
+        assert [row.is_default for row in db.list_static_models()] == [False]
+
+
 def test_dropping_the_embeddings_in_use_says_so(run: Run, clone: str) -> None:
     with ragdb.connect(clone) as db:
         db.create_corpus("docs")

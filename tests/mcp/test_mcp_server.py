@@ -17,6 +17,7 @@ import urllib.request
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import httpx2
 import psycopg
@@ -32,6 +33,9 @@ from ragdb.contracts import contract_file, declarations
 from ragdb.ingest import ingest
 from ragdb.mcp.server import server
 from ragdb.mcp.tools import Tools
+from ragdb.models import embedders
+from ragdb.models.encoders import ProviderDown
+from ragdb.models.worker import Worker
 from tests.conftest import Server
 from tests.reranking import LENGTH, digest, make_cross_encoder, predicted
 
@@ -480,19 +484,34 @@ def test_passages_lead_to_their_neighbours_and_to_the_whole_document(clone: str)
     assert not whole["metadata"]["is_cut"]
 
 
-def test_a_search_says_when_it_had_to_do_without_the_embedding(clone: str) -> None:
+def test_a_search_says_when_it_had_to_do_without_the_embedding(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with ragdb.connect(clone) as db:
         db.create_corpus("docs")
         db.put_text("docs", "a", "Refunds take five days.")
         db.create_embedder("model", 384)
         db.bind_embedder("model", "hash", "hash-v1")
         db.embed_corpus("docs", "model")
-        found = call(clone, "search", {"query": "refunds"})
+        Worker(clone).run(until="empty")
+        found = call(clone, "search", {"query": "refunds", "mode": "lexical"})
         assert found.keys() == {"results"}
-        db.bind_embedder("model", "hash", "gone")
+        monkeypatch.setattr(embedders, "numbers", Mock(side_effect=ProviderDown("gone")))
         without = call(clone, "search", {"query": "refunds"})
     assert without["note"] == "The query could not be embedded: this was found by words alone."
-    assert without["results"] == found["results"] != []
+    texts = [[hit["text"] for hit in made["results"]] for made in (without, found)]
+    assert texts == [["Refunds take five days."]] * 2
+
+
+def test_a_corpus_that_is_not_there_is_not_an_embedding_that_failed(
+    dsn: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async def conversation(client: Client) -> None:
+        made = await client.call_tool("search", {"query": "refunds", "corpora": ["nope"]})
+        assert made.is_error
+
+    talk(dsn, conversation)
+    assert "by words alone" not in capfd.readouterr().err
 
 
 def test_corpora_and_their_passages_are_resources(dsn: str) -> None:

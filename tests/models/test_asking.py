@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
 import pytest
+from typer.testing import CliRunner
 
 import ragdb
+from ragdb.cli.main import app
 from ragdb.database import Database
-from ragdb.errors import ModeNotAvailable
+from ragdb.errors import CorpusNotFound, EmbedderNotFound, ModeNotAvailable
 from ragdb.mcp.served import Served
 from ragdb.models import asking, embedders
 from ragdb.models.worker import Worker
 from tests.embedding import ENCODER, claim, complete, make_corpus, make_embedder, put
+from tests.http.conftest import serve
 
 QUESTION = "what sleeps all day?"
 
@@ -33,7 +37,7 @@ def outside(clone: str) -> str:
 @pytest.fixture
 def not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> list[float]:
-        raise ImportError("no model is installed")
+        raise EmbedderNotFound("no model is installed")
 
     monkeypatch.setattr(embedders, "numbers", refuse)
 
@@ -144,6 +148,76 @@ def for_a_tool(dsn: str, query: str) -> list[float] | None:
     server = Served(dsn)
     with server.pool:
         return server.embedded(["docs"], query)
+
+
+@pytest.mark.usefixtures("not_installed")
+def test_no_model_is_asked_until_all_of_a_corpus_is_embedded(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with psycopg.connect(clone, autocommit=True) as connection:
+        make_corpus(connection, {"a": "A cat sleeps all day.", "b": "A bank pays."})
+
+    async def ask() -> set[str]:
+        async with await ragdb.aconnect(clone) as db:
+            return {hit.mode for hit in await db.search("docs", QUESTION)}
+
+    with ragdb.connect(clone) as db:
+        assert modes(db) == {hit.mode for hit in db.retrieve("docs", QUESTION)} == {"lexical"}
+        assert asyncio.run(ask()) == {"lexical"}
+        answer = db.ask("docs", "Who sleeps all day?", min_score=0)
+        assert answer.output["answer"] == "A cat sleeps all day."
+        assert for_a_tool(clone, QUESTION) is None
+        with pytest.raises(ModeNotAvailable):
+            db.search("docs", QUESTION, mode="semantic")
+        token = db.create_http_token("reader", "reader")
+    monkeypatch.setenv("RAGDB_DATABASE_URL", clone)
+    done = CliRunner().invoke(app, ["search", QUESTION, "--corpus", "docs", "--json"])
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert [hit["text"] for hit in json.loads(done.stdout)] == ["A cat sleeps all day."]
+    api = serve(clone, {"reader": token})
+    try:
+        found = api("POST", "/api/search", {"corpora": ["docs"], "query": QUESTION})
+        assert [hit["mode"] for hit in found.body["hits"]] == ["lexical"]
+    finally:
+        api.process.terminate()
+        api.process.wait(30)
+
+
+@pytest.mark.usefixtures("not_installed")
+def test_the_command_line_compares_words_where_the_model_is_not_installed(
+    outside: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAGDB_DATABASE_URL", outside)
+    for verb in ("search", "ask"):
+        done = CliRunner().invoke(app, [verb, "does a cat sleep", "--corpus", "docs"])
+        assert "the query cannot be embedded: no model is installed" in done.stderr
+        assert "searching by words only" in done.stderr
+        assert "a cat sleeps" in done.stdout
+        assert done.exit_code == 0
+
+
+def test_a_search_is_embedded_by_the_model_that_its_corpora_share(outside: str) -> None:
+    with psycopg.connect(outside, autocommit=True) as connection, ragdb.connect(outside) as db:
+        for name in ("more", "bare", "late"):
+            db.create_corpus(name)
+        db.embed_corpus("more", "hash")
+        put(connection, {"d": "a bird sings"}, "more")
+        Worker(outside).run(until="empty")
+        make_embedder(connection, "other")
+        db.embed_corpus("late", "other")
+        put(connection, {"c": "a dog barks"}, "late")
+
+        def asked(corpora: list[str], mode: str | None = None) -> str | None:
+            found = db.query_embedder(corpora, mode)
+            return None if found is None else found.name
+
+        assert asked(["docs"]) == asked(["docs", "more"]) == "hash"
+        assert asked(["late"]) is None  # it waits for its embedding
+        assert asked(["late"], "hybrid") == asked(["late"], "semantic") == "other"
+        assert [asked(["docs"], mode) for mode in ("lexical", "reference")] == [None, None]
+        assert asked(["docs", "late"], "hybrid") is asked(["docs", "bare"]) is None
+        with pytest.raises(CorpusNotFound):
+            asked(["nope"])
 
 
 def test_a_corpus_keeps_its_mode_and_its_scores_until_all_of_it_is_embedded(clone: str) -> None:

@@ -1681,6 +1681,11 @@ class AsyncFunctions(AsyncCaller):
             embeddings,
         )
 
+    async def query_embedder(
+        self, corpora: Sequence[str], mode: str | None = None
+    ) -> rows.Embedders | None:
+        return await self._row_if_any(calls.QUERY_EMBEDDER, rows.Embedders, corpora, mode)
+
     async def query_embedding_state(
         self, corpus: str, query: str
     ) -> Rows[rows.QueryEmbeddingStateRow]:

@@ -1121,6 +1121,7 @@ PUT_TEXTS = Call(
     },
     {"metadatas": None, "ids": None, "cut": True, "embedder": None, "embeddings": None},
 )
+QUERY_EMBEDDER = Call("query_embedder", {"corpora": "text[]", "mode": "text"}, {"mode": None})
 QUERY_EMBEDDING_STATE = Call("query_embedding_state", {"corpus": "text", "query": "text"})
 RAG_ENOUGH_CONTEXT_GATE = Call(
     "rag_enough_context_gate",

@@ -2723,6 +2723,16 @@ class Functions(Caller):
             embeddings,
         )
 
+    def query_embedder(
+        self, corpora: Sequence[str], mode: str | None = None
+    ) -> rows.Embedders | None:
+        """Returns the model outside the database that embeds the queries of a search of some
+        corpora (null: all that the caller may read) in a mode; no row when it compares words
+        alone, as it does without a mode until all is embedded, when the database embeds by
+        itself, and when the corpora have several embedders. Raises RG400, RG401, RG404.
+        """
+        return self._row_if_any(calls.QUERY_EMBEDDER, rows.Embedders, corpora, mode)
+
     def query_embedding_state(self, corpus: str, query: str) -> Rows[rows.QueryEmbeddingStateRow]:
         """Says whether a query's embedding is kept or made by the search itself, and why a
         worker failed to make it. Raises RG400, RG401, RG404, RG415.
