@@ -96,6 +96,7 @@ WHOLE = {
     "requeue_embeddings": ("'whole'", 1),
     "resolve_from_query": ("'whole', 'red'", 1),
     "restrict_corpus": ("'whole'", 1),
+    "query_embedder": ("'{whole}', 'hybrid'", 1),
     "retrieve": ("'whole', 'red'", 3),
     "retrieve_global": ("'whole', 'red'", 3),
     "retry_failed": ("'whole'", 1),
