@@ -54,6 +54,33 @@ def test_each_thing_to_do_is_done_by_what_it_says(any_db: Connection) -> None:
     }  # fmt: skip
 
 
+def test_no_index_is_advised_that_would_not_be_built(any_db: Connection) -> None:
+    make_embedder(any_db, dims=3)
+    any_db.execute("select ragdb.create_corpus('docs')")
+    any_db.execute("select ragdb.embed_corpus('docs', 'hash')")
+
+    def fill(first: int, last: int) -> None:
+        """As if so many chunks had been put and embedded."""
+        any_db.execute(
+            """
+            insert into ragdb.chunk_embeddings
+                (space_id, corpus_id, chunk_no, input_hash, embedding)
+              select s.space_id, s.corpus_id, n, sha256(int4send(n)), '[1,0,0]'
+              from ragdb.embedding_spaces s, generate_series(%s::int, %s::int) n
+            """,
+            (first, last),
+        )
+        any_db.execute("update ragdb.corpora set chunks = %s", (last,))
+
+    def advised() -> str | None:
+        return advice(any_db).get("embeddings of docs by hash", (None,) * 5)[4]
+
+    fill(1, 19_999)
+    assert (advised(), one(any_db, "select ragdb.index_space('docs')")) == (None, False)
+    fill(20_000, 20_000)
+    assert advised() == "select ragdb.index_space('docs');"
+
+
 def test_a_whole_waits_for_its_parts_to_be_counted_and_for_no_embedding(
     any_db: Connection,
 ) -> None:
