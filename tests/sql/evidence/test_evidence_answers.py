@@ -62,6 +62,17 @@ def answer(db: Connection, question: str, evidence: Any = EVIDENCE, **more: Any)
                 "Treaty of Lisbon",
             ],
         ),
+        # "I" is written with a capital, and names nobody
+        (
+            "How do I ask the Library, and when may I come?",
+            True,
+            [
+                "How do I ask the Library, and when may I come?",
+                "How do I ask the Library",
+                "when may I come?",
+                "Library",
+            ],
+        ),
         (
             'What does  "late fee" mean?',
             True,
