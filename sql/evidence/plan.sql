@@ -51,8 +51,9 @@ return array(
         '[[:lower:][:digit:],)][[:space:]]+([[:upper:]][[:alnum:]-]*(?:[[:space:]]+(?:(?:of|the|'
         'de|von|van)[[:space:]]+)?[[:upper:]][[:alnum:]-]*)*)', 'g')
         with ordinality m (entity, n)) p
-    -- the "I" of "how do I" begins with a capital, and nothing is found by stop words alone
-    where ragdb_internal.lexemes(p.query, 'english') <> ''
+    where p.query ~ '[[:alnum:]]'
+      -- the "I" of "how do I" begins with a capital
+      and (p.kind < 4 or ragdb_internal.lexemes(p.query, 'english') <> '')
     group by pg_catalog.btrim(p.query)) q
   order by q.kind, q.n limit 16);
 comment on function ragdb_internal.planned_queries(text) is
