@@ -1,14 +1,25 @@
-"""HTTP/1.1 of uvicorn, and a time within which the head of a request has to arrive."""
+"""HTTP/1.1 of uvicorn: the head of a request has to arrive in time, and to be one."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import uuid
 from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+BAD_HEAD = """\
+HTTP/1.1 400 Bad Request\r
+connection: close\r
+content-type: application/json\r
+x-content-type-options: nosniff\r
+x-correlation-id: {id}\r
+content-length: {length}\r
+\r
+{body}"""
 
 
 def with_head_timeout(seconds: float) -> type[H11Protocol]:
@@ -24,6 +35,25 @@ def with_head_timeout(seconds: float) -> type[H11Protocol]:
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
             self._watch()
+
+        def send_400_response(self, msg: str) -> None:
+            """Answer a head that is none, in the form of every error and with its length.
+
+            uvicorn's answer is text that ends where the connection does, and that end may come as
+            a reset, because the rest of the request is not read.
+            """
+            correlation_id = str(uuid.uuid4())
+            body = json.dumps(
+                {
+                    "error": "the head of the request is not HTTP/1.1, or has more than 64 KiB",
+                    "code": "BAD_REQUEST",
+                    "correlation_id": correlation_id,
+                    "details": None,
+                }
+            )
+            said = BAD_HEAD.format(id=correlation_id, length=len(body), body=body)
+            self.transport.write(said.encode())
+            self.transport.close()
 
         def on_response_complete(self) -> None:
             super().on_response_complete()

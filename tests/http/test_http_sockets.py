@@ -109,6 +109,22 @@ def test_half_bodies_of_a_token_are_a_part_of_what_is_served(start: Start) -> No
         assert api("GET", "/api/policies").status == 200
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [b"GET /live?" + b"a" * 200_000 + b" HTTP/1.1\r\n\r\n", b"\x16\x03\x01 no\r\n\r\n"],
+    ids=["long", "no-http"],
+)
+def test_a_head_that_is_none_is_answered_like_any_error(start: Start, sent: bytes) -> None:
+    api = start()
+    with connected(api) as sock:
+        with contextlib.suppress(ConnectionError):  # it is not read to its end
+            sock.sendall(sent)
+        status, body = answer(sock)
+    assert (status, body["code"], body["details"]) == (400, "BAD_REQUEST", None)
+    assert body["correlation_id"]
+    assert "64 KiB" in body["error"]
+
+
 def test_a_head_that_does_not_end_is_left(start: Start) -> None:
     api = start("--head-timeout", "1")
     with connected(api) as idle, connected(api) as half, connected(api) as kept:

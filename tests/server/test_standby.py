@@ -70,6 +70,8 @@ def running_standby(primary: Any, name: str = "standby") -> Iterator[str]:
 def catch_up(primary: str, standby: str) -> None:
     with psycopg.connect(primary) as db:
         (position,) = db.execute("select pg_current_wal_flush_lsn()").fetchall()[0]
+    # in the database that is there from the beginning
+    standby = make_conninfo(standby, dbname="postgres")
     for _ in range(200):
         with psycopg.connect(standby) as db:
             ((reached,),) = db.execute(
