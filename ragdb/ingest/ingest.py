@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from ragdb.client.client import Client
 
 
-MAX_FAILURES = 1000
 BATCH_BYTES = 8 * 2**20  # of JSON; one transaction
 BATCH_DOCUMENTS = 1000
 POOL_BYTES = 2 * 2**20  # below this, starting processes takes longer than they save
@@ -185,11 +184,7 @@ class Run:
         self._tell()
 
     def _fail(self, file: FileResult, failure: Failed) -> None:
-        file.failed += 1
-        if failure.uri == file.uri:
-            file.reason, file.hint = failure.reason, failure.hint
-        if len(self.report.failures) < MAX_FAILURES:
-            self.report.failures.append(failure)
+        self.report.fail(file, failure)
         # what cannot be read now is still there
         self._keep(failure.uri)
 
@@ -229,7 +224,7 @@ class Run:
     def _count(self, written: Written) -> None:
         file, row, error = written.entry.file, written.row, written.error
         if error is not None:
-            reason = f"{error.diag.message_primary or error} ({error.sqlstate})"
+            reason = f"{written.reason or error.diag.message_primary or error} ({error.sqlstate})"
             uri = written.entry.document.uri
             self._fail(file, Failed(uri, reason, error.diag.message_hint))
         elif row is not None:

@@ -205,3 +205,20 @@ def test_progress_moves_inside_a_large_file(tmp_path: Path, clone: str) -> None:
     assert len(inside) >= 4
     assert [size for _, size in seen] == sorted(size for _, size in seen)
     assert {stage for stage, _ in seen} == {"reading", "writing", "optimizing"}
+
+
+def test_records_that_fail_alike_are_told_in_a_line_for_their_file(
+    run: Run, tmp_path: Path
+) -> None:
+    for name in ("a", "b", "c"):
+        lines = [json.dumps({"_id": f"d{n}", "text": f"{name} {n}"}) for n in range(40)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
+    done = run("ingest", tmp_path, "-c", "docs", "--prefix", "x")
+    assert done.exit_code == 4
+    said = done.stderr.splitlines()
+    assert said[0] == (
+        "x/b.jsonl: 40 failed (#d0, #d1, #d2, …): another document of the corpus has its id (RG409)"
+    )
+    assert said[2].startswith("  hint: x/b.jsonl and 1 other: an external_id, such as the _id of")
+    assert said[3].startswith("docs: 40 documents (40 written, 0 unchanged, 80 failed)")
+    assert len(said) == 4

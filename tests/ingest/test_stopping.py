@@ -19,7 +19,6 @@ import ragdb
 from ragdb.cli.main import app
 from ragdb.cli.session import Session
 from ragdb.ingest import ingest as driver
-from ragdb.ingest import writing
 from ragdb.ingest.pool import Pool
 from ragdb.ingest.reading import Outcome, Task
 from ragdb.ingest.stopping import Signals
@@ -47,23 +46,23 @@ def interrupt() -> None:
 def test_ctrl_c_in_the_middle_of_a_statement_exits_with_130(
     runner: CliRunner, note: Path, clone: str, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    stored = writing.Writer._stored
+    put = ragdb.Database.put_documents
 
-    def interrupted(self: Any, batch: Any) -> Any:
+    def interrupted(self: Any, *given: Any) -> Any:
         if where == "sent":
             # a statement that runs, of which nobody has taken the answer
-            self.db.connection.pgconn.send_query(b"select pg_sleep(20)")
+            self.connection.pgconn.send_query(b"select pg_sleep(20)")
             interrupt()
             time.sleep(0.5)
-            while self.db.connection.pgconn.is_busy():
-                self.db.connection.pgconn.consume_input()
-            while self.db.connection.pgconn.get_result():
+            while self.connection.pgconn.is_busy():
+                self.connection.pgconn.consume_input()
+            while self.connection.pgconn.get_result():
                 pass
-        rows = stored(self, batch)
+        rows = put(self, *given)
         interrupt()
         return rows
 
-    monkeypatch.setattr(writing.Writer, "_stored", interrupted)
+    monkeypatch.setattr(ragdb.Database, "put_documents", interrupted)
     began = time.monotonic()
     done = runner.invoke(app, ["ingest", str(note), "-c", "docs"])
     assert done.exit_code == 130, done.output
