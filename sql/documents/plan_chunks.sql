@@ -133,7 +133,7 @@ begin atomic
     from unnest((
       select range_agg(int4range(k.position, k.position, '[]'))
       from (
-        select t.position, row_number() over (partition by p.chunk_id order by t.position) as nth,
+        select t.position, dense_rank() over (partition by p.chunk_id order by t.position) as nth,
           exists (
             select from ragdb.chunks c
             where c.corpus_id = clashing_documents.corpus_id and c.chunk_id = p.chunk_id
