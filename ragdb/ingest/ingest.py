@@ -112,15 +112,27 @@ class Run:
     def _ensure_corpus(self) -> None:
         # asked this way, because an error would end a transaction of the caller's
         if self.corpus in {corpus.name for corpus in self.db.list_corpora()}:
+            self._check_settings()
             return
         self.report.created = True
-        if not self.dry_run:
-            # another process may be quicker
-            with contextlib.suppress(AlreadyExists), self.db.connection.transaction():
-                self._create_corpus()
+        # another process may be quicker
+        with (
+            contextlib.suppress(AlreadyExists),
+            self.db.connection.transaction(force_rollback=self.dry_run),
+        ):
+            self._create_corpus()
 
     def _create_corpus(self) -> None:
         self.db.create_corpus(self.corpus, text_config=self.options.get("text_config") or "english")
+
+    def _check_settings(self) -> None:
+        """Refuse a setting of new corpora that this one does not have."""
+        wanted = self.options.get("text_config")
+        if wanted and wanted != (has := self.db.corpus_info(self.corpus).text_config):
+            raise IngestError(
+                f"corpus {self.corpus} has the text configuration {has}, not {wanted}",
+                "it is chosen when a corpus is made: leave it out here, or name a new corpus",
+            )
 
     # ── reading ──
 
