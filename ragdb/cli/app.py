@@ -172,6 +172,8 @@ def explain(error: Exception) -> Failure | None:
         return error
     import psycopg
 
+    from ragdb.cli.spoken import spoken
+
     exit_code: int | None = getattr(error, "exit_code", None)
     if isinstance(error, psycopg.errors.InvalidSchemaName | psycopg.errors.UndefinedFunction):
         return Failure(
@@ -186,7 +188,7 @@ def explain(error: Exception) -> Failure | None:
             message + state,
             code=DATABASE if exit_code is None else exit_code,
             detail=error.diag.message_detail,
-            hint=error.diag.message_hint or _hint(error),
+            hint=spoken(error.diag.message_hint) or _hint(error),
         )
     if exit_code is not None:
         return Failure(str(error), code=exit_code, hint=getattr(error, "hint", None))

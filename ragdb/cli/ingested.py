@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ragdb.cli.session import Session
+from ragdb.cli.spoken import spoken
 
 if TYPE_CHECKING:
     from ragdb.ingest.report import Progress, Report
@@ -117,7 +118,7 @@ def _reasons(session: Session, report: Report) -> None:
         session.note(f"and {report.failed - listed} more failed")
     for hint, (first, *more) in failed.items():
         others = f" and {len(more)} other{'s' * (len(more) > 1)}" if more else ""
-        session.note(f"  hint: {first}{others}: {hint}")
+        session.note(f"  hint: {first}{others}: {spoken(hint)}")
 
 
 def _types(report: Report) -> str:
