@@ -208,6 +208,13 @@ def _hint(error: psycopg.Error) -> str | None:
     """What to do about an error of PostgreSQL that has no hint of its own."""
     import psycopg
 
+    stopped = psycopg.errors.AdminShutdown | psycopg.errors.CrashShutdown
+    was_connected = isinstance(error, psycopg.OperationalError) and error.pgconn is None
+    if isinstance(error, stopped) or (not error.sqlstate and was_connected):
+        return (
+            "the server was stopped, or ended this connection; run the command again when it is up:"
+            " what was committed stays, and nothing is half written"
+        )
     if not error.sqlstate:
         return "`ragdb doctor` looks for the cause"
     if isinstance(error, psycopg.errors.InsufficientPrivilege):

@@ -170,3 +170,23 @@ def test_what_is_under_way_is_said_at_a_terminal_and_nowhere_else(
     with Session(verb="ingest", progress=False).doing("connecting"):
         pass
     assert capsys.readouterr().err == ""
+
+
+def test_a_server_that_goes_is_told_with_what_stays(
+    runner: CliRunner, note: Path, clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = ragdb.Database.put_documents
+
+    def stopped(self: Any, *given: Any) -> Any:
+        self.connection.execute("select pg_terminate_backend(pg_backend_pid())")
+
+    monkeypatch.setattr(ragdb.Database, "put_documents", stopped)
+    done = runner.invoke(app, ["ingest", str(note), "-c", "docs"])
+    assert done.exit_code == 3
+    assert "(57P01)" in done.stderr
+    assert "run the command again when it is up: what was committed stays" in done.stderr
+    monkeypatch.setattr(ragdb.Database, "put_documents", put)
+    assert runner.invoke(app, ["ingest", str(note), "-c", "docs"]).exit_code == 0
+    # one that never was there is another matter
+    monkeypatch.setenv("RAGDB_DATABASE_URL", "postgresql://x@127.0.0.1:1/x")
+    assert "ragdb doctor" in runner.invoke(app, ["corpus", "ls"]).stderr
