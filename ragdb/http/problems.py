@@ -54,11 +54,11 @@ def register(app: FastAPI, server: Server) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, problem: RequestValidationError) -> Response:
-        found = [_not_json(one, problem.body) for one in problem.errors()]
+        found = [_told(one, problem.body, request) for one in problem.errors()]
         places = [".".join(str(part) for part in one["loc"])[:80] for one in found]
         code = "INVALID_TURN_ID" if any("anchor_turn_id" in p for p in places) else "BAD_REQUEST"
         listed = [
-            {"field": place, "problem": one["msg"][:200]}
+            {"field": place, "problem": one["msg"][:400]}
             for place, one in zip(places, found, strict=True)
         ]
         first = f"{listed[0]['field']}: {listed[0]['problem']}"
@@ -78,7 +78,10 @@ def register(app: FastAPI, server: Server) -> None:
         }
         code = codes.get(problem.status_code, "BAD_REQUEST")
         more = {k: v for k, v in (problem.headers or {}).items() if k.lower() == "allow"}
-        return error(request.scope, problem.status_code, code, str(problem.detail), **more)
+        message = str(problem.detail)
+        if isinstance(problem.__cause__, UnicodeDecodeError):
+            message = f"body: it is not UTF-8 at byte {problem.__cause__.start}"
+        return error(request.scope, problem.status_code, code, message, **more)
 
     @app.exception_handler(RagdbError)
     async def ours(request: Request, problem: RagdbError) -> Response:
@@ -142,14 +145,18 @@ def register(app: FastAPI, server: Server) -> None:
         return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, hint, Retry_After="1")
 
 
-def _not_json(found: Mapping[str, Any], body: Any) -> Mapping[str, Any]:
-    """What is wrong with a body, by line and column where it is not JSON."""
-    if found["type"] != "json_invalid" or not isinstance(body, str):
-        return found
-    at = found["loc"][-1]
-    line, column = body.count("\n", 0, at) + 1, at - body.rfind("\n", 0, at)
-    why = found["ctx"]["error"]
-    return {"loc": ("body",), "msg": f"it is not JSON: {why} at line {line}, column {column}"}
+def _told(found: Mapping[str, Any], body: Any, request: Request) -> Mapping[str, Any]:
+    """What is wrong with a request, in words that help: where it is not JSON, what there is."""
+    if found["type"] == "json_invalid" and isinstance(body, str):
+        at = found["loc"][-1]
+        line, column = body.count("\n", 0, at) + 1, at - body.rfind("\n", 0, at)
+        why = found["ctx"]["error"]
+        return {"loc": ("body",), "msg": f"it is not JSON: {why} at line {line}, column {column}"}
+    taken = getattr(request.scope["route"], "body_field", None)
+    if found["type"] == "extra_forbidden" and len(found["loc"]) == 2 and taken is not None:
+        names = ", ".join(taken.field_info.annotation.model_fields)
+        return {"loc": found["loc"], "msg": f"there is no such field; there are {names}"}
+    return found
 
 
 async def _unstorable(request: Request) -> str | None:

@@ -151,6 +151,14 @@ def test_a_body_that_is_not_json_is_told_where(api: Api) -> None:
         assert answer["error"].startswith("body: it is not JSON: Expecting ")
         assert answer["error"].endswith(f" at {place}")
         assert [one["field"] for one in answer["details"]] == ["body"]
+    said = check(api("POST", "/api/rag/search/slice", b'{"query":"\xff"}'), 400, "BAD_REQUEST")
+    assert said["error"] == "body: it is not UTF-8 at byte 10"
+
+
+def test_a_field_that_there_is_not_is_answered_with_those_that_there_are(api: Api) -> None:
+    answer = api("POST", "/api/search", {"query": "x", "corpus": "docs"})
+    said = check(answer, 400, "BAD_REQUEST")["error"]
+    assert said.startswith("body.corpus: there is no such field; there are query, corpora, ")
 
 
 @pytest.mark.parametrize(
