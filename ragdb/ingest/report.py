@@ -58,7 +58,7 @@ class FileResult:
     """Ending of a file that is skipped because files of its type are not read."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Report:
     """What one run did."""
 
@@ -87,6 +87,15 @@ class Report:
     dry_run: bool = False
     not_pruned: list[str] = field(default_factory=list)
     """Folders left alone by --prune, because something in them could not be read."""
+
+    def __repr__(self) -> str:
+        counts = {
+            name: getattr(self, name)
+            for name in ("documents", "written", "unchanged", "failed", "skipped", "chunks")
+        }
+        said = ", ".join(f"{name}={count}" for name, count in counts.items())
+        why = [f"{one.first[0]}: {one.reason}" for one in self.reasons[:3]]
+        return f"Report({self.corpus!r}, {said}{f', reasons={why}' * bool(why)})"
 
     def fail(self, file: FileResult, failure: Failed) -> None:
         """Take note of a file or record that failed."""

@@ -92,7 +92,8 @@ comment on function ragdb_internal.privilege(ragdb.corpora) is
 create or replace function ragdb_internal.nearest_corpus(corpus text) returns text
 language sql stable parallel safe
 begin atomic
-  select case when ragdb_internal.edit_distance(corpus, n.name) <= 1 + length(corpus) / 3
+  select case when ragdb_internal.edit_distance(corpus, n.name)
+      <= least(1 + length(corpus) / 3, length(corpus) - 1)
     then n.name end
   from ragdb_internal.nearest_name(nearest_corpus.corpus, array(
     select c.name from ragdb.corpora c

@@ -527,3 +527,16 @@ def test_records_with_ids_of_others_are_refused_all_at_once(
         "another document of the corpus has its id (RG409)"
     }
     assert "the _id of a record" in str(report.reasons[0].hint)
+
+
+def test_a_report_is_shown_in_a_line_with_what_failed(
+    database: ragdb.Database, folder: Path
+) -> None:
+    (folder / "bad.json").write_text("{")
+    report = database.ingest(folder, corpus="docs")
+    shown = repr(report)
+    assert shown.startswith(
+        "Report('docs', documents=3, written=3, unchanged=0, failed=1, skipped=0, chunks=3, "
+        "reasons=['docs/bad.json: it is not JSON ("
+    )
+    assert len(shown) < 300
