@@ -92,12 +92,15 @@ class Writer:
             # where it is not said which are at fault, a half is tried
             clashing = _clashing(error)
             bad = clashing or set(range(len(batch) // 2, len(batch)))
-            if len(bad) == len(batch):
-                reason = "another document of the corpus has its id" if clashing else None
-                yield from (Written(entry, error=error, reason=reason) for entry in batch)
-                return
-            yield from self._write([entry for n, entry in enumerate(batch) if n not in bad])
-            yield from self._write([entry for n, entry in enumerate(batch) if n in bad])
+            refused = [entry for n, entry in enumerate(batch) if n in bad]
+            if len(refused) < len(batch):
+                yield from self._write([entry for n, entry in enumerate(batch) if n not in bad])
+                # of a dry run nothing stays that they could be compared with
+                if not (clashing and self.dry_run):
+                    yield from self._write(refused)
+                    return
+            reason = "another document of the corpus has its id" if clashing else None
+            yield from (Written(entry, error=error, reason=reason) for entry in refused)
             return
         for entry, row in zip(batch, rows, strict=True):
             was = before.get(entry.document.uri, row.doc_cid)

@@ -515,6 +515,9 @@ def test_records_with_ids_of_others_are_refused_all_at_once(
         (tmp_path / name).mkdir()
         lines = [json.dumps({"_id": f"d{n}", "text": f"{name} {n}"}) for n in range(size)]
         (tmp_path / name / "corpus.jsonl").write_text("\n".join(lines))
+    tried = database.ingest(tmp_path, corpus="docs", prefix="x", dry_run=True)
+    assert (tried.documents, tried.failed) == (90, 120)
+    calls.clear()
     report = database.ingest(tmp_path, corpus="docs", prefix="x")
     assert (report.documents, report.written, report.failed) == (90, 90, 120)
     assert len(calls) == 3
