@@ -193,7 +193,8 @@ def explain(error: Exception) -> Failure | None:
     if exit_code is not None:
         return Failure(str(error), code=exit_code, hint=getattr(error, "hint", None))
     if isinstance(error, OSError) and error.strerror:
-        return Failure(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
+        place = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+        return Failure(place + error.strerror)
     if isinstance(error, UnicodeEncodeError):
         if "\ud800" <= error.object[error.start] <= "\udfff":
             return Failure("an argument is not valid UTF-8", hint="check the terminal's encoding")

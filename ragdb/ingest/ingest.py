@@ -26,7 +26,7 @@ from ragdb.ingest.revalidate import revalidated
 from ragdb.ingest.source import Found, Source
 from ragdb.ingest.stopping import Stop
 from ragdb.ingest.writing import Entry, Writer, Written, writing_told
-from ragdb.readers import formats
+from ragdb.readers import formats, language
 from ragdb.readers.document import ReadError, storable
 
 if TYPE_CHECKING:
@@ -49,6 +49,14 @@ def ingest(
     return Run(db, corpus, look(paths, options), options).run()
 
 
+def _language(given: str) -> str:
+    """The code of a language that is given by it or by an English name."""
+    code = language.normalise(given)
+    if code is None:
+        raise IngestError(f"{given!r} is not a language", "give its code, such as de")
+    return code
+
+
 class Run:
     """One run of the driver over what was found."""
 
@@ -60,6 +68,8 @@ class Run:
                 self.options = {**options, "metadata": storable(options["metadata"])}
             except ReadError as error:
                 raise IngestError(error.reason, error.hint) from None
+        if options.get("language"):
+            self.options = {**self.options, "language": _language(options["language"])}
         self.dry_run: bool = options.get("dry_run", False)
         self.force: bool = options.get("force", False)
         self.prune: bool = options.get("prune", False)

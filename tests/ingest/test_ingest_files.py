@@ -543,3 +543,14 @@ def test_a_report_is_shown_in_a_line_with_what_failed(
         "reasons=['docs/bad.json: it is not JSON ("
     )
     assert len(shown) < 300
+
+
+def test_a_language_is_a_code_whatever_the_type_of_file(
+    database: ragdb.Database, tmp_path: Path
+) -> None:
+    (tmp_path / "a.md").write_text("Eins.\n")
+    (tmp_path / "b.jsonl").write_text('{"_id": "b", "text": "Zwei."}\n')
+    database.ingest(tmp_path, corpus="docs", language="German")
+    assert {row.language for row in database.list_documents("docs")} == {"de"}
+    with pytest.raises(IngestError, match="'klingon' is not a language"):
+        database.ingest(tmp_path, corpus="docs", language="klingon")
