@@ -172,6 +172,8 @@ def explain(error: Exception) -> Failure | None:
         return error
     import psycopg
 
+    from ragdb.cli.spoken import spoken
+
     exit_code: int | None = getattr(error, "exit_code", None)
     if isinstance(error, psycopg.errors.InvalidSchemaName | psycopg.errors.UndefinedFunction):
         return Failure(
@@ -186,12 +188,13 @@ def explain(error: Exception) -> Failure | None:
             message + state,
             code=DATABASE if exit_code is None else exit_code,
             detail=error.diag.message_detail,
-            hint=error.diag.message_hint or _hint(error),
+            hint=spoken(error.diag.message_hint) or _hint(error),
         )
     if exit_code is not None:
         return Failure(str(error), code=exit_code, hint=getattr(error, "hint", None))
     if isinstance(error, OSError) and error.strerror:
-        return Failure(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
+        place = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+        return Failure(place + error.strerror)
     if isinstance(error, UnicodeEncodeError):
         if "\ud800" <= error.object[error.start] <= "\udfff":
             return Failure("an argument is not valid UTF-8", hint="check the terminal's encoding")
@@ -206,6 +209,13 @@ def _hint(error: psycopg.Error) -> str | None:
     """What to do about an error of PostgreSQL that has no hint of its own."""
     import psycopg
 
+    stopped = psycopg.errors.AdminShutdown | psycopg.errors.CrashShutdown
+    was_connected = isinstance(error, psycopg.OperationalError) and error.pgconn is None
+    if isinstance(error, stopped) or (not error.sqlstate and was_connected):
+        return (
+            "the server was stopped, or ended this connection; run the command again when it is up:"
+            " what was committed stays, and nothing is half written"
+        )
     if not error.sqlstate:
         return "`ragdb doctor` looks for the cause"
     if isinstance(error, psycopg.errors.InsufficientPrivilege):

@@ -96,8 +96,8 @@ def ingest(
         int, typer.Option(min=1, help="Largest file or line of JSONL, in bytes.")
     ] = MAX_BYTES,
     text_config: Annotated[
-        str, typer.Option(help="Text search configuration of a new corpus.")
-    ] = "english",
+        str | None, typer.Option(help="Text search configuration of a new corpus, such as german.")
+    ] = None,
     strategy: Annotated[
         str, typer.Option(metavar="paragraph|window|semantic|page", help="Where documents are cut.")
     ] = "paragraph",
@@ -255,7 +255,8 @@ def _run(
             return None
         except psycopg.Error:
             # the error is shown after it
-            session.note(summary(run.report))
+            if run.report.documents or run.report.failed:
+                session.note(summary(run.report))
             raise
 
 

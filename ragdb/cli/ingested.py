@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ragdb.cli.session import Session
+from ragdb.cli.spoken import spoken
 
 if TYPE_CHECKING:
     from ragdb.ingest.report import Progress, Report
@@ -70,12 +71,7 @@ def show(session: Session, report: Report) -> None:
         ]
         if shown:
             output.rows(session, [_line(file) for file in shown])
-        _hints(session, report)
-        for failure in report.failures:
-            if not any(failure.uri == file.uri for file in shown):
-                session.note(f"{failure.uri}: {failure.reason}{_hint(failure.hint)}")
-        if report.failed > len(report.failures):
-            session.note(f"and {report.failed - len(report.failures)} more failed")
+        _reasons(session, report)
     session.note(summary(report))
     sys.stdout.flush()
 
@@ -104,19 +100,25 @@ def _line(file: Any) -> dict[str, Any]:
     }
 
 
-def _hints(session: Session, report: Report) -> None:
-    """What to do about the files that failed: each hint once, whatever the number of files."""
+def _reasons(session: Session, report: Report) -> None:
+    """Why records failed, once for each file, and what to do: each hint once for all files."""
     failed: dict[str, list[str]] = {}
-    for file in report.files:
-        if file.failed and file.hint:
-            failed.setdefault(file.hint, []).append(file.uri)
+    for reason in report.reasons:
+        # that of a whole file stands in its line
+        if reason.first != [reason.uri]:
+            names = [uri.removeprefix(reason.uri) for uri in reason.first]
+            names += ["…"] * (reason.count > len(names))
+            session.note(
+                f"{reason.uri}: {reason.count} failed ({', '.join(names)}): {reason.reason}"
+            )
+        if reason.hint and reason.uri not in failed.setdefault(reason.hint, []):
+            failed[reason.hint].append(reason.uri)
+    listed = sum(reason.count for reason in report.reasons)
+    if report.failed > listed:
+        session.note(f"and {report.failed - listed} more failed")
     for hint, (first, *more) in failed.items():
         others = f" and {len(more)} other{'s' * (len(more) > 1)}" if more else ""
-        session.note(f"  hint: {first}{others}: {hint}")
-
-
-def _hint(hint: str | None) -> str:
-    return f"; {hint}" if hint else ""
+        session.note(f"  hint: {first}{others}: {spoken(hint)}")
 
 
 def _types(report: Report) -> str:

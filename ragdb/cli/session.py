@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ragdb.cli.spoken import spoken
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -139,7 +141,7 @@ class Session:
         """Print what the database says beside its answer."""
         # ragdb's own have a hint; the server's, such as "relation exists, skipping", are noise here
         if notice.severity_nonlocalized == "NOTICE" and notice.message_hint:
-            self.note(f"{notice.message_primary}; {notice.message_hint}")
+            self.note(f"{notice.message_primary}; {spoken(notice.message_hint)}")
 
     def _say(self, text: str) -> None:
         from ragdb.cli.text import clean

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import psycopg
 from fastapi import FastAPI, Request
@@ -24,6 +27,7 @@ CODES = {
     "RG431": "POLICY_NOT_FOUND",
     "RG434": "SLICE_FAILED",
 }
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 # what a statement is told that meets a function or view while an upgrade drops it
 REPLACED = ("cache lookup failed for ", "could not open relation with OID ")
 
@@ -50,11 +54,11 @@ def register(app: FastAPI, server: Server) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, problem: RequestValidationError) -> Response:
-        found = problem.errors()
+        found = [_told(one, problem.body, request) for one in problem.errors()]
         places = [".".join(str(part) for part in one["loc"])[:80] for one in found]
         code = "INVALID_TURN_ID" if any("anchor_turn_id" in p for p in places) else "BAD_REQUEST"
         listed = [
-            {"field": place, "problem": one["msg"][:200]}
+            {"field": place, "problem": one["msg"][:400]}
             for place, one in zip(places, found, strict=True)
         ]
         first = f"{listed[0]['field']}: {listed[0]['problem']}"
@@ -74,7 +78,10 @@ def register(app: FastAPI, server: Server) -> None:
         }
         code = codes.get(problem.status_code, "BAD_REQUEST")
         more = {k: v for k, v in (problem.headers or {}).items() if k.lower() == "allow"}
-        return error(request.scope, problem.status_code, code, str(problem.detail), **more)
+        message = str(problem.detail)
+        if isinstance(problem.__cause__, UnicodeDecodeError):
+            message = f"body: it is not UTF-8 at byte {problem.__cause__.start}"
+        return error(request.scope, problem.status_code, code, message, **more)
 
     @app.exception_handler(RagdbError)
     async def ours(request: Request, problem: RagdbError) -> Response:
@@ -104,6 +111,8 @@ def register(app: FastAPI, server: Server) -> None:
     @app.exception_handler(RecursionError)
     async def unstorable(request: Request, _: Exception) -> Response:
         message = "a text has characters, a number a size, or a list a depth that cannot be stored"
+        if place := await _unstorable(request):
+            message = f"{place}: a text cannot hold NUL or half of a surrogate pair"
         return error(request.scope, 400, "BAD_REQUEST", message)
 
     @app.exception_handler(ClientDisconnect)
@@ -134,3 +143,38 @@ def register(app: FastAPI, server: Server) -> None:
         hint = {"hint": "connect ragdb serve to the primary: a search records its trace"}
         message = "the database takes no writes"
         return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, hint, Retry_After="1")
+
+
+def _told(found: Mapping[str, Any], body: Any, request: Request) -> Mapping[str, Any]:
+    """What is wrong with a request, in words that help: where it is not JSON, what there is."""
+    if found["type"] == "json_invalid" and isinstance(body, str):
+        at = found["loc"][-1]
+        line, column = body.count("\n", 0, at) + 1, at - body.rfind("\n", 0, at)
+        why = found["ctx"]["error"]
+        return {"loc": ("body",), "msg": f"it is not JSON: {why} at line {line}, column {column}"}
+    taken = getattr(request.scope["route"], "body_field", None)
+    if found["type"] == "extra_forbidden" and len(found["loc"]) == 2 and taken is not None:
+        names = ", ".join(taken.field_info.annotation.model_fields)
+        return {"loc": found["loc"], "msg": f"there is no such field; there are {names}"}
+    return found
+
+
+async def _unstorable(request: Request) -> str | None:
+    """The first place of a request whose text PostgreSQL has no characters for, if that is why."""
+    places: list[tuple[str, Any]] = []
+    with contextlib.suppress(ValueError, RuntimeError):
+        places.append(("body", await request.json() if await request.body() else None))
+    places += [(f"query.{name}", value) for name, value in request.query_params.items()]
+    while places:
+        place, value = places.pop()
+        if isinstance(value, str) and _UNSTORABLE.search(value):
+            return place
+        if isinstance(value, dict) and any(map(_UNSTORABLE.search, value)):
+            return f"{place}: a name"
+        inner: Iterable[tuple[Any, Any]] = ()
+        if isinstance(value, dict):
+            inner = value.items()
+        elif isinstance(value, list):
+            inner = enumerate(value)
+        places += [(f"{place}.{name}"[:80], one) for name, one in reversed([*inner])]
+    return None

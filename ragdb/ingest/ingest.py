@@ -26,14 +26,13 @@ from ragdb.ingest.revalidate import revalidated
 from ragdb.ingest.source import Found, Source
 from ragdb.ingest.stopping import Stop
 from ragdb.ingest.writing import Entry, Writer, Written, writing_told
-from ragdb.readers import formats
+from ragdb.readers import formats, language
 from ragdb.readers.document import ReadError, storable
 
 if TYPE_CHECKING:
     from ragdb.client.client import Client
 
 
-MAX_FAILURES = 1000
 BATCH_BYTES = 8 * 2**20  # of JSON; one transaction
 BATCH_DOCUMENTS = 1000
 POOL_BYTES = 2 * 2**20  # below this, starting processes takes longer than they save
@@ -50,6 +49,14 @@ def ingest(
     return Run(db, corpus, look(paths, options), options).run()
 
 
+def _language(given: str) -> str:
+    """The code of a language that is given by it or by an English name."""
+    code = language.normalise(given)
+    if code is None:
+        raise IngestError(f"{given!r} is not a language", "give its code, such as de")
+    return code
+
+
 class Run:
     """One run of the driver over what was found."""
 
@@ -61,6 +68,8 @@ class Run:
                 self.options = {**options, "metadata": storable(options["metadata"])}
             except ReadError as error:
                 raise IngestError(error.reason, error.hint) from None
+        if options.get("language"):
+            self.options = {**self.options, "language": _language(options["language"])}
         self.dry_run: bool = options.get("dry_run", False)
         self.force: bool = options.get("force", False)
         self.prune: bool = options.get("prune", False)
@@ -113,15 +122,27 @@ class Run:
     def _ensure_corpus(self) -> None:
         # asked this way, because an error would end a transaction of the caller's
         if self.corpus in {corpus.name for corpus in self.db.list_corpora()}:
+            self._check_settings()
             return
         self.report.created = True
-        if not self.dry_run:
-            # another process may be quicker
-            with contextlib.suppress(AlreadyExists), self.db.connection.transaction():
-                self._create_corpus()
+        # another process may be quicker
+        with (
+            contextlib.suppress(AlreadyExists),
+            self.db.connection.transaction(force_rollback=self.dry_run),
+        ):
+            self._create_corpus()
 
     def _create_corpus(self) -> None:
         self.db.create_corpus(self.corpus, text_config=self.options.get("text_config") or "english")
+
+    def _check_settings(self) -> None:
+        """Refuse a setting of new corpora that this one does not have."""
+        wanted = self.options.get("text_config")
+        if wanted and wanted != (has := self.db.corpus_info(self.corpus).text_config):
+            raise IngestError(
+                f"corpus {self.corpus} has the text configuration {has}, not {wanted}",
+                "it is chosen when a corpus is made: leave it out here, or name a new corpus",
+            )
 
     # ── reading ──
 
@@ -185,11 +206,7 @@ class Run:
         self._tell()
 
     def _fail(self, file: FileResult, failure: Failed) -> None:
-        file.failed += 1
-        if failure.uri == file.uri:
-            file.reason, file.hint = failure.reason, failure.hint
-        if len(self.report.failures) < MAX_FAILURES:
-            self.report.failures.append(failure)
+        self.report.fail(file, failure)
         # what cannot be read now is still there
         self._keep(failure.uri)
 
@@ -229,7 +246,7 @@ class Run:
     def _count(self, written: Written) -> None:
         file, row, error = written.entry.file, written.row, written.error
         if error is not None:
-            reason = f"{error.diag.message_primary or error} ({error.sqlstate})"
+            reason = f"{written.reason or error.diag.message_primary or error} ({error.sqlstate})"
             uri = written.entry.document.uri
             self._fail(file, Failed(uri, reason, error.diag.message_hint))
         elif row is not None:

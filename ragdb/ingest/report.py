@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+MOST = 1000  # failures, and reasons of them, that a report lists
+
 
 @dataclass(frozen=True)
 class Failed:
@@ -13,6 +15,18 @@ class Failed:
     uri: str
     reason: str
     hint: str | None
+
+
+@dataclass
+class Reason:
+    """Why some of one file failed: how many of its records, and the first of them."""
+
+    uri: str
+    reason: str
+    hint: str | None
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+    """At most three."""
 
 
 @dataclass
@@ -44,7 +58,7 @@ class FileResult:
     """Ending of a file that is skipped because files of its type are not read."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Report:
     """What one run did."""
 
@@ -52,6 +66,8 @@ class Report:
     files: list[FileResult]
     failures: list[Failed] = field(default_factory=list)
     """Every file and record that failed; at most 1,000."""
+    reasons: list[Reason] = field(default_factory=list)
+    """Why they failed, file by file; at most 1,000."""
     documents: int = 0
     written: int = 0
     replaced: int = 0
@@ -71,6 +87,33 @@ class Report:
     dry_run: bool = False
     not_pruned: list[str] = field(default_factory=list)
     """Folders left alone by --prune, because something in them could not be read."""
+
+    def __repr__(self) -> str:
+        counts = {
+            name: getattr(self, name)
+            for name in ("documents", "written", "unchanged", "failed", "skipped", "chunks")
+        }
+        said = ", ".join(f"{name}={count}" for name, count in counts.items())
+        why = [f"{one.first[0]}: {one.reason}" for one in self.reasons[:3]]
+        return f"Report({self.corpus!r}, {said}{f', reasons={why}' * bool(why)})"
+
+    def fail(self, file: FileResult, failure: Failed) -> None:
+        """Take note of a file or record that failed."""
+        file.failed += 1
+        if failure.uri == file.uri:
+            file.reason, file.hint = failure.reason, failure.hint
+        if len(self.failures) < MOST:
+            self.failures.append(failure)
+        key = file.uri, failure.reason
+        reason = next((r for r in reversed(self.reasons) if (r.uri, r.reason) == key), None)
+        if reason is None:
+            if len(self.reasons) == MOST:
+                return
+            reason = Reason(*key, failure.hint)
+            self.reasons.append(reason)
+        reason.count += 1
+        if len(reason.first) < 3:
+            reason.first.append(failure.uri)
 
     def settle(self, *, is_whole: bool = True) -> None:
         """Sum up the files. What a run that is not whole has not come to is unread."""

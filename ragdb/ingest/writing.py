@@ -36,6 +36,9 @@ _TOLD = re.compile(r"(\d+) of (\d+) chunks are (planned|stored|indexed)")
 # where each step ends, as part of the whole
 _STEPS = {"planned": (0.1, 0.2), "stored": (0.2, 0.4), "indexed": (0.4, 1.0)}
 
+# what it says of documents of a call whose ids others have
+_CLASHING = re.compile(r"documents with ids that others have, counted from 0: ([0-9, -]+);")
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -55,6 +58,8 @@ class Written:
     row: PutResult | None = None
     replaced: bool = False
     error: psycopg.Error | None = None
+    reason: str | None = None
+    """What the error says of each document that it refuses; null: its message."""
 
 
 class Writer:
@@ -68,7 +73,14 @@ class Writer:
         self.force: bool = options.get("force", False)
 
     def write(self, batch: list[Entry]) -> Iterator[Written]:
-        """Put a batch, by halves where a document of it is refused."""
+        """Put a batch: its documents, then its conversations."""
+        for kind in (False, True):
+            some = [entry for entry in batch if entry.document.is_conversation is kind]
+            if some:
+                yield from self._write(some)
+
+    def _write(self, batch: list[Entry]) -> Iterator[Written]:
+        """Put a batch of one kind, and where it is refused, apart from those that are at fault."""
         corpus = self.report.corpus
         named = [(entry.document.uri, entry.source) for entry in batch]
         before = {} if self.report.created else origins.present(self.db, corpus, named)
@@ -77,24 +89,33 @@ class Writer:
         except OF_THE_RUN:
             raise
         except REFUSED as error:
-            if len(batch) == 1:
-                yield Written(batch[0], error=error)
-                return
-            middle = len(batch) // 2
-            yield from self.write(batch[:middle])
-            yield from self.write(batch[middle:])
+            # where it is not said which are at fault, a half is tried
+            clashing = _clashing(error)
+            bad = clashing or set(range(len(batch) // 2, len(batch)))
+            refused = [entry for n, entry in enumerate(batch) if n in bad]
+            if len(refused) < len(batch):
+                yield from self._write([entry for n, entry in enumerate(batch) if n not in bad])
+                # of a dry run nothing stays that they could be compared with
+                if not (clashing and self.dry_run):
+                    yield from self._write(refused)
+                    return
+            reason = "another document of the corpus has its id" if clashing else None
+            yield from (Written(entry, error=error, reason=reason) for entry in refused)
             return
         for entry, row in zip(batch, rows, strict=True):
             was = before.get(entry.document.uri, row.doc_cid)
             yield Written(entry, row, replaced=was != row.doc_cid)
 
     def _put(self, batch: list[Entry]) -> list[PutResult]:
+        is_talk = batch[0].document.is_conversation
+        put = self.db.put_conversations if is_talk else self.db.put_documents
+        given = Jsonb(b"[" + b",".join(e.document.json for e in batch) + b"]", dumps=bytes)
         for attempt in range(5):
             try:
                 with self.db.connection.transaction(force_rollback=self.dry_run):
                     if self.dry_run and self.report.created:
                         self.make()
-                    rows = self._stored(batch)
+                    rows = put(self.report.corpus, given, self.force)
                     for entry, row in zip(batch, rows, strict=True):
                         if entry.outcome.blob is not None and not row.was_duplicate:
                             self.db.put_blob(
@@ -106,17 +127,15 @@ class Writer:
                     raise
         raise AssertionError("unreachable")
 
-    def _stored(self, batch: list[Entry]) -> list[PutResult]:
-        """Put documents by one function, conversations by another; results in the batch's order."""
-        results: dict[int, PutResult] = {}
-        for put, kind in ((self.db.put_documents, False), (self.db.put_conversations, True)):
-            places = [n for n, e in enumerate(batch) if e.document.is_conversation is kind]
-            if places:
-                entries = b",".join(batch[n].document.json for n in places)
-                given = Jsonb(b"[" + entries + b"]", dumps=bytes)
-                rows = put(self.report.corpus, given, self.force)
-                results.update(zip(places, rows, strict=True))
-        return [results[n] for n in range(len(batch))]
+
+def _clashing(error: psycopg.Error) -> set[int]:
+    """The places of the documents of a call that have ids of others, where that is the error."""
+    said = _CLASHING.match(error.diag.message_detail or "")
+    places: set[int] = set()
+    for some in said[1].split(", ") if said else ():
+        first, _, last = some.partition("-")
+        places.update(range(int(first), int(last or first) + 1))
+    return places
 
 
 @contextmanager

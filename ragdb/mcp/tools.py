@@ -64,7 +64,10 @@ class Tools(Served):
             )
         except jsonschema.ValidationError as error:
             at = "".join(f"{part}: " for part in error.absolute_path)
-            raise ToolError(f"{at}{error.message[:200]}") from None
+            more = ""
+            if error.validator == "additionalProperties":
+                more = f"; allowed are {', '.join(error.schema.get('properties', ()))}"
+            raise ToolError(f"{at}{error.message[:200]}{more}") from None
         return builtin.call(self, arguments)
 
     def prompts(self) -> list[types.Prompt]:

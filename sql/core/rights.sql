@@ -88,9 +88,28 @@ end $$;
 comment on function ragdb_internal.privilege(ragdb.corpora) is
   'Returns the caller''s right to a corpus: 0 none, 1 read, 2 write, 3 admin.';
 
+-- A name that is off by much is meant for none.
+create or replace function ragdb_internal.nearest_corpus(corpus text) returns text
+language sql stable parallel safe
+begin atomic
+  select case when ragdb_internal.edit_distance(corpus, n.name)
+      <= least(1 + length(corpus) / 3, length(corpus) - 1)
+    then n.name end
+  from ragdb_internal.nearest_name(nearest_corpus.corpus, array(
+    select c.name from ragdb.corpora c
+    where length(c.name) between length(nearest_corpus.corpus) - 2
+        and length(nearest_corpus.corpus) + 2
+      and ragdb_internal.privilege(c) > 0
+    limit 1000)) n (name)
+  where n.name is not null and length(nearest_corpus.corpus) <= 64;
+end;
+comment on function ragdb_internal.nearest_corpus(text) is
+  'Returns the corpus that the caller probably meant, of those that the caller may read; null for '
+  'none.';
+
 -- An earlier role of the caller's name may have had rights: after a restore on another server the
 -- same person, else a stranger. Which of the two only the owner of the database can say.
-create or replace function ragdb_internal.hint_of_missing_corpus() returns text
+create or replace function ragdb_internal.hint_of_missing_corpus(corpus text) returns text
 language sql stable parallel safe
 return case when exists (
     select from ragdb.corpus_grants g where g.role = ragdb_internal.caller()
@@ -101,8 +120,9 @@ return case when exists (
   then pg_catalog.format('an earlier role %s had rights here; where it is the same, as after a '
     'restore, the owner of the database can call ragdb.bind_role()',
     ragdb_internal.quote(ragdb_internal.caller()))
-  else 'ragdb.list_corpora() lists the names; ragdb.create_corpus() makes one' end;
-comment on function ragdb_internal.hint_of_missing_corpus() is
+  else coalesce('did you mean ' || ragdb_internal.nearest_corpus(corpus) || '? ', '')
+    || 'ragdb.list_corpora() lists the names; ragdb.create_corpus() makes one' end;
+comment on function ragdb_internal.hint_of_missing_corpus(text) is
   'Returns what helps a caller who cannot see a corpus.';
 
 -- A corpus that the caller may not read does not exist for them.
@@ -117,7 +137,7 @@ begin
       using errcode = 'RG404',
         detail = 'no corpus of that name is visible to role '
           || ragdb_internal.quote(ragdb_internal.caller()),
-        hint = ragdb_internal.hint_of_missing_corpus();
+        hint = ragdb_internal.hint_of_missing_corpus(corpus);
   end if;
   raise exception 'role % has no % right to corpus %',
       ragdb_internal.quote(ragdb_internal.caller()), privilege, ragdb_internal.quote(corpus)

@@ -119,6 +119,37 @@ comment on function ragdb_internal.planned_chunks(ragdb.corpora, jsonb,
   'Returns the chunks that there shall be, in the order of their documents: with the number of the '
   'row that stays, or with the next numbers.';
 
+-- Who puts many at once learns of all of them, and need not find them one by one.
+create or replace function ragdb_internal.clashing_documents(
+  corpus_id integer, touched ragdb_internal.touched_document[],
+  planned ragdb_internal.planned_chunk[])
+returns text
+language sql stable parallel safe
+begin atomic
+  select string_agg(case when r.last = r.first then r.first::text
+    else format('%s-%s', r.first, r.last) end, ', ' order by r.first)
+  from (
+    select lower(u) as first, upper(u) - 1 as last
+    from unnest((
+      select range_agg(int4range(k.position, k.position, '[]'))
+      from (
+        select t.position, dense_rank() over (partition by p.chunk_id order by t.position) as nth,
+          exists (
+            select from ragdb.chunks c
+            where c.corpus_id = clashing_documents.corpus_id and c.chunk_id = p.chunk_id
+              and c.doc_no not in (
+                select o.doc_no from unnest(clashing_documents.touched) o where o.state <> 'same'))
+            as is_taken
+        from unnest(clashing_documents.planned) p
+          join unnest(clashing_documents.touched) t on t.doc_no = p.doc_no) k
+      where k.position is not null and (k.is_taken or k.nth > 1))) u
+    order by 1 limit 100) r;
+end;
+comment on function ragdb_internal.clashing_documents(integer, ragdb_internal.touched_document[],
+  ragdb_internal.planned_chunk[]) is
+  'Returns the positions of given documents whose chunk ids stored documents have, or others '
+  'before them: "3, 7-9", at most 100 of these; null for none.';
+
 create or replace function ragdb_internal.check_chunk_ids(
   corpus_id integer, touched ragdb_internal.touched_document[],
   planned ragdb_internal.planned_chunk[])
@@ -143,9 +174,10 @@ begin
   if v_duplicate is not null then
     raise exception 'two documents want the chunk id %', ragdb_internal.quote(v_duplicate)
       using errcode = 'RG409',
-        detail = 'an external id names one document of a corpus; nothing was written',
-        hint = 'give every document an external_id of its own, or none; or delete the document '
-               'that has it';
+        detail = format('documents with ids that others have, counted from 0: %s; nothing was '
+          'written', ragdb_internal.clashing_documents(corpus_id, touched, planned)),
+        hint = 'an external_id, such as the _id of a record, names one document of a corpus: put '
+               'files that use the same ids into a corpus each, or give the documents other ids';
   end if;
 end $$;
 comment on function ragdb_internal.check_chunk_ids(integer, ragdb_internal.touched_document[],

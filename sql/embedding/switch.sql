@@ -202,7 +202,9 @@ begin
     where s.corpus_id = v_corpus.corpus_id
       and case when embedder is null then s.state = 'current' else e.name = embedder end
     for update of s;
-  if not found or v_space.is_indexed or v_corpus.chunks < 20000 then
+  if not found or v_space.is_indexed
+    or v_corpus.chunks < ragdb_internal.indexed_chunks()
+  then
     return false;
   end if;
   perform ragdb_internal.check_may_index();

@@ -56,16 +56,19 @@ comment on function ragdb_internal.missing_words(text, text[], text) is
 
 create or replace function ragdb_internal.gate_reason(run jsonb) returns text
 language sql immutable parallel safe
-return 'insufficient evidence: the corpus does not say'
-  || case when coalesce((run #>> '{gate,best_score}')::float8, 0)
-      < (run #>> '{gate,min_score}')::float8
-    then '; best score ' || pg_catalog.to_char(
-        coalesce((run #>> '{gate,best_score}')::float8, 0), 'FM0.00')
-      || ', not ' || pg_catalog.to_char((run #>> '{gate,min_score}')::float8, 'FM0.00')
-    else '' end
-  || coalesce('; it lacks ' || ragdb_internal.missing_words(run ->> 'question',
-    array(select pg_catalog.jsonb_array_elements_text(run #> '{gate,missing_terms}')),
-    ragdb_internal.evidence_config(run -> 'pack')), '');
+return 'insufficient evidence: ' || case when run #>> '{gate,terms}' = '0'
+  then 'the question has no word to look up'
+  else 'the corpus does not say'
+    || case when coalesce((run #>> '{gate,best_score}')::float8, 0)
+        < (run #>> '{gate,min_score}')::float8
+      then '; best score ' || pg_catalog.to_char(
+          coalesce((run #>> '{gate,best_score}')::float8, 0), 'FM0.00')
+        || ', not ' || pg_catalog.to_char((run #>> '{gate,min_score}')::float8, 'FM0.00')
+      else '' end
+    || coalesce('; it lacks ' || ragdb_internal.missing_words(run ->> 'question',
+      array(select pg_catalog.jsonb_array_elements_text(run #> '{gate,missing_terms}')),
+      ragdb_internal.evidence_config(run -> 'pack')), '')
+  end;
 comment on function ragdb_internal.gate_reason(jsonb) is
   'Returns in words why the gate of a run said no.';
 

@@ -12,7 +12,9 @@ begin
     raise exception 'query is %', case when query is null then 'null'
         when length(query) > 32768 then 'too long' else 'empty' end
       using errcode = 'RG400', detail = 'a query has 1 to 32768 characters',
-            hint = 'pass the question as query';
+        hint = case when length(query) > 32768 then 'keep the words that matter; a long text '
+            'is for a document, not for a query'
+          else 'pass the question as query' end;
   end if;
 end $$;
 comment on function ragdb_internal.check_query(text) is

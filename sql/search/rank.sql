@@ -9,6 +9,9 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  if cardinality(corpora) > 1 then
+    corpora := ragdb_internal.with_chunks(corpora);
+  end if;
   if request.mode is null and not ragdb_internal.are_filled(corpora) then
     request.mode := 'lexical';
     return request;
@@ -134,6 +137,7 @@ declare
   v_ranked ragdb_internal.ranked[] := '{}';
 begin
   foreach v_corpus in array corpora loop
+    continue when v_corpus.chunks = 0 and cardinality(corpora) > 1;
     v_statistics := case when statistics.corpus_id is null then v_corpus else statistics end;
     if statistics.corpus_id is null and v_corpus.part_of is not null then
       v_statistics := ragdb_internal.whole_of(v_corpus);

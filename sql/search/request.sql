@@ -120,3 +120,13 @@ end $$;
 comment on function ragdb_internal.open_corpora(text[]) is
   'Returns the rows of some corpora that the caller may read, each once, and of one that has parts '
   'those; null stands for all of them. Raises RG400, RG401, RG404.';
+
+-- An empty one finds nothing, whatever embeds it, so it has no say in how the others are searched.
+create or replace function ragdb_internal.with_chunks(corpora ragdb.corpora[])
+returns ragdb.corpora[]
+language sql immutable parallel safe
+return coalesce((
+  select pg_catalog.array_agg(c) filter (where (c).chunks > 0)
+  from pg_catalog.unnest(corpora) c), corpora);
+comment on function ragdb_internal.with_chunks(ragdb.corpora[]) is
+  'Returns those of some corpora that have chunks; all where none has.';

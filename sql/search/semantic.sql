@@ -178,7 +178,8 @@ language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpora constant ragdb.corpora[] := ragdb_internal.open_corpora(corpora);
+  v_corpora constant ragdb.corpora[] :=
+    ragdb_internal.with_chunks(ragdb_internal.open_corpora(corpora));
   v_embedders integer[];
 begin
   if mode in ('lexical', 'reference')
@@ -197,4 +198,5 @@ comment on function ragdb.query_embedder(text[], text) is
   'Returns the model outside the database that embeds the queries of a search of some corpora '
   '(null: all that the caller may read) in a mode; no row when it compares words alone, as it does '
   'without a mode until all is embedded, when the database embeds by itself, and when the corpora '
-  'have several embedders. Raises RG400, RG401, RG404.';
+  'have several embedders. A corpus without chunks has no say beside others. Raises RG400, RG401, '
+  'RG404.';

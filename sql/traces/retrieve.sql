@@ -33,7 +33,7 @@ declare
   v_corpus constant ragdb.corpora :=
     ragdb_internal.open_corpus(find_in_corpus.corpus, 'read', true);
   v_corpora constant ragdb.corpora[] := case when v_corpus.parts > 0
-    then ragdb_internal.open_parts(v_corpus) else array[v_corpus] end;
+    then ragdb_internal.with_chunks(ragdb_internal.open_parts(v_corpus)) else array[v_corpus] end;
   v_started constant timestamptz := clock_timestamp();
   v_embedding constant real[] := coalesce(ragdb_internal.single(asked.query_embedding),
     ragdb_internal.embedding_in_sql(v_corpora, asked.mode, asked.query));

@@ -138,7 +138,7 @@ declare
   v_scores float8[];
 begin
   select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = space.embedder_id;
-  if space.is_indexed and corpus.chunks >= 20000
+  if space.is_indexed and corpus.chunks >= ragdb_internal.indexed_chunks()
     and (chunk_nos is null or cardinality(chunk_nos) > greatest(10000, 20 * sqrt(corpus.chunks)))
   then
     select array_agg(s.chunk_no),

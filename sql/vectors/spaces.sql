@@ -9,6 +9,13 @@ return 'chunk_embeddings_' || space_table.space_id;
 comment on function ragdb_internal.space_table(integer) is
   'Returns the name of the partition of a space.';
 
+-- Of fewer the vectors are compared one by one.
+create or replace function ragdb_internal.indexed_chunks() returns integer
+language sql immutable parallel safe
+return 20000;
+comment on function ragdb_internal.indexed_chunks() is
+  'Returns how many chunks a corpus has from which on an index of its vectors is built and used.';
+
 create or replace function ragdb_internal.full_vector(stored ragdb.chunk_embeddings) returns vector
 language sql immutable parallel safe
 return coalesce((full_vector.stored).half::vector, (full_vector.stored).embedding);

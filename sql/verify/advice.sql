@@ -25,7 +25,6 @@ end;
 comment on function ragdb_internal.advice_on_corpora() is
   'Returns what is to be done for the ranking of corpora that the caller may read.';
 
--- Of fewer than 20,000 vectors ragdb.index_space builds no index: they are compared one by one.
 create or replace function ragdb_internal.advice_on_embeddings() returns setof ragdb.advice
 language sql stable parallel restricted
 begin atomic
@@ -38,7 +37,8 @@ begin atomic
       pg_catalog.concat(s.backlog, ' chunks wait for an embedding',
         case when not ragdb.has_worker() then ', and no worker runs' end),
       pg_catalog.concat('ragdb embed ', s.corpus)),
-    (s.state = 'current' and not s.is_indexed and s.embedded >= 20000, false,
+    (s.state = 'current' and not s.is_indexed and s.embedded >= ragdb_internal.indexed_chunks(),
+      false,
       pg_catalog.format('%s vectors and no index', s.embedded),
       pg_catalog.format('select ragdb.index_space(%L);', s.corpus))
     ) a (applies, is_fault, found, fix)

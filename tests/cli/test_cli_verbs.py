@@ -12,10 +12,12 @@ from typing import Any
 
 import psycopg
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import ragdb
 from ragdb.cli.main import app
+from ragdb.cli.spoken import VERBS
 from ragdb.cli.text import clean
 from ragdb.client.rows import dumps
 from ragdb.models import local
@@ -172,6 +174,28 @@ def test_a_search_of_what_is_not_there_says_only_that(demo: Run, mode: list[str]
     found = demo("search", "x", "-c", "nowhere", *mode)
     assert found.exit_code == 2
     assert found.stderr.startswith('ragdb: corpus "nowhere" does not exist (RG404)')
+
+
+def test_a_mistyped_corpus_is_answered_with_the_near_one_and_verbs(demo: Run) -> None:
+    found = demo("search", "x", "-c", "dmo")
+    assert found.stderr.splitlines()[-1] == (
+        "  hint: did you mean demo? `ragdb corpus ls` lists the names; "
+        "`ragdb corpus create` makes one"
+    )
+
+
+def test_hints_name_verbs_for_functions_that_exist(db: psycopg.Connection[Any]) -> None:
+    functions = {
+        name
+        for (name,) in db.execute(
+            "select proname from pg_proc where pronamespace = 'ragdb'::regnamespace"
+        )
+    }
+    assert functions >= VERBS.keys()
+    for verb in VERBS.values():
+        command: Any = typer.main.get_command(app)
+        for word in verb.split():
+            command = command.commands[word]
 
 
 def test_errors_of_the_database_show_detail_and_hint(demo: Run) -> None:

@@ -205,3 +205,39 @@ def test_progress_moves_inside_a_large_file(tmp_path: Path, clone: str) -> None:
     assert len(inside) >= 4
     assert [size for _, size in seen] == sorted(size for _, size in seen)
     assert {stage for stage, _ in seen} == {"reading", "writing", "optimizing"}
+
+
+def test_records_that_fail_alike_are_told_in_a_line_for_their_file(
+    run: Run, tmp_path: Path
+) -> None:
+    for name in ("a", "b", "c"):
+        lines = [json.dumps({"_id": f"d{n}", "text": f"{name} {n}"}) for n in range(40)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
+    done = run("ingest", tmp_path, "-c", "docs", "--prefix", "x")
+    assert done.exit_code == 4
+    said = done.stderr.splitlines()
+    assert said[0] == (
+        "x/b.jsonl: 40 failed (#d0, #d1, #d2, …): another document of the corpus has its id (RG409)"
+    )
+    assert said[2].startswith("  hint: x/b.jsonl and 1 other: an external_id, such as the _id of")
+    assert said[3].startswith("docs: 40 documents (40 written, 0 unchanged, 80 failed)")
+    assert len(said) == 4
+
+
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+def test_what_a_corpus_cannot_be_is_refused_before_anything_is_read(
+    run: Run, tmp_path: Path, dry: list[str]
+) -> None:
+    (tmp_path / "a.md").write_text("One.\n")
+    assert run("ingest", tmp_path, "-c", "docs", "--text-config", "german").exit_code == 0
+    for corpus, config, says in (
+        ("docs", "english", "ragdb: corpus docs has the text configuration german, not english"),
+        ("docs", "klingon", "ragdb: corpus docs has the text configuration german, not klingon"),
+        ("new", "klingon", 'ragdb: text configuration "klingon" is not one that'),
+        ("Bad Name", "german", 'ragdb: "Bad Name" is not a corpus name'),
+    ):
+        done = run("ingest", tmp_path, "-c", corpus, "--text-config", config, *dry)
+        assert done.exit_code == 2
+        assert done.stderr.startswith(says)
+    for given in (["--text-config", "german"], []):
+        assert run("ingest", tmp_path, "-c", "docs", *given, *dry).exit_code == 0

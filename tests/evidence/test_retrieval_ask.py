@@ -90,6 +90,9 @@ def test_what_the_corpus_does_not_say_is_a_negative_verdict(run: Run) -> None:
     assert done.exit_code == 1
     assert done.stdout == ""
     assert "the corpus does not say" in done.stderr
+    done = run("ask", "What is it?", "-c", "docs")
+    assert done.exit_code == 1
+    assert "the question has no word to look up" in done.stderr
 
 
 def test_the_answer_as_json_has_its_evidence(run: Run, clone: str) -> None:

@@ -145,6 +145,41 @@ def test_an_error_quotes_little_of_a_long_field_name(api: Api) -> None:
     assert len(str(check(answer, 400, "BAD_REQUEST"))) < 600
 
 
+def test_a_body_that_is_not_json_is_told_where(api: Api) -> None:
+    for body, place in ((b"{", "line 1, column 2"), (b'{"query":\n  one}', "line 2, column 3")):
+        answer = check(api("POST", "/api/rag/search/slice", body), 400, "BAD_REQUEST")
+        assert answer["error"].startswith("body: it is not JSON: Expecting ")
+        assert answer["error"].endswith(f" at {place}")
+        assert [one["field"] for one in answer["details"]] == ["body"]
+    said = check(api("POST", "/api/rag/search/slice", b'{"query":"\xff"}'), 400, "BAD_REQUEST")
+    assert said["error"] == "body: it is not UTF-8 at byte 10"
+
+
+def test_a_field_that_there_is_not_is_answered_with_those_that_there_are(api: Api) -> None:
+    answer = api("POST", "/api/search", {"query": "x", "corpus": "docs"})
+    said = check(answer, 400, "BAD_REQUEST")["error"]
+    assert said.startswith("body.corpus: there is no such field; there are query, corpora, ")
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ({"query": "a\0b"}, "body.query"),
+        ({"query": "a", "filter": {"tags": {"in": ["x", "y\ud800"]}}}, "body.filter.tags.in.1"),
+        ({"query": "a", "filter": {"a\0": 1}}, "body.filter: a name"),
+    ],
+)
+def test_a_text_that_cannot_be_stored_is_named(api: Api, given: Any, place: str) -> None:
+    answer = api("POST", "/api/rag/search/slice", SEARCH | given)
+    said = check(answer, 400, "BAD_REQUEST")["error"]
+    assert said == f"{place}: a text cannot hold NUL or half of a surrogate pair"
+
+
+def test_a_text_of_the_address_that_cannot_be_stored_is_named(api: Api) -> None:
+    answer = api("GET", "/api/rag/search/global?query=a%00b&corpus=docs")
+    assert check(answer, 400, "BAD_REQUEST")["error"].startswith("query.query: a text cannot")
+
+
 def test_a_body_that_is_not_called_json_is_told_so(api: Api) -> None:
     """What curl --data sends."""
     for kind in ("application/x-www-form-urlencoded", "text/plain"):

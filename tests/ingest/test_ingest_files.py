@@ -498,3 +498,59 @@ def test_a_watch_tells_new_changed_and_gone(database: ragdb.Database, folder: Pa
     watch.remove(database, "docs", gone)
     Run(database, "docs", found, {}).run()
     assert {row[1] for row in chunks(database)} == {"docs/b.txt", "docs/deep/c.md", "docs/new.md"}
+
+
+def test_records_with_ids_of_others_are_refused_all_at_once(
+    database: ragdb.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[Any] = []
+    put = database.put_documents
+
+    def counted(*given: Any) -> Any:
+        calls.append(given)
+        return put(*given)
+
+    monkeypatch.setattr(database, "put_documents", counted)
+    for name, size in (("de", 60), ("en", 90), ("ru", 60)):
+        (tmp_path / name).mkdir()
+        lines = [json.dumps({"_id": f"d{n}", "text": f"{name} {n}"}) for n in range(size)]
+        (tmp_path / name / "corpus.jsonl").write_text("\n".join(lines))
+    tried = database.ingest(tmp_path, corpus="docs", prefix="x", dry_run=True)
+    assert (tried.documents, tried.failed) == (90, 120)
+    calls.clear()
+    report = database.ingest(tmp_path, corpus="docs", prefix="x")
+    assert (report.documents, report.written, report.failed) == (90, 90, 120)
+    assert len(calls) == 3
+    assert len(report.failures) == 120
+    assert [(r.uri, r.count, r.first) for r in report.reasons] == [
+        (uri, 60, [f"{uri}#d{n}" for n in range(3)])
+        for uri in ("x/en/corpus.jsonl", "x/ru/corpus.jsonl")
+    ]
+    assert {r.reason for r in report.reasons} == {
+        "another document of the corpus has its id (RG409)"
+    }
+    assert "the _id of a record" in str(report.reasons[0].hint)
+
+
+def test_a_report_is_shown_in_a_line_with_what_failed(
+    database: ragdb.Database, folder: Path
+) -> None:
+    (folder / "bad.json").write_text("{")
+    report = database.ingest(folder, corpus="docs")
+    shown = repr(report)
+    assert shown.startswith(
+        "Report('docs', documents=3, written=3, unchanged=0, failed=1, skipped=0, chunks=3, "
+        "reasons=['docs/bad.json: it is not JSON ("
+    )
+    assert len(shown) < 300
+
+
+def test_a_language_is_a_code_whatever_the_type_of_file(
+    database: ragdb.Database, tmp_path: Path
+) -> None:
+    (tmp_path / "a.md").write_text("Eins.\n")
+    (tmp_path / "b.jsonl").write_text('{"_id": "b", "text": "Zwei."}\n')
+    database.ingest(tmp_path, corpus="docs", language="German")
+    assert {row.language for row in database.list_documents("docs")} == {"de"}
+    with pytest.raises(IngestError, match="'klingon' is not a language"):
+        database.ingest(tmp_path, corpus="docs", language="klingon")

@@ -19,7 +19,6 @@ import ragdb
 from ragdb.cli.main import app
 from ragdb.cli.session import Session
 from ragdb.ingest import ingest as driver
-from ragdb.ingest import writing
 from ragdb.ingest.pool import Pool
 from ragdb.ingest.reading import Outcome, Task
 from ragdb.ingest.stopping import Signals
@@ -47,23 +46,23 @@ def interrupt() -> None:
 def test_ctrl_c_in_the_middle_of_a_statement_exits_with_130(
     runner: CliRunner, note: Path, clone: str, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    stored = writing.Writer._stored
+    put = ragdb.Database.put_documents
 
-    def interrupted(self: Any, batch: Any) -> Any:
+    def interrupted(self: Any, *given: Any) -> Any:
         if where == "sent":
             # a statement that runs, of which nobody has taken the answer
-            self.db.connection.pgconn.send_query(b"select pg_sleep(20)")
+            self.connection.pgconn.send_query(b"select pg_sleep(20)")
             interrupt()
             time.sleep(0.5)
-            while self.db.connection.pgconn.is_busy():
-                self.db.connection.pgconn.consume_input()
-            while self.db.connection.pgconn.get_result():
+            while self.connection.pgconn.is_busy():
+                self.connection.pgconn.consume_input()
+            while self.connection.pgconn.get_result():
                 pass
-        rows = stored(self, batch)
+        rows = put(self, *given)
         interrupt()
         return rows
 
-    monkeypatch.setattr(writing.Writer, "_stored", interrupted)
+    monkeypatch.setattr(ragdb.Database, "put_documents", interrupted)
     began = time.monotonic()
     done = runner.invoke(app, ["ingest", str(note), "-c", "docs"])
     assert done.exit_code == 130, done.output
@@ -171,3 +170,23 @@ def test_what_is_under_way_is_said_at_a_terminal_and_nowhere_else(
     with Session(verb="ingest", progress=False).doing("connecting"):
         pass
     assert capsys.readouterr().err == ""
+
+
+def test_a_server_that_goes_is_told_with_what_stays(
+    runner: CliRunner, note: Path, clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = ragdb.Database.put_documents
+
+    def stopped(self: Any, *given: Any) -> Any:
+        self.connection.execute("select pg_terminate_backend(pg_backend_pid())")
+
+    monkeypatch.setattr(ragdb.Database, "put_documents", stopped)
+    done = runner.invoke(app, ["ingest", str(note), "-c", "docs"])
+    assert done.exit_code == 3
+    assert "(57P01)" in done.stderr
+    assert "run the command again when it is up: what was committed stays" in done.stderr
+    monkeypatch.setattr(ragdb.Database, "put_documents", put)
+    assert runner.invoke(app, ["ingest", str(note), "-c", "docs"]).exit_code == 0
+    # one that never was there is another matter
+    monkeypatch.setenv("RAGDB_DATABASE_URL", "postgresql://x@127.0.0.1:1/x")
+    assert "ragdb doctor" in runner.invoke(app, ["corpus", "ls"]).stderr

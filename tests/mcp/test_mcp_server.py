@@ -408,6 +408,7 @@ def test_recorded_calls_leave_a_trace_that_the_other_tools_take(dsn: str) -> Non
         ("search", {}, "'query' is a required property"),
         ("search", {"query": ""}, "query: "),
         ("search", {"query": "x", "top": 3}, "'top' was unexpected"),
+        ("search", {"query": "x", "corpus": "docs"}, "allowed are query, corpora, k"),
         ("fetch", {"id": "docs/none"}, "RG406"),
         ("fetch", {"id": "nowhere/none"}, "RG404"),
         ("fetch", {"id": "docs/sha256:" + "0" * 64}, "RG406"),

@@ -198,7 +198,7 @@ def test_the_command_line_compares_words_where_the_model_is_not_installed(
 
 def test_a_search_is_embedded_by_the_model_that_its_corpora_share(outside: str) -> None:
     with psycopg.connect(outside, autocommit=True) as connection, ragdb.connect(outside) as db:
-        for name in ("more", "bare", "late"):
+        for name in ("more", "bare", "late", "empty"):
             db.create_corpus(name)
         db.embed_corpus("more", "hash")
         put(connection, {"d": "a bird sings"}, "more")
@@ -206,6 +206,7 @@ def test_a_search_is_embedded_by_the_model_that_its_corpora_share(outside: str) 
         make_embedder(connection, "other")
         db.embed_corpus("late", "other")
         put(connection, {"c": "a dog barks"}, "late")
+        put(connection, {"e": "a fish swims"}, "bare")
 
         def asked(corpora: list[str], mode: str | None = None) -> str | None:
             found = db.query_embedder(corpora, mode)
@@ -218,6 +219,18 @@ def test_a_search_is_embedded_by_the_model_that_its_corpora_share(outside: str) 
         assert asked(["docs", "late"], "hybrid") is asked(["docs", "bare"]) is None
         with pytest.raises(CorpusNotFound):
             asked(["nope"])
+        # what is empty has no say, whatever embeds it
+        for embedder in (None, "other"):
+            if embedder:
+                db.embed_corpus("empty", embedder)
+            assert asked(["empty", "docs"]) == asked(["docs", "empty"], "hybrid") == "hash"
+            for mode in (None, "semantic", "hybrid"):
+                alone, beside = (
+                    db.search(names, QUESTION, mode=mode) for names in (["docs"], ["empty", "docs"])
+                )
+                assert {hit.mode for hit in alone} == {mode or "hybrid"}
+                assert alone == beside
+        assert db.search(["empty", "empty"], QUESTION) == []
 
 
 def test_a_corpus_keeps_its_mode_and_its_scores_until_all_of_it_is_embedded(clone: str) -> None:

@@ -2729,7 +2729,8 @@ class Functions(Caller):
         """Returns the model outside the database that embeds the queries of a search of some
         corpora (null: all that the caller may read) in a mode; no row when it compares words
         alone, as it does without a mode until all is embedded, when the database embeds by
-        itself, and when the corpora have several embedders. Raises RG400, RG401, RG404.
+        itself, and when the corpora have several embedders. A corpus without chunks has no
+        say beside others. Raises RG400, RG401, RG404.
         """
         return self._row_if_any(calls.QUERY_EMBEDDER, rows.Embedders, corpora, mode)
 

@@ -193,3 +193,21 @@ def test_the_counters_that_tell_of_a_hidden_corpus_can_be_taken_away(
     with psycopg.connect(any_clone, autocommit=True) as db:
         db.execute("set role pg_monitor")
         assert db.execute(OTHERS[0]).fetchall()
+
+
+def test_a_corpus_of_almost_that_name_is_hinted_at_to_those_who_may_see_it(db: Connection) -> None:
+    db.execute("set role admin")
+    db.execute("select ragdb.create_corpus('handbook')")
+    db.execute("select ragdb.create_corpus('contracts', is_restricted => true)")
+    db.execute("select ragdb.create_corpus('q')")
+
+    def hint(role: str, corpus: str) -> str:
+        db.execute(f"set role {role}")
+        with pytest.raises(psycopg.Error, match="does not exist") as raised, db.transaction():
+            db.execute("select * from ragdb.search(%s, 'tulips')", (corpus,))
+        return raised.value.diag.message_hint or ""
+
+    assert hint("reader", "handbok").startswith("did you mean handbook? ragdb.list_corpora() lists")
+    assert hint("admin", "Contract").startswith("did you mean contracts? ")
+    for corpus in ("contract", "poems", "book", "p", "x" * 300000, ""):
+        assert hint("reader", corpus).startswith("ragdb.list_corpora() lists the names")

@@ -341,6 +341,7 @@ def test_meanings_by_two_embedders_are_not_compared(parts: Connection) -> None:
     make_embedder(parts, "other")
     parts.execute("select ragdb.create_corpus('part-3', part_of => 'whole')")
     parts.execute("select ragdb.embed_corpus('part-3', 'other')")
+    put(parts, {"f": "a red sky"}, "part-3")
     error = refused(
         parts,
         "select ragdb.search('whole', 'red', mode => 'semantic', query_embedding => %s)",

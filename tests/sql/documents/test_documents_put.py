@@ -197,6 +197,22 @@ def test_an_external_id_that_another_document_has_is_refused(docs: Connection) -
     assert chunk_rows(docs).keys() == {"refunds"}
 
 
+def test_all_documents_with_an_id_that_another_has_are_named_at_once(docs: Connection) -> None:
+    put(docs, document("x", ["1"], external_id="a"), document("y", ["1", "2"], external_id="b"))
+    given = [document(str(n), [f"text {n}"], external_id=name) for n, name in enumerate("cacadeee")]
+    given.append(document("z", ["1", "3"], external_id="b"))
+    with pytest.raises(psycopg.DatabaseError) as raised, docs.transaction():
+        put(docs, *given)
+    assert ": 1-3, 6-8;" in str(raised.value.diag.message_detail)
+    put(docs, *(given[n] for n in (0, 4, 5)))
+    assert chunk_rows(docs).keys() == {"a", "b#1", "b#2", "c", "d", "e"}
+    # one that is written again is not at fault
+    given[0] |= {"title": "Title"}
+    with pytest.raises(psycopg.DatabaseError) as raised, docs.transaction():
+        put(docs, *given[:3])
+    assert ": 1-2;" in str(raised.value.diag.message_detail)
+
+
 @pytest.mark.parametrize(
     ("call", "sqlstate"),
     [
