@@ -1,4 +1,4 @@
-"""`ragdb` in processes forked from one that has imported what they need: most of what a start takes.
+"""`ragdb` in processes forked from one that has imported what they need, which is most of a start.
 
 A process of its own waits for what is to be run and forks; no thread of a test is copied. What is
 run reads its arguments and its environment as one that was started anew. Where the start is the
@@ -26,7 +26,11 @@ from typing import IO, Any, Self
 
 ROOT = Path(__file__).parents[1]
 PAGE = 2**16  # bytes
-# what verbs import when they run
+# what every verb imports when it runs, and what single ones
+COMMON = (
+    "pydantic.fields", "pydantic.functional_validators", "pydantic.type_adapter", "ragdb.cli.lost",
+    "ragdb.cli.main", "ragdb.database", "ragdb.models.searching", "rich.console", "rich.table",
+)  # fmt: skip
 IMPORTS = {
     "serve": (
         "uvicorn.lifespan.on", "uvicorn.protocols.http.auto", "ragdb.http.app",
@@ -172,11 +176,16 @@ def _forker(path: str) -> socket.socket:
 
 
 def main() -> None:
-    import ragdb.cli.app
-    import ragdb.cli.lost
-    import ragdb.cli.main
-    import ragdb.cli.output
-    import ragdb.database
+    for module in COMMON:
+        importlib.import_module(module)
+    import typer.main
+
+    from ragdb.cli.main import app
+    from ragdb.cli.main import main as ragdb
+
+    # the verbs are made once: it takes as long as most of them
+    typer.main.get_command = cache(typer.main.get_command)
+    typer.main.get_command(app)
 
     asked = socket.socket(fileno=os.dup(0))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -195,8 +204,8 @@ def main() -> None:
             asked.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             _begin(*files)
-            _become(*files[1:], **run)
-            ragdb.cli.main.main()
+            _become(files[1], files[2], **run)
+            ragdb()
             return
         for file in files:
             os.close(file)

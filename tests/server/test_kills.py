@@ -57,7 +57,8 @@ def start(dsn: str, *arguments: str) -> Forked:
 def done(dsn: str, *arguments: str) -> tuple[int, str]:
     process = start(dsn, *arguments)
     _, said = process.communicate(timeout=120)
-    return process.returncode, "" if process.returncode == 0 else said
+    code = process.wait()
+    return code, "" if code == 0 else said
 
 
 def interrupt(folder: Path, dsn: str, chance: random.Random, *arguments: str) -> bool:
