@@ -1,7 +1,8 @@
-"""`ragdb` in processes forked from one that has imported the HTTP server, which takes a second.
+"""`ragdb` in processes forked from one that has imported what they need, which is most of a start.
 
 A process of its own waits for what is to be run and forks; no thread of a test is copied. What is
-run reads its arguments and its environment as one that was started anew.
+run reads its arguments and its environment as one that was started anew. Where the start is the
+claim, such as what it imports, a test starts Python.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import gc
+import importlib
 import json
 import os
 import select
@@ -16,26 +18,58 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, Self
 
 ROOT = Path(__file__).parents[1]
 PAGE = 2**16  # bytes
+# what every verb imports when it runs, and what single ones
+COMMON = (
+    "pydantic.fields", "pydantic.functional_validators", "pydantic.type_adapter", "ragdb.cli.lost",
+    "ragdb.cli.main", "ragdb.database", "ragdb.models.searching", "rich.console", "rich.table",
+)  # fmt: skip
+IMPORTS = {
+    "serve": (
+        "uvicorn.lifespan.on", "uvicorn.protocols.http.auto", "ragdb.http.app",
+        "ragdb.http.protocol", "ragdb.studio.app",
+    ),
+    "init": ("ragdb.server.embedded", "alembic.command", "sqlalchemy.dialects.postgresql.psycopg"),
+    "ingest": ("ragdb.ingest", "ragdb.ingest.options", "ragdb.cli.ingested"),
+    "mcp": ("ragdb.mcp.server", "uvicorn.protocols.http.auto"),
+}  # fmt: skip
 
 
 class Forked:
-    """A process of `ragdb` with the methods of `subprocess.Popen` that tests use."""
+    """A process of `ragdb` with the methods of `subprocess.Popen` that tests use, in text.
 
-    def __init__(self, *arguments: str, env: dict[str, str]) -> None:
+    What it writes to stdout is lost unless `stdout` is asked for.
+    """
+
+    def __init__(
+        self,
+        *arguments: str,
+        env: dict[str, str],
+        cwd: Path | None = None,
+        stdout: bool = False,
+        is_joined: bool = False,
+    ) -> None:
+        """`is_joined` has it write what goes to stderr to stdout."""
         self._told, told = socket.socketpair()
         errors, write_errors = os.pipe()
+        out, write_out = os.pipe() if stdout else (None, os.open(os.devnull, os.O_WRONLY))
         with told:
-            said = json.dumps({"arguments": arguments, "env": env}).encode() + b"\n"
+            said = {"arguments": arguments, "env": env, "cwd": str(cwd or Path.cwd())}
             socket.send_fds(
-                _forker(env.get("PYTHONPATH", "")), [said], [told.fileno(), write_errors]
+                _forker(env.get("PYTHONPATH", "")),
+                [json.dumps(said).encode() + b"\n"],
+                [told.fileno(), write_out, write_out if is_joined else write_errors],
             )
         os.close(write_errors)
+        os.close(write_out)
+        self.stdout: IO[str] | None = None if out is None else os.fdopen(out)
         self.stderr: IO[str] = os.fdopen(errors)
         self.returncode: int | None = None
         self.pid = int(self._line() or 0)
@@ -66,15 +100,58 @@ class Forked:
             self._told.close()
         return self.returncode
 
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """What the process writes to stdout and stderr until it ends. Raises TimeoutExpired."""
+        until = None if timeout is None else time.monotonic() + timeout
+        said = ["", ""]
+
+        def read(place: int, file: IO[str]) -> None:
+            with file:
+                said[place] = file.read()
+
+        files = enumerate([self.stdout, self.stderr])
+        readers = [
+            threading.Thread(target=read, args=(place, file), daemon=True)
+            for place, file in files
+            if file
+        ]
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join(None if until is None else max(0, until - time.monotonic()))
+            if reader.is_alive():
+                assert timeout is not None
+                raise subprocess.TimeoutExpired("ragdb", timeout)
+        self.wait(None if until is None else max(0, until - time.monotonic()))
+        return said[0], said[1]
+
     def terminate(self) -> None:
-        self._signal(signal.SIGTERM)
+        self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        self._signal(signal.SIGKILL)
+        self.send_signal(signal.SIGKILL)
 
-    def _signal(self, number: signal.Signals) -> None:
+    def send_signal(self, number: signal.Signals) -> None:
         if self.poll() is None:
             os.kill(self.pid, number)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in (self.stdout, self.stderr):
+            if file:
+                file.close()
+        self.wait()
+
+
+def run_forked(
+    *arguments: str, env: dict[str, str], timeout: float, **how: Any
+) -> subprocess.CompletedProcess[str]:
+    """How a verb ended, and what it wrote."""
+    with Forked(*arguments, env=env, stdout=True, **how) as process:
+        said = process.communicate(timeout)
+    return subprocess.CompletedProcess(arguments, process.wait(), *said)
 
 
 @cache
@@ -85,6 +162,7 @@ def _forker(path: str) -> socket.socket:
         process = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", "tests.forked"],
             stdin=its.fileno(),
+            stdout=subprocess.DEVNULL,  # a terminal is written to line by line
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": path},
         )
@@ -98,41 +176,48 @@ def _forker(path: str) -> socket.socket:
 
 
 def main() -> None:
-    # all that `ragdb serve` imports
-    import uvicorn.lifespan.on
-    import uvicorn.protocols.http.auto  # noqa: F401
+    for module in COMMON:
+        importlib.import_module(module)
+    import typer.main
 
-    import ragdb.cli.main
-    import ragdb.http.app
-    import ragdb.http.protocol
-    import ragdb.studio.app
+    from ragdb.cli.main import app
+    from ragdb.cli.main import main as ragdb
 
-    gc.freeze()
+    # the verbs are made once: it takes as long as most of them
+    typer.main.get_command = cache(typer.main.get_command)
+    typer.main.get_command(app)
+
     asked = socket.socket(fileno=os.dup(0))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
-        said, files, *_ = socket.recv_fds(asked, PAGE, 2)
+        said, files, *_ = socket.recv_fds(asked, PAGE, 3)
         if not said:
             return
         while not said.endswith(b"\n"):
             said += asked.recv(PAGE)
+        run = json.loads(said)
+        for verb in set(run["arguments"]) & IMPORTS.keys():
+            for module in IMPORTS[verb]:
+                importlib.import_module(module)
+        gc.freeze()
         if os.fork() == 0:
             asked.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             _begin(*files)
-            _become(files[1], **json.loads(said))
-            ragdb.cli.main.main()
+            _become(files[1], files[2], **run)
+            ragdb()
             return
         for file in files:
             os.close(file)
 
 
-def _begin(told: int, errors: int) -> None:
+def _begin(told: int, out: int, errors: int) -> None:
     """Return in a process of its own, and tell its number and its end from this one."""
     pid = os.fork()
     if pid == 0:
         os.close(told)
         return
+    os.close(out)
     os.close(errors)
     os.write(told, f"{pid}\n".encode())
     ended = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -141,16 +226,18 @@ def _begin(told: int, errors: int) -> None:
     os._exit(0)
 
 
-def _become(errors: int, arguments: list[str], env: dict[str, str]) -> None:
-    """Take the files, arguments and environment of what is to be run."""
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for file, number in ((nothing, 0), (nothing, 1), (errors, 2)):
+def _become(out: int, errors: int, arguments: list[str], env: dict[str, str], cwd: str) -> None:
+    """Take the files, arguments, environment and folder of what is to be run."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for file, number in ((nothing, 0), (out, 1), (errors, 2)):
         os.dup2(file, number)
-    os.close(nothing)
-    os.close(errors)
+        os.close(file)
     sys.argv = ["ragdb", *arguments]
     os.environ.clear()
     os.environ.update(env)
+    os.chdir(cwd)
+    # a shell that starts the tests in the background has them ignore it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,10 @@ begin
     from pg_class c
       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and strpos(a.attname, '.') = 0
       cross join lateral (values (a.attname::text), (c.relname || '.' || a.attname)) n (name)
-      join (select meanings[2 * n - 1] as name, meanings[2 * n] as meaning
-        from generate_series(1, cardinality(meanings) / 2) n) m on m.name = n.name
+      join (select max(w.word) filter (where w.no % 2 = 1) as name,
+          max(w.word) filter (where w.no % 2 = 0) as meaning
+        from unnest(meanings) with ordinality w (word, no) group by (w.no + 1) / 2) m
+        on m.name = n.name
     where c.relkind = 'v'
       and c.relnamespace in ('bi'::regnamespace, 'ragdb_internal'::regnamespace)
     order by strpos(m.name, '.')

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import zipfile
 from decimal import Decimal
 from pathlib import Path
@@ -17,16 +16,12 @@ import yaml
 
 from ragdb import connect
 from tests.bi.conftest import ROOT
+from tests.forked import run_forked
 
 
 def ragdb(*args: str, dsn: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from ragdb.cli.main import main; main()", *args],
-        capture_output=True,
-        text=True,
-        env=os.environ | ({"RAGDB_DATABASE_URL": dsn} if dsn else {}),
-        timeout=120,
-    )
+    environment = {**os.environ, **({"RAGDB_DATABASE_URL": dsn} if dsn else {})}
+    return run_forked(*args, env=environment, timeout=120)
 
 
 def below(folder: Path) -> set[str]:

@@ -15,24 +15,15 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 import ragdb
+from tests.forked import Forked
 
 RAGDB = [sys.executable, "-c", "from ragdb.cli.main import main; main()"]
 
 
 @pytest.fixture
 def start(clone: str) -> Any:
-    def start(*arguments: str, **how: Any) -> subprocess.Popen[str]:
-        environment = {**os.environ, "RAGDB_DATABASE_URL": clone, **how.pop("env", {})}
-        return subprocess.Popen(
-            [*RAGDB, *arguments],
-            # a shell that starts the tests in the background has them ignore it
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            **how,
-        )
+    def start(*arguments: str, dsn: str = clone) -> Forked:
+        return Forked(*arguments, env={**os.environ, "RAGDB_DATABASE_URL": dsn}, stdout=True)
 
     return start
 
@@ -124,7 +115,7 @@ def test_a_verdict_outlives_the_reader_of_a_pipe(start: Any, clone: str, tmp_pat
 
 def test_a_role_without_rights_is_told_which_there_are(start: Any, clone: str) -> None:
     stranger = make_conninfo(clone, user="stranger")
-    process = start("status", env={"RAGDB_DATABASE_URL": stranger})
+    process = start("status", dsn=stranger)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 3
     assert "ragdb_reader" in err
@@ -154,14 +145,19 @@ def test_a_full_disk_under_the_output_is_an_error_in_one_line(clone: str) -> Non
     assert (done.returncode, done.stderr) == (2, "ragdb: No space left on device\n")
 
 
-def test_an_output_of_few_letters_is_told_so(start: Any, clone: str, tmp_path: Path) -> None:
+def test_an_output_of_few_letters_is_told_so(clone: str, tmp_path: Path) -> None:
     docs = tree(tmp_path, 1)
     with ragdb.connect(clone) as database:
         database.ingest(docs, corpus="docs")
-    process = start("search", "file", "-c", "docs", env={"PYTHONIOENCODING": "ascii"})
-    _, err = process.communicate(timeout=60)
-    assert (process.returncode, "Traceback" in err) == (2, False)
-    assert "the encoding ascii cannot" in err
+    done = subprocess.run(
+        [*RAGDB, "search", "file", "-c", "docs", "-d", clone],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert "the encoding ascii cannot" in done.stderr
 
 
 def test_an_argument_that_is_no_text_is_told_so(start: Any) -> None:
@@ -195,7 +191,8 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize("verb", ["--help", "--version", "ingest --help", "search --help"])
-def test_help_needs_no_database(start: Any, verb: str) -> None:
-    out, err = start(*verb.split(), env={"RAGDB_DATABASE_URL": "nonsense"}).communicate(timeout=30)
+def test_help_needs_no_database(verb: str) -> None:
+    environment = {**os.environ, "RAGDB_DATABASE_URL": "nonsense"}
+    out, err = Forked(*verb.split(), env=environment, stdout=True).communicate(timeout=30)
     assert out
     assert not err

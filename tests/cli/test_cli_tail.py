@@ -6,8 +6,6 @@ import io
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections import deque
 from datetime import timedelta
 
@@ -16,18 +14,12 @@ from rich.console import Console
 
 from ragdb import connect
 from ragdb.cli.tail import Feed, quantile, view
+from tests.forked import Forked
 
-COMMAND = "from ragdb.cli.main import main; main()"
 
-
-def tail(dsn: str, *args: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "trace", "tail", "--interval", "0.1", *args],
-        env=os.environ | {"RAGDB_DATABASE_URL": dsn},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def tail(dsn: str, *args: str) -> Forked:
+    environment = {**os.environ, "RAGDB_DATABASE_URL": dsn}
+    return Forked("trace", "tail", "--interval", "0.1", *args, env=environment, stdout=True)
 
 
 def test_a_tail_prints_lines_ends_with_130_and_goes_on_where_it_ended(clone: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import threading
 import time
 import urllib.error
@@ -25,7 +24,6 @@ from tests.embedding import make_embedder, one, put
 from tests.forked import Forked
 from tests.sql.conversations import chat, message, uuid
 
-RAGDB = [sys.executable, "-W", "ignore", "-c", "from ragdb.cli.main import main; main()"]
 ANCHOR = uuid(1)
 # what each part of the log may never have
 SECRET = "zanzibar"

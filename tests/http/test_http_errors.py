@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import os
 import socket
-import subprocess
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +19,8 @@ from ragdb.cli.main import app
 from ragdb.http.app import create_app
 from ragdb.http.config import Config
 from tests.embedding import one
-from tests.http.conftest import ANCHOR, RAGDB, SECRET, Api, Response
+from tests.forked import run_forked
+from tests.http.conftest import ANCHOR, SECRET, Api, Response
 from tests.http.test_http_routes import SEARCH, wait_for_lock
 from tests.sql.conversations import uuid
 
@@ -436,12 +437,8 @@ def test_a_fault_of_ours_is_a_500_that_quotes_nothing(start: Start) -> None:
 
 
 def test_a_server_without_a_database_says_so() -> None:
-    done = subprocess.run(
-        [*RAGDB, "serve", "-d", "host=/nowhere dbname=x"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    nowhere = ("-d", "host=/nowhere dbname=x")
+    done = run_forked("serve", *nowhere, env=dict(os.environ), timeout=60)
     assert done.returncode == 3
     assert "ragdb:" in done.stderr
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import threading
 import time
 from collections import Counter
@@ -13,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.http.conftest import RAGDB, Api
+from tests.forked import run_forked
+from tests.http.conftest import Api
 
 Start = Callable[..., Api]
 
@@ -49,13 +49,8 @@ def wait_for(counts: Counter[int], answers: int) -> None:
 
 
 def init(dsn: str, *flags: str) -> str:
-    done = subprocess.run(
-        [*RAGDB, "init", *flags],
-        env={**os.environ, "RAGDB_DATABASE_URL": dsn},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    environment = {**os.environ, "RAGDB_DATABASE_URL": dsn}
+    done = run_forked("init", *flags, env=environment, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stderr
 

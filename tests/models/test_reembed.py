@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from typing import Any
@@ -19,9 +17,9 @@ from ragdb.client.calling import Reals
 from ragdb.models.encoders import HashEncoder
 from ragdb.models.worker import Worker
 from tests.embedding import embed, make_corpus, make_embedder, one, put, status
+from tests.forked import Forked
 
 Connection = psycopg.Connection[Any]
-RAGDB = [sys.executable, "-c", "from ragdb.cli.main import main; main()"]
 QUERY = "text number 7 of the seventh shelf"
 WIDTHS = {"hash": 64, "new": 32}
 CONTRACT = """corpus name=docs
@@ -33,17 +31,11 @@ rag name=A retriever=R
 """
 
 
-def ragdb(clone: str, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [*RAGDB, *arguments],
-        env={**os.environ, "RAGDB_DATABASE_URL": clone},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def ragdb(clone: str, *arguments: str) -> Forked:
+    return Forked(*arguments, env={**os.environ, "RAGDB_DATABASE_URL": clone}, stdout=True)
 
 
-def finish(process: subprocess.Popen[str]) -> str:
+def finish(process: Forked) -> str:
     _, said = process.communicate(timeout=120)
     assert process.returncode == 0, said
     return said

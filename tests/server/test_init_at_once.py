@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from typing import Any
 
 import psycopg
 import pytest
 
-RAGDB = [sys.executable, "-W", "ignore", "-c", "from ragdb.cli.main import main; main()"]
+from tests.forked import Forked
 
 
 def at_once(dsn: str, processes: int = 3) -> list[str]:
     """What each init wrote that ended otherwise than with 0."""
     started = [
-        subprocess.Popen(
-            [*RAGDB, "init"],
-            env={**os.environ, "RAGDB_DATABASE_URL": dsn},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        Forked("init", env={**os.environ, "RAGDB_DATABASE_URL": dsn}, stdout=True, is_joined=True)
         for _ in range(processes)
     ]
     said = [(process.communicate(timeout=300)[0], process.returncode) for process in started]

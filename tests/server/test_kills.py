@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,10 +13,10 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from ragdb.server import embedded
+from tests.forked import Forked
 from tests.ingest.made_documents import document
 from tests.ingest.test_crash import kill
 
-RAGDB = [sys.executable, "-W", "ignore", "-c", "from ragdb.cli.main import main; main()"]
 DOCUMENTS, CASES = 300, 150
 CONTRACT = """corpus name=docs
 retriever name=R corpus=docs mode=lexical topK=5
@@ -52,20 +50,15 @@ def case(number: int) -> str:
     )
 
 
-def start(dsn: str, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [*RAGDB, *arguments],
-        env={**os.environ, "RAGDB_DATABASE_URL": dsn},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def start(dsn: str, *arguments: str) -> Forked:
+    return Forked(*arguments, env={**os.environ, "RAGDB_DATABASE_URL": dsn})
 
 
 def done(dsn: str, *arguments: str) -> tuple[int, str]:
     process = start(dsn, *arguments)
     _, said = process.communicate(timeout=120)
-    return process.returncode, "" if process.returncode == 0 else said
+    code = process.wait()
+    return code, "" if code == 0 else said
 
 
 def interrupt(folder: Path, dsn: str, chance: random.Random, *arguments: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,10 +16,10 @@ import pytest
 
 from ragdb.server import embedded
 from tests.embedding import make_embedder
+from tests.forked import Forked
 from tests.ingest.test_crash import kill
 from tests.watcher import watched_folder
 
-RAGDB = [sys.executable, "-W", "ignore", "-c", "from ragdb.cli.main import main; main()"]
 SOON = 10.0  # seconds
 
 CONTRACT = """corpus name=docs
@@ -65,14 +64,8 @@ def fill(dsn: str) -> None:
 
 def lost(folder: Path, dsn: str, environment: dict[str, str], *arguments: str) -> str:
     """Run a command, kill the server once it is at work; what it said and how soon it ended."""
-    process = subprocess.Popen(
-        [*RAGDB, *arguments],
-        env={**os.environ, "RAGDB_DATABASE_URL": dsn, **environment},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    given = {**os.environ, "RAGDB_DATABASE_URL": dsn, **environment}
+    process = Forked(*arguments, env=given, stdout=True, is_joined=True)
     try:
         with psycopg.connect(dsn, autocommit=True) as db:
             until(
