@@ -24,8 +24,8 @@ begin atomic
         offset 0) w
       cross join lateral (
         select k.block_no, k.ratio, k.scores, case
-          when k.ratio between 0.95 and 1.05 then 1
-          when k.ratio between 1.9 and 2.1 then 2 else 0 end as times
+          when ragdb_internal.is_near_one(k.ratio) then 1
+          when ragdb_internal.is_near_one(k.ratio / 2) then 2 else 0 end as times
         from (
           select r.block_no, w.weight / r.weight as ratio, r.scores::vector as scores
           from ragdb.term_blocks r

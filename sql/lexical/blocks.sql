@@ -13,6 +13,15 @@ return coalesce((select s.last_chunk_no from ragdb.block_states s
 comment on function ragdb_internal.last_in_blocks(integer) is
   'Returns the largest chunk number that the blocks of a corpus cover; 0 where it has none.';
 
+-- The wider this is, the fewer rows optimizing a corpus writes anew, and the more groups a search
+-- looks at: with a range of .93 to 1.08 a first load of 200,000 chunks took 10 bytes a chunk more.
+create or replace function ragdb_internal.is_near_one(ratio float8) returns boolean
+language sql immutable parallel safe
+return is_near_one.ratio between 0.91 and 1.1;
+comment on function ragdb_internal.is_near_one(float8) is
+  'Whether a lexeme weighs, by the ratio of its weights now and in a block, so much the same that '
+  'its scores there are taken as they are.';
+
 -- Numbers that follow each other hold no chunk that was indexed before.
 create or replace function ragdb_internal.blocks_due(
   last_in_blocks integer, chunk_nos integer[], out until integer, out after integer)

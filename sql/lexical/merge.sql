@@ -115,7 +115,6 @@ comment on function ragdb_internal.merge_many(integer, integer, boolean) is
   'as many as fewest are there, and if it is to be thorough where they are at most a quarter of '
   'all; the caller holds the corpus lock.';
 
--- What weighs 7 % less or 8 % more by now is worth its writing; searches multiply what is 5 % off.
 create or replace function ragdb_internal.reweigh_blocks(corpus_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -133,7 +132,7 @@ begin
       where l.corpus_id = reweigh_blocks.corpus_id and l.in_blocks
         and c.corpus_id = reweigh_blocks.corpus_id) w
     where b.corpus_id = reweigh_blocks.corpus_id and b.term_id = w.term_id
-      and w.weight not between 0.93 * b.weight and 1.08 * b.weight;
+      and not ragdb_internal.is_near_one(w.weight / b.weight);
 end $$;
 comment on function ragdb_internal.reweigh_blocks(integer) is
   'Multiplies the rows of blocks whose lexeme weighs otherwise by now, as searches would have to; '
