@@ -69,8 +69,8 @@ comment on function ragdb_internal.passing_in_groups(
 
 create or replace function ragdb_internal.best_in_groups(
   corpus ragdb.corpora, scope ragdb_internal.scope, block_nos integer[], sums vector[],
-  masks bit varying[], highest float8, weights sparsevec, others ragdb_internal.candidate[],
-  k integer)
+  masks bit varying[], short float8, highest float8, weights sparsevec,
+  others ragdb_internal.candidate[], k integer)
 returns ragdb_internal.candidate[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -87,8 +87,10 @@ declare
   v_until integer;
   -- less by what float4 cannot tell apart, and by what its sums may fall short
   v_kth float8 := coalesce(ragdb_internal.at_least(others[k].score, 2), 0);
+  v_least float8 := v_kth / short;  -- the sum of a group that may score as much
+  v_highest constant float8 := highest / short;
   v_looked_for integer := k * case when v_is_free then 1 else 2 end;
-  v_wanted record := ragdb_internal.wanted_need(sums, masks, v_kth, highest, v_looked_for);
+  v_wanted record := ragdb_internal.wanted_need(sums, masks, v_least, v_highest, v_looked_for);
 begin
   if others <> '{}' then
     v_other_nos := array(select o.chunk_no from unnest(others) o);
@@ -96,10 +98,10 @@ begin
   loop
     select g.group_nos, g.bounds into v_group_nos, v_bounds
       from ragdb_internal.best_groups(block_nos, sums, v_wanted.bits) g;
-    while v_bounds[v_seen + 1] >= v_kth loop
+    while v_bounds[v_seen + 1] >= v_least loop
       -- each batch raises the bar for the next one
       v_until := least(3 * v_seen + case when v_seen = 0 then 2 * v_looked_for + 4 else 0 end,
-        (select count(*) from unnest(v_bounds) b where b >= v_kth));
+        (select count(*) from unnest(v_bounds) b where b >= v_least));
       v_nos := v_group_nos[v_seen + 1 : v_until];
       if not v_is_free then
         v_passing := ragdb_internal.passing_in_groups(
@@ -117,20 +119,21 @@ begin
         order by c.score desc);
       v_seen := v_until;
       v_kth := coalesce(ragdb_internal.at_least(v_found[k].score, 2), 0);
+      v_least := v_kth / short;
     end loop;
-    exit when v_wanted.need = 0 or v_kth >= v_wanted.need;
+    exit when v_wanted.need = 0 or v_least >= v_wanted.need;
     v_looked_for := least(8 * v_looked_for, 100000000);
     select n.need, n.bits into v_wanted.need, v_wanted.bits from ragdb_internal.next_need(
-      sums, masks, highest, v_looked_for, v_kth, v_wanted.need) n;
+      sums, masks, v_highest, v_looked_for, v_least, v_wanted.need) n;
   end loop;
   return v_found;
 end $$;
 comment on function ragdb_internal.best_in_groups(
-  ragdb.corpora, ragdb_internal.scope, integer[], vector[], bit varying[], float8, sparsevec,
-  ragdb_internal.candidate[], integer) is
+  ragdb.corpora, ragdb_internal.scope, integer[], vector[], bit varying[], float8, float8,
+  sparsevec, ragdb_internal.candidate[], integer) is
   'Returns the k best chunks in a scope and what ties with the last, best first, out of some '
-  'others and of the groups of the blocks that masks have (null: all); none scores more than '
-  'highest.';
+  'others and of the groups of the blocks that masks have (null: all), none of which scores more '
+  'than short times its sum, or than highest.';
 
 -- The sums go from one statement into the next function: a record of them is copied twice.
 create or replace function ragdb_internal.find_in_blocks(
@@ -147,17 +150,18 @@ declare
 begin
   if scope.patterns is null then
     select ragdb_internal.best_in_groups(
-        corpus, scope, b.block_nos, b.sums, null, question.max_score, weights, others, k)
+        corpus, scope, b.block_nos, b.sums, null, b.short, question.max_score, weights, others, k)
       into v_found
       from ragdb_internal.block_sums(corpus.corpus_id, question.terms) b
       where b.sums is not null;
   else
     select ragdb_internal.best_in_groups(
-        corpus, scope, m.block_nos, m.sums, m.masks, question.max_score, weights, others, k)
+        corpus, scope, m.block_nos, m.sums, m.masks, m.short, question.max_score, weights, others,
+        k)
       into v_found
       from (
         select array_agg(b.block_no) as block_nos, array_agg(b.sums) as sums,
-          array_agg(g.bits) as masks
+          array_agg(g.bits) as masks, min(s.short) as short
         from ragdb_internal.block_sums(corpus.corpus_id, question.terms) s
           cross join lateral unnest(s.block_nos, s.sums) b (block_no, sums)
           join unnest(find_in_blocks.block_nos, find_in_blocks.bits) g (block_no, bits)

@@ -3,33 +3,39 @@
 -- pgvector adds several numbers with one instruction. After the sums, only a few groups are left
 -- whose chunks have to be looked at (block-max pruning: Mallia, Suel and Tonellotto, "Faster
 -- Learned Sparse Retrieval with Block-Max Pruning", SIGIR 2024). To multiply a vector takes three
--- times as long as to add it. So the scores of a term are taken as they are while it weighs at most
--- as much as in the block, and little less, and twice for a word that a query has twice: a sum may
--- be too large, never too small. The blocks come in any order: to sort is to hold what is to be
--- summed, a megabyte, instead of the sums (callers set enable_sort = off).
+-- times as long as to add it. So the scores of a term are taken as they are while it weighs about
+-- what it does in the block, and twice for a word that a query has twice. Each then counts for less
+-- than it should by no more than `short`, so what a group scores is at most `short` times its sum.
+-- The blocks come in any order: to sort is to hold what is to be summed, a megabyte, instead of the
+-- sums (callers set enable_sort = off).
 create or replace function ragdb_internal.block_sums(
   corpus_id integer, terms ragdb_internal.question_term[])
-returns table (block_nos integer[], sums vector[])
+returns table (block_nos integer[], sums vector[], short float8)
 language sql stable parallel safe rows 1
 begin atomic
-  select pg_catalog.array_agg(b.block_no), pg_catalog.array_agg(b.sums)
+  select pg_catalog.array_agg(b.block_no), pg_catalog.array_agg(b.sums), max(b.short)
   from (
-    select t.block_no, sum(case
-      when w.weight between 0.95 * t.weight and t.weight then t.scores
-      when w.weight between 1.9 * t.weight and 2 * t.weight then t.scores + t.scores
-      else ragdb_internal.scaled(t.scores, w.weight / t.weight) end) as sums
+    select t.block_no, sum(case t.times when 1 then t.scores when 2 then t.scores + t.scores
+        else ragdb_internal.scaled(t.scores, t.ratio) end) as sums,
+      max(case when t.times > 0 then t.ratio / t.times else 1 end) as short
     from (
         select u.term_id, u.weight
         from pg_catalog.unnest(block_sums.terms) u where u.in_blocks
         offset 0) w
-      cross join lateral (select k.block_no, k.weight, k.scores::vector as scores
-        from ragdb.term_blocks k
-        where k.corpus_id = block_sums.corpus_id and k.term_id = w.term_id offset 0) t
+      cross join lateral (
+        select k.block_no, k.ratio, k.scores, case
+          when ragdb_internal.is_near_one(k.ratio) then 1
+          when ragdb_internal.is_near_one(k.ratio / 2) then 2 else 0 end as times
+        from (
+          select r.block_no, w.weight / r.weight as ratio, r.scores::vector as scores
+          from ragdb.term_blocks r
+          where r.corpus_id = block_sums.corpus_id and r.term_id = w.term_id offset 0) k
+        offset 0) t
     group by t.block_no) b;
 end;
 comment on function ragdb_internal.block_sums(integer, ragdb_internal.question_term[]) is
-  'Returns the blocks of a corpus that have some terms, and for each the sums, in float4, of what '
-  'its groups score at most.';
+  'Returns the blocks of a corpus that have some terms, for each the sums, in float4, of what its '
+  'groups score at most, and what these are multiplied by until none is too small.';
 
 create or replace function ragdb_internal.groups_above(
   sums vector[], masks bit varying[], need float8)

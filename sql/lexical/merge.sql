@@ -15,7 +15,7 @@ begin atomic
       from pg_catalog.unnest(merged_terms.block_nos) m
       offset 0) s
     cross join (
-      select l.term_id, ragdb_internal.block_weight(c.chunks, l.df) as weight
+      select l.term_id, ragdb_internal.idf(c.chunks, l.df)::real as weight
       from ragdb.lexemes l cross join ragdb.corpora c
       where l.corpus_id = merged_terms.corpus_id and l.in_blocks
         and c.corpus_id = merged_terms.corpus_id
@@ -115,7 +115,6 @@ comment on function ragdb_internal.merge_many(integer, integer, boolean) is
   'as many as fewest are there, and if it is to be thorough where they are at most a quarter of '
   'all; the caller holds the corpus lock.';
 
--- What weighs 7 % less by now is worth its writing; searches multiply what weighs 5 % less.
 create or replace function ragdb_internal.reweigh_blocks(corpus_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -128,13 +127,12 @@ begin
   update ragdb.term_blocks b
     set weight = w.weight, scores = ragdb_internal.rescaled(b.scores, w.weight / b.weight)
     from (
-      select l.term_id, ragdb_internal.idf(c.chunks, l.df) as idf,
-        ragdb_internal.block_weight(c.chunks, l.df) as weight
+      select l.term_id, ragdb_internal.idf(c.chunks, l.df)::real as weight
       from ragdb.lexemes l cross join ragdb.corpora c
       where l.corpus_id = reweigh_blocks.corpus_id and l.in_blocks
         and c.corpus_id = reweigh_blocks.corpus_id) w
     where b.corpus_id = reweigh_blocks.corpus_id and b.term_id = w.term_id
-      and w.idf not between 0.93 * b.weight and b.weight;
+      and not ragdb_internal.is_near_one(w.weight / b.weight);
 end $$;
 comment on function ragdb_internal.reweigh_blocks(integer) is
   'Multiplies the rows of blocks whose lexeme weighs otherwise by now, as searches would have to; '

@@ -104,7 +104,7 @@ comment on column ragdb.term_blocks.term_id is 'Number of the lexeme in its corp
 comment on column ragdb.term_blocks.block_no is
   'Block of the groups: the number of its first group, from 0, divided by 64.';
 comment on column ragdb.term_blocks.weight is
-  'What impacts are multiplied by: slightly more than the lexeme weighed when the row was made.';
+  'What impacts are multiplied by: what the lexeme weighed when the row was written.';
 comment on column ragdb.term_blocks.scores is
   'Weight times the largest impact in each group, by the group''s place in the block, from 1.';
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -269,6 +270,43 @@ def test_a_search_ends_whatever_the_weights_have_become(db: Connection, weights:
     db.execute("set local statement_timeout = '120s'")
     for size, k in itertools.product((1, 2, 5, 9), (1, 10, 100)):
         made.agrees(made.question(size), k)
+
+
+@pytest.mark.parametrize("most", [1.02, 1.045, 1.3])
+def test_scores_that_weigh_more_or_less_than_words_do_now_still_bound_theirs(
+    db: Connection, most: float
+) -> None:
+    # words beyond a limit are multiplied, and the others taken as they are
+    made = Made(db, vocabulary=60)
+    made.add(5_120)  # a block
+    made.optimize()
+    db.execute("select setseed(0.5)")
+    db.execute(
+        "update ragdb.term_blocks b set weight = b.weight * f.factor,"
+        " scores = ragdb_internal.rescaled(b.scores, f.factor)"
+        " from (select term_id, block_no, power(%s, 2 * random() - 1) as factor"
+        "   from ragdb.term_blocks) f where f.term_id = b.term_id and f.block_no = b.block_no",
+        (most,),
+    )
+    groups = (made.numbers - 1) // 4
+    for size, k in itertools.product((1, 2, 3, 5, 9), (1, 10, 100)):
+        words = [word for word in made.question(size) if word in made.terms] or ["qb"]
+        words += words[: int(made.rng.integers(0, 3))]
+        made.agrees(words, k)
+        bounds = np.zeros(1_280)
+        for word, times in Counter(words).items():
+            highest = np.zeros(1_280)
+            np.maximum.at(highest, groups, made.scores([word] * times)[0])
+            bounds += highest
+        ((sums, short),) = db.execute(
+            "select s.sums[1]::real[], s.short from ragdb.corpora c"
+            " cross join lateral ragdb_internal.question(c, c, %s) q"
+            " cross join lateral ragdb_internal.block_sums(c.corpus_id, q.terms) s",
+            (" ".join(words),),
+        ).fetchall()
+        found = short * np.array(sums)
+        assert (found >= bounds * (1 - 1e-6)).all(), words
+        assert (found <= bounds * most**2 * (1 + 1e-6)).all(), words
 
 
 def test_demands_of_frequent_words_are_met_as_by_reading_every_text(db: Connection) -> None:
