@@ -66,7 +66,7 @@ class Tools(Served):
             at = "".join(f"{part}: " for part in error.absolute_path)
             more = ""
             if error.validator == "additionalProperties":
-                more = f"; allowed are {', '.join(error.schema.get('properties', ()))}"
+                more = f"; allowed are {', '.join(builtin.properties)}"
             raise ToolError(f"{at}{error.message[:200]}{more}") from None
         return builtin.call(self, arguments)
 
