@@ -69,7 +69,7 @@ comment on function ragdb_internal.passing_in_groups(
 
 create or replace function ragdb_internal.best_in_groups(
   corpus ragdb.corpora, scope ragdb_internal.scope, block_nos integer[], sums vector[],
-  masks bit varying[], short float8, highest float8, weights sparsevec,
+  masks bit varying[], short float8, lack float8, highest float8, weights sparsevec,
   others ragdb_internal.candidate[], k integer)
 returns ragdb_internal.candidate[]
 language plpgsql stable parallel safe
@@ -87,7 +87,7 @@ declare
   v_until integer;
   -- less by what float4 cannot tell apart, and by what its sums may fall short
   v_kth float8 := coalesce(ragdb_internal.at_least(others[k].score, 2), 0);
-  v_least float8 := v_kth / short;  -- the sum of a group that may score as much
+  v_least float8 := ragdb_internal.least_sum(v_kth, short, lack);
   v_highest constant float8 := highest / short;
   v_looked_for integer := k * case when v_is_free then 1 else 2 end;
   v_wanted record := ragdb_internal.wanted_need(sums, masks, v_least, v_highest, v_looked_for);
@@ -119,7 +119,7 @@ begin
         order by c.score desc);
       v_seen := v_until;
       v_kth := coalesce(ragdb_internal.at_least(v_found[k].score, 2), 0);
-      v_least := v_kth / short;
+      v_least := ragdb_internal.least_sum(v_kth, short, lack);
     end loop;
     exit when v_wanted.need = 0 or v_least >= v_wanted.need;
     v_looked_for := least(8 * v_looked_for, 100000000);
@@ -129,11 +129,11 @@ begin
   return v_found;
 end $$;
 comment on function ragdb_internal.best_in_groups(
-  ragdb.corpora, ragdb_internal.scope, integer[], vector[], bit varying[], float8, float8,
+  ragdb.corpora, ragdb_internal.scope, integer[], vector[], bit varying[], float8, float8, float8,
   sparsevec, ragdb_internal.candidate[], integer) is
   'Returns the k best chunks in a scope and what ties with the last, best first, out of some '
   'others and of the groups of the blocks that masks have (null: all), none of which scores more '
-  'than short times its sum, or than highest.';
+  'than short times its sum, than lack and its sum, or than highest.';
 
 -- The sums go from one statement into the next function: a record of them is copied twice.
 create or replace function ragdb_internal.find_in_blocks(
@@ -150,18 +150,19 @@ declare
 begin
   if scope.patterns is null then
     select ragdb_internal.best_in_groups(
-        corpus, scope, b.block_nos, b.sums, null, b.short, question.max_score, weights, others, k)
+        corpus, scope, b.block_nos, b.sums, null, b.short, b.lack, question.max_score, weights,
+        others, k)
       into v_found
       from ragdb_internal.block_sums(corpus.corpus_id, question.terms) b
       where b.sums is not null;
   else
     select ragdb_internal.best_in_groups(
-        corpus, scope, m.block_nos, m.sums, m.masks, m.short, question.max_score, weights, others,
-        k)
+        corpus, scope, m.block_nos, m.sums, m.masks, m.short, m.lack, question.max_score, weights,
+        others, k)
       into v_found
       from (
         select array_agg(b.block_no) as block_nos, array_agg(b.sums) as sums,
-          array_agg(g.bits) as masks, min(s.short) as short
+          array_agg(g.bits) as masks, min(s.short) as short, min(s.lack) as lack
         from ragdb_internal.block_sums(corpus.corpus_id, question.terms) s
           cross join lateral unnest(s.block_nos, s.sums) b (block_no, sums)
           join unnest(find_in_blocks.block_nos, find_in_blocks.bits) g (block_no, bits)

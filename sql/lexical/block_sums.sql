@@ -4,22 +4,27 @@
 -- whose chunks have to be looked at (block-max pruning: Mallia, Suel and Tonellotto, "Faster
 -- Learned Sparse Retrieval with Block-Max Pruning", SIGIR 2024). To multiply a vector takes three
 -- times as long as to add it. So the scores of a term are taken as they are while it weighs about
--- what it does in the block, and twice for a word that a query has twice. Each then counts for less
--- than it should by no more than `short`, so what a group scores is at most `short` times its sum.
+-- what it does in the block, and twice for a word that a query has twice. Where it weighs more by
+-- now, sums are too small: a group scores at most `short` times its sum, the largest ratio of a
+-- term's weights, and at most `lack` more than its sum, what the most that each term scores has
+-- grown by. Mostly one of several terms has grown, and `lack` says less than `short`.
 -- The blocks come in any order: to sort is to hold what is to be summed, a megabyte, instead of the
 -- sums (callers set enable_sort = off).
 create or replace function ragdb_internal.block_sums(
   corpus_id integer, terms ragdb_internal.question_term[])
-returns table (block_nos integer[], sums vector[], short float8)
+returns table (block_nos integer[], sums vector[], short float8, lack float8)
 language sql stable parallel safe rows 1
 begin atomic
-  select pg_catalog.array_agg(b.block_no), pg_catalog.array_agg(b.sums), max(b.short)
+  select pg_catalog.array_agg(b.block_no), pg_catalog.array_agg(b.sums),
+    max(b.short), max(b.lack)
   from (
     select t.block_no, sum(case t.times when 1 then t.scores when 2 then t.scores + t.scores
         else ragdb_internal.scaled(t.scores, t.ratio) end) as sums,
-      max(case when t.times > 0 then t.ratio / t.times else 1 end) as short
+      max(case when t.times > 0 then t.ratio / t.times else 1 end) as short,
+      sum(case when t.times > 0 then greatest(0, 1 - t.times / t.ratio) * w.max_score
+        else 0 end) as lack
     from (
-        select u.term_id, u.weight
+        select u.term_id, u.weight, u.max_score
         from pg_catalog.unnest(block_sums.terms) u where u.in_blocks
         offset 0) w
       cross join lateral (
@@ -35,7 +40,14 @@ begin atomic
 end;
 comment on function ragdb_internal.block_sums(integer, ragdb_internal.question_term[]) is
   'Returns the blocks of a corpus that have some terms, for each the sums, in float4, of what its '
-  'groups score at most, and what these are multiplied by until none is too small.';
+  'groups score, and by what factor and by how much a group scores more than its sum at most.';
+
+create or replace function ragdb_internal.least_sum(score float8, short float8, lack float8)
+returns float8
+language sql immutable parallel safe
+return greatest(least_sum.score / least_sum.short, least_sum.score - least_sum.lack);
+comment on function ragdb_internal.least_sum(float8, float8, float8) is
+  'Returns the least sum of a group that may score so much, by how short sums are.';
 
 create or replace function ragdb_internal.groups_above(
   sums vector[], masks bit varying[], need float8)

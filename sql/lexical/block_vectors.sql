@@ -148,7 +148,8 @@ comment on function ragdb_internal.shape(vector[], bit varying[]) is
   'Returns how many groups blocks have that masks have (null: all), and the standard deviation of '
   'the sums of the one that has most.';
 
--- position() looks at every bit, so it is given pieces; most pieces have no bit that is set.
+-- position() looks at every bit, so it is given pieces; most pieces have no bit that is set. What
+-- it has looked at is shifted out, so that it does not look there again.
 create or replace function ragdb_internal.set_bits(bits bit varying) returns integer[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -157,13 +158,16 @@ declare
   v_found integer[] := '{}';
   v_piece bit varying;
   v_place integer;
+  v_zeros integer;
 begin
   for v_start in 0 .. length(bits) - 1 by 500 loop
     v_piece := substring(bits from v_start + 1 for 500);
+    v_place := v_start;
     for v_i in 1 .. bit_count(v_piece) loop
-      v_place := position(B'1' in v_piece);
-      v_found := v_found || v_start + v_place;
-      v_piece := set_bit(v_piece, v_place - 1, 0);
+      v_zeros := position(B'1' in v_piece);
+      v_place := v_place + v_zeros;
+      v_found := v_found || v_place;
+      v_piece := v_piece << v_zeros;
     end loop;
   end loop;
   return v_found;

@@ -14,6 +14,7 @@ as $$
 declare
   v_found ragdb_internal.candidate[];
   v_least float8;
+  v_chunk_nos integer[];
   -- Worked out once a session, when it is planned. A piece of two megabytes that was given back
   -- makes the C library of most servers keep what later calls give back. Without it, each of them
   -- asks the system for its memory again, page by page; that took a fifth of the time (measured).
@@ -26,12 +27,13 @@ begin
   v_found := ragdb_internal.find_best(corpus, question, scope, k);
   -- what float4 puts clearly below the k-th cannot rank
   v_least := coalesce(ragdb_internal.at_least(v_found[k].score), 0);
+  -- a subquery among its arguments would keep exact_bm25 from becoming part of the statement, and
+  -- PostgreSQL 16 would plan it at each call
+  v_chunk_nos := array(select f.chunk_no from unnest(v_found) f where f.score >= v_least) || also;
   return query
     select b.chunk_no, b.bm25 / (question.weight * (corpus.k1 + 1)), b.bm25,
       b.matched / question.weight
-    from ragdb_internal.exact_bm25(corpus,
-      array(select f.chunk_no from unnest(v_found) f where f.score >= v_least) || also,
-      question.terms) b;
+    from ragdb_internal.exact_bm25(corpus, v_chunk_nos, question.terms) b;
 end $$;
 comment on function ragdb_internal.rank_question(
   ragdb.corpora, ragdb_internal.question, ragdb_internal.scope, integer, integer[]) is

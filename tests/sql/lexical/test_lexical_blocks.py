@@ -298,14 +298,15 @@ def test_scores_that_weigh_more_or_less_than_words_do_now_still_bound_theirs(
             highest = np.zeros(1_280)
             np.maximum.at(highest, groups, made.scores([word] * times)[0])
             bounds += highest
-        ((sums, short),) = db.execute(
-            "select s.sums[1]::real[], s.short from ragdb.corpora c"
+        ((sums, short, lack),) = db.execute(
+            "select s.sums[1]::real[], s.short, s.lack from ragdb.corpora c"
             " cross join lateral ragdb_internal.question(c, c, %s) q"
             " cross join lateral ragdb_internal.block_sums(c.corpus_id, q.terms) s",
             (" ".join(words),),
         ).fetchall()
         found = short * np.array(sums)
         assert (found >= bounds * (1 - 1e-6)).all(), words
+        assert (np.array(sums) + lack >= bounds * (1 - 1e-6)).all(), words
         assert (found <= bounds * most**2 * (1 + 1e-6)).all(), words
 
 
