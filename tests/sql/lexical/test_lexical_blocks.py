@@ -272,7 +272,7 @@ def test_a_search_ends_whatever_the_weights_have_become(db: Connection, weights:
         made.agrees(made.question(size), k)
 
 
-@pytest.mark.parametrize("most", [1.02, 1.045, 1.3])
+@pytest.mark.parametrize("most", [1.02, 1.09, 1.3])
 def test_scores_that_weigh_more_or_less_than_words_do_now_still_bound_theirs(
     db: Connection, most: float
 ) -> None:
@@ -289,7 +289,7 @@ def test_scores_that_weigh_more_or_less_than_words_do_now_still_bound_theirs(
         (most,),
     )
     groups = (made.numbers - 1) // 4
-    for size, k in itertools.product((1, 2, 3, 5, 9), (1, 10, 100)):
+    for size, k in itertools.product((1, 2, 3, 4, 5, 9) * 15, (1, 2, 10)):
         words = [word for word in made.question(size) if word in made.terms] or ["qb"]
         words += words[: int(made.rng.integers(0, 3))]
         made.agrees(words, k)
