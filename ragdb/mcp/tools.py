@@ -65,7 +65,7 @@ class Tools(Served):
         except jsonschema.ValidationError as error:
             at = "".join(f"{part}: " for part in error.absolute_path)
             more = ""
-            if error.validator == "additionalProperties":
+            if error.validator == "additionalProperties" and isinstance(error.schema, dict):
                 more = f"; allowed are {', '.join(error.schema.get('properties', ()))}"
             raise ToolError(f"{at}{error.message[:200]}{more}") from None
         return builtin.call(self, arguments)
