@@ -119,6 +119,42 @@ comment on function ragdb_internal.planned_chunks(ragdb.corpora, jsonb,
   'Returns the chunks that there shall be, in the order of their documents: with the number of the '
   'row that stays, or with the next numbers.';
 
+-- A document is found by its id, and its chunks by theirs, so each is of one document.
+create or replace function ragdb_internal.wanted_ids(
+  corpus_id integer, touched ragdb_internal.touched_document[],
+  planned ragdb_internal.planned_chunk[])
+returns table (kind text, id text, "position" integer, is_taken boolean)
+language sql stable parallel safe
+begin atomic
+  with others as materialized (
+    select t.doc_no from unnest(wanted_ids.touched) t where t.state <> 'same'
+  )
+  select 'chunk id', p.chunk_id, t.position, c.doc_no is not null
+  from unnest(wanted_ids.planned) p
+    join unnest(wanted_ids.touched) t on t.doc_no = p.doc_no
+    -- limit: an index look-up for each, whatever the planner believes to find
+    left join lateral (
+      select h.doc_no from ragdb.chunks h
+      where h.corpus_id = wanted_ids.corpus_id and h.chunk_id = p.chunk_id limit 1) c
+      on c.doc_no not in (select o.doc_no from others o)
+  union all
+  select 'external_id', d.external_id, t.position, o.doc_no is not null
+  from unnest(wanted_ids.touched) t
+    cross join lateral (
+      select h.external_id from ragdb.documents h
+      where h.corpus_id = wanted_ids.corpus_id and h.doc_no = t.doc_no offset 0) d
+    left join lateral (
+      select h.doc_no from ragdb.documents h
+      where h.corpus_id = wanted_ids.corpus_id and h.external_id = d.external_id offset 0) o
+      on o.doc_no not in (select x.doc_no from others x)
+  where t.state in ('new', 'written', 'renamed') and d.external_id is not null;
+end;
+comment on function ragdb_internal.wanted_ids(integer, ragdb_internal.touched_document[],
+  ragdb_internal.planned_chunk[]) is
+  'Returns the ids that the documents of a call want, for themselves (kind external_id) and for '
+  'their chunks (chunk id), each with the position of its document in the input, and whether a '
+  'document that stays as it is has it.';
+
 -- Who puts many at once learns of all of them, and need not find them one by one.
 create or replace function ragdb_internal.clashing_documents(
   corpus_id integer, touched ragdb_internal.touched_document[],
@@ -133,46 +169,35 @@ begin atomic
     from unnest((
       select range_agg(int4range(k.position, k.position, '[]'))
       from (
-        select t.position, dense_rank() over (partition by p.chunk_id order by t.position) as nth,
-          exists (
-            select from ragdb.chunks c
-            where c.corpus_id = clashing_documents.corpus_id and c.chunk_id = p.chunk_id
-              and c.doc_no not in (
-                select o.doc_no from unnest(clashing_documents.touched) o where o.state <> 'same'))
-            as is_taken
-        from unnest(clashing_documents.planned) p
-          join unnest(clashing_documents.touched) t on t.doc_no = p.doc_no) k
+        select w.position, w.is_taken,
+          dense_rank() over (partition by w.kind, w.id order by w.position nulls first) as nth
+        from ragdb_internal.wanted_ids(clashing_documents.corpus_id, clashing_documents.touched,
+          clashing_documents.planned) w) k
       where k.position is not null and (k.is_taken or k.nth > 1))) u
     order by 1 limit 100) r;
 end;
 comment on function ragdb_internal.clashing_documents(integer, ragdb_internal.touched_document[],
   ragdb_internal.planned_chunk[]) is
-  'Returns the positions of given documents whose chunk ids stored documents have, or others '
-  'before them: "3, 7-9", at most 100 of these; null for none.';
+  'Returns the positions of given documents that want ids of stored documents, or of others before '
+  'them: "3, 7-9", at most 100 of these; null for none.';
 
-create or replace function ragdb_internal.check_chunk_ids(
+create or replace function ragdb_internal.check_ids(
   corpus_id integer, touched ragdb_internal.touched_document[],
   planned ragdb_internal.planned_chunk[])
 returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set enable_mergejoin = off
 as $$
 declare
-  v_duplicate text;
+  v_wanted record;
 begin
-  select min(k.chunk_id) into v_duplicate
-  from (select p.chunk_id from unnest(planned) p group by p.chunk_id having count(*) > 1) k;
-  if v_duplicate is null then
-    -- limit: an index look-up for each, whatever the planner believes to find
-    select min(p.chunk_id) into v_duplicate
-    from unnest(planned) p
-      cross join lateral (
-        select c.doc_no from ragdb.chunks c
-        where c.corpus_id = check_chunk_ids.corpus_id and c.chunk_id = p.chunk_id limit 1) c
-    where c.doc_no not in (select t.doc_no from unnest(touched) t where t.state <> 'same');
-  end if;
-  if v_duplicate is not null then
-    raise exception 'two documents want the chunk id %', ragdb_internal.quote(v_duplicate)
+  select w.kind, w.id into v_wanted
+  from ragdb_internal.wanted_ids(corpus_id, touched, planned) w
+  group by w.kind, w.id having count(*) > 1 or bool_or(w.is_taken)
+  order by w.kind desc, w.id limit 1;
+  if found then
+    raise exception 'two documents want the % %', v_wanted.kind, ragdb_internal.quote(v_wanted.id)
       using errcode = 'RG409',
         detail = format('documents with ids that others have, counted from 0: %s; nothing was '
           'written', ragdb_internal.clashing_documents(corpus_id, touched, planned)),
@@ -180,7 +205,7 @@ begin
                'files that use the same ids into a corpus each, or give the documents other ids';
   end if;
 end $$;
-comment on function ragdb_internal.check_chunk_ids(integer, ragdb_internal.touched_document[],
+comment on function ragdb_internal.check_ids(integer, ragdb_internal.touched_document[],
   ragdb_internal.planned_chunk[]) is
-  'Refuses chunks whose id another chunk has, in the input or in a document that is not touched. '
-  'Raises RG409.';
+  'Refuses documents and chunks whose id another has, in the input or in a document that stays as '
+  'it is. Raises RG409.';

@@ -90,7 +90,7 @@ declare
     where t.state <> 'same');
 begin
   perform ragdb_internal.check_numbers(corpus, touched, v_planned);
-  perform ragdb_internal.check_chunk_ids(v_id, touched, v_planned);
+  perform ragdb_internal.check_ids(v_id, touched, v_planned);
   perform ragdb_internal.tell_progress('planned', cardinality(v_planned), cardinality(v_planned));
   if cardinality(v_kept) > 0 then
     v_changed := ragdb_internal.changed_chunks(v_id, touched, v_planned, force);

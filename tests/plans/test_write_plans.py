@@ -128,3 +128,24 @@ def test_a_table_that_another_analyzes_is_neither_waited_for_nor_spoken_of(clone
         db.execute("set local lock_timeout = '5s'")
         fill(db, "c")
     assert told == []
+
+
+def test_events_are_written_by_keys_after_a_vacuum_in_the_middle_of_a_put(clone: str) -> None:
+    """A vacuum sees no live row of a put that goes on, and says that its table has none."""
+    documents = 400
+    with (
+        psycopg.connect(clone, autocommit=True) as admin,
+        psycopg.connect(clone) as db,
+    ):
+        admin.execute("select ragdb.create_corpus('c')")
+        put(db, *(document(f"{n}.md", [f"text {n}"]) for n in range(documents)), corpus="c")
+        admin.execute("vacuum ragdb.documents")
+        before = rows_read(db)
+        db.execute(
+            "select ragdb_internal.write_events(c, array(select generate_series(1, %s)))"
+            " from ragdb.corpora c where c.name = 'c'",
+            (documents,),
+        )
+        read = {name: count - before[name] for name, count in rows_read(db).items()}
+    assert read["ragdb.documents_number_is_unique_per_corpus"] >= 2 * documents
+    assert {name: count for name, count in read.items() if count > 5 * documents} == {}

@@ -80,7 +80,7 @@ BAD: list[tuple[Any, str, str]] = [
     (
         [document("x", ["1"], external_id="x"), document("y", ["2"], external_id="x")],
         "RG409",
-        'chunk id "x"',
+        'external_id "x"',
     ),
     (
         [document("x", ["1", "2"], external_id="x"), document("y", ["2"], external_id="x#2")],

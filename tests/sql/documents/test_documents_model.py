@@ -71,12 +71,14 @@ def documents_of(sources: dict[str, Document]) -> dict[tuple[str, tuple[str, str
 
 
 def is_refused(sources: dict[str, Document]) -> bool:
-    """Whether two documents want one external id for their chunks."""
+    """Whether two documents want one external id, for themselves or for their chunks."""
+    found = documents_of(sources)
+    external = Counter(name for _, name in found if name[0] == "id")
     ids: Counter[str] = Counter()
-    for uris in documents_of(sources).values():
+    for uris in found.values():
         first = min(uris, key=str.encode)
         ids.update(chunk_ids("docs", first, sources[first]))
-    return any(count > 1 for count in ids.values())
+    return max([*external.values(), *ids.values()], default=0) > 1
 
 
 class Corpus(RuleBasedStateMachine):

@@ -193,14 +193,32 @@ def test_an_external_id_that_another_document_has_is_refused(docs: Connection) -
     with pytest.raises(psycopg.DatabaseError) as raised, docs.transaction():
         put(docs, document("y", ["2"], external_id="refunds"))
     assert raised.value.sqlstate == "RG409"
+    # nor does another number of chunks make it another id
+    with pytest.raises(psycopg.DatabaseError, match='external_id "refunds"'), docs.transaction():
+        put(docs, document("y", ["2", "3"], external_id="refunds"))
+    with pytest.raises(psycopg.DatabaseError, match='external_id "refunds"'), docs.transaction():
+        put(docs, document("y", external_id="refunds"))
     put(docs, document("x", ["2"], external_id="refunds"))
     assert chunk_rows(docs).keys() == {"refunds"}
+    put(docs, document("x", ["2", "3"], external_id="refunds"))
+    found = docs.execute("select chunks from ragdb.get_document('docs', 'refunds')").fetchall()
+    assert found == [(2,)]
+
+
+def test_a_document_that_lost_its_first_source_keeps_its_id(docs: Connection) -> None:
+    put(docs, *(document(uri, ["1"], external_id="a") for uri in ("x", "y")))
+    with pytest.raises(psycopg.DatabaseError) as raised, docs.transaction():
+        put(docs, document("z", ["2"]), document("x", ["2", "3"], external_id="a"))
+    assert ": 1;" in str(raised.value.diag.message_detail)
+    both = [document(uri, ["2", "3"], external_id="a") for uri in ("x", "y")]
+    put(docs, *both)
+    assert chunk_rows(docs).keys() == {"a#1", "a#2"}
 
 
 def test_all_documents_with_an_id_that_another_has_are_named_at_once(docs: Connection) -> None:
     put(docs, document("x", ["1"], external_id="a"), document("y", ["1", "2"], external_id="b"))
     given = [document(str(n), [f"text {n}"], external_id=name) for n, name in enumerate("cacadeee")]
-    given.append(document("z", ["1", "3"], external_id="b"))
+    given.append(document("z", ["1", "3", "4"], external_id="b"))
     with pytest.raises(psycopg.DatabaseError) as raised, docs.transaction():
         put(docs, *given)
     assert ": 1-3, 6-8;" in str(raised.value.diag.message_detail)
