@@ -7,7 +7,8 @@
 --
 -- Nothing is known of how many rows a call brings, and what the planner believes of tables that
 -- grow within a transaction is worthless. So it has no choice: lookups go by key (lateral, offset
--- 0), and what is joined in memory is hashed.
+-- 0), and what is joined in memory is hashed. In a corpus that never had a document nothing is
+-- looked up: where one was dropped a moment ago, an index may be read whole for each look-up.
 
 create type ragdb_internal.touched_document as (
   doc_no integer,
@@ -24,7 +25,7 @@ comment on type ragdb_internal.touched_document is
   'new, written, renamed (only its first source is another), same or gone.';
 
 create or replace function ragdb_internal.documents_at(
-  corpus_id integer, uris text[], documents jsonb)
+  corpus ragdb.corpora, uris text[], documents jsonb)
 returns setof ragdb.documents
 language sql stable parallel safe
 begin atomic
@@ -33,26 +34,27 @@ begin atomic
     select s.doc_no from unnest(documents_at.uris) u (uri)
       cross join lateral (
         select h.doc_no from ragdb.document_sources h
-        where h.corpus_id = documents_at.corpus_id and h.uri = u.uri offset 0) s
+        where h.corpus_id = (corpus).corpus_id and h.uri = u.uri offset 0) s
     union
     select o.doc_no from jsonb_array_elements(documents_at.documents) i
       cross join lateral (
         select h.doc_no from ragdb.documents h
-        where h.corpus_id = documents_at.corpus_id and h.doc_cid = i ->> 'doc_cid'
+        where h.corpus_id = (corpus).corpus_id and h.doc_cid = i ->> 'doc_cid'
           and h.name = ragdb_internal.given_name(i)
         offset 0) o
   ) t
     cross join lateral (
       select h.* from ragdb.documents h
-      where h.corpus_id = documents_at.corpus_id and h.doc_no = t.doc_no offset 0) d;
+      where h.corpus_id = (corpus).corpus_id and h.doc_no = t.doc_no offset 0) d
+  where (corpus).next_doc_no > 1;
 end;
-comment on function ragdb_internal.documents_at(integer, text[], jsonb) is
+comment on function ragdb_internal.documents_at(ragdb.corpora, text[], jsonb) is
   'Returns the documents of a corpus that have one of some sources, or the bytes and the name of '
   'one of some documents.';
 
 -- One of the two texts is not of these bytes. The one that comes last stays, so that nobody keeps
 -- another's text out by claiming his hash first.
-create or replace function ragdb_internal.disputed(corpus_id integer, documents jsonb)
+create or replace function ragdb_internal.disputed(corpus ragdb.corpora, documents jsonb)
 returns jsonb
 language sql stable parallel safe
 begin atomic
@@ -62,14 +64,14 @@ begin atomic
     from jsonb_array_elements(disputed.documents) with ordinality i (v, n)
       cross join lateral (
         select h.doc_no, h.chunking from ragdb.documents h
-        where h.corpus_id = disputed.corpus_id and h.doc_cid = i.v ->> 'doc_cid'
+        where h.corpus_id = (corpus).corpus_id and h.doc_cid = i.v ->> 'doc_cid'
           and h.name = ragdb_internal.given_name(i.v)
         offset 0) d
-    where not case when d.chunking = i.v -> 'chunking'
-      then ragdb_internal.says_the_same(i.v, disputed.corpus_id, d.doc_no)
-      else ragdb_internal.says_the_same_cut_otherwise(i.v, disputed.corpus_id, d.doc_no) end) o;
+    where (corpus).next_doc_no > 1 and not case when d.chunking = i.v -> 'chunking'
+      then ragdb_internal.says_the_same(i.v, (corpus).corpus_id, d.doc_no)
+      else ragdb_internal.says_the_same_cut_otherwise(i.v, (corpus).corpus_id, d.doc_no) end) o;
 end;
-comment on function ragdb_internal.disputed(integer, jsonb) is
+comment on function ragdb_internal.disputed(ragdb.corpora, jsonb) is
   'Returns the numbers of the stored documents whose bytes are given with other texts, however '
   'they are cut, each with the position of the first source that gives them.';
 
@@ -83,7 +85,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_language constant text := ragdb_internal.config_language(corpus.text_config);
-  v_disputed constant jsonb := ragdb_internal.disputed(corpus.corpus_id, documents);
+  v_disputed constant jsonb := ragdb_internal.disputed(corpus, documents);
   v_names constant text[] := array(
     select ragdb_internal.given_name(i) from jsonb_array_elements(documents) i);
   v_uris constant text[] := gone_uris || array(
@@ -93,7 +95,7 @@ begin
     with old as materialized (
       select d.doc_no, d.doc_cid, d.name, d.title, d.source, d.source_name,
         ragdb_internal.stored_description(d) as description
-      from ragdb_internal.documents_at(corpus.corpus_id, v_uris, documents) d
+      from ragdb_internal.documents_at(corpus, v_uris, documents) d
     ), source as (
       select i.v ->> 'doc_cid' as doc_cid, v_names[i.n] as name, i.v ->> 'uri' as uri,
         ragdb_internal.given_source_name(i.v) as source_name, (i.n - 1)::integer as position,

@@ -16,7 +16,8 @@ begin
       select s.root from ragdb.document_sources s
       where s.corpus_id = corpus.corpus_id and s.uri = g.v ->> 'uri'
       offset 0) s
-  where s.root <> g.v ->> 'root' and (g.v -> 'adopt') is distinct from 'true'
+  where corpus.next_doc_no > 1
+    and s.root <> g.v ->> 'root' and (g.v -> 'adopt') is distinct from 'true'
   limit 1;
   if found then
     raise exception 'source % of corpus % came from %, not from %',

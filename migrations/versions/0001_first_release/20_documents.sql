@@ -94,7 +94,8 @@ comment on column ragdb.documents.metadata is 'Metadata that filters test.';
 comment on column ragdb.documents.chunking is
   'How the text was cut: {"chunker", "strategy", "max_tokens", "overlap", "unit"}.';
 comment on column ragdb.documents.external_id is
-  'Id that the caller gave: "id" in front matter, "_id" in JSONL. Chunks are named after it.';
+  'Id that the caller gave: "id" in front matter, "_id" in JSONL. Chunks are named after it. No '
+  'other document of the corpus has it.';
 comment on column ragdb.documents.source_name is
   'Source of the contract that the first source of the document came from; empty without one.';
 comment on column ragdb.documents.source is
