@@ -84,6 +84,10 @@ begin
         detail = 'it says whether documents that are stored already are written again',
         hint = 'the default is false';
   end if;
+  if v_corpus.next_doc_no > 1 then
+    perform ragdb_internal.renew_statistics(
+      '{ragdb.documents,ragdb.document_sources,ragdb.chunks}');
+  end if;
   perform ragdb_internal.check_roots(v_corpus, documents);
   -- where all of it is stored already, nothing is written: not even the corpus row is locked
   if not force then

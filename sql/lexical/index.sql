@@ -216,7 +216,10 @@ begin
           from unnest(ragdb_internal.listed_numbers(l.chunk_nos)) n
           where n <> all (t.chunk_nos)) end
     from lost t
-    where l.corpus_id = unindex_chunks.corpus_id and l.term_id = t.term_id;
+      cross join lateral (
+        select h.ctid from ragdb.lexemes h
+        where h.corpus_id = unindex_chunks.corpus_id and h.term_id = t.term_id offset 0) o
+    where l.ctid = o.ctid;
   update ragdb.block_states s
     set gone_chunks = s.gone_chunks + (
       select count(*) from unnest(unindex_chunks.chunk_nos) n where n <= s.last_chunk_no)

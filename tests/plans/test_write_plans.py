@@ -65,6 +65,20 @@ def test_documents_are_put_by_keys(clone: str, of: str) -> None:
     assert {name: count for name, count in read.items() if count > 5 * written} == {}
 
 
+def test_words_that_chunks_lose_are_found_by_key_in_tables_never_analyzed(clone: str) -> None:
+    """Rows that a plan keeps to look through them again and again are not counted: scans are."""
+    with psycopg.connect(clone) as db:
+        db.execute("select ragdb.create_corpus('c')")
+        fill(db, "c")
+        db.commit()
+        db.execute("select ragdb.prune_sources('c', '', array['0.md'])")
+        ((scans,),) = db.execute(
+            "select pg_stat_get_xact_numscans("
+            "'ragdb.lexemes_term_id_is_unique_per_corpus'::regclass)"
+        ).fetchall()
+    assert scans == (DOCUMENTS - 1) * CHUNKS * WORDS
+
+
 @pytest.mark.parametrize("of", ["nothing", "a put that was rolled back"])
 def test_the_lexical_index_is_changed_by_keys(clone: str, of: str) -> None:
     with psycopg.connect(clone) as db:
