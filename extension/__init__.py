@@ -66,7 +66,11 @@ begin
       hint = 'then create the extension again';
   end if;
   foreach v_do in array v_roles || v_todo loop
-    execute v_do;
+    begin
+      execute v_do;
+    exception when duplicate_object or unique_violation then
+      null;  -- whoever installs in another database of the server has made it meanwhile
+    end;
   end loop;
 end $$;
 

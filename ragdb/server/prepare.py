@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from ragdb.server.roles import ADMITTED, OWNER, SCHEMAS, facts_of, role_steps
+from ragdb.server.roles import ADMITTED, OWNER, SCHEMAS, facts_of, make, role_steps
 
 if TYPE_CHECKING:
     from ragdb.server.scripts import Connection
@@ -52,7 +52,7 @@ def prepare(connection: Connection) -> None:
         )
     for step in steps:
         if step.allowed:
-            connection.execute(step.statement)
+            make(connection, step.statement)
 
 
 def admit(connection: Connection) -> str | None:
@@ -63,7 +63,7 @@ def admit(connection: Connection) -> str | None:
     for step in _admission(facts_of(connection)):
         if not step.allowed:
             return f"{step.statement};"
-        connection.execute(step.statement)
+        make(connection, step.statement)
     return None
 
 

@@ -5,6 +5,7 @@ The build of the wheel imports this, where there is no psycopg.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -73,6 +74,21 @@ def rights(connection: Connection) -> tuple[str, str | None]:
 def create_roles(connection: Connection) -> None:
     """Make the roles and their order where missing. Roles are the whole server's."""
     for statement in missing_roles(connection):
+        make(connection, statement)
+
+
+def make(connection: Connection, statement: str) -> None:
+    """Make something that is missing, unless somebody else makes it at this moment.
+
+    Roles are the whole server's, so that may be an installer of another of its databases: no lock
+    of this one keeps it away.
+    """
+    from psycopg import errors
+
+    with (
+        contextlib.suppress(errors.DuplicateObject, errors.UniqueViolation),
+        connection.transaction(),
+    ):
         connection.execute(statement)
 
 
