@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -292,6 +293,23 @@ def test_what_a_person_types_has_phrases_unless_it_is_plain(demo: Run) -> None:
         demo("search", "sparks of the angle grinder", "--json").stdout
     )
     assert json.loads(plain.stdout)
+
+
+def test_hits_that_have_nothing_of_the_query_are_counted_for_people(
+    demo: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = ragdb.Database.search
+
+    def with_far(self: ragdb.Database, *given: Any, **how: Any) -> Any:
+        first, *others = search(self, *given, **how)
+        near = [replace(hit, lexical_score=0.0, score=0.1) for hit in others[:1]]
+        return [first, *near, *(replace(hit, lexical_score=0.0, score=4e-4) for hit in others[1:])]
+
+    monkeypatch.setattr(ragdb.Database, "search", with_far)
+    shown = demo("search", "the tools", "-k", "5")
+    assert len(re.findall(r"^ +\d  0\.", shown.stdout, re.MULTILINE)) == 2
+    assert "3 not shown: they have neither the words nor the meaning" in shown.stderr
+    assert len(json.loads(demo("search", "the tools", "-k", "5", "--json").stdout)) == 5
 
 
 def test_search_picks_and_shows_what_stands_around(demo: Run) -> None:
