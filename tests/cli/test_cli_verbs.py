@@ -457,7 +457,10 @@ def test_a_mean_length_that_drifted_is_a_note_and_optimizing_ends_it(
     own_demo: Run, clone: str
 ) -> None:
     with ragdb.connect(clone) as database:
-        for n in range(20):
+        database.put_text("demo", "note.txt", "Short.")
+        database.optimize_corpus("demo")
+        assert "note  corpus" not in own_demo("doctor").stdout
+        for n in range(100):
             database.put_text("demo", f"notes/{n}.txt", f"Short {n}.")
     result = own_demo("doctor")
     assert result.exit_code == 0
