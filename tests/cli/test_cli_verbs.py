@@ -288,7 +288,7 @@ def test_what_a_person_types_has_phrases_unless_it_is_plain(demo: Run) -> None:
     web = demo("search", typed)
     assert json.loads(demo("search", typed, "--json").stdout) == []
     assert "nothing meets the phrases and signs" in web.stderr
-    assert "plain" in web.stderr
+    assert "--syntax plain" in web.stderr
     plain = demo("search", typed, "--syntax", "plain", "--json")
     assert json.loads(plain.stdout) == json.loads(
         demo("search", "sparks of the angle grinder", "--json").stdout
