@@ -104,7 +104,7 @@ def script() -> str:
     """The text of the extension's script."""
     made = []
     for role, lower in roles.ROLES.items():
-        todo = roles.role_statements(role) + ([f"grant {lower} to {role}"] if lower else [])
+        todo = [roles.role_statement(role)] + ([f"grant {lower} to {role}"] if lower else [])
         texts = ",\n      ".join("'" + s.replace("'", "''") + "'" for s in todo)
         made.append(
             f"  if not exists (select from pg_catalog.pg_roles where rolname = '{role}') then\n"

@@ -76,7 +76,7 @@ def _for_the_dba(steps: list[Step], facts: dict[str, Any]) -> list[str]:
     if first is not None:
         # PostgreSQL lets only a member make a schema for another role, or a superuser
         denied.insert(first, f"grant {OWNER} to current_user with inherit false, set true")
-    return [f"{statement};" for statement in denied]
+    return [line for statement in denied for line in f"{statement};".split("\n")]
 
 
 def _role_steps(connection: Connection, facts: dict[str, Any]) -> list[Step]:

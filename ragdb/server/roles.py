@@ -106,7 +106,7 @@ def role_steps(connection: Connection) -> list[tuple[str | None, str]]:
         ).fetchall()
     )
     steps: list[tuple[str | None, str]] = [
-        (None, s) for role in ROLES if role not in found for s in role_statements(role)
+        (None, role_statement(role)) for role in ROLES if role not in found
     ]
     return steps + [
         # who makes a role may give it
@@ -116,13 +116,12 @@ def role_steps(connection: Connection) -> list[tuple[str | None, str]]:
     ]
 
 
-def role_statements(role: str) -> list[str]:
-    """What makes a role, with its settings."""
+def role_statement(role: str) -> str:
+    """What makes a role, with its settings: all of it, or nothing where somebody else makes it."""
     if role != LOGIN:
-        return [f"create role {role} nologin"]
-    return [f"create role {role} login"] + [
-        f"alter role {role} set {name} = {value}" for name, value in LOGIN_SETTINGS.items()
-    ]
+        return f"create role {role} nologin"
+    settings = (f"alter role {role} set {name} = {value}" for name, value in LOGIN_SETTINGS.items())
+    return ";\n".join([f"create role {role} login", *settings])
 
 
 def facts_of(connection: Connection) -> dict[str, Any]:

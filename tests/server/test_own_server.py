@@ -178,24 +178,27 @@ def install(dsn: str, user: str, how: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("user", "how"), [("postgres", ("init", "init")), ("admin", ("extension", "extension"))]
+    ("user", "how"), [("postgres", "init"), ("admin", "init"), ("admin", "extension")]
 )
-def test_two_databases_of_a_server_get_ragdb_at_the_same_moment(
-    superuser: str, database: str, user: str, how: tuple[str, str]
+def test_three_databases_of_a_server_get_ragdb_at_the_same_moment(
+    superuser: str, database: str, user: str, how: str
 ) -> None:
-    run_by(superuser, "postgres", ["create database two template template0"])
-    both = [database, make_conninfo(superuser, dbname="two")]
+    names = ("mine", "two", "three")
+    for name in names[1:]:
+        run_by(superuser, "postgres", [f"create database {name} template template0"])
     try:
-        for dsn, name in zip(both, ("mine", "two"), strict=True):
+        dsns = [make_conninfo(superuser, dbname=name) for name in names]
+        for dsn, name in zip(dsns, names, strict=True):
             pgvector(dsn, "public")
             run_by(dsn, "postgres", [f"grant create on database {name} to admin"])
         with ThreadPoolExecutor() as threads:
-            assert list(threads.map(install, both, [user] * 2, how)) == ["", ""]
-        for dsn in both:
+            assert list(threads.map(install, dsns, [user] * 3, [how] * 3)) == [""] * 3
+        for dsn in dsns:
             with psycopg.connect(dsn) as db:
                 assert db.execute("select ragdb.create_corpus('docs')").rowcount == 1
     finally:
-        run_by(superuser, "postgres", ["drop database two with (force)"])
+        for name in names[1:]:
+            run_by(superuser, "postgres", [f"drop database {name} with (force)"])
 
 
 def test_psql_alone_loads_vectors_puts_texts_and_finds_them_on_a_standby_too(
