@@ -73,7 +73,7 @@ def rights(connection: Connection) -> tuple[str, str | None]:
 
 def create_roles(connection: Connection) -> None:
     """Make the roles and their order where missing. Roles are the whole server's."""
-    for statement in missing_roles(connection):
+    for _, statement in role_steps(connection):
         make(connection, statement)
 
 
@@ -92,13 +92,11 @@ def make(connection: Connection, statement: str) -> None:
         connection.execute(statement)
 
 
-def missing_roles(connection: Connection) -> list[str]:
-    """The statements that make what is missing of the roles and their order."""
-    return [statement for _, statement in role_steps(connection)]
-
-
 def role_steps(connection: Connection) -> list[tuple[str | None, str]]:
-    """The same, each with the role that must be the caller's to give, or None: it makes one."""
+    """What makes what is missing of the roles and their order.
+
+    Each statement comes with the role that must be the caller's to give, or None: it makes one.
+    """
     found = {name for (name,) in connection.execute("select rolname from pg_roles").fetchall()}
     member_of = set(
         connection.execute(
