@@ -66,7 +66,11 @@ begin
       hint = 'then create the extension again';
   end if;
   foreach v_do in array v_roles || v_todo loop
-    execute v_do;
+    begin
+      execute v_do;
+    exception when duplicate_object or unique_violation then
+      null;  -- whoever installs in another database of the server has made it meanwhile
+    end;
   end loop;
 end $$;
 
@@ -100,7 +104,7 @@ def script() -> str:
     """The text of the extension's script."""
     made = []
     for role, lower in roles.ROLES.items():
-        todo = roles.role_statements(role) + ([f"grant {lower} to {role}"] if lower else [])
+        todo = [roles.role_statement(role)] + ([f"grant {lower} to {role}"] if lower else [])
         texts = ",\n      ".join("'" + s.replace("'", "''") + "'" for s in todo)
         made.append(
             f"  if not exists (select from pg_catalog.pg_roles where rolname = '{role}') then\n"

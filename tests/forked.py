@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import gc
 import importlib
 import json
@@ -213,8 +214,10 @@ def main() -> None:
 
 def _begin(told: int, out: int, errors: int) -> None:
     """Return in a process of its own, and tell its number and its end from this one."""
+    _end_with_parent()
     pid = os.fork()
     if pid == 0:
+        _end_with_parent()
         os.close(told)
         return
     os.close(out)
@@ -224,6 +227,12 @@ def _begin(told: int, out: int, errors: int) -> None:
     with contextlib.suppress(BrokenPipeError):  # who asked is gone
         os.write(told, f"{ended}\n".encode())
     os._exit(0)
+
+
+def _end_with_parent() -> None:
+    """Be sent SIGTERM when the parent is gone: a killed run stops nothing itself."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
 def _become(out: int, errors: int, arguments: list[str], env: dict[str, str], cwd: str) -> None:

@@ -177,7 +177,7 @@ def ingest(
     if not found.sources and not watch:
         session.note("no file found")
         return NOTHING
-    unembedded = embed and not dry_run and _embed(session, {corpus})
+    unembedded = embed and not dry_run and report.documents > 0 and _embed(session, {corpus})
     return PARTIAL if report.failed or unembedded else OK
 
 

@@ -46,8 +46,8 @@ def export(
 def import_(
     session: Session,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File that `ragdb export` wrote.")],
-    name: Annotated[
-        str | None, typer.Option("--as", metavar="NAME", help="Another name for the corpus.")
+    corpus: Annotated[
+        str | None, typer.Option("--corpus", "-c", help="Another name for the corpus.")
     ] = None,
 ) -> None:
     """Create the corpus of a file, in one transaction.
@@ -61,7 +61,7 @@ def import_(
 
     with session.connect() as db:
         with _bar(session, "importing") as progress:
-            done = importer.read(db, file, corpus=name, progress=progress)
+            done = importer.read(db, file, corpus=corpus, progress=progress)
         output.one(session, done)
         embedder = done.embedder and embedders.embedders(db.connection)[done.embedder]
         if embedder and embedder.provider is None:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ragdb.database import Database
 
 
+LEAST_SHOWN = 0.0005  # of a score, which is shown to three decimals
+
+
 def register(app: typer.Typer) -> None:
     verb(app, "search")(search)
 
@@ -154,16 +157,19 @@ def search(
             how["k"] = db.rerank_depth(k)
         if not explain:
             how["query_embedding"] = embedded(session, db, names, query, mode)
-        hits: list[Any]
+        hits: Any
         trace_id = None
         if trace:
-            found = recorded(db, db.retrieve, names[0], query, **how, client="ragdb cli")
-            hits, trace_id = found, found.trace_id
+            hits = recorded(db, db.retrieve, names[0], query, **how, client="ragdb cli")
+            trace_id = hits.trace_id
         else:
             at = version(db, names[0], "--as-of", as_of)
             hits = list(db.search(names, query, **how, as_of=at))
         if rerank is not None:
             hits = list(db.rerank(query, hits, rerank, k))
+        found = len(hits)
+        if session.format == "table" and rerank is None:
+            hits = [hit for hit in hits if hit.lexical_score or hit.score >= LEAST_SHOWN]
         terms = [_terms(db, query, hit, syntax) if explain else [] for hit in hits]
         if session.format == "table":
             for hit, of_hit in zip(hits, terms, strict=True):
@@ -181,6 +187,11 @@ def search(
         session.note(f"did you mean: {meant}")
     if not hits:
         session.note(f"nothing found in {', '.join(names)}")
+    if found > len(hits):
+        session.note(
+            f"{found - len(hits)} not shown: they have neither the words nor the meaning of the"
+            " query; --json has them"
+        )
     if trace_id:
         session.note(f"trace {trace_id}")
     return None

@@ -43,7 +43,7 @@ def init(
     is_meant = static.load_default(conninfo)
     for advice in (*migrate.advice(conninfo), *([] if is_meant else [static.HINT])):
         session.note(advice)
-    if manual and book.load(conninfo):
+    if manual and book.load(conninfo, is_read=not done):
         session.note("the manual was loaded as corpus system")
 
 

@@ -139,9 +139,11 @@ class Session:
 
     def on_notice(self, notice: Diagnostic) -> None:
         """Print what the database says beside its answer."""
-        # ragdb's own have a hint; the server's, such as "relation exists, skipping", are noise here
-        if notice.severity_nonlocalized == "NOTICE" and notice.message_hint:
-            self.note(f"{notice.message_primary}; {spoken(notice.message_hint)}")
+        from ragdb.client.notices import said
+
+        # the server's own, such as "relation exists, skipping", are noise here
+        if told := said(notice):
+            self.note(f"{told[0]}; {spoken(told[1])}")
 
     def _say(self, text: str) -> None:
         from ragdb.cli.text import clean

@@ -1,4 +1,4 @@
-"""Hints of the database, with the verbs of the command line for the functions that they name."""
+"""Hints of the database, with verbs and flags for the functions and arguments that they name."""
 
 from __future__ import annotations
 
@@ -33,8 +33,14 @@ VERBS = {
 
 
 def spoken(text: str | None) -> str | None:
-    """A hint for people at a command line: `ragdb corpus ls` for ragdb.list_corpora()."""
-    return text and re.sub(r"ragdb\.([a-z_]+)\(\)", _verb, text)
+    """A hint for people at a command line.
+
+    It has `ragdb corpus ls` for ragdb.list_corpora(), and --mode lexical for mode => 'lexical'.
+    """
+    if text is None:
+        return None
+    text = re.sub(r"\b(mode|syntax) => '([a-z]+)'", r"--\1 \2", text)
+    return re.sub(r"ragdb\.([a-z_]+)\(\)", _verb, text)
 
 
 def _verb(found: re.Match[str]) -> str:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from ragdb.client._generated import rows
 from ragdb.client.client import AsyncClient
+from ragdb.client.notices import heard
 from ragdb.client.rows import record
 from ragdb.http import models as m
 from ragdb.http.gate import Answer
@@ -98,10 +99,14 @@ class Search(m.Body):
 
 
 class Found(BaseModel):
-    """Hits, best first; `trace_id` where the retrieval was recorded."""
+    """Hits, best first; `trace_id` where the retrieval was recorded.
+
+    `note` is what the database said: what it searched without, or why nothing was found.
+    """
 
     hits: list[rows.Hit]
     did_you_mean: str | None
+    note: str | None
     trace_id: str | None
 
 
@@ -142,20 +147,31 @@ def register(app: FastAPI, server: Server) -> None:
             return await db.did_you_mean(asked, body.query, body.syntax)
 
         async def retrieve(db: AsyncClient, corpus: str) -> dict[str, Any]:
-            hits = await db.retrieve(corpus, body.query, client=CLIENT, **how, **ids(request))
+            with heard(db.connection) as notes:
+                hits = await db.retrieve(corpus, body.query, client=CLIENT, **how, **ids(request))
             mode = hits[0].mode if hits else None
             current(request).note(trace=hits.trace_id, rank_mode=mode, hits=len(hits))
             listed = [record(hit) for hit in hits]
             for hit in listed:
                 del hit["trace_id"]
-            suggested = await meant(db, [corpus], hits)
-            return {"hits": listed, "did_you_mean": suggested, "trace_id": hits.trace_id}
+            return {
+                "hits": listed,
+                "did_you_mean": await meant(db, [corpus], hits),
+                "note": "\n".join(notes) or None,
+                "trace_id": hits.trace_id,
+            }
 
         async def look(db: AsyncClient, names: list[str]) -> dict[str, Any]:
-            hits = await db.search(names, body.query, **how)
+            with heard(db.connection) as notes:
+                hits = await db.search(names, body.query, **how)
             mode = hits[0].mode if hits else None
             span.note(corpus=", ".join(names[:10]), rank_mode=mode, hits=len(hits), k=body.k)
-            return {"hits": hits, "did_you_mean": await meant(db, names, hits), "trace_id": None}
+            return {
+                "hits": hits,
+                "did_you_mean": await meant(db, names, hits),
+                "note": "\n".join(notes) or None,
+                "trace_id": None,
+            }
 
         if body.record and how.pop("as_of") is not None:
             raise Refused(400, "BAD_REQUEST", "as_of goes without record", {"as_of": body.as_of})

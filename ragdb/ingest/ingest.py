@@ -101,12 +101,13 @@ class Run:
                 for source, file, outcome, is_last in self._read():
                     self._take(source, file, outcome, is_last)
                 self._flush()
-            if self.prune and not (self.dry_run and self.report.created):
+            if self.prune and (self.writer.has_made or not self.report.created):
                 self._prune()
             if any(file.written for file in self.files) and not self.dry_run:
                 self._optimize()
             is_whole = True
         finally:
+            self.report.created &= self.dry_run or self.writer.has_made
             self.report.settle(is_whole=is_whole)
             self.report.seconds = time.perf_counter() - started
         return self.report
@@ -125,15 +126,15 @@ class Run:
             self._check_settings()
             return
         self.report.created = True
-        # another process may be quicker
-        with (
-            contextlib.suppress(AlreadyExists),
-            self.db.connection.transaction(force_rollback=self.dry_run),
-        ):
+        # what no corpus can be is refused now; it is made together with what is put first
+        with self.db.connection.transaction(force_rollback=True):
             self._create_corpus()
 
     def _create_corpus(self) -> None:
-        self.db.create_corpus(self.corpus, text_config=self.options.get("text_config") or "english")
+        wanted = self.options.get("text_config") or "english"
+        # another process may be quicker
+        with contextlib.suppress(AlreadyExists), self.db.connection.transaction():
+            self.db.create_corpus(self.corpus, text_config=wanted)
 
     def _check_settings(self) -> None:
         """Refuse a setting of new corpora that this one does not have."""

@@ -63,12 +63,13 @@ class Written:
 
 
 class Writer:
-    """Writes the batches of one run."""
+    """Writes the batches of one run. `make` makes the corpus, together with the first of them."""
 
     def __init__(
         self, db: Client, report: Report, options: Mapping[str, Any], make: Callable[[], None]
     ) -> None:
         self.db, self.report, self.make = db, report, make
+        self.has_made = False  # the corpus, which stays
         self.dry_run: bool = options.get("dry_run", False)
         self.force: bool = options.get("force", False)
 
@@ -113,7 +114,7 @@ class Writer:
         for attempt in range(5):
             try:
                 with self.db.connection.transaction(force_rollback=self.dry_run):
-                    if self.dry_run and self.report.created:
+                    if self.report.created and not self.has_made:
                         self.make()
                     rows = put(self.report.corpus, given, self.force)
                     for entry, row in zip(batch, rows, strict=True):
@@ -121,6 +122,7 @@ class Writer:
                             self.db.put_blob(
                                 entry.outcome.blob, entry.outcome.media_type, self.report.corpus
                             )
+                self.has_made = not self.dry_run
                 return rows
             except AGAIN:
                 if attempt == 4:

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from ragdb.client._generated.rows import Chunk, Document
 from ragdb.client.client import Client
+from ragdb.client.notices import heard
 from ragdb.client.rows import record
 from ragdb.errors import DocumentNotFound, NoSigningKey
 from ragdb.mcp.served import Json, Served, ToolError
@@ -36,7 +37,7 @@ def search(served: Served, arguments: Json) -> Json:
     query = arguments["query"]
     vector, more = served.embedded_or_words(names, query, how.get("mode"))
     how = {"k": RESULTS, "query_embedding": vector, **how}
-    with served.database() as db:
+    with served.database() as db, heard(db.connection) as notes:
         if served.record and len(names) == 1 and "as_of" not in how:
             hits: Sequence[Any] = db.retrieve(names[0], query, client=CLIENT, **how)
         else:
@@ -45,6 +46,8 @@ def search(served: Served, arguments: Json) -> Json:
         meant = db.did_you_mean([hits[0].corpus] if hits else names, query, syntax)
     if meant is not None:
         more["did_you_mean"] = meant
+    if notes:
+        more.setdefault("note", "\n".join(notes))
     return {"results": [_found(hit) for hit in hits], **more}
 
 

@@ -39,7 +39,7 @@ BUILTIN: dict[str, Builtin] = {
         builtin.search,
         result(
             {
-                "note": string("What the search had to do without."),
+                "note": string("What the search had to do without, or why it found nothing."),
                 "did_you_mean": string("The query as it was probably meant."),
             },
             results={

@@ -9,13 +9,11 @@ from ragdb.client._generated.functions import Functions
 from ragdb.client._generated.rows import EmbeddingStatusRow
 from ragdb.errors import VectorTooOld
 
-INDEXED = 20_000  # chunks of a space from which on it has an index
-
 log = logging.getLogger("ragdb.worker")
 
 
 def is_due(space: EmbeddingStatusRow) -> bool:
-    return not space.is_indexed and space.chunks >= INDEXED and space.backlog == 0
+    return space.lacks_index and space.backlog == 0
 
 
 class Indexer:

@@ -56,7 +56,8 @@ def read(
             raise
         raise ExportError(
             f"corpus {name} exists already",
-            f"import it under another name (--as NAME), or drop that one: ragdb corpus drop {name}",
+            "import it under another name (--corpus NAME), or drop that one:"
+            f" ragdb corpus drop {name}",
         ) from error
     except RagdbError:
         raise

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from hashlib import sha256
 from importlib.resources import as_file, files
+from pathlib import Path
 
 from ragdb.client import upkeep
 from ragdb.client.client import Client
@@ -16,9 +18,10 @@ CORPUS = "system"
 PREFIX = "docs"
 
 
-def load(conninfo: str) -> bool:
+def load(conninfo: str, *, is_read: bool = False) -> bool:
     """Bring the corpus to this version's manual; return whether anything was written.
 
+    `is_read` tells that this version read what is there: the same pages are not read again.
     Only a member of ragdb_owner may, because the corpus is read-only for everybody else; another's
     call does nothing.
     """
@@ -32,11 +35,26 @@ def load(conninfo: str) -> bool:
         with contextlib.suppress(*upkeep.REFUSED), installing(db):
             db.maintain()
         with installing(db):
+            if is_read and _there(db) == _cids(folder):
+                return False
             # wherever the package lies now: it was another folder before an upgrade, perhaps
             report = ingest(db, folder, corpus=CORPUS, glob="*.md", prefix=PREFIX)
             pages = [file.uri for file in report.files]
             gone = db.prune_sources(CORPUS, f"{PREFIX}/", pages).documents_deleted
         return bool(report.written or gone)
+
+
+def _there(db: Client) -> dict[str, str]:
+    """The identity of each page that the corpus has."""
+    if CORPUS not in {corpus.name for corpus in db.list_corpora()}:
+        return {}
+    return {row.source: row.doc_cid for row in db.list_documents(CORPUS, count=10_000)}
+
+
+def _cids(folder: Path) -> dict[str, str]:
+    """The identity of each page of a manual, which is that of its bytes."""
+    pages = ((page.name, sha256(page.read_bytes())) for page in folder.glob("*.md"))
+    return {f"{PREFIX}/{name}": f"sha256:{found.hexdigest()}" for name, found in pages}
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from ragdb.server.roles import ADMITTED, OWNER, SCHEMAS, facts_of, role_steps
+from ragdb.server.roles import ADMITTED, OWNER, SCHEMAS, facts_of, make, role_steps
 
 if TYPE_CHECKING:
     from ragdb.server.scripts import Connection
@@ -52,7 +52,7 @@ def prepare(connection: Connection) -> None:
         )
     for step in steps:
         if step.allowed:
-            connection.execute(step.statement)
+            make(connection, step.statement)
 
 
 def admit(connection: Connection) -> str | None:
@@ -63,7 +63,7 @@ def admit(connection: Connection) -> str | None:
     for step in _admission(facts_of(connection)):
         if not step.allowed:
             return f"{step.statement};"
-        connection.execute(step.statement)
+        make(connection, step.statement)
     return None
 
 
@@ -76,7 +76,7 @@ def _for_the_dba(steps: list[Step], facts: dict[str, Any]) -> list[str]:
     if first is not None:
         # PostgreSQL lets only a member make a schema for another role, or a superuser
         denied.insert(first, f"grant {OWNER} to current_user with inherit false, set true")
-    return [f"{statement};" for statement in denied]
+    return [line for statement in denied for line in f"{statement};".split("\n")]
 
 
 def _role_steps(connection: Connection, facts: dict[str, Any]) -> list[Step]:

@@ -5,6 +5,7 @@ The build of the wheel imports this, where there is no psycopg.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -72,17 +73,30 @@ def rights(connection: Connection) -> tuple[str, str | None]:
 
 def create_roles(connection: Connection) -> None:
     """Make the roles and their order where missing. Roles are the whole server's."""
-    for statement in missing_roles(connection):
+    for _, statement in role_steps(connection):
+        make(connection, statement)
+
+
+def make(connection: Connection, statement: str) -> None:
+    """Make something that is missing, unless somebody else makes it at this moment.
+
+    Roles are the whole server's, so that may be an installer of another of its databases: no lock
+    of this one keeps it away.
+    """
+    from psycopg import errors
+
+    with (
+        contextlib.suppress(errors.DuplicateObject, errors.UniqueViolation),
+        connection.transaction(),
+    ):
         connection.execute(statement)
 
 
-def missing_roles(connection: Connection) -> list[str]:
-    """The statements that make what is missing of the roles and their order."""
-    return [statement for _, statement in role_steps(connection)]
-
-
 def role_steps(connection: Connection) -> list[tuple[str | None, str]]:
-    """The same, each with the role that must be the caller's to give, or None: it makes one."""
+    """What makes what is missing of the roles and their order.
+
+    Each statement comes with the role that must be the caller's to give, or None: it makes one.
+    """
     found = {name for (name,) in connection.execute("select rolname from pg_roles").fetchall()}
     member_of = set(
         connection.execute(
@@ -90,7 +104,7 @@ def role_steps(connection: Connection) -> list[tuple[str | None, str]]:
         ).fetchall()
     )
     steps: list[tuple[str | None, str]] = [
-        (None, s) for role in ROLES if role not in found for s in role_statements(role)
+        (None, role_statement(role)) for role in ROLES if role not in found
     ]
     return steps + [
         # who makes a role may give it
@@ -100,13 +114,12 @@ def role_steps(connection: Connection) -> list[tuple[str | None, str]]:
     ]
 
 
-def role_statements(role: str) -> list[str]:
-    """What makes a role, with its settings."""
+def role_statement(role: str) -> str:
+    """What makes a role, with its settings: all of it, or nothing where somebody else makes it."""
     if role != LOGIN:
-        return [f"create role {role} nologin"]
-    return [f"create role {role} login"] + [
-        f"alter role {role} set {name} = {value}" for name, value in LOGIN_SETTINGS.items()
-    ]
+        return f"create role {role} nologin"
+    settings = (f"alter role {role} set {name} = {value}" for name, value in LOGIN_SETTINGS.items())
+    return ";\n".join([f"create role {role} login", *settings])
 
 
 def facts_of(connection: Connection) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse
 
 from ragdb.client._generated.rows import Embedders
 from ragdb.client.client import AsyncClient
+from ragdb.client.notices import heard
 from ragdb.studio.pages import Blank, Marks, Studio
 from ragdb.studio.parts import Part, meaning, stacked, words
 from ragdb.studio.recipes import recipe
@@ -60,6 +61,7 @@ def register(router: APIRouter, studio: Studio) -> None:
         async with studio.transaction(request) as db:
             corpora, chosen = await studio.corpora(db, corpus)
             columns: dict[str, list[Card]] = {}
+            notes: list[str] = []
             meant = waiting = None
             embedder = await db.corpus_embedder(chosen) if chosen is not None else None
             part = await _lexical_part(db, embedder) if weight is None else weight
@@ -69,7 +71,10 @@ def register(router: APIRouter, studio: Studio) -> None:
             if chosen is not None and q.strip():
                 evals = await studio.evals(db, chosen)
                 waiting = embedder is not None and not await db.prepare_query(chosen, q)
-                columns = await _columns(db, chosen, q, k, part, asked)
+                with heard(db.connection) as notes:
+                    columns = await _columns(db, chosen, q, k, part, asked)
+                if any(columns.values()):
+                    notes = []  # they are of the mode, which the columns show
                 meant = await db.did_you_mean(chosen, q, syntax)
         return studio.page(
             request,
@@ -84,7 +89,11 @@ def register(router: APIRouter, studio: Studio) -> None:
             columns=columns,
             meant=meant,
             waiting=waiting,
-            unmeant=embedder is not None and not is_bare and 0 < len(columns) < len(MODES),
+            notes=notes,
+            unmeant=not notes
+            and embedder is not None
+            and not is_bare
+            and 0 < len(columns) < len(MODES),
             is_bare=is_bare,
             evals=evals,
             recipe=recipe(str(request.base_url), chosen or "", q, k, asked),

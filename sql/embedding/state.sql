@@ -57,7 +57,7 @@ returns table (
   corpus text, embedder text, model text, provider text, provider_model text, dims integer,
   metric text, state text, chunks integer, embedded bigint, coverage float8, backlog bigint,
   in_work bigint, failing bigint, dead bigint, oldest interval, last_error text,
-  is_indexed boolean)
+  is_indexed boolean, lacks_index boolean)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
@@ -73,7 +73,7 @@ begin
     select c.name, e.name, e.model, e.provider, e.provider_model, e.dims, e.metric, s.state,
       c.chunks, n.embedded, case when c.chunks = 0 then 1 else n.embedded::float8 / c.chunks end,
       c.chunks - n.embedded - j.dead, j.in_work, j.failing, j.dead, j.oldest, j.last_error,
-      s.is_indexed
+      s.is_indexed, not s.is_indexed and c.chunks >= ragdb_internal.indexed_chunks()
     from ragdb.embedding_spaces s
       join ragdb.corpora c on c.corpus_id = s.corpus_id
       join ragdb.embedders e on e.embedder_id = s.embedder_id
@@ -121,6 +121,8 @@ comment on column ragdb.embedding_status.dead is 'Inputs that are not tried any 
 comment on column ragdb.embedding_status.oldest is 'How long the oldest input has waited.';
 comment on column ragdb.embedding_status.last_error is 'Error of the latest failure.';
 comment on column ragdb.embedding_status.is_indexed is 'Whether the space has an HNSW index.';
+comment on column ragdb.embedding_status.lacks_index is
+  'Whether it has none, and the corpus has chunks enough for one.';
 
 create or replace function ragdb.list_failed_embeddings(corpus text)
 returns table (embedder text, chunk_id text, is_dead boolean, failures integer, last_error text,

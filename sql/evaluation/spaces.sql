@@ -100,9 +100,9 @@ begin
       where mode = 'semantic'
       union all
       select h.*
-      from unnest(ragdb_internal.rank_hybrid(corpus, corpus, query, space,
-        ragdb_internal.pgvector(embedding), k, null, null, 'convex',
-        ragdb_internal.lexical_weight(space.embedder_id), true)) h
+      from unnest(ragdb_internal.rank_hybrid(corpus, corpus,
+        ragdb_internal.without_clauses(query), space, ragdb_internal.pgvector(embedding), k, null,
+        null, 'convex', ragdb_internal.lexical_weight(space.embedder_id), true)) h
       where mode = 'hybrid') r
       join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_no = r.chunk_no
     order by r.score desc, c.chunk_id limit k);

@@ -29,21 +29,23 @@ comment on function ragdb_internal.sentences(text) is
 
 create type ragdb_internal.evidence_sentence as (
   n integer, source_id text, chunk_id text, page jsonb, score float8, start_offset integer,
-  end_offset integer, sentence text, lexemes text[]);
+  end_offset integer, sentence text, lexemes text[], headed text[]);
 comment on type ragdb_internal.evidence_sentence is
   'A sentence of a chunk of evidence, numbered from 1, with the score of the chunk (1 where the '
-  'evidence gives none), its range in the chunk and its terms.';
+  'evidence gives none), its range in the chunk, its terms and those of its heading alone.';
 
 create type ragdb_internal.asked_term as (lexeme text, weight float8);
 comment on type ragdb_internal.asked_term is
   'A term of a question and what it weighs: more, the fewer sentences have it.';
 
-create or replace function ragdb_internal.is_opening(sentence text) returns boolean
+create or replace function ragdb_internal.opening(sentence text) returns text
 language sql immutable parallel safe
-return is_opening.sentence ~ '[?\uff1f\u061f]["''*_)\]\u2019\u201d\u00bb]*$|^#{1,6}\s';
-comment on function ragdb_internal.is_opening(text) is
-  'Tells whether a sentence leads to the next one: it is a heading of Markdown, or ends in a '
-  'question mark, brackets and quotes behind it left out.';
+return case
+  when opening.sentence ~ '[?\uff1f\u061f]["''*_)\]\u2019\u201d\u00bb]*$' then 'question'
+  when opening.sentence ~ '^#{1,6}\s' then 'heading' end;
+comment on function ragdb_internal.opening(text) is
+  'Returns how a sentence leads to the next one: as a question, which ends in a question mark, '
+  'brackets and quotes behind it left out, or as a heading of Markdown; null where it does not.';
 
 -- A sentence shorter than the shortest quote cannot be cited.
 create or replace function ragdb_internal.is_citable(sentence text) returns boolean
@@ -56,27 +58,32 @@ comment on function ragdb_internal.is_citable(text) is
 -- A question or a heading is not an answer. What follows it is, as on a page of frequent questions,
 -- and has the words of both; what is too short to be quoted is quoted with its question.
 create or replace function ragdb_internal.telling_sentences(text text)
-returns table (start_offset integer, end_offset integer, sentence text, words text)
+returns table (
+  start_offset integer, end_offset integer, sentence text, words text, heading text)
 language sql immutable parallel safe
 begin atomic
   select b.start, b.end_offset,
-    pg_catalog.substr(telling_sentences.text, b.start + 1, b.end_offset - b.start), b.words
+    pg_catalog.substr(telling_sentences.text, b.start + 1, b.end_offset - b.start), b.words,
+    b.heading
   from (
     select a.*, case when ragdb_internal.is_citable(a.sentence) then a.start_offset
         else pg_catalog.min(a.start_offset) over w end as start,
-      pg_catalog.string_agg(a.sentence, E'\n') over w as words
+      pg_catalog.string_agg(a.sentence, E'\n')
+        filter (where a.opening is distinct from 'heading') over w as words,
+      pg_catalog.string_agg(a.sentence, E'\n')
+        filter (where a.opening = 'heading') over w as heading
     from (
-      select s.*, q.is_opening, pg_catalog.count(*) filter (where not q.is_opening) over (
+      select s.*, q.opening, pg_catalog.count(*) filter (where q.opening is null) over (
           order by s.start_offset rows between unbounded preceding and 1 preceding) as told
       from ragdb_internal.sentences(telling_sentences.text) s
-        cross join lateral (select ragdb_internal.is_opening(s.sentence) as is_opening) q) a
+        cross join lateral (select ragdb_internal.opening(s.sentence) as opening) q) a
     window w as (partition by a.told order by a.start_offset)) b
-  where not b.is_opening
+  where b.opening is null
   order by b.start;
 end;
 comment on function ragdb_internal.telling_sentences(text) is
-  'Returns the sentences of a text that may answer, their ranges in it, from 0, and the words that '
-  'each is found by: of what follows questions or headings those of these too.';
+  'Returns the sentences of a text that may answer, their ranges in it, from 0, the words that '
+  'each is found by, of what follows questions those of these too, and the headings before it.';
 
 create or replace function ragdb_internal.evidence_score(chunk jsonb) returns float8
 language sql immutable parallel safe
@@ -97,10 +104,13 @@ begin
     select row((row_number() over (order by c.n, s.start_offset))::integer,
       c.chunk ->> 'source_id', c.chunk ->> 'chunk_id', c.chunk -> 'page',
       ragdb_internal.evidence_score(c.chunk), s.start_offset, s.end_offset, s.sentence,
-      tsvector_to_array(ragdb_internal.lexemes(s.words, config))
-      )::ragdb_internal.evidence_sentence
-    from jsonb_array_elements(evidence -> 'chunks') with ordinality c (chunk, n),
-      ragdb_internal.telling_sentences(c.chunk ->> 'text') s
+      w.lexemes, array(
+        select h from unnest(tsvector_to_array(ragdb_internal.lexemes(s.heading, config))) h
+        where h <> all (w.lexemes)))::ragdb_internal.evidence_sentence
+    from jsonb_array_elements(evidence -> 'chunks') with ordinality c (chunk, n)
+      cross join lateral ragdb_internal.telling_sentences(c.chunk ->> 'text') s
+      cross join lateral (
+        select tsvector_to_array(ragdb_internal.lexemes(s.words, config)) as lexemes offset 0) w
     where ragdb_internal.is_citable(s.sentence));
 end $$;
 comment on function ragdb_internal.evidence_sentences(jsonb, text) is
@@ -118,7 +128,7 @@ begin
     from unnest(asked_terms.lexemes) a (lexeme)
       cross join lateral (
         select count(*)::integer as df from unnest(sentences) s
-        where a.lexeme = any (s.lexemes)) d);
+        where a.lexeme = any (s.lexemes || s.headed)) d);
 end $$;
 comment on function ragdb_internal.asked_terms(text[], ragdb_internal.evidence_sentence[]) is
   'Returns the terms of a question with what each weighs among these sentences.';
@@ -146,7 +156,8 @@ comment on function ragdb_internal.sentence_citation(ragdb_internal.evidence_sen
   'Returns the citation of a sentence that stands in an answer from there on.';
 
 -- A sentence counts for the terms that no better one has brought yet, so sentences are picked one
--- by one. It counts as much as its chunk scores: what a search found first answers more often
+-- by one. It counts half for those of its heading alone, which may be followed by empty words, and
+-- as much as its chunk scores: what a search found first answers more often
 -- (python -m bench.evidence.run).
 create or replace function ragdb_internal.picked_sentences(
   terms ragdb_internal.asked_term[], sentences ragdb_internal.evidence_sentence[],
@@ -166,16 +177,17 @@ begin
   for v_round in 1 .. max_sentences loop
     select s.*, w.gain into v_best.n, v_best.source_id, v_best.chunk_id, v_best.page,
         v_best.score, v_best.start_offset, v_best.end_offset, v_best.sentence, v_best.lexemes,
-        v_gain
+        v_best.headed, v_gain
       from unnest(sentences) s
-        cross join lateral (select ragdb_internal.weight_of(v_left, s.lexemes) as gain) w
+        cross join lateral (select ragdb_internal.weight_of(v_left, s.lexemes)
+          + ragdb_internal.weight_of(v_left, s.headed) / 2 as gain) w
       where s.n <> all (array(select p.n from unnest(picked) p))
       order by w.gain * s.score desc, w.gain desc, s.n limit 1;
     exit when not found or v_gain = 0;
-    support := (ragdb_internal.weight_of(terms, v_brought) + v_gain) / v_total;
     picked := picked || v_best;
-    v_brought := v_brought || v_best.lexemes;
-    v_left := array(select l from unnest(v_left) l where l.lexeme <> all (v_best.lexemes));
+    v_brought := v_brought || v_best.lexemes || v_best.headed;
+    support := ragdb_internal.weight_of(terms, v_brought) / v_total;
+    v_left := array(select t from unnest(terms) t where t.lexeme <> all (v_brought));
   end loop;
 end $$;
 comment on function ragdb_internal.picked_sentences(ragdb_internal.asked_term[],
@@ -222,12 +234,13 @@ begin
       'insufficient_evidence', false, 'support', v_answer.support)
     from (
       select u.sentence, row(u.n, u.source_id, u.chunk_id, u.page, u.score, u.start_offset,
-          u.end_offset, u.sentence, u.lexemes)::ragdb_internal.evidence_sentence as picked, u.ord,
+          u.end_offset, u.sentence, u.lexemes, u.headed)::ragdb_internal.evidence_sentence
+          as picked, u.ord,
         (coalesce(sum(length(u.sentence) + 1) over (
           order by u.ord rows between unbounded preceding and 1 preceding), 0))::integer
           as answer_start
       from unnest(v_answer.picked) with ordinality u (n, source_id, chunk_id, page, score,
-        start_offset, end_offset, sentence, lexemes, ord)) p);
+        start_offset, end_offset, sentence, lexemes, headed, ord)) p);
 end $$;
 comment on function ragdb.answer_from_evidence(text, jsonb, integer, float8) is
   'Answers a question by the sentences of its evidence (a pack, or the input made of one) that '

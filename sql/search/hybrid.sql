@@ -6,13 +6,12 @@
 -- Chunk ids order what ties, as in the semantic leg.
 create or replace function ragdb_internal.rank_words(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, among integer[],
-  demanded integer[], also integer[], typos boolean)
+  also integer[], typos boolean)
 returns setof ragdb_internal.ranked
 language sql stable parallel safe
 begin atomic
   select (rank_words.corpus).corpus_id, t.chunk_no, t.score, t.score, null::float8,
-    case when t.rank <= rank_words.k and t.bm25 > 0
-      and (rank_words.demanded is null or t.chunk_no = any (rank_words.demanded)) then t.rank end,
+    case when t.rank <= rank_words.k and t.bm25 > 0 then t.rank end,
     null::integer, t.bm25, t.coverage, true
   from (
     select s.*, pg_catalog.row_number() over (order by s.score desc, s.chunk_id)::integer as rank
@@ -25,10 +24,10 @@ begin atomic
         rank_words.k, null, null, rank_words.among, rank_words.also, rank_words.typos) r) s) t;
 end;
 comment on function ragdb_internal.rank_words(
-  ragdb.corpora, ragdb.corpora, text, integer, integer[], integer[], integer[], boolean) is
+  ragdb.corpora, ragdb.corpora, text, integer, integer[], integer[], boolean) is
   'Returns the k best chunks of a corpus for the words of a query with their rank, among the given '
-  'ones when not null, and without a rank what follows them, what is not demanded (null: all is) '
-  'and the chunks of also. Raises RG410.';
+  'ones when not null, and without a rank what follows them and the chunks of also, which have '
+  'what the query demands. Raises RG410.';
 
 create or replace function ragdb_internal.fused(
   fusion text, lexical_weight float8, lexical_score float8, semantic_score float8,
@@ -96,7 +95,6 @@ set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 declare
-  v_demanded constant integer[] := ragdb_internal.demanded_chunks(corpus, query, null);
   v_metric constant text := (
     select e.metric from ragdb.embedders e where e.embedder_id = space.embedder_id);
   v_near ragdb_internal.ranked[];
@@ -112,7 +110,7 @@ begin
   v_started := ragdb_internal.note_stage('semantic', v_started);
   v_worded := array(
     select w from ragdb_internal.rank_words(corpus, statistics, query,
-      ragdb_internal.worded_depth(k), among, v_demanded, v_near_nos, typos) w);
+      ragdb_internal.worded_depth(k), among, v_near_nos, typos) w);
   v_started := ragdb_internal.note_stage('lexical', v_started);
   v_fused := array(
     with candidates as materialized (
@@ -139,5 +137,5 @@ comment on function ragdb_internal.rank_hybrid(
   ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer, integer[], integer[],
   text, float8, boolean) is
   'Returns the candidates of both legs, by words among some chunks to depth min(1000, max(42, '
-  '4.2 k)) or k, by meaning among others (null: all of the corpus) to min(1000, max(25, 2.5 k)) or '
-  'k, with their fused score. Raises RG410.';
+  '4.2 k)) or k, by meaning among those of them that have what the query demands (null: all of the '
+  'corpus) to min(1000, max(25, 2.5 k)) or k, with their fused score. Raises RG410.';

@@ -41,9 +41,7 @@ begin
       select r from ragdb_internal.lexical_then(
         past, statistics, v_words, v_among, null, (request.options).typos) r);
   elsif request.mode in ('semantic', 'hybrid') then
-    -- as in ragdb_internal.rank_near: a mere phrase does not bind the semantic leg
-    v_demanded := ragdb_internal.demanded_then(
-      past, regexp_replace(v_words, '(^|[^+-])"[^"]*"', '\1 ', 'g'), v_among);
+    v_demanded := ragdb_internal.demanded_then(past, v_words, v_among);
     v_ranked := case when request.mode = 'semantic'
       then array(select r from ragdb_internal.semantic_then(
         past, request.query_embedding, request.k, v_demanded) r)

@@ -143,13 +143,8 @@ create or replace function ragdb_internal.worded_then(
 returns setof ragdb_internal.ranked
 language sql stable parallel safe
 begin atomic
-  with demanded as materialized (
-    select ragdb_internal.demanded_then(
-      worded_then.past, worded_then.query, null) as chunk_nos
-  )
   select t.corpus_id, t.chunk_no, t.score, t.score, null::float8,
-    case when t.rank <= worded_then.k and t.bm25 > 0
-      and (d.chunk_nos is null or t.chunk_no = any (d.chunk_nos)) then t.rank end,
+    case when t.rank <= worded_then.k and t.bm25 > 0 then t.rank end,
     null::integer, t.bm25, t.coverage, true
   from (
       select l.*, pg_catalog.row_number() over (
@@ -158,8 +153,7 @@ begin atomic
           worded_then.query, worded_then.among, worded_then.also, worded_then.typos)
           l (corpus_id, chunk_no, score, lexical_score, semantic_score, lexical_rank,
             semantic_rank, bm25, coverage, is_exact)
-        join ragdb_internal.chunks_then((past).corpus) c on c.chunk_no = l.chunk_no) t
-    cross join demanded d;
+        join ragdb_internal.chunks_then((past).corpus) c on c.chunk_no = l.chunk_no) t;
 end;
 comment on function ragdb_internal.worded_then(
   ragdb_internal.past, ragdb.corpora, text, integer, integer[], integer[], boolean) is

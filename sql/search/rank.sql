@@ -55,11 +55,8 @@ begin
     v_among := ragdb_internal.filtered_chunks(
       corpus.corpus_id, request.filter, request.chunk_ids);
   end if;
-  -- a word or phrase with a sign, + or -, binds the semantic leg too; a mere phrase does not:
-  -- questions quote what no text says in these words
   v_chunk_nos := ragdb_internal.demanded_chunks(
-    corpus, regexp_replace(ragdb_internal.asked_words(request), '(^|[^+-])"[^"]*"', '\1 ', 'g'),
-    v_among);
+    corpus, ragdb_internal.asked_words(request), v_among);
   if request.mode = 'semantic' then
     v_started := clock_timestamp();
     v_ranked := array(select r from ragdb_internal.rank_semantic(

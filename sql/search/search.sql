@@ -6,15 +6,17 @@
 -- ragdb.search is a definer: the tables of a corpus are granted to nobody. The caller's right is
 -- checked there, once for each corpus.
 create or replace function ragdb_internal.say_what_was_demanded(
-  corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request)
+  corpora ragdb.corpora[], as_of bigint, statistics ragdb.corpora,
+  request ragdb_internal.search_request)
 returns void
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   request.options.syntax := 'plain';
-  if not ragdb_internal.has_clauses(request.query)
-    or ragdb_internal.rank_corpora(corpora, statistics, request) = '{}'
+  if not ragdb_internal.has_clauses(request.query) or (case when as_of is null
+      then ragdb_internal.rank_corpora(corpora, statistics, request) = '{}'
+      else ragdb_internal.search_then(corpora, as_of, statistics, request) = '{}' end)
   then
     return;
   end if;
@@ -24,7 +26,7 @@ begin
           hint = 'leave the quotes and signs out, or search with syntax => ''plain''';
 end $$;
 comment on function ragdb_internal.say_what_was_demanded(
-  ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request) is
+  ragdb.corpora[], bigint, ragdb.corpora, ragdb_internal.search_request) is
   'Says in a notice that the clauses of a query left nothing, where its words alone find some.';
 
 create or replace function ragdb.search(
@@ -52,6 +54,7 @@ declare
   v_corpora ragdb.corpora[];
   v_statistics ragdb.corpora;
   v_ranked ragdb_internal.ranked[];
+  v_then ragdb.hit[];
 begin
   perform ragdb_internal.check_request(v_request);
   v_corpora := ragdb_internal.open_corpora(corpora);
@@ -59,8 +62,11 @@ begin
     v_statistics := ragdb_internal.open_corpus(statistics, 'read', true);
   end if;
   if as_of is not null then
-    return query select h.* from unnest(
-      ragdb_internal.search_then(v_corpora, as_of, v_statistics, v_request)) h;
+    v_then := ragdb_internal.search_then(v_corpora, as_of, v_statistics, v_request);
+    if v_then = '{}' and syntax = 'web' then
+      perform ragdb_internal.say_what_was_demanded(v_corpora, as_of, v_statistics, v_request);
+    end if;
+    return query select h.* from unnest(v_then) h;
     return;
   end if;
   if filter is not null then
@@ -72,7 +78,7 @@ begin
     then ragdb_internal.rank_picked(v_corpora, v_statistics, v_request)
     else ragdb_internal.rank_corpora(v_corpora, v_statistics, v_request) end;
   if v_ranked = '{}' and syntax = 'web' then
-    perform ragdb_internal.say_what_was_demanded(v_corpora, v_statistics, v_request);
+    perform ragdb_internal.say_what_was_demanded(v_corpora, null, v_statistics, v_request);
   end if;
   return query
     select h.* from ragdb_internal.hits(

@@ -6,6 +6,7 @@ comment on type ragdb.advice is
   'Something to do: of what, whether it is a fault, what was found, and the command or statement '
   'that mends it (null: none does).';
 
+-- The mean of fewer than 100 chunks is chance, and soon another.
 create or replace function ragdb_internal.advice_on_corpora() returns setof ragdb.advice
 language sql stable parallel safe
 begin atomic
@@ -14,7 +15,7 @@ begin atomic
       pg_catalog.round((100 * pg_catalog.abs(c.drift))::numeric),
       case when c.drift > 0 then 'longer' else 'shorter' end),
     pg_catalog.concat('ragdb corpus optimize ', c.name)
-  from ragdb.list_corpora() c where pg_catalog.abs(c.drift) > 0.1
+  from ragdb.list_corpora() c where c.chunks >= 100 and pg_catalog.abs(c.drift) > 0.1
   union all
   select pg_catalog.concat('corpus ', c.name), c.name, false,
     pg_catalog.format('%s of its %s parts were written to since their statistics were summed',
@@ -37,8 +38,7 @@ begin atomic
       pg_catalog.concat(s.backlog, ' chunks wait for an embedding',
         case when not ragdb.has_worker() then ', and no worker runs' end),
       pg_catalog.concat('ragdb embed ', s.corpus)),
-    (s.state = 'current' and not s.is_indexed and s.embedded >= ragdb_internal.indexed_chunks(),
-      false,
+    (s.state = 'current' and s.lacks_index and s.backlog = 0, false,
       pg_catalog.format('%s vectors and no index', s.embedded),
       pg_catalog.format('select ragdb.index_space(%L);', s.corpus))
     ) a (applies, is_fault, found, fix)

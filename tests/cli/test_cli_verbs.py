@@ -7,8 +7,10 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import psycopg
 import pytest
@@ -108,6 +110,20 @@ def test_ingest_says_what_was_written_before_the_database_failed(
     counted, error = result.stderr.splitlines()
     assert counted.startswith("docs: 1 documents (1 written, 0 unchanged, 0 failed)")
     assert error == "ragdb: no space left on device (53100)"
+
+
+@pytest.mark.parametrize("flags", [[], ["--prune"], ["--embed"]])
+@pytest.mark.parametrize("what", ["https://localhost/x", "gone.md", "bad.pdf", "bad.jsonl"])
+def test_ingest_makes_no_corpus_where_there_is_nothing_to_put(
+    run: Run, tmp_path: Path, what: str, flags: list[str]
+) -> None:
+    (tmp_path / "bad.pdf").write_text("%PDF-1.7 not really")
+    (tmp_path / "bad.jsonl").write_text("{\n")
+    given = what if "://" in what else str(tmp_path / what)
+    made = run("ingest", given, "--corpus", "new", *flags)
+    assert made.exit_code == (2 if what == "gone.md" else 4), made.output
+    assert "new" not in run("corpus", "ls").stdout.split()
+    assert "does not exist" not in made.stderr
 
 
 def test_ingest_exits_with_5_when_there_is_no_file(run: Run, tmp_path: Path) -> None:
@@ -272,12 +288,29 @@ def test_what_a_person_types_has_phrases_unless_it_is_plain(demo: Run) -> None:
     web = demo("search", typed)
     assert json.loads(demo("search", typed, "--json").stdout) == []
     assert "nothing meets the phrases and signs" in web.stderr
-    assert "plain" in web.stderr
+    assert "--syntax plain" in web.stderr
     plain = demo("search", typed, "--syntax", "plain", "--json")
     assert json.loads(plain.stdout) == json.loads(
         demo("search", "sparks of the angle grinder", "--json").stdout
     )
     assert json.loads(plain.stdout)
+
+
+def test_hits_that_have_nothing_of_the_query_are_counted_for_people(
+    demo: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = ragdb.Database.search
+
+    def with_far(self: ragdb.Database, *given: Any, **how: Any) -> Any:
+        first, *others = search(self, *given, **how)
+        near = [replace(hit, lexical_score=0.0, score=0.1) for hit in others[:1]]
+        return [first, *near, *(replace(hit, lexical_score=0.0, score=4e-4) for hit in others[1:])]
+
+    monkeypatch.setattr(ragdb.Database, "search", with_far)
+    shown = demo("search", "the tools", "-k", "5")
+    assert len(re.findall(r"^ +\d  0\.", shown.stdout, re.MULTILINE)) == 2
+    assert "3 not shown: they have neither the words nor the meaning" in shown.stderr
+    assert len(json.loads(demo("search", "the tools", "-k", "5", "--json").stdout)) == 5
 
 
 def test_search_picks_and_shows_what_stands_around(demo: Run) -> None:
@@ -425,7 +458,10 @@ def test_a_mean_length_that_drifted_is_a_note_and_optimizing_ends_it(
     own_demo: Run, clone: str
 ) -> None:
     with ragdb.connect(clone) as database:
-        for n in range(20):
+        database.put_text("demo", "note.txt", "Short.")
+        database.optimize_corpus("demo")
+        assert "note  corpus" not in own_demo("doctor").stdout
+        for n in range(100):
             database.put_text("demo", f"notes/{n}.txt", f"Short {n}.")
     result = own_demo("doctor")
     assert result.exit_code == 0
@@ -554,9 +590,15 @@ def test_init_is_current_on_a_migrated_database(run: Run) -> None:
     assert "the schema is current" in result.stderr
 
 
-def test_init_loads_the_manual_once_and_nobody_writes_to_it(run: Run, clone: str) -> None:
+def test_init_loads_the_manual_once_and_nobody_writes_to_it(
+    run: Run, clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert "the manual was loaded" in run("init").stderr
-    assert "the manual was loaded" not in run("init").stderr
+    with monkeypatch.context() as patch:  # nor is it read again
+        patch.setattr("ragdb.server.manual.ingest", Mock(side_effect=AssertionError))
+        result = run("init")
+    assert result.exit_code == 0, result.output
+    assert "the manual was loaded" not in result.stderr
     (hit, *_) = json.loads(
         run("search", "create_corpus", "-d", f"{clone} user=reader", "--json").stdout
     )

@@ -45,6 +45,18 @@ def test_a_search_is_that_of_the_database(library: Api, options: dict[str, Any])
     assert answer.body["trace_id"] is None
 
 
+@pytest.mark.parametrize("record", [False, True])
+def test_a_phrase_that_no_chunk_has_is_said(library: Api, record: bool) -> None:
+    asked = {"query": '"power trailer"', "corpora": ["handbook"], "record": record}
+    web = library("POST", "/api/search", asked | {"syntax": "web"}).body
+    assert web["hits"] == []
+    assert "nothing meets the phrases and signs" in web["note"]
+    assert "plain" in web["note"]
+    plain = library("POST", "/api/search", asked).body
+    assert plain["hits"]
+    assert plain["note"] is None
+
+
 def test_a_recorded_search_has_the_same_hits_and_a_trace(library: Api) -> None:
     asked = {"query": QUESTION, "corpora": ["handbook"], "per_document": 1}
     plain = library("POST", "/api/search", asked).body

@@ -145,6 +145,20 @@ def test_a_missing_right_ends_the_run(database: ragdb.Database, folder: Path) ->
     assert caught.value.sqlstate in ("RG401", "42501")
 
 
+def test_a_corpus_is_not_made_for_documents_that_are_refused(
+    database: ragdb.Database, tmp_path: Path
+) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_text(json.dumps({"_id": "x" * 600, "text": "A text."}) + "\n")
+    report = database.ingest(path, corpus="new", prune=True)
+    assert (report.failed, report.documents, report.created) == (1, 0, False)
+    assert "new" not in {corpus.name for corpus in database.list_corpora()}
+    path.write_text(path.read_text() + json.dumps({"_id": "y", "text": "A text."}) + "\n")
+    report = database.ingest(path, corpus="new", prune=True)
+    assert (report.failed, report.written, report.created) == (1, 1, True)
+    assert not database.ingest(path, corpus="new", prune=True).created
+
+
 def test_prune_removes_what_is_gone_and_keeps_what_cannot_be_read(
     database: ragdb.Database, folder: Path
 ) -> None:

@@ -504,6 +504,14 @@ def test_a_search_says_when_it_had_to_do_without_the_embedding(
     assert texts == [["Refunds take five days."]] * 2
 
 
+def test_a_search_says_that_no_passage_has_a_phrase(dsn: str) -> None:
+    asked = {"query": '"days refunds"', "mode": "lexical"}
+    made = call(dsn, "search", asked | {"syntax": "web"})
+    assert made["results"] == []
+    assert "nothing meets the phrases and signs" in made["note"]
+    assert call(dsn, "search", asked).keys() == {"results"}
+
+
 def test_a_corpus_that_is_not_there_is_not_an_embedding_that_failed(
     dsn: str, capfd: pytest.CaptureFixture[str]
 ) -> None:

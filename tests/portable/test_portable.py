@@ -731,7 +731,7 @@ def test_a_corpus_that_is_there_is_left_alone(original18: Original, empty: ragdb
     empty.create_corpus("house")
     with pytest.raises(ExportError, match="exists already") as refused:
         empty.import_file(original18.file)
-    assert "--as NAME" in refused.value.hint
+    assert "--corpus NAME" in refused.value.hint
     assert empty.corpus_info("house").documents == 0
 
 
@@ -886,15 +886,15 @@ def test_the_verbs_export_and_import(
     assert made.exit_code == 0, made.output
     assert json.loads(made.stdout)["digest"] == original18.exported.digest
     assert run(original18.dsn, "export", "house", file).exit_code == 2
-    came = run(clone, "import", file, "--as", "mine", "--json")
+    came = run(clone, "import", file, "-c", "mine", "--json")
     assert came.exit_code == 0, came.output
     assert json.loads(came.stdout)["corpus"] == "mine"
-    again = run(clone, "import", file, "--as", "mine")
+    again = run(clone, "import", file, "-c", "mine")
     assert again.exit_code == 2
-    assert "hint: import it under another name (--as NAME)" in again.stderr
+    assert "hint: import it under another name (--corpus NAME)" in again.stderr
     missing = run(clone, "import", str(tmp_path / "no.gz"))
     assert missing.exit_code == 2
     assert "No such file" in missing.stderr
     Path(file).write_bytes(Path(file).read_bytes()[:-1])
-    cut = run(clone, "import", file, "--as", "other")
+    cut = run(clone, "import", file, "--corpus", "other")
     assert (cut.exit_code, "cut off or altered" in cut.stderr) == (2, True)

@@ -95,7 +95,7 @@ def test_a_killed_import_is_whole_or_is_not(filled: tuple[Path, str, Path], kill
     held = "select documents, chunks, lexeme_count, token_count from ragdb.corpora where name = %s"
     ((whole),) = rows(dsn, held.replace("%s", "'docs'"))
     for _ in range(kills):
-        said_done = interrupt(folder, dsn, chance, "import", str(file), "--as", "copy")
+        said_done = interrupt(folder, dsn, chance, "import", str(file), "--corpus", "copy")
         found = rows(dsn, held.replace("%s", "'copy'"))
         if said_done:
             assert found == [whole]
@@ -107,7 +107,7 @@ def test_a_killed_import_is_whole_or_is_not(filled: tuple[Path, str, Path], kill
             broken += 1
         assert rows(dsn, WRONG) == []
     assert broken, "every import was done before the kill"
-    assert done(dsn, "import", str(file), "--as", "copy") == (0, "")
+    assert done(dsn, "import", str(file), "--corpus", "copy") == (0, "")
     assert rows(dsn, held.replace("%s", "'copy'")) == [whole]
     assert done(dsn, "corpus", "drop", "copy", "--yes") == (0, "")
 

@@ -6,10 +6,12 @@ and completely what a DBA must run; `ragdb doctor` fails where the next command 
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +24,7 @@ from typer.testing import CliRunner
 from ragdb import extension
 from ragdb.cli.main import app
 from ragdb.server import embedded, postgres, roles, static
+from tests.forked import run_forked
 from tests.schema.conftest import ROOT
 from tests.server.test_standby import catch_up, running_standby
 from tests.static_twin import train
@@ -159,6 +162,43 @@ def test_init_leaves_its_caller_able_to_work_or_says_once_what_a_dba_must_run(
         second = says(database, who, "init", "--no-manual")
         assert second.exit_code == 0, (todo, second.output)
     works(database, who, tmp_path)
+
+
+def install(dsn: str, user: str, how: str) -> str:
+    """What goes wrong when a login installs ragdb."""
+    if how == "init":
+        as_user = {"RAGDB_DATABASE_URL": make_conninfo(dsn, user=user)}
+        made = run_forked("init", "--no-manual", env={**os.environ, **as_user}, timeout=300)
+        return made.stderr if made.returncode else ""
+    try:
+        run_by(dsn, user, ["create extension ragdb cascade"])
+    except psycopg.Error as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("user", "how"), [("postgres", "init"), ("admin", "init"), ("admin", "extension")]
+)
+def test_three_databases_of_a_server_get_ragdb_at_the_same_moment(
+    superuser: str, database: str, user: str, how: str
+) -> None:
+    names = ("mine", "two", "three")
+    for name in names[1:]:
+        run_by(superuser, "postgres", [f"create database {name} template template0"])
+    try:
+        dsns = [make_conninfo(superuser, dbname=name) for name in names]
+        for dsn, name in zip(dsns, names, strict=True):
+            pgvector(dsn, "public")
+            run_by(dsn, "postgres", [f"grant create on database {name} to admin"])
+        with ThreadPoolExecutor() as threads:
+            assert list(threads.map(install, dsns, [user] * 3, [how] * 3)) == [""] * 3
+        for dsn in dsns:
+            with psycopg.connect(dsn) as db:
+                assert db.execute("select ragdb.create_corpus('docs')").rowcount == 1
+    finally:
+        for name in names[1:]:
+            run_by(superuser, "postgres", [f"drop database {name} with (force)"])
 
 
 def test_psql_alone_loads_vectors_puts_texts_and_finds_them_on_a_standby_too(

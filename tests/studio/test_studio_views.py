@@ -298,6 +298,15 @@ def test_what_a_search_gives_by_default_comes_before_what_each_mode_gives(
     assert places == sorted(places)
 
 
+def test_a_phrase_that_no_chunk_has_is_said(site: Api) -> None:
+    asked = {"corpus": "hostile", "q": '"deposit zebra"'}
+    with logged_in(site) as client:
+        web = page(client, "/studio/search", **asked, syntax="web")
+        assert "nothing meets the phrases and signs" in web
+        assert 'class="card hit"' not in web
+        assert "nothing meets" not in page(client, "/studio/search", **asked)
+
+
 def test_a_search_is_the_same_through_the_doors_that_its_page_names(site: Api) -> None:
     q = "zebra 'it''s' \"<i>\" \\ $HOME"
     asked = {"corpus": "hostile", "q": q, "k": 2, "weight": 1}

@@ -195,6 +195,22 @@ def test_a_question_or_a_heading_answers_nothing(any_db: Connection, text: str) 
     assert found["insufficient_evidence"] is True
 
 
+def test_words_of_a_heading_count_half_for_what_follows_it(any_db: Connection) -> None:
+    own = "I will show you how to build a **Docker image** for an application."
+    text = f"## Build a Docker image\n\nOkay, let us build something now!\n\n{own}\n"
+    chunk = {"source_id": "docker.md", "chunk_id": "d", "text": text, "score": 0.9}
+    question = "How do I build a Docker image?"
+    found = answer(any_db, question, {"chunks": [chunk]}, max_sentences=1)
+    assert found["answer"] == own
+    # where nothing else has them, what follows the heading answers, and all is supported
+    chunk["text"] = text.replace(own, "It takes an hour.")
+    found = answer(any_db, question, {"chunks": [chunk]}, max_sentences=1)
+    assert (found["answer"], found["support"]) == ("Okay, let us build something now!", 1)
+    chunk["text"] = "# How do I build a Docker image?\n\nWith one command only.\n\n" + own
+    found = answer(any_db, question, {"chunks": [chunk]}, max_sentences=1)
+    assert found["answer"] == "With one command only."
+
+
 @pytest.mark.parametrize("evidence", [EVIDENCE, {"chunks": []}])
 def test_what_the_evidence_does_not_say_is_not_answered(any_db: Connection, evidence: Any) -> None:
     found = answer(any_db, "Who is the president of Mars?", evidence)

@@ -110,6 +110,21 @@ def test_a_version_is_listed_and_found_by_its_time(
     assert "future" in refused(committed, "select ragdb.version_at('books', %s)", future)
 
 
+def test_a_phrase_that_no_chunk_had_is_said(committed: Connection, books: dict[str, int]) -> None:
+    ask = "select * from ragdb.search('books', '\"copper bridge\"', syntax => %s, as_of => %s)"
+    told: list[str | None] = []
+
+    def hear(notice: psycopg.errors.Diagnostic) -> None:
+        told.append(notice.message_primary)
+
+    committed.add_notice_handler(hear)
+    assert committed.execute(ask, ("plain", books["first"])).fetchall()
+    assert told == []
+    assert committed.execute(ask, ("web", books["first"])).fetchall() == []
+    committed.remove_notice_handler(hear)
+    assert "nothing meets" in str(told[0])
+
+
 def test_a_version_that_is_not_kept_is_refused_and_why(
     committed: Connection, books: dict[str, int]
 ) -> None:

@@ -98,16 +98,24 @@ def test_excluded_and_required_words_bind_the_semantic_leg(docs: Connection) -> 
         assert {row[0] for row in search(docs, "quick -fox", mode=mode, syntax="web")} == {
             "the lazy dog sleeps"
         }
-        found = {row[0] for row in search(docs, '+"brown fox"', mode=mode, syntax="web")}
-        assert found == {"the quick brown fox"}
+        for phrase in ('"brown fox"', '+"brown fox"'):
+            found = {row[0] for row in search(docs, phrase, mode=mode, syntax="web")}
+            assert found == {"the quick brown fox"}
         assert search(docs, "+unheard quick", mode=mode, syntax="web") == []
 
 
-def test_a_phrase_without_a_sign_binds_the_lexical_leg_alone(docs: Connection) -> None:
-    hits = search(docs, '"brown fox"', mode="hybrid", syntax="web")
-    assert [row[0] for row in hits if row[4]] == ["the quick brown fox"]
-    assert len(hits) == len(TEXTS)
-    assert len(search(docs, '"unheard of"', mode="semantic", syntax="web")) == len(TEXTS)
+@pytest.mark.parametrize("mode", [None, "semantic", "hybrid"])
+@pytest.mark.parametrize("query", ['"fox quick"', '"unheard of" fox', "+unheard", "+fox -fox"])
+def test_what_no_chunk_meets_says_so_in_every_mode(
+    docs: Connection, mode: str | None, query: str
+) -> None:
+    said: list[str | None] = []
+    docs.add_notice_handler(lambda d: said.append(d.message_primary))
+    assert search(docs, query, mode=mode, syntax="web") == []
+    (told,) = said
+    assert query in (told or "")
+    assert search(docs, query, mode=mode)
+    assert said == [told]
 
 
 def test_filters_act_before_ranking(docs: Connection) -> None:

@@ -28,6 +28,8 @@ def test_each_thing_to_do_is_done_by_what_it_says(any_db: Connection) -> None:
     any_db.execute("select ragdb.create_corpus('docs')")
     put(any_db, {"a.txt": "a b c"})
     any_db.execute("select ragdb.optimize_corpus('docs')")
+    put(any_db, {f"long{n}.txt": "word " * 200 for n in range(98)})
+    assert "corpus docs" not in advice(any_db)  # the mean of few chunks is chance
     put(any_db, {"long.txt": "word " * 200})
     any_db.execute("select ragdb.embed_corpus('docs', 'hash')")
     any_db.execute("select * from ragdb.claim_embeddings('w')")
@@ -40,7 +42,8 @@ def test_each_thing_to_do_is_done_by_what_it_says(any_db: Connection) -> None:
     assert drifted[1:3] == ("docs", False)
     assert re.match(r"chunks are \d+% longer on the mean than its ranking counts with", drifted[3])
     assert dead[1:] == (
-        "docs", True, "2 inputs are given up: out of memory", "select ragdb.retry_failed('docs');",
+        "docs", True, "100 inputs are given up: out of memory",
+        "select ragdb.retry_failed('docs');",
     )  # fmt: skip
     any_db.execute(str(dead[4]).encode())
     name = str(drifted[4]).removeprefix("ragdb corpus optimize ")
@@ -49,7 +52,7 @@ def test_each_thing_to_do_is_done_by_what_it_says(any_db: Connection) -> None:
     assert found == {
         "embeddings of docs by hash": (
             "embeddings of docs by hash", "docs", False,
-            "2 chunks wait for an embedding, and no worker runs", "ragdb embed docs",
+            "100 chunks wait for an embedding, and no worker runs", "ragdb embed docs",
         )
     }  # fmt: skip
 
@@ -105,7 +108,7 @@ def test_of_the_ledger_and_of_roles_only_who_may_ask_is_told(
 ) -> None:
     any_db.execute("select ragdb.set_ledger(false)")
     any_db.execute("select ragdb.create_corpus('docs')")
-    put(any_db, {"a.txt": "a b c"})
+    put(any_db, {f"{n}.txt": "a b c" for n in range(100)})
     any_db.execute("update ragdb.corpora set pivot = 9 where name = 'docs'")
     any_db.execute("select ragdb.restrict_corpus('docs')")
     any_db.execute("select ragdb.grant_corpus('docs', 'ragdb_admin', 'read')")

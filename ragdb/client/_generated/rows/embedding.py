@@ -54,6 +54,7 @@ class EmbeddingStatusRow(Row):
     oldest: timedelta
     last_error: str | None
     is_indexed: bool
+    lacks_index: bool
 
 
 @dataclass(frozen=True, slots=True, repr=False)
