@@ -466,7 +466,7 @@ lexemes = Table(
     Column("in_blocks", Boolean, nullable=False),
     Column("lexeme", Text, primary_key=True),
     Column("chunk_nos", LargeBinary, nullable=False),
-    UniqueConstraint("corpus_id", "term_id", name="lexemes_term_id_is_unique_per_corpus"),
+    UniqueConstraint("term_id", "corpus_id", name="lexemes_term_id_is_unique_per_corpus"),
 )
 
 locks = Table(

@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.plans import matrix
 from tests.sql.documents_twin import document, put
 
 Connection = psycopg.Connection[Any]
@@ -77,6 +78,19 @@ def test_words_that_chunks_lose_are_found_by_key_in_tables_never_analyzed(clone:
             "'ragdb.lexemes_term_id_is_unique_per_corpus'::regclass)"
         ).fetchall()
     assert scans == (DOCUMENTS - 1) * CHUNKS * WORDS
+
+
+def test_spellings_are_looked_up_by_key_in_a_dictionary_that_outgrew_its_statistics(
+    clone: str,
+) -> None:
+    with psycopg.connect(clone, autocommit=True) as db:
+        matrix.make(db, "dead", matrix.Size(700, 40), matrix.Size(10, 4))
+        with db.transaction():
+            before = rows_read(db)
+            db.execute("select from ragdb.search('large', 'misspeltword', 5)")
+            read = {name: count - before[name] for name, count in rows_read(db).items()}
+    assert read["ragdb.lexemes_are_unique_per_corpus"] > 0
+    assert read["ragdb.lexemes_term_id_is_unique_per_corpus"] == 0
 
 
 @pytest.mark.parametrize("of", ["nothing", "a put that was rolled back"])
