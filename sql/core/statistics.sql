@@ -6,7 +6,12 @@
 -- many rows into a table as the planner knows of has it analyzed, before it looks up what it wrote.
 -- Where another has it analyzed already, it goes on; where the owner may not read the counters, a
 -- DBA took them away from all, it does not know.
-create or replace function ragdb_internal.renew_statistics(tables regclass[]) returns void
+--
+-- At the end of a load as many rows are enough as were analyzed, and tables count that never were.
+-- Until autovacuum came, PostgreSQL 16 read a corpus for each list of its chunks.
+create or replace function ragdb_internal.renew_statistics(
+  tables regclass[], ends_load boolean default false)
+returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 -- that another analyzes the table is nothing to warn the caller of
@@ -24,14 +29,16 @@ begin
     select c.oid from pg_class c
       cross join lateral (
         select pg_stat_get_mod_since_analyze(c.oid) + pg_stat_get_xact_tuples_inserted(c.oid)
-          as written) m
-    where c.oid = any (tables) and c.reltuples >= 0 and c.relpages > 0 and m.written >= 200
-      and m.written > 10 * c.reltuples / c.relpages
-        * (pg_relation_size(c.oid) / current_setting('block_size')::integer)
+            as written,
+          case when ends_load then greatest(c.reltuples, 0)
+            when c.reltuples >= 0 and c.relpages > 0 then 10 * c.reltuples / c.relpages
+              * (pg_relation_size(c.oid) / current_setting('block_size')::integer) end as least) m
+    where c.oid = any (tables) and m.written >= 200 and m.written > m.least
   loop
     execute format('analyze (skip_locked) %s', v_table);
   end loop;
 end $$;
-comment on function ragdb_internal.renew_statistics(regclass[]) is
+comment on function ragdb_internal.renew_statistics(regclass[], boolean) is
   'Analyzes those of some tables into which ten times as many rows were written since they were '
-  'analyzed as the planner knows of; none with less than 200.';
+  'analyzed as the planner knows of; at the end of a load those with more than were analyzed, and '
+  'those that never were; none with less than 200.';

@@ -203,6 +203,9 @@ begin
   else
     v_dropped := ragdb_internal.optimize(v_corpus, v_pivot);
   end if;
+  perform ragdb_internal.renew_statistics('{ragdb.documents,ragdb.document_sources,ragdb.chunks,'
+    'ragdb.edges,ragdb.lexemes,ragdb.chunk_lexemes,ragdb.term_blocks,ragdb.chunk_embeddings}',
+    ends_load => true);
   return query select c.chunks, v_corpus.pivot, v_pivot, v_dropped
     from ragdb.corpora c where c.corpus_id = v_corpus.corpus_id;
 end $$;

@@ -208,3 +208,24 @@ def test_a_corpus_that_was_dropped_is_not_read_when_it_is_loaded_again(clone: st
         before = pages(db)
         put(db, *given, corpus="c")
         assert 0 < pages(db) - before < 12 * documents
+
+
+def test_a_load_leaves_statistics_of_what_it_wrote(any_clone: str) -> None:
+    with psycopg.connect(any_clone) as db:
+        db.execute("select ragdb.create_corpus('c')")
+        fill(db, "c")
+        db.execute("select from ragdb.optimize_corpus('c')")
+        known: dict[str, float] = dict(
+            db.execute(
+                "select oid::regclass::text, reltuples from pg_class"
+                " where oid = any (%s::regclass[])",
+                (["ragdb.chunks", "ragdb.chunk_lexemes", "ragdb.lexemes", "ragdb.documents"],),
+            ).fetchall()
+        )
+    # a table of ten documents needs none
+    assert known == {
+        "ragdb.chunks": DOCUMENTS * CHUNKS,
+        "ragdb.chunk_lexemes": DOCUMENTS * CHUNKS,
+        "ragdb.lexemes": DOCUMENTS * CHUNKS * WORDS,
+        "ragdb.documents": -1,
+    }
