@@ -181,8 +181,9 @@ begin
   insert into ragdb.block_states as s (corpus_id, last_chunk_no)
     values (cover_chunks.corpus_id, cover_chunks.last_chunk_no)
     on conflict on constraint block_states_corpus_is_unique do nothing;
-  perform ragdb_internal.renew_blocks(
-    cover_chunks.corpus_id, v_whole, cover_chunks.last_chunk_no, fresh);
+  perform ragdb_internal.renew_statistics('{ragdb.lexemes}'),
+    ragdb_internal.renew_blocks(
+      cover_chunks.corpus_id, v_whole, cover_chunks.last_chunk_no, fresh);
   update ragdb.block_states s
     set last_chunk_no = cover_chunks.last_chunk_no, stale_chunks = array(
       select n from unnest(s.stale_chunks) n where n <= v_whole)

@@ -229,3 +229,27 @@ def test_a_load_leaves_statistics_of_what_it_wrote(any_clone: str) -> None:
         "ragdb.lexemes": DOCUMENTS * CHUNKS * WORDS,
         "ragdb.documents": -1,
     }
+
+
+def test_blocks_are_made_by_keys_after_a_vacuum_in_the_middle_of_a_put(clone: str) -> None:
+    """As events are: it says that the dictionary is empty, and its indexes cost the same then."""
+    chunks = 512
+    with (
+        psycopg.connect(clone, autocommit=True) as admin,
+        psycopg.connect(clone) as db,
+    ):
+        admin.execute("select ragdb.create_corpus('c')")
+        words = [
+            " ".join(f"common{n % 7} own{n}x{word}" for word in range(WORDS)) for n in range(chunks)
+        ]
+        put(db, document("a.md", words), corpus="c")
+        admin.execute("vacuum ragdb.lexemes")
+        before = rows_read(db)
+        db.execute(
+            "select ragdb_internal.cover_chunks(c.corpus_id, %s) from ragdb.corpora c"
+            " where c.name = 'c'",
+            (chunks,),
+        )
+        read = {name: count - before[name] for name, count in rows_read(db).items()}
+    assert read["ragdb.lexemes_term_id_is_unique_per_corpus"] > 0
+    assert {name: count for name, count in read.items() if count > 20 * chunks * WORDS} == {}
