@@ -93,7 +93,7 @@ create or replace function ragdb_internal.nearest_corpus(corpus text) returns te
 language sql stable parallel safe
 begin atomic
   select case when ragdb_internal.edit_distance(corpus, n.name)
-      <= least(1 + length(corpus) / 3, length(corpus) - 1)
+      <= least(1 + length(corpus) / 3, length(corpus) / 2)
     then n.name end
   from ragdb_internal.nearest_name(nearest_corpus.corpus, array(
     select c.name from ragdb.corpora c

@@ -200,6 +200,7 @@ def test_a_corpus_of_almost_that_name_is_hinted_at_to_those_who_may_see_it(db: C
     db.execute("select ragdb.create_corpus('handbook')")
     db.execute("select ragdb.create_corpus('contracts', is_restricted => true)")
     db.execute("select ragdb.create_corpus('q')")
+    db.execute("select ragdb.create_corpus('de')")
 
     def hint(role: str, corpus: str) -> str:
         db.execute(f"set role {role}")
@@ -209,5 +210,6 @@ def test_a_corpus_of_almost_that_name_is_hinted_at_to_those_who_may_see_it(db: C
 
     assert hint("reader", "handbok").startswith("did you mean handbook? ragdb.list_corpora() lists")
     assert hint("admin", "Contract").startswith("did you mean contracts? ")
-    for corpus in ("contract", "poems", "book", "p", "x" * 300000, ""):
+    assert hint("reader", "deu").startswith("did you mean de? ")
+    for corpus in ("contract", "poems", "book", "p", "web", "x" * 300000, ""):
         assert hint("reader", corpus).startswith("ragdb.list_corpora() lists the names")
