@@ -4,11 +4,13 @@
 -- that goes on has pages and no rows. To the planner all its indexes then cost one page, and
 -- look-ups by key scan a corpus each, until autovacuum comes. So a writer that has put ten times as
 -- many rows into a table as the planner knows of has it analyzed, before it looks up what it wrote.
+-- So has who writes the first 200: sessions that kept their plans since the table was empty make
+-- them anew then.
 -- Where another has it analyzed already, it goes on; where the owner may not read the counters, a
 -- DBA took them away from all, it does not know.
 --
--- At the end of a load as many rows are enough as were analyzed, and tables count that never were.
--- Until autovacuum came, PostgreSQL 16 read a corpus for each list of its chunks.
+-- At the end of a load as many rows are enough as were analyzed. Until autovacuum came, PostgreSQL
+-- 16 read a corpus for each list of its chunks.
 create or replace function ragdb_internal.renew_statistics(
   tables regclass[], ends_load boolean default false)
 returns void
@@ -30,9 +32,9 @@ begin
       cross join lateral (
         select pg_stat_get_mod_since_analyze(c.oid) + pg_stat_get_xact_tuples_inserted(c.oid)
             as written,
-          case when ends_load then greatest(c.reltuples, 0)
-            when c.reltuples >= 0 and c.relpages > 0 then 10 * c.reltuples / c.relpages
-              * (pg_relation_size(c.oid) / current_setting('block_size')::integer) end as least) m
+          greatest(c.reltuples, 0) * case when ends_load then 1
+            else 10 * (pg_relation_size(c.oid) / current_setting('block_size')::integer)
+              / greatest(c.relpages, 1) end as least) m
     where c.oid = any (tables) and m.written >= 200 and m.written > m.least
   loop
     execute format('analyze (skip_locked) %s', v_table);
@@ -40,5 +42,5 @@ begin
 end $$;
 comment on function ragdb_internal.renew_statistics(regclass[], boolean) is
   'Analyzes those of some tables into which ten times as many rows were written since they were '
-  'analyzed as the planner knows of; at the end of a load those with more than were analyzed, and '
-  'those that never were; none with less than 200.';
+  'analyzed as the planner knows of, at the end of a load as many as were analyzed; none with less '
+  'than 200.';

@@ -19,7 +19,7 @@ create or replace function ragdb_internal.write_events(corpus ragdb.corpora, doc
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
+set plan_cache_mode = auto
 as $$
 declare
   v_now constant timestamptz := ragdb_internal.now();

@@ -203,7 +203,6 @@ returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
-set plan_cache_mode = force_custom_plan
 as $$
 declare
   v_id constant integer := link_chunks.corpus_id;

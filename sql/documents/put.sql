@@ -8,7 +8,7 @@ returns table (
   ingest_event_id uuid, was_duplicate boolean)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 #variable_conflict use_column

@@ -5,7 +5,7 @@ create or replace function ragdb_internal.check_roots(corpus ragdb.corpora, docu
 returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_other record;

@@ -1,8 +1,10 @@
 -- The one function that writes documents. It plans what a call shall change, then changes only what
 -- differs: a row that stays keeps its number, its vector and its edges.
 --
--- The pieces that it calls run under its planner settings: plans are made for the rows at hand, and
--- look-ups go by key. Only the pieces that insert say otherwise.
+-- The pieces that it calls run under its planner settings: look-ups go by key, and plans are made
+-- for the rows at hand. Where these are few, any plan will do that looks up by key, and to make it
+-- takes longer than all the rest: then a session keeps its plans. Only the pieces that insert say
+-- otherwise.
 
 -- What was never brought to this corpus is not its to drop.
 create or replace function ragdb_internal.drop_unused_blobs(corpus_id integer, cids text[])
@@ -137,6 +139,35 @@ comment on function ragdb_internal.index_in_turns(integer, integer[], boolean) i
   'Indexes chunks, 16384 at a time, and says after each turn how far it is where they are many. '
   'Those that a corpus begins with tell its pivot.';
 
+-- Not with settings of its own: what it sets would end with it, and not with its caller.
+create or replace function ragdb_internal.choose_plans(documents jsonb, tokens bigint default 0)
+returns text
+language sql
+return set_config('plan_cache_mode', case when choose_plans.documents @? '$[8]'
+    or choose_plans.documents @? '$[*].chunks[64]' or choose_plans.tokens > 100000
+  then 'force_custom_plan' else 'force_generic_plan' end, true);
+comment on function ragdb_internal.choose_plans(jsonb, bigint) is
+  'Has a function that plans for the rows at hand keep its plans where these are few: at most 8 '
+  'documents of at most 64 chunks, in place of what has at most 100,000 tokens.';
+
+create or replace function ragdb_internal.tell_of(
+  corpus ragdb.corpora, touched ragdb_internal.touched_document[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- those of an import come with its end
+  if corpus.import_xid is distinct from pg_current_xact_id() then
+    perform ragdb_internal.write_events(corpus, array(
+      select t.doc_no from unnest(touched) t
+      where t.state in ('new', 'written') or t.state = 'renamed' and t.position is not null
+      order by t.position));
+  end if;
+end $$;
+comment on function ragdb_internal.tell_of(ragdb.corpora, ragdb_internal.touched_document[]) is
+  'Writes the events of the touched documents that are given and changed.';
+
 create or replace function ragdb_internal.write_documents(
   corpus ragdb.corpora, documents jsonb, force boolean, gone_uris text[])
 returns table (
@@ -149,6 +180,7 @@ set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
+  v_plans text := ragdb_internal.choose_plans(documents);
   v_id constant integer := corpus.corpus_id;
   v_now constant timestamptz := ragdb_internal.now();
   v_touched constant ragdb_internal.touched_document[] :=
@@ -158,6 +190,7 @@ declare
     ragdb_internal.count_documents(v_id, v_doc_nos);
   v_to_index integer[];
 begin
+  v_plans := ragdb_internal.choose_plans(documents, (v_before).tokens);
   perform ragdb_internal.store_documents(corpus, documents, v_touched, v_now);
   v_to_index := ragdb_internal.write_chunks(corpus, documents, v_touched, force,
     ragdb_internal.store_sources(v_id, documents, v_touched, gone_uris, v_now));
@@ -169,13 +202,7 @@ begin
   perform ragdb_internal.embed_written(corpus, v_to_index);
   perform ragdb_internal.drop_unused_blobs(v_id, array(select t.doc_cid from unnest(v_touched) t
     where t.state = 'gone' and not ragdb_internal.has_bytes(v_id, t.doc_cid)));
-  -- those of an import come with its end
-  if corpus.import_xid is distinct from pg_current_xact_id() then
-    perform ragdb_internal.write_events(corpus, array(
-      select t.doc_no from unnest(v_touched) t
-      where t.state in ('new', 'written') or t.state = 'renamed' and t.position is not null
-      order by t.position));
-  end if;
+  perform ragdb_internal.tell_of(corpus, v_touched);
   return query
     select (i.n - 1)::integer, d.doc_cid, d.chunks, d.tokens, d.event_id,
       (t.state = 'same' or t.position is distinct from i.n - 1)
