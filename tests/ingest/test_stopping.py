@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -55,6 +56,7 @@ def test_ctrl_c_in_the_middle_of_a_statement_exits_with_130(
             interrupt()
             time.sleep(0.5)
             while self.connection.pgconn.is_busy():
+                select.select([self.connection], [], [], 1)
                 self.connection.pgconn.consume_input()
             while self.connection.pgconn.get_result():
                 pass
