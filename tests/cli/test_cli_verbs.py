@@ -208,8 +208,9 @@ def test_hints_name_verbs_for_functions_that_exist(db: psycopg.Connection[Any]) 
         )
     }
     assert functions >= VERBS.keys()
+    commands = typer.main.get_command(app)
     for verb in VERBS.values():
-        command: Any = typer.main.get_command(app)
+        command: Any = commands
         for word in verb.split():
             command = command.commands[word]
 
