@@ -59,7 +59,10 @@ def test_an_upgrade_refuses_while_an_object_of_the_user_depends_on_ours(
         assert facts(connection) == before
 
 
-def test_an_upgrade_drops_what_left_sql_and_mends_what_was_changed(any_clone: str) -> None:
+def test_an_upgrade_drops_what_left_sql_mends_what_was_changed_and_keeps_rows(
+    any_clone: str,
+) -> None:
+    executes(any_clone, "select ragdb.create_corpus('docs')", "select ragdb.maintain()")
     with psycopg.connect(any_clone) as connection:
         before = facts(connection)
     executes(
@@ -75,12 +78,6 @@ def test_an_upgrade_drops_what_left_sql_and_mends_what_was_changed(any_clone: st
     migrate.migrate(any_clone, force=True)
     with psycopg.connect(any_clone) as connection:
         assert facts(connection) == before
-
-
-def test_rows_survive_an_upgrade(any_clone: str) -> None:
-    executes(any_clone, "select ragdb.create_corpus('docs')", "select ragdb.maintain()")
-    migrate.migrate(any_clone, force=True)
-    with psycopg.connect(any_clone) as connection:
         assert connection.execute("select name from ragdb.corpora").fetchall() == [("docs",)]
 
 
