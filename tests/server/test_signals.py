@@ -61,12 +61,13 @@ def test_a_run_that_is_ended_leaves_nothing_behind(
     (tmp_path / "test_run.py").write_text(RUN)
     run = subprocess.Popen(
         [
-            *(sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-n", str(workers)),
-            *("-p", "no:langsmith_plugin", "-p", "no:schemathesis"),  # seconds of imports
+            *(sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest"),
+            *("-p", "xdist", "-n", str(workers)),
             *("-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path)),
         ],
         cwd=watcher.ROOT,
-        env=os.environ | {"RAGDB_TEST_HOME": str(base)},
+        # the plugins that are installed take seconds to import
+        env=os.environ | {"RAGDB_TEST_HOME": str(base), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
