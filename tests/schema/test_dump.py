@@ -69,7 +69,7 @@ def test_what_is_dumped_and_restored_is_the_same(
             other.execute("select ragdb.drop_corpus('docs')")
 
 
-def test_an_upgrade_keeps_the_rows_the_partitions_and_their_triggers(
+def test_migrating_again_keeps_all_facts_the_rows_the_partitions_and_their_triggers(
     any_version: Server, ways: Ways
 ) -> None:
     with ExitStack() as stack:
@@ -77,6 +77,8 @@ def test_an_upgrade_keeps_the_rows_the_partitions_and_their_triggers(
         with psycopg.connect(dsn) as connection:
             fill(connection)
             before = facts(connection), rows(connection), answers(connection)
-        migrate.migrate(dsn, force=True)
+        assert not migrate.migrate(dsn)
+        assert migrate.migrate(dsn, force=True)
         with psycopg.connect(dsn) as connection:
-            assert (facts(connection), rows(connection), answers(connection)) == before
+            assert difference(before[0], facts(connection)) == ""
+            assert (rows(connection), answers(connection)) == before[1:]

@@ -43,16 +43,6 @@ def test_a_fact_that_differs_is_seen(make: Any) -> None:
             connection.rollback()
 
 
-def test_migrating_twice_changes_nothing(make: Any) -> None:
-    dsn = make("migrate")
-    with psycopg.connect(dsn) as connection:
-        connection.execute("select ragdb.maintain()")  # partitions with triggers of their own
-    before = facts_of(dsn)
-    assert not migrate.migrate(dsn)
-    assert migrate.migrate(dsn, force=True)
-    assert difference(before, facts_of(dsn)) == ""
-
-
 def test_the_schema_is_born_empty(make: Any) -> None:
     """Rows that the extension's script wrote would be there twice after a restore."""
     with psycopg.connect(make("extension")) as connection:
