@@ -39,7 +39,7 @@ def one_readable(db: Database) -> str:
     if len(names) > 1:
         raise Failure(
             f"there are {len(names)} corpora, and a question is asked of one",
-            hint=f"add --corpus with one of {', '.join(names[:8])}",
+            hint=f"add --corpus with one of {', '.join(names[:8])}{' and more' * (len(names) > 8)}",
         )
     return names[0]
 

@@ -84,6 +84,7 @@ begin
         detail = 'it says whether documents that are stored already are written again',
         hint = 'the default is false';
   end if;
+  -- a vacuum in the middle of the last put saw no row of it
   if v_corpus.next_doc_no > 1 then
     perform ragdb_internal.renew_statistics(
       '{ragdb.documents,ragdb.document_sources,ragdb.chunks}');
