@@ -32,10 +32,11 @@ begin
       cross join lateral (
         select pg_stat_get_mod_since_analyze(c.oid) + pg_stat_get_xact_tuples_inserted(c.oid)
             as written,
-          greatest(c.reltuples, 0) * case when ends_load then 1
-            else 10 * (pg_relation_size(c.oid) / current_setting('block_size')::integer)
-              / greatest(c.relpages, 1) end as least) m
-    where c.oid = any (tables) and m.written >= 200 and m.written > m.least
+          greatest(c.reltuples, 0) as analyzed,
+          greatest(c.reltuples, 0) / greatest(c.relpages, 1)
+            * (pg_relation_size(c.oid) / current_setting('block_size')::integer) as known) m
+    where c.oid = any (tables) and m.written >= 200
+      and m.written > case when ends_load then m.analyzed else 10 * m.known end
   loop
     execute format('analyze (skip_locked) %s', v_table);
   end loop;

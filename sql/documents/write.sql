@@ -180,7 +180,7 @@ set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
-  v_plans text := ragdb_internal.choose_plans(documents);
+  v_plans constant text := ragdb_internal.choose_plans(documents);
   v_id constant integer := corpus.corpus_id;
   v_now constant timestamptz := ragdb_internal.now();
   v_touched constant ragdb_internal.touched_document[] :=
@@ -190,8 +190,8 @@ declare
     ragdb_internal.count_documents(v_id, v_doc_nos);
   v_to_index integer[];
 begin
-  v_plans := ragdb_internal.choose_plans(documents, (v_before).tokens);
-  perform ragdb_internal.store_documents(corpus, documents, v_touched, v_now);
+  perform ragdb_internal.choose_plans(documents, (v_before).tokens),
+    ragdb_internal.store_documents(corpus, documents, v_touched, v_now);
   v_to_index := ragdb_internal.write_chunks(corpus, documents, v_touched, force,
     ragdb_internal.store_sources(v_id, documents, v_touched, gone_uris, v_now));
   perform ragdb_internal.copy_embeddings(corpus, v_touched);

@@ -55,6 +55,14 @@ def rows_read(db: Connection) -> dict[str, int]:
     )
 
 
+@contextmanager
+def reading(db: Connection) -> Iterator[dict[str, int]]:
+    """The same of the statements of a block, once it has ended."""
+    before, read = rows_read(db), dict[str, int]()
+    yield read
+    read.update((name, count - before[name]) for name, count in rows_read(db).items())
+
+
 @pytest.mark.parametrize("of", ["nothing", "a put that was rolled back", "another corpus"])
 def test_documents_are_put_by_keys(clone: str, of: str) -> None:
     """What was analyzed last has no live row, or none of the corpus that is written."""
@@ -69,9 +77,8 @@ def test_documents_are_put_by_keys(clone: str, of: str) -> None:
             fill(db, "c")
             db.execute("rollback to s")
         db.execute(f"analyze {TABLES}")
-        before = rows_read(db)
-        fill(db, "c")
-        read = {name: count - before[name] for name, count in rows_read(db).items()}
+        with reading(db) as read:
+            fill(db, "c")
     written = DOCUMENTS * CHUNKS * WORDS
     assert {name: count for name, count in read.items() if count > 5 * written} == {}
 
@@ -95,10 +102,8 @@ def test_spellings_are_looked_up_by_key_in_a_dictionary_that_outgrew_its_statist
 ) -> None:
     with psycopg.connect(clone, autocommit=True) as db:
         matrix.make(db, "dead", matrix.Size(700, 40), matrix.Size(10, 4))
-        with db.transaction():
-            before = rows_read(db)
+        with db.transaction(), reading(db) as read:
             db.execute("select from ragdb.search('large', 'misspeltword', 5)")
-            read = {name: count - before[name] for name, count in rows_read(db).items()}
     assert read["ragdb.lexemes_are_unique_per_corpus"] > 0
     assert read["ragdb.lexemes_term_id_is_unique_per_corpus"] == 0
 
@@ -113,11 +118,10 @@ def test_the_lexical_index_is_changed_by_keys(clone: str, of: str) -> None:
             db.execute("rollback to s")
         db.execute(f"analyze {TABLES}")
         fill(db, "c")
-        before = rows_read(db)
-        fill(db, "c", "v")
-        db.execute("select ragdb.delete_document('c', '3.md')")
-        db.execute("select ragdb.optimize_corpus('c')")
-        read = {name: count - before[name] for name, count in rows_read(db).items()}
+        with reading(db) as read:
+            fill(db, "c", "v")
+            db.execute("select ragdb.delete_document('c', '3.md')")
+            db.execute("select ragdb.optimize_corpus('c')")
     written = DOCUMENTS * CHUNKS * WORDS
     index = {name: count for name, count in read.items() if re.search("lexemes|block", name)}
     assert index["ragdb.lexemes_are_unique_per_corpus"] > 0
@@ -180,13 +184,12 @@ def test_events_are_written_by_keys_after_a_vacuum_in_the_middle_of_a_put(clone:
         with kept_from_analyzing(admin, "ragdb.documents"):
             put(db, *given, corpus="c")
         admin.execute("vacuum ragdb.documents")
-        before = rows_read(db)
-        db.execute(
-            "select ragdb_internal.write_events(c, array(select generate_series(1, %s)))"
-            " from ragdb.corpora c where c.name = 'c'",
-            (documents,),
-        )
-        read = {name: count - before[name] for name, count in rows_read(db).items()}
+        with reading(db) as read:
+            db.execute(
+                "select ragdb_internal.write_events(c, array(select generate_series(1, %s)))"
+                " from ragdb.corpora c where c.name = 'c'",
+                (documents,),
+            )
     assert read["ragdb.documents_number_is_unique_per_corpus"] >= 2 * documents
     assert {name: count for name, count in read.items() if count > 5 * documents} == {}
 
@@ -257,13 +260,12 @@ def test_blocks_are_made_by_keys_after_a_vacuum_in_the_middle_of_a_put(clone: st
         with kept_from_analyzing(admin, "ragdb.lexemes"):
             put(db, document("a.md", words), corpus="c")
         admin.execute("vacuum ragdb.lexemes")
-        before = rows_read(db)
-        db.execute(
-            "select ragdb_internal.cover_chunks(c.corpus_id, %s) from ragdb.corpora c"
-            " where c.name = 'c'",
-            (chunks,),
-        )
-        read = {name: count - before[name] for name, count in rows_read(db).items()}
+        with reading(db) as read:
+            db.execute(
+                "select ragdb_internal.cover_chunks(c.corpus_id, %s) from ragdb.corpora c"
+                " where c.name = 'c'",
+                (chunks,),
+            )
     assert read["ragdb.lexemes_term_id_is_unique_per_corpus"] > 0
     assert {name: count for name, count in read.items() if count > 20 * chunks * WORDS} == {}
 
@@ -281,8 +283,7 @@ def test_plans_that_a_session_kept_look_up_by_key_in_what_others_loaded(
             put(db, matrix.one("c", n), corpus="c")
             db.commit()
         put(other, *(matrix.one("c", n) for n in range(3, 1000)), corpus="c")
-        before = rows_read(db)
-        put(db, matrix.one("c", 1, 1), corpus="c")
-        read = {name: count - before[name] for name, count in rows_read(db).items()}
+        with reading(db) as read:
+            put(db, matrix.one("c", 1, 1), corpus="c")
     assert read["ragdb.documents_number_is_unique_per_corpus"] > 0
     assert {name: count for name, count in read.items() if count > 200} == {}
