@@ -1636,7 +1636,8 @@ term_blocks = Table(
     Column("term_id", Integer, primary_key=True),
     Column("block_no", Integer, primary_key=True),
     Column("weight", REAL, nullable=False),
-    Column("scores", SPARSEVEC, nullable=False),
+    Column("scores", SPARSEVEC),
+    Column("dense_scores", HALFVEC),
     ForeignKeyConstraint(
         ["corpus_id"],
         ["ragdb.block_states.corpus_id"],

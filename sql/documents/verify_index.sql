@@ -91,7 +91,8 @@ return (
       cross join ragdb_internal.covering_blocks(words_lacking.corpus_id,
         words_lacking.first_chunk_no, words_lacking.last_chunk_no) k
       left join lateral (
-        select b.weight, ragdb_internal.some_scores(ragdb_internal.densely(b.scores),
+        select b.weight, ragdb_internal.some_scores(
+          ragdb_internal.densely(b.scores, b.dense_scores),
           k.after / 4 - ragdb_internal.unit_groups() * k.block_no + 1,
           (k.until - k.after + 3) / 4) as bounds
         from ragdb.term_blocks b

@@ -32,7 +32,8 @@ begin atomic
           when ragdb_internal.is_near_one(k.ratio) then 1
           when ragdb_internal.is_near_one(k.ratio / 2) then 2 else 0 end as times
         from (
-          select r.block_no, w.weight / r.weight as ratio, r.scores::vector as scores
+          select r.block_no, w.weight / r.weight as ratio,
+            ragdb_internal.densely(r.scores, r.dense_scores) as scores
           from ragdb.term_blocks r
           where r.corpus_id = block_sums.corpus_id and r.term_id = w.term_id offset 0) k
         offset 0) t

@@ -68,21 +68,64 @@ return scaled.scores * ragdb_internal.even(scaled.factor, vector_dims(scaled.sco
 comment on function ragdb_internal.scaled(vector, float8) is
   'Returns the product of a row of a block, dense, and a number.';
 
-create or replace function ragdb_internal.rescaled(scores sparsevec, factor float8)
-returns sparsevec
-language sql stable parallel safe
-return ragdb_internal.scaled(rescaled.scores::vector, rescaled.factor)::sparsevec;
-comment on function ragdb_internal.rescaled(sparsevec, float8) is
-  'Returns the product of a row of a block and a number.';
-
 create or replace function ragdb_internal.sparsely(scores vector) returns sparsevec
 language sql immutable parallel safe
 return sparsely.scores::sparsevec;
 comment on function ragdb_internal.sparsely(vector) is 'Returns a vector without its zeros.';
 
+create or replace function ragdb_internal.densely(scores sparsevec, dense_scores halfvec)
+returns vector
+language sql immutable parallel safe
+return coalesce(densely.dense_scores::vector, densely.scores::vector);
+comment on function ragdb_internal.densely(sparsevec, halfvec) is
+  'Returns a row of a block, however it is stored, with its zeros.';
+
+-- The factor is more than what a half may be rounded down by.
+create or replace function ragdb_internal.in_halves(scores vector) returns halfvec
+language sql stable parallel safe
+begin atomic
+  select case when pg_catalog.bit_count(
+      binary_quantize(in_halves.scores - h.halves::vector)) = 0 then h.halves end
+  from (select ragdb_internal.scaled(in_halves.scores, 1.0005)::halfvec as halves offset 0) h;
+end;
+comment on function ragdb_internal.in_halves(vector) is
+  'Returns a row of a block in halves, none of them less than the score that it stands for; null '
+  'where that score is too small for a half.';
+
+-- An entry of a sparse vector takes eight bytes, and a half two. Where three tenths of the groups
+-- have the lexeme, halves are also read as fast.
+create or replace function ragdb_internal.stored(scores sparsevec)
+returns table (scores sparsevec, dense_scores halfvec)
+language sql stable parallel safe rows 1
+begin atomic
+  select case when h.halves is null then stored.scores end, h.halves
+  from (
+    select case when pg_catalog.pg_column_size(stored.scores) > 2000 then (
+      select case when pg_catalog.pg_column_size(stored.scores) > 2.4 * vector_dims(d.scores)
+        then ragdb_internal.in_halves(d.scores) end
+      from (select stored.scores::vector as scores offset 0) d) end as halves
+    offset 0) h;
+end;
+comment on function ragdb_internal.stored(sparsevec) is
+  'Returns a row of a block as it is stored: in halves where it is long and many groups have the '
+  'lexeme.';
+
+create or replace function ragdb_internal.rescaled(
+  scores sparsevec, dense_scores halfvec, factor float8)
+returns table (scores sparsevec, dense_scores halfvec)
+language sql stable parallel safe rows 1
+begin atomic
+  select s.scores, s.dense_scores
+  from ragdb_internal.stored(ragdb_internal.sparsely(ragdb_internal.scaled(
+    ragdb_internal.densely(rescaled.scores, rescaled.dense_scores), rescaled.factor))) s;
+end;
+comment on function ragdb_internal.rescaled(sparsevec, halfvec, float8) is
+  'Returns the product of a row of a block and a number, as it is stored.';
+
 -- In vectors because a row has thousands of entries, and its text takes twenty times as long.
 create or replace function ragdb_internal.placed(
-  scores sparsevec, factor float8, before integer, units integer, zeros vector)
+  scores sparsevec, dense_scores halfvec, factor float8, before integer, units integer,
+  zeros vector)
 returns vector
 language sql stable parallel safe
 begin atomic
@@ -95,19 +138,16 @@ begin atomic
       ragdb_internal.unit_groups() * (placed.units - placed.before) - vector_dims(d.scores)
         as after
     from (
-      select case when placed.factor = 1 then placed.scores::vector
-        else ragdb_internal.scaled(placed.scores::vector, placed.factor) end as scores
+      select case when placed.factor = 1 then s.scores
+        else ragdb_internal.scaled(s.scores, placed.factor) end as scores
+      from (select ragdb_internal.densely(placed.scores, placed.dense_scores) as scores offset 0) s
       offset 0) d
     offset 0) r;
 end;
-comment on function ragdb_internal.placed(sparsevec, float8, integer, integer, vector) is
+comment on function ragdb_internal.placed(
+  sparsevec, halfvec, float8, integer, integer, vector) is
   'Returns the product of a row of a block and a number, with zeros around it: as a row of so many '
   'units, before of which come first.';
-
-create or replace function ragdb_internal.densely(scores sparsevec) returns vector
-language sql immutable parallel safe
-return densely.scores::vector;
-comment on function ragdb_internal.densely(sparsevec) is 'Returns a vector with its zeros.';
 
 create or replace function ragdb_internal.some_scores(scores vector, first integer, size integer)
 returns real[]

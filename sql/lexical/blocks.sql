@@ -68,10 +68,10 @@ comment on function ragdb_internal.indexed_postings(integer, integer, integer) i
 
 -- What has just been indexed is at hand: to read it back takes three times as long. What is read
 -- back is kept as rows: lists of them went to disk.
-create or replace function ragdb_internal.make_block(
+create or replace function ragdb_internal.made_rows(
   corpus_id integer, first_chunk_no integer, last_chunk_no integer,
   fresh ragdb_internal.fresh_postings)
-returns void
+returns setof ragdb.term_blocks
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set enable_nestloop = off
@@ -84,38 +84,72 @@ declare
   v_first constant integer := (first_chunk_no - 1) / ragdb_internal.unit_chunks();
   v_units constant integer :=
     (last_chunk_no - 1) / ragdb_internal.unit_chunks() + 1 - v_first;
-  v_until constant integer := least(last_chunk_no, fresh.after);
   v_chunks constant integer := (select c.chunks from ragdb.corpora c
-    where c.corpus_id = make_block.corpus_id);
+    where c.corpus_id = made_rows.corpus_id);
 begin
-  with indexed as materialized (
+  return query with indexed as materialized (
     select i.* from ragdb_internal.indexed_postings(
-      make_block.corpus_id, make_block.first_chunk_no, v_until) i
+      made_rows.corpus_id, made_rows.first_chunk_no, least(last_chunk_no, fresh.after)) i
   ), weights as materialized (
     select p.term_id, w.weight
     from (
         select i.term_id from indexed i union select f.term_id from unnest(fresh.lists) f) p
       cross join lateral (
         select ragdb_internal.idf(v_chunks, l.df)::real as weight from ragdb.lexemes l
-        where l.corpus_id = make_block.corpus_id and l.term_id = p.term_id and l.in_blocks
+        where l.corpus_id = made_rows.corpus_id and l.term_id = p.term_id and l.in_blocks
         offset 0) w
   )
-  insert into ragdb.term_blocks (corpus_id, term_id, block_no, weight, scores)
-  select make_block.corpus_id, g.term_id, v_first, w.weight, ragdb_internal.sparse_block(
-    string_agg(g.place || ':' || w.weight * g.impact, ','), v_units)
+  select made_rows.corpus_id, r.term_id, v_first, r.weight, s.scores, s.dense_scores
   from (
-      select u.term_id, max(u.impact) as impact,
-        (u.chunk_no - 1) / 4 - ragdb_internal.unit_groups() * v_first + 1 as place
-      from (
-        select i.term_id, i.chunk_no, i.impact from indexed i
-        union all
-        select f.term_id, unnest(f.chunk_nos), unnest(f.impacts) from unnest(fresh.lists) f
-        offset 0) u
-      where u.chunk_no between make_block.first_chunk_no and make_block.last_chunk_no
-      group by 1, 3) g
-    join weights w on w.term_id = g.term_id
-  group by g.term_id, w.weight
-  order by g.term_id;
+    select g.term_id, w.weight, ragdb_internal.sparse_block(
+      string_agg(g.place || ':' || w.weight * g.impact, ','), v_units) as scores
+    from (
+        select u.term_id, max(u.impact) as impact,
+          (u.chunk_no - 1) / 4 - ragdb_internal.unit_groups() * v_first + 1 as place
+        from (
+          select i.term_id, i.chunk_no, i.impact from indexed i
+          union all
+          select f.term_id, unnest(f.chunk_nos), unnest(f.impacts) from unnest(fresh.lists) f
+          offset 0) u
+        where u.chunk_no between made_rows.first_chunk_no and made_rows.last_chunk_no
+        group by 1, 3) g join weights w on w.term_id = g.term_id
+    group by g.term_id, w.weight) r
+    cross join lateral ragdb_internal.stored(r.scores) s order by r.term_id;
+end $$;
+comment on function ragdb_internal.made_rows(integer, integer, integer,
+  ragdb_internal.fresh_postings) is
+  'Makes the rows of the block of the chunks between two numbers from the index and from what is '
+  'fresh.';
+
+-- Rows that complete a block as wide as one may be are merged as they are made. Stored first, they
+-- left room behind for which nothing asked any more: 15 bytes a chunk of 200,000.
+create or replace function ragdb_internal.make_block(
+  corpus_id integer, first_chunk_no integer, last_chunk_no integer,
+  fresh ragdb_internal.fresh_postings)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_first constant integer := (first_chunk_no - 1) / ragdb_internal.unit_chunks();
+  v_next constant integer := last_chunk_no / ragdb_internal.unit_chunks();
+  v_most constant integer := ragdb_internal.block_units();
+  v_before integer[];
+begin
+  if fresh is not null and last_chunk_no % (v_most * ragdb_internal.unit_chunks()) = 0 then
+    v_before := array(
+      select n from ragdb.block_states s cross join unnest(s.block_nos) n
+      where s.corpus_id = make_block.corpus_id and n >= v_next - v_most and n < v_first
+      order by n);
+  end if;
+  if v_before <> '{}' then
+    perform ragdb_internal.merge_blocks(make_block.corpus_id, v_before || v_first,
+      v_next - v_before[1], array(select r::ragdb.term_blocks from ragdb_internal.made_rows(
+        make_block.corpus_id, make_block.first_chunk_no, make_block.last_chunk_no, fresh) r));
+    return;
+  end if;
+  insert into ragdb.term_blocks select r.* from ragdb_internal.made_rows(
+    make_block.corpus_id, make_block.first_chunk_no, make_block.last_chunk_no, fresh) r;
   update ragdb.block_states s set block_nos = array(
       select n from unnest(s.block_nos || v_first) n order by n)
     where s.corpus_id = make_block.corpus_id;
@@ -123,7 +157,8 @@ end $$;
 comment on function ragdb_internal.make_block(integer, integer, integer,
   ragdb_internal.fresh_postings) is
   'Makes the block of the chunks between two numbers, which does not exist, from the index and '
-  'from what is fresh; the caller holds the corpus lock.';
+  'from what is fresh, and merges it with those before it where it completes a block as wide as '
+  'one may be; the caller holds the corpus lock.';
 
 -- So many chunks at once that memory holds their postings, in blocks that may be merged. Numbers
 -- that no chunk has cost nothing.
@@ -192,31 +227,3 @@ end $$;
 comment on function ragdb_internal.cover_chunks(integer, integer,
   ragdb_internal.fresh_postings) is
   'Makes blocks up to a chunk number, past those that there are; the caller holds the corpus lock.';
-
-create or replace function ragdb_internal.refresh_stale(corpus_id integer) returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_last constant integer := ragdb_internal.last_in_blocks(refresh_stale.corpus_id);
-  v_unit constant integer := ragdb_internal.unit_chunks();
-  v_most constant integer := ragdb_internal.block_units();
-  v_block record;
-begin
-  for v_block in
-    select b.block_no, least(b.block_no / v_most * v_most + v_most, b.next_no)::bigint as next_no
-    from (
-      select n as block_no, lead(n) over (order by n) as next_no, s.stale_chunks
-      from ragdb.block_states s cross join unnest(s.block_nos) n
-      where s.corpus_id = refresh_stale.corpus_id) b
-    where exists (select from unnest(b.stale_chunks) c
-      where (c - 1) / v_unit >= b.block_no and ((c - 1) / v_unit < b.next_no) is not false)
-  loop
-    perform ragdb_internal.renew_blocks(refresh_stale.corpus_id, v_block.block_no * v_unit,
-      least(v_block.next_no * v_unit, v_last)::integer);
-  end loop;
-  update ragdb.block_states s set stale_chunks = '{}'
-    where s.corpus_id = refresh_stale.corpus_id and s.stale_chunks <> '{}';
-end $$;
-comment on function ragdb_internal.refresh_stale(integer) is
-  'Makes the blocks anew that have stale chunks; the caller holds the corpus lock.';

@@ -22,9 +22,11 @@ language sql stable parallel safe
 begin atomic
   select n.block_no, pg_catalog.bit_and(n.bits)::bit varying
   from (
-    select t.block_no, w.place, binary_quantize(sum(t.scores::vector)) as bits
+    select t.block_no, w.place, binary_quantize(sum(t.scores)) as bits
     from unnest(groups_holding.term_ids, groups_holding.places) w (term_id, place)
-      cross join lateral (select k.block_no, k.scores from ragdb.term_blocks k
+      cross join lateral (
+        select k.block_no, ragdb_internal.densely(k.scores, k.dense_scores) as scores
+        from ragdb.term_blocks k
         where k.corpus_id = groups_holding.corpus_id and k.term_id = w.term_id offset 0) t
     group by t.block_no, w.place) n
   group by n.block_no

@@ -14,10 +14,10 @@ create table ragdb.lexemes (
   -- it, where the planner knows of few lexemes yet
   constraint lexemes_term_id_is_unique_per_corpus unique (term_id, corpus_id)
 -- Every batch of documents counts some of its lexemes anew. With room on its page for both versions
--- a row moves without touching an index. In a load of 200,000 chunks seven tenths of them find it
--- in the seventh of a page that is left free. With two fifths free nine tenths do, but the load is
--- no faster (measured) and the table is a third larger.
-) with (fillfactor = 85);
+-- a row moves without touching an index. In a load of 200,000 chunks six tenths of them find it in
+-- the tenth of a page that is left free. With two fifths free nine tenths do, but the load is no
+-- faster (measured) and the table is a third larger.
+) with (fillfactor = 90);
 -- as for ragdb.documents
 alter table ragdb.lexemes alter corpus_id set statistics 0;
 -- last, as that of ragdb.documents
@@ -89,8 +89,10 @@ create table ragdb.term_blocks (
   term_id integer not null,
   block_no integer not null,
   weight real not null,
-  scores sparsevec storage external not null,
-  constraint term_blocks_are_unique primary key (corpus_id, term_id, block_no)
+  scores sparsevec storage external,
+  dense_scores halfvec storage external,
+  constraint term_blocks_are_unique primary key (corpus_id, term_id, block_no),
+  constraint term_blocks_have_scores check ((scores is null) <> (dense_scores is null))
 -- A row is read whole: inside its page it costs a third of what it does beside it. Merged rows
 -- leave half as much room behind as there is, which a load needs again a few seconds later: the
 -- server looks for a twentieth, not a fifth.
@@ -108,7 +110,10 @@ comment on column ragdb.term_blocks.block_no is
 comment on column ragdb.term_blocks.weight is
   'What impacts are multiplied by: what the lexeme weighed when the row was written.';
 comment on column ragdb.term_blocks.scores is
-  'Weight times the largest impact in each group, by the group''s place in the block, from 1.';
+  'Weight times the largest impact in each group, by the group''s place in the block, from 1; null '
+  'where dense_scores says it.';
+comment on column ragdb.term_blocks.dense_scores is
+  'The same, rounded up to halves, in a row where many groups have the lexeme; null in others.';
 
 create table ragdb.synonyms (
   corpus_id integer not null

@@ -1,0 +1,115 @@
+-- Keeps blocks up with the chunks that come and go.
+create or replace function ragdb_internal.refresh_stale(corpus_id integer) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_last constant integer := ragdb_internal.last_in_blocks(refresh_stale.corpus_id);
+  v_unit constant integer := ragdb_internal.unit_chunks();
+  v_most constant integer := ragdb_internal.block_units();
+  v_block record;
+begin
+  for v_block in
+    select b.block_no, least(b.block_no / v_most * v_most + v_most, b.next_no)::bigint as next_no
+    from (
+      select n as block_no, lead(n) over (order by n) as next_no, s.stale_chunks
+      from ragdb.block_states s cross join unnest(s.block_nos) n
+      where s.corpus_id = refresh_stale.corpus_id) b
+    where exists (select from unnest(b.stale_chunks) c
+      where (c - 1) / v_unit >= b.block_no and ((c - 1) / v_unit < b.next_no) is not false)
+  loop
+    perform ragdb_internal.renew_blocks(refresh_stale.corpus_id, v_block.block_no * v_unit,
+      least(v_block.next_no * v_unit, v_last)::integer);
+  end loop;
+  update ragdb.block_states s set stale_chunks = '{}'
+    where s.corpus_id = refresh_stale.corpus_id and s.stale_chunks <> '{}';
+end $$;
+comment on function ragdb_internal.refresh_stale(integer) is
+  'Makes the blocks anew that have stale chunks; the caller holds the corpus lock.';
+
+-- What is after the last whole unit is not merged: the next block takes it over. A block ends where
+-- the next one begins, or before that, which only adds zeros. The rows that are merged leave room
+-- behind, so some may cost a search a little rather than that room be much of what there is.
+create or replace function ragdb_internal.merge_many(
+  corpus_id integer, fewest integer, is_thorough boolean default false)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_complete constant integer :=
+    ragdb_internal.last_in_blocks(merge_many.corpus_id) / ragdb_internal.unit_chunks();
+  v_most constant integer := ragdb_internal.block_units();
+  v_blocks record;
+begin
+  for v_blocks in
+    select array_agg(b.n order by b.n) as block_nos, max(b.until) - min(b.n) as units
+    from (
+      select n, n / v_most as nth, least(n / v_most * v_most + v_most, v_complete) as until
+      from ragdb.block_states s cross join unnest(s.block_nos) n
+      where s.corpus_id = merge_many.corpus_id and n < v_complete) b
+    group by b.nth
+    having count(*) >= fewest or count(*) > 1 and (b.nth < v_complete / v_most
+      or is_thorough and max(b.until) - min(b.n) <= v_complete / 4)
+    order by b.nth
+  loop
+    perform ragdb_internal.merge_blocks(
+      merge_many.corpus_id, v_blocks.block_nos, v_blocks.units);
+  end loop;
+end $$;
+comment on function ragdb_internal.merge_many(integer, integer, boolean) is
+  'Merges the blocks of a corpus that lie side by side where they are as wide as a block may be or '
+  'as many as fewest are there, and if it is to be thorough where they are at most a quarter of '
+  'all; the caller holds the corpus lock.';
+
+create or replace function ragdb_internal.reweigh_blocks(corpus_id integer) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set enable_mergejoin = off
+set work_mem = '64MB'
+set jit = off
+as $$
+begin
+  update ragdb.term_blocks b
+    set weight = w.weight, (scores, dense_scores) = (select s.scores, s.dense_scores
+      from ragdb_internal.rescaled(b.scores, b.dense_scores, w.weight / b.weight) s)
+    from (
+      select l.term_id, ragdb_internal.idf(c.chunks, l.df)::real as weight
+      from ragdb.lexemes l cross join ragdb.corpora c
+      where l.corpus_id = reweigh_blocks.corpus_id and l.in_blocks
+        and c.corpus_id = reweigh_blocks.corpus_id) w
+    where b.corpus_id = reweigh_blocks.corpus_id and b.term_id = w.term_id
+      and not ragdb_internal.is_near_one(w.weight / b.weight);
+end $$;
+comment on function ragdb_internal.reweigh_blocks(integer) is
+  'Multiplies the rows of blocks whose lexeme weighs otherwise by now, as searches would have to; '
+  'the caller holds the corpus lock.';
+
+create or replace function ragdb_internal.extend_blocks(
+  corpus_id integer, chunk_nos integer[], until integer, fresh ragdb_internal.fresh_postings)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_stale integer;
+begin
+  update ragdb.block_states s
+    set stale_chunks = s.stale_chunks || array(
+      select n from unnest(extend_blocks.chunk_nos) n
+      where n <= s.last_chunk_no and n <> all (s.stale_chunks))
+    where s.corpus_id = extend_blocks.corpus_id
+    returning cardinality(s.stale_chunks) into v_stale;
+  if until > 0 then
+    perform ragdb_internal.cover_chunks(extend_blocks.corpus_id, extend_blocks.until, fresh);
+    perform ragdb_internal.merge_many(extend_blocks.corpus_id, 15);
+  end if;
+  if v_stale > 1000 then
+    perform ragdb_internal.refresh_stale(extend_blocks.corpus_id);
+  end if;
+end $$;
+comment on function ragdb_internal.extend_blocks(
+  integer, integer[], integer, ragdb_internal.fresh_postings) is
+  'Makes blocks up to a chunk number (0: none) after chunks have been indexed, from what is fresh '
+  'of them, and notes which chunks blocks know wrongly; the caller holds the corpus lock.';
