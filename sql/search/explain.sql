@@ -91,7 +91,9 @@ declare
   v_query text := query;
 begin
   for v_meant in
-    select distinct m.word, ragdb_internal.spelt_as(m.word, m.lexeme, corpus.text_config) as meant
+    select distinct m.word, coalesce(
+      ragdb_internal.accented_as(m.word, m.lexeme, corpus.text_config),
+      ragdb_internal.spelt_as(m.word, m.lexeme, corpus.text_config)) as meant
     from ragdb_internal.meant_words(corpus, v_text,
       tsvector_to_array(ragdb_internal.lexemes(v_text, corpus.text_config))) m
   loop
@@ -138,8 +140,9 @@ begin
   return ragdb_internal.meant_query(ragdb_internal.whole_of(v_corpora[1]), query, syntax);
 end $$;
 comment on function ragdb.did_you_mean(text, text, text) is
-  'Returns a query with the words that a corpus lacks replaced by those one edit away that were '
-  'probably meant; null where there are none. Raises RG400, RG404.';
+  'Returns a query with the words that a corpus lacks replaced by those that were probably meant: '
+  'what differs in accents alone, else what is one edit away; null where there are none. Raises '
+  'RG400, RG404.';
 
 -- Words are looked up in runs of letters and digits as they stand in the text, so that its
 -- punctuation survives; each once, because texts say most of their words more than once.

@@ -917,8 +917,9 @@ class Functions(Caller):
 
     @overload
     def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None:
-        """Returns a query with the words that a corpus lacks replaced by those one edit away
-        that were probably meant; null where there are none. Raises RG400, RG404.
+        """Returns a query with the words that a corpus lacks replaced by those that were
+        probably meant: what differs in accents alone, else what is one edit away; null where
+        there are none. Raises RG400, RG404.
         """
 
     def did_you_mean(self, *args: Any, **kwargs: Any) -> str | None:
