@@ -31,6 +31,22 @@ comment on function ragdb_internal.spelt_words(text, text, text[]) is
   'Returns the words of a text that may be misspelt and have one of some lexemes, with these and '
   'how often each stands there.';
 
+create or replace function ragdb_internal.known_words(corpus ragdb.corpora, text text)
+returns table (word text)
+language sql stable parallel safe
+begin atomic
+  select w.word
+  from ragdb_internal.spelt_words(known_words.text, (corpus).text_config,
+      pg_catalog.tsvector_to_array(
+        ragdb_internal.lexemes(known_words.text, (corpus).text_config))) w
+    cross join lateral (
+      select from ragdb.lexemes d
+      where d.corpus_id = (corpus).corpus_id and d.lexeme = w.lexeme and d.df > 0
+      offset 0) d;
+end;
+comment on function ragdb_internal.known_words(ragdb.corpora, text) is
+  'Returns the words of a text, of those that may be misspelt, that chunks of a corpus have.';
+
 -- A question that lacks more words is about something else, or long, where each word weighs little.
 -- The longer a word is, the seldomer is another real word a letter away.
 create or replace function ragdb_internal.most_replaced() returns integer

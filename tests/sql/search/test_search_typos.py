@@ -278,6 +278,16 @@ def test_did_you_mean_shows_the_words_that_were_meant(docs: Connection) -> None:
     )
 
 
+def test_what_one_of_several_corpora_knows_is_not_misspelt(docs: Connection) -> None:
+    docs.execute("select ragdb.create_corpus('more')")
+    put(docs, "more", [document("kettel", "a kettel of fish"), document("csv", "comma separated")])
+    meant = "select ragdb.did_you_mean(%s::text[], %s, 'web')"
+    for query, several in (('"the kettel"', None), ("kettel cofee", "kettel coffee")):
+        assert docs.execute(meant, (["docs", "more"], query)).fetchone() == (several,)
+        assert docs.execute(meant, (["more", "docs"], query)).fetchone() == (several,)
+    assert docs.execute(meant, (["docs"], '"the kettel"')).fetchone() == ('"the kettle"',)
+
+
 def test_clauses_stay_strict(docs: Connection) -> None:
     assert found(docs, "+kettel", syntax="web") == []
     assert found(docs, "coffee -kettel", syntax="web") == ["coffee"]
