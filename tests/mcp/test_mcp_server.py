@@ -510,6 +510,9 @@ def test_a_search_says_that_no_passage_has_a_phrase(dsn: str) -> None:
     assert made["results"] == []
     assert "nothing meets the phrases and signs" in made["note"]
     assert call(dsn, "search", asked).keys() == {"results"}
+    some = call(dsn, "search", {"query": '"the refunds"', "syntax": "web", "mode": "lexical"})
+    assert some["results"]
+    assert 'the phrase "the refunds" is looked for without "the"' in some["note"]
 
 
 def test_a_corpus_that_is_not_there_is_not_an_embedding_that_failed(

@@ -1414,6 +1414,8 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        asked: str | None = None,
+        is_unmet: bool = False,
     ) -> Rows[rows.MergeCandidatesRow]:
         return await self._rows(
             calls.MERGE_CANDIDATES,
@@ -1427,6 +1429,8 @@ class AsyncFunctions(AsyncCaller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            asked,
+            is_unmet,
         )
 
     async def merge_peer_answers(self, corpus: str, answer: Any, answers: Any, k: int = 5) -> Any:
