@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +26,7 @@ from ragdb.ingest.stopping import Signals
 from ragdb.models.worker import Worker
 from tests.conftest import Connection
 
-
-@pytest.fixture(autouse=True)
-def _ctrl_c_is_heard() -> Iterator[None]:
-    """Whatever shell started the tests: a job in its background ignores Ctrl-C."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+pytestmark = pytest.mark.usefixtures("hears_ctrl_c")
 
 
 @pytest.fixture

@@ -342,6 +342,7 @@ def say(process: subprocess.Popen[bytes], **message: Any) -> None:
     process.stdin.flush()
 
 
+@pytest.mark.usefixtures("hears_ctrl_c")
 def test_a_server_on_stdio_ends_when_it_is_interrupted(piped: subprocess.Popen[bytes]) -> None:
     piped.send_signal(signal.SIGINT)
     assert piped.wait(60) == -signal.SIGINT
