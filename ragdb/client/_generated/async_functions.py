@@ -639,9 +639,11 @@ class AsyncFunctions(AsyncCaller):
         return value
 
     async def embed_corpus(
-        self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
-    ) -> int:
-        value: int = await self._value(calls.EMBED_CORPUS, corpus, embedder, m, ef_construction)
+        self, corpus: str, embedder: str | None = None, m: int = 16, ef_construction: int = 128
+    ) -> int | None:
+        value: int | None = await self._value(
+            calls.EMBED_CORPUS, corpus, embedder, m, ef_construction
+        )
         return value
 
     async def embed_query(

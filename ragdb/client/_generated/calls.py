@@ -445,7 +445,7 @@ EMBED = Call("embed", {"text": "text", "embedder": "text"}, {"embedder": None})
 EMBED_CORPUS = Call(
     "embed_corpus",
     {"corpus": "text", "embedder": "text", "m": "integer", "ef_construction": "integer"},
-    {"m": 16, "ef_construction": 128},
+    {"embedder": None, "m": 16, "ef_construction": 128},
 )
 EMBED_QUERY = Call(
     "embed_query",

@@ -1029,13 +1029,13 @@ class Functions(Caller):
         return value
 
     def embed_corpus(
-        self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
-    ) -> int:
-        """Has a corpus embedded by an embedder from now on, and returns its space; once it is,
-        by no other. m 2 to 100, ef_construction 2 m to 1000. Raises RG400, RG401, RG404,
-        RG416, RG417.
+        self, corpus: str, embedder: str | None = None, m: int = 16, ef_construction: int = 128
+    ) -> int | None:
+        """Has a corpus embedded by an embedder (null: the default one) from now on, and returns
+        its space; once it is, by no other. m 2 to 100, ef_construction 2 m to 1000. Raises
+        RG400, RG401, RG404, RG416, RG417.
         """
-        value: int = self._value(calls.EMBED_CORPUS, corpus, embedder, m, ef_construction)
+        value: int | None = self._value(calls.EMBED_CORPUS, corpus, embedder, m, ef_construction)
         return value
 
     def embed_query(self, query: str, corpus: str | None = None, timeout_s: float = 30.0) -> None:
