@@ -105,10 +105,10 @@ def script() -> str:
     made = []
     for role, lower in roles.ROLES.items():
         todo = [roles.role_statement(role)] + ([f"grant {lower} to {role}"] if lower else [])
-        texts = ",\n      ".join("'" + s.replace("'", "''") + "'" for s in todo)
+        quoted = ",\n      ".join("'" + s.replace("'", "''") + "'" for s in todo)
         made.append(
             f"  if not exists (select from pg_catalog.pg_roles where rolname = '{role}') then\n"
-            f"    v_roles := v_roles || array[\n      {texts}];\n  end if;"
+            f"    v_roles := v_roles || array[\n      {quoted}];\n  end if;"
         )
     head = HEAD.format(
         roles="\n".join(made),

@@ -14,7 +14,7 @@ from setuptools.command.build_py import build_py
 ROOT = Path(__file__).resolve().parents[1]
 
 
-class BuildPy(build_py):
+class BuildPy(build_py):  # type: ignore[misc]
     """Copies the package, and writes the script beside the control file."""
 
     def run(self) -> None:

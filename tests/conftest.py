@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import itertools
 import os
+import signal
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -133,6 +134,14 @@ def packaged(monkeypatch: pytest.MonkeyPatch) -> None:
     """`ragdb init` and the embedded server load the packaged static model, as users have it."""
     monkeypatch.setattr(static, "installed", _installed)
     monkeypatch.delenv("PYTHONPATH")
+
+
+@pytest.fixture
+def hears_ctrl_c() -> Iterator[None]:
+    """Whatever shell started the tests: a job in its background ignores Ctrl-C, as do its own."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 class Fresh(DatabaseJanitor):

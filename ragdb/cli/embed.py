@@ -38,6 +38,7 @@ def embed(
     Failed chunks are tried again after growing pauses. If the provider does not answer for about a
     minute, this run ends. Use --once for cron. Exit code 4 if some chunks could not be embedded.
     """
+    from ragdb.errors import EmbedderNotFound
     from ragdb.models import embedders
     from ragdb.server import static
 
@@ -46,9 +47,15 @@ def embed(
             raise Failure("--model needs one corpus", hint="ragdb embed CORPUS --model NAME")
         if corpus is not None:
             current = embedders.current(db.connection, corpus)
-            if model is None:
-                model = current.name if current else static.default(db)
-            elif model == embedders.MINILM["name"]:
+            if model == embedders.MINILM["name"]:
                 embedders.ensure_default(db.connection)
-            db.embed_corpus(corpus, model)
+            elif model is None and current is not None:
+                model = current.name
+            try:
+                db.embed_corpus(corpus, model)
+            except EmbedderNotFound:
+                if model is not None:
+                    raise
+                model = static.provide(db)
+                db.embed_corpus(corpus, model)
         return drain(session, db, corpus, model, "idle" if once else "empty", lease, batch)

@@ -244,7 +244,7 @@ def _run(
 
     with bar(session) as progress:
         # a polite kill ends like Ctrl-C: whole documents stay, workers go
-        stop = Signals(db.connection, lambda: session.note("stopping"))
+        stop = Signals(db.connection, session.note)
         run = Run(db, corpus, found, {**options, "progress": progress, "stop": stop})
         try:
             with stop:

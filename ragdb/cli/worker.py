@@ -54,6 +54,7 @@ def _stoppable(
     progress: Any = None,
 ) -> Iterator[Worker]:
     """A worker that SIGTERM and SIGINT stop after its current batch."""
+    from ragdb.ingest.stopping import heard_by
     from ragdb.models.worker import Worker
 
     at_work = Worker(
@@ -72,7 +73,7 @@ def _stoppable(
         interrupted.append(number)
         at_work.stop()
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = heard_by(stop)
     try:
         yield at_work
     finally:

@@ -17,7 +17,17 @@ from typing import Any, Self
 
 import psycopg
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+Handler = Callable[[int, FrameType | None], None]
+
+
+def heard_by(handler: Handler) -> dict[signal.Signals, Any]:
+    """Have what asks a program to stop heard, but what is ignored, as in a background job.
+
+    Returned are the handlers before, which `signal.signal` takes.
+    """
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    heard = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
+    return {number: signal.signal(number, handler) for number in heard}
 
 
 class Stop:
@@ -35,7 +45,7 @@ class Stop:
 class Signals(Stop):
     """Holds the signals that ask a program to stop, as a context around a run."""
 
-    def __init__(self, connection: psycopg.Connection[Any], say: Callable[[], None]) -> None:
+    def __init__(self, connection: psycopg.Connection[Any], say: Callable[[str], None]) -> None:
         self.connection, self.say = connection, say
         self.asked = 0
         self._is_held = True
@@ -43,9 +53,7 @@ class Signals(Stop):
         self._canceller = threading.Thread(target=self._cancel, daemon=True)
 
     def __enter__(self) -> Self:
-        # what is ignored, as in a background job, stays so
-        heard = [n for n in _SIGNALS if signal.getsignal(n) != signal.SIG_IGN]
-        self._before = {number: signal.signal(number, self._hear) for number in heard}
+        self._before = heard_by(self._hear)
         return self
 
     def __exit__(
@@ -78,7 +86,7 @@ class Signals(Stop):
     def _hear(self, number: int, frame: FrameType | None) -> None:
         self.asked += 1
         if self.asked == 1:
-            self.say()
+            self.say("stopping")
         # whoever asks twice does not care what is half done
         if not self._is_held or self.asked > 1:
             raise KeyboardInterrupt
@@ -86,8 +94,12 @@ class Signals(Stop):
 
     def _cancel(self) -> None:
         """Cancel what runs in the server, and what is started before the run has heard of it."""
-        while True:
-            with contextlib.suppress(psycopg.Error, RuntimeError):
+        has_failed = False
+        while not self._over.is_set():
+            try:
                 self.connection.cancel_safe(timeout=5)
-            if self._over.wait(0.5):
-                return
+            except (psycopg.Error, RuntimeError) as error:
+                if not has_failed and not self._over.is_set():
+                    self.say(f"the statement that runs could not be cancelled: {error}")
+                has_failed = True
+            self._over.wait(0.5)

@@ -24,7 +24,8 @@ def serve_stdio(tools: Tools) -> None:
     from mcp.server.stdio import stdio_server
 
     # the thread that waits for stdin would outlive a KeyboardInterrupt until the next line comes
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     async def run() -> None:
         made = server(tools)

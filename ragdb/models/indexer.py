@@ -12,10 +12,6 @@ from ragdb.errors import VectorTooOld
 log = logging.getLogger("ragdb.worker")
 
 
-def is_due(space: EmbeddingStatusRow) -> bool:
-    return space.lacks_index and space.backlog == 0
-
-
 class Indexer:
     """Builds what is due, until pgvector turns out to be one that must not build any."""
 
@@ -24,7 +20,7 @@ class Indexer:
 
     def build(self, db: Functions, spaces: Iterable[EmbeddingStatusRow]) -> None:
         for space in spaces:
-            if self.refused is None and is_due(space):
+            if self.refused is None and space.lacks_index:
                 try:
                     db.index_space(space.corpus, space.embedder)
                 except VectorTooOld as error:

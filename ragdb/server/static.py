@@ -61,18 +61,14 @@ def load_default(conninfo: str) -> bool:
     return True
 
 
-def default(db: Client) -> str:
-    """The embedder for a corpus without one: the static one, loaded where its package is there.
+def provide(db: Client) -> str:
+    """An embedder for a corpus where the database has no default one: what a package brings.
 
-    all-MiniLM-L6-v2 where that alone is installed. Raises EmbedderNotFound.
+    The static one, which is loaded, else all-MiniLM-L6-v2. Raises EmbedderNotFound.
     """
-    loaded = db.list_static_models()
-    for row in loaded:
-        if row.is_default:
-            return row.embedder
     if static.installed():
         # who has loaded one and made none the default wants new corpora without embeddings
-        load(db, is_default=not loaded)
+        load(db, is_default=not db.list_static_models())
         return static.NAME
     if local.is_installed():
         return embedders.ensure_default(db.connection)

@@ -104,8 +104,16 @@ class Servers(FanOut):
             for hits in found.values()
         ]
         servers = list(found)
+        said: dict[str, Any] = {}
+        if how.get("syntax") == "web":
+            said["asked"] = query
+            if not modes:
+                words = {**how, **fused, "k": 1, "mode": mode, "syntax": "plain"}
+                said["is_unmet"] = any(
+                    self._candidates(corpus, query, partial, **words)[0].values()
+                )
         merged = self._open[servers[0]].merge_candidates(
-            corpus, shares, k, next(iter(modes), "lexical"), min_score, **fused, **floors
+            corpus, shares, k, next(iter(modes), "lexical"), min_score, **fused, **floors, **said
         )
         hits = []
         for row in merged:

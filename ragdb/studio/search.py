@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -74,7 +75,10 @@ def register(router: APIRouter, studio: Studio) -> None:
                 with heard(db.connection) as notes:
                     columns = await _columns(db, chosen, q, k, part, asked)
                 if any(columns.values()):
-                    notes = []  # they are of the mode, which the columns show
+                    # what is said of one mode the columns show
+                    is_of_all = len(columns) > 1 or embedder is None
+                    said = Counter(notes if is_of_all else [])
+                    notes = [note for note, times in said.items() if times == len(columns)]
                 meant = await db.did_you_mean(chosen, q, syntax)
         return studio.page(
             request,

@@ -74,6 +74,7 @@ begin
       c.chunks, n.embedded, case when c.chunks = 0 then 1 else n.embedded::float8 / c.chunks end,
       c.chunks - n.embedded - j.dead, j.in_work, j.failing, j.dead, j.oldest, j.last_error,
       s.is_indexed, not s.is_indexed and c.chunks >= ragdb_internal.indexed_chunks()
+        and c.chunks - n.embedded - j.dead = 0
     from ragdb.embedding_spaces s
       join ragdb.corpora c on c.corpus_id = s.corpus_id
       join ragdb.embedders e on e.embedder_id = s.embedder_id
@@ -122,7 +123,7 @@ comment on column ragdb.embedding_status.oldest is 'How long the oldest input ha
 comment on column ragdb.embedding_status.last_error is 'Error of the latest failure.';
 comment on column ragdb.embedding_status.is_indexed is 'Whether the space has an HNSW index.';
 comment on column ragdb.embedding_status.lacks_index is
-  'Whether it has none, and the corpus has chunks enough for one.';
+  'Whether it has none, the corpus has chunks enough for one, and none waits for a vector.';
 
 create or replace function ragdb.list_failed_embeddings(corpus text)
 returns table (embedder text, chunk_id text, is_dead boolean, failures integer, last_error text,

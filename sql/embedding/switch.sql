@@ -21,13 +21,14 @@ comment on function ragdb_internal.fill_space(ragdb.corpora, ragdb.embedding_spa
   'other; the caller holds the corpus lock.';
 
 create or replace function ragdb.embed_corpus(
-  corpus text, embedder text, m integer default 16, ef_construction integer default 128)
+  corpus text, embedder text default null, m integer default 16,
+  ef_construction integer default 128)
 returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_embedder ragdb.embedders := ragdb_internal.embedder(embedder);
+  v_embedder ragdb.embedders := ragdb_internal.embedder_or_default(embedder);
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(embed_corpus.corpus, 'write');
   v_space ragdb.embedding_spaces := ragdb_internal.space(v_corpus.corpus_id, 'current');
 begin
@@ -49,18 +50,19 @@ begin
     perform ragdb_internal.fill_space(v_corpus, v_space);
   elsif v_space.embedder_id <> v_embedder.embedder_id then
     raise exception 'corpus % is not embedded by %',
-        ragdb_internal.quote(corpus), ragdb_internal.quote(embedder)
+        ragdb_internal.quote(corpus), ragdb_internal.quote(v_embedder.name)
       using errcode = 'RG417',
             detail = 'it is embedded by ' || (select ragdb_internal.quote(e.name)
               from ragdb.embedders e where e.embedder_id = v_space.embedder_id),
             hint = format('ragdb reembed %s --model %s changes the model without downtime',
-              corpus, embedder);
+              corpus, v_embedder.name);
   end if;
   return v_space.space_id;
 end $$;
 comment on function ragdb.embed_corpus(text, text, integer, integer) is
-  'Has a corpus embedded by an embedder from now on, and returns its space; once it is, by no '
-  'other. m 2 to 100, ef_construction 2 m to 1000. Raises RG400, RG401, RG404, RG416, RG417.';
+  'Has a corpus embedded by an embedder (null: the default one) from now on, and returns its '
+  'space; once it is, by no other. m 2 to 100, ef_construction 2 m to 1000. Raises RG400, RG401, '
+  'RG404, RG416, RG417.';
 
 create or replace function ragdb.reembed_corpus(
   corpus text, embedder text, m integer default 16, ef_construction integer default 128)

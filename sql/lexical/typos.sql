@@ -1,5 +1,5 @@
--- Words that a corpus lacks, and what was probably meant: the words one edit away whose lexemes the
--- corpus has.
+-- Words that a corpus lacks, and what was probably meant: what differs from them in accents alone,
+-- else the words one edit away whose lexemes the corpus has.
 --
 -- All words one edit away that a lexeme may begin like are written out and looked up in the
 -- dictionary at once, one to three hundred keys a word. So nothing is kept beside the dictionary,
@@ -30,6 +30,22 @@ end;
 comment on function ragdb_internal.spelt_words(text, text, text[]) is
   'Returns the words of a text that may be misspelt and have one of some lexemes, with these and '
   'how often each stands there.';
+
+create or replace function ragdb_internal.known_words(corpus ragdb.corpora, text text)
+returns table (word text)
+language sql stable parallel safe
+begin atomic
+  select w.word
+  from ragdb_internal.spelt_words(known_words.text, (corpus).text_config,
+      pg_catalog.tsvector_to_array(
+        ragdb_internal.lexemes(known_words.text, (corpus).text_config))) w
+    cross join lateral (
+      select from ragdb.lexemes d
+      where d.corpus_id = (corpus).corpus_id and d.lexeme = w.lexeme and d.df > 0
+      offset 0) d;
+end;
+comment on function ragdb_internal.known_words(ragdb.corpora, text) is
+  'Returns the words of a text, of those that may be misspelt, that chunks of a corpus have.';
 
 -- A question that lacks more words is about something else, or long, where each word weighs little.
 -- The longer a word is, the seldomer is another real word a letter away.
@@ -110,12 +126,19 @@ language sql stable parallel safe
 begin atomic
   select d.lexeme, w.lexeme, w.word, w.frequency
   from ragdb_internal.lacking_words(meant_words.corpus, meant_words.text, meant_words.lexemes) w
-    cross join lateral ragdb_internal.last_edited((corpus).corpus_id, w.word, w.lexeme) e
-    cross join lateral ragdb_internal.near_lexemes(w.word, (corpus).text_config, e.last) n
     cross join lateral (
-      select k.lexeme from ragdb.lexemes k
-      where k.corpus_id = (corpus).corpus_id and k.lexeme = any (n.near) and k.df > 0
-      order by ragdb_internal.is_swapped(w.word, n.near, k.lexeme) desc, k.df desc, k.lexeme
+      select a.lexeme
+      from ragdb_internal.accented_lexeme(
+        (corpus).corpus_id, w.word, (corpus).text_config) a
+      union all
+      select k.lexeme
+      from ragdb_internal.last_edited((corpus).corpus_id, w.word, w.lexeme) e
+        cross join lateral ragdb_internal.near_lexemes(w.word, (corpus).text_config, e.last) n
+        cross join lateral (
+          select l.lexeme from ragdb.lexemes l
+          where l.corpus_id = (corpus).corpus_id and l.lexeme = any (n.near) and l.df > 0
+          order by ragdb_internal.is_swapped(w.word, n.near, l.lexeme) desc, l.df desc, l.lexeme
+          limit 1) k
       limit 1) d;
 end;
 comment on function ragdb_internal.meant_words(ragdb.corpora, text, text[]) is

@@ -76,7 +76,7 @@ comment on function ragdb.explain_search(text, text, text, text, text, boolean) 
   'discount. Raises RG400, RG401, RG404, RG406.';
 
 create or replace function ragdb_internal.meant_query(
-  corpus ragdb.corpora, query text, syntax text)
+  corpus ragdb.corpora, query text, syntax text, known text[])
 returns text
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -91,18 +91,21 @@ declare
   v_query text := query;
 begin
   for v_meant in
-    select distinct m.word, ragdb_internal.spelt_as(m.word, m.lexeme, corpus.text_config) as meant
+    select distinct m.word, coalesce(
+      ragdb_internal.accented_as(m.word, m.lexeme, corpus.text_config),
+      ragdb_internal.spelt_as(m.word, m.lexeme, corpus.text_config)) as meant
     from ragdb_internal.meant_words(corpus, v_text,
       tsvector_to_array(ragdb_internal.lexemes(v_text, corpus.text_config))) m
+    where m.word <> all (known)
   loop
     v_query := regexp_replace(v_query,
       '(?<!' || v_edge || ')' || v_meant.word || '(?!' || v_edge || ')', v_meant.meant, 'gi');
   end loop;
   return nullif(v_query, query);
 end $$;
-comment on function ragdb_internal.meant_query(ragdb.corpora, text, text) is
-  'Returns a query with the words that a corpus lacks replaced by those that were probably meant; '
-  'null where there are none.';
+comment on function ragdb_internal.meant_query(ragdb.corpora, text, text, text[]) is
+  'Returns a query with the words that a corpus lacks, but those known elsewhere, replaced by '
+  'those that were probably meant; null where there are none.';
 
 create or replace function ragdb.did_you_mean(
   corpora text[] default null, query text default null, syntax text default 'plain')
@@ -111,19 +114,27 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_corpora constant ragdb.corpora[] := ragdb_internal.open_corpora(corpora);
+  v_known text[] := '{}';
   v_corpus ragdb.corpora;
   v_meant text;
 begin
   perform ragdb_internal.check_query(query), ragdb_internal.check_syntax(syntax);
-  foreach v_corpus in array ragdb_internal.open_corpora(corpora) loop
-    v_meant := coalesce(v_meant,
-      ragdb_internal.meant_query(ragdb_internal.whole_of(v_corpus), query, syntax));
+  if cardinality(v_corpora) > 1 then
+    v_known := array(
+      select w.word from unnest(v_corpora) c
+        cross join ragdb_internal.known_words(ragdb_internal.whole_of(c),
+          ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax))) w);
+  end if;
+  foreach v_corpus in array v_corpora loop
+    v_meant := coalesce(v_meant, ragdb_internal.meant_query(
+      ragdb_internal.whole_of(v_corpus), query, syntax, v_known));
   end loop;
   return v_meant;
 end $$;
 comment on function ragdb.did_you_mean(text[], text, text) is
   'Returns what the first of several corpora (null: all that the caller may read) says that a '
-  'query probably meant; null where none does. Raises RG400, RG404.';
+  'query probably meant by words that all of them lack; null where none does. Raises RG400, RG404.';
 
 create or replace function ragdb.did_you_mean(
   corpus text, query text, syntax text default 'plain')
@@ -135,11 +146,12 @@ declare
   v_corpora constant ragdb.corpora[] := ragdb_internal.open_with_parts(corpus);
 begin
   perform ragdb_internal.check_query(query), ragdb_internal.check_syntax(syntax);
-  return ragdb_internal.meant_query(ragdb_internal.whole_of(v_corpora[1]), query, syntax);
+  return ragdb_internal.meant_query(ragdb_internal.whole_of(v_corpora[1]), query, syntax, '{}');
 end $$;
 comment on function ragdb.did_you_mean(text, text, text) is
-  'Returns a query with the words that a corpus lacks replaced by those one edit away that were '
-  'probably meant; null where there are none. Raises RG400, RG404.';
+  'Returns a query with the words that a corpus lacks replaced by those that were probably meant: '
+  'what differs in accents alone, else what is one edit away; null where there are none. Raises '
+  'RG400, RG404.';
 
 -- Words are looked up in runs of letters and digits as they stand in the text, so that its
 -- punctuation survives; each once, because texts say most of their words more than once.

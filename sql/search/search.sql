@@ -5,30 +5,6 @@
 --
 -- ragdb.search is a definer: the tables of a corpus are granted to nobody. The caller's right is
 -- checked there, once for each corpus.
-create or replace function ragdb_internal.say_what_was_demanded(
-  corpora ragdb.corpora[], as_of bigint, statistics ragdb.corpora,
-  request ragdb_internal.search_request)
-returns void
-language plpgsql stable parallel restricted
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  request.options.syntax := 'plain';
-  if not ragdb_internal.has_clauses(request.query) or (case when as_of is null
-      then ragdb_internal.rank_corpora(corpora, statistics, request) = '{}'
-      else ragdb_internal.search_then(corpora, as_of, statistics, request) = '{}' end)
-  then
-    return;
-  end if;
-  raise notice 'nothing meets the phrases and signs of %', ragdb_internal.quote(request.query)
-    using detail = 'a chunk must have every "phrase" and +word, and no -word; as plain words the '
-                   'query finds some',
-          hint = 'leave the quotes and signs out, or search with syntax => ''plain''';
-end $$;
-comment on function ragdb_internal.say_what_was_demanded(
-  ragdb.corpora[], bigint, ragdb.corpora, ragdb_internal.search_request) is
-  'Says in a notice that the clauses of a query left nothing, where its words alone find some.';
-
 create or replace function ragdb.search(
   corpora text[] default null, query text default null, k integer default 10,
   mode text default null,
@@ -63,8 +39,8 @@ begin
   end if;
   if as_of is not null then
     v_then := ragdb_internal.search_then(v_corpora, as_of, v_statistics, v_request);
-    if v_then = '{}' and syntax = 'web' then
-      perform ragdb_internal.say_what_was_demanded(v_corpora, as_of, v_statistics, v_request);
+    if syntax = 'web' then
+      perform ragdb_internal.say_of_query(v_corpora, as_of, v_statistics, v_request, v_then = '{}');
     end if;
     return query select h.* from unnest(v_then) h;
     return;
@@ -77,8 +53,9 @@ begin
   v_ranked := case when ragdb_internal.picks(v_request.options)
     then ragdb_internal.rank_picked(v_corpora, v_statistics, v_request)
     else ragdb_internal.rank_corpora(v_corpora, v_statistics, v_request) end;
-  if v_ranked = '{}' and syntax = 'web' then
-    perform ragdb_internal.say_what_was_demanded(v_corpora, null, v_statistics, v_request);
+  if syntax = 'web' then
+    perform ragdb_internal.say_of_query(
+      v_corpora, null, v_statistics, v_request, v_ranked = '{}');
   end if;
   return query
     select h.* from ragdb_internal.hits(
@@ -120,9 +97,10 @@ comment on function ragdb.search(
   'min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and when left out '
   'hybrid where the corpus has embeddings and the query one, given (query_embedding) or kept, else '
   'lexical. In syntax plain every word of the query only ranks; in web a "phrase" and a +word are '
-  'demanded and a -word is excluded, and a notice says so where that leaves nothing. A hybrid '
-  'search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1, null: what suits '
-  'the embedder); min_lexical and min_semantic are floors for the legs, one that did not run '
-  'counting 0. as_of is a version of a corpus that keeps its history (ragdb.version_at gives that '
-  'of a time): the hits, their order and their scores are those of the corpus as it was then, and '
-  'every chunk of it is looked at. Raises RG400, RG401, RG404, RG410, RG415, RG418, RG437.';
+  'demanded and a -word is excluded, and a notice says so where that leaves nothing, or where a '
+  'phrase has fewer than two words that count. A hybrid search joins its legs by fusion (convex or '
+  'rrf) with lexical_weight (0 to 1, null: what suits the embedder); min_lexical and min_semantic '
+  'are floors for the legs, one that did not run counting 0. as_of is a version of a corpus that '
+  'keeps its history (ragdb.version_at gives that of a time): the hits, their order and their '
+  'scores are those of the corpus as it was then, and every chunk of it is looked at. Raises '
+  'RG400, RG401, RG404, RG410, RG415, RG418, RG437.';

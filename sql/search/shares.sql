@@ -163,7 +163,8 @@ comment on function ragdb_internal.given_candidates(jsonb, integer, float8) is
 create or replace function ragdb.merge_candidates(
   corpus text, shares jsonb, k integer default 10, mode text default 'lexical',
   min_score float8 default 0, fusion text default 'convex', lexical_weight float8 default null,
-  min_lexical float8 default 0, min_semantic float8 default 0)
+  min_lexical float8 default 0, min_semantic float8 default 0, asked text default null,
+  is_unmet boolean default false)
 returns table (rank integer, share integer, place integer, chunk_id text, score float8,
   lexical_rank integer, semantic_rank integer)
 language plpgsql stable security definer
@@ -189,6 +190,10 @@ begin
       using errcode = 'RG400', detail = 'scores are numbers from 0 to 1, ranks integers, or null',
         hint = 'pass what ragdb.search_candidates() returned, a list for each server';
   end;
+  perform ragdb_internal.say_what_phrases_lack(asked, v_whole.text_config);
+  if is_unmet then
+    perform ragdb_internal.say_unmet(asked);
+  end if;
   return query
     with merged as (
       select l.* from ragdb_internal.legs_of_all(v_candidates, k, fusion) l
@@ -207,8 +212,10 @@ begin
     order by 1 limit k;
 end $$;
 comment on function ragdb.merge_candidates(
-  text, jsonb, integer, text, float8, text, float8, float8, float8) is
+  text, jsonb, integer, text, float8, text, float8, float8, float8, text, boolean) is
   'Merges what ragdb.search_candidates found on several servers: shares is a list with one list '
   'for each, of objects with chunk_id, score, lexical_score, semantic_score, lexical_rank and '
   'semantic_rank. Returns the k best as ragdb.search of the corpus in one piece would: of which '
-  'share and place in it, from 1, with rank and score among all. Raises RG400, RG404.';
+  'share and place in it, from 1, with rank and score among all. asked is the query in syntax web '
+  'and is_unmet whether only its plain words find something, for the notices of ragdb.search. '
+  'Raises RG400, RG404.';

@@ -160,6 +160,29 @@ return (
 comment on function ragdb_internal.default_embedder() is
   'Returns the embedder that new corpora get; null without one.';
 
+create or replace function ragdb_internal.embedder_or_default(embedder text)
+returns ragdb.embedders
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_default ragdb.embedders;
+begin
+  if embedder is not null then
+    return ragdb_internal.embedder(embedder);
+  end if;
+  select e.* into v_default from ragdb.embedders e
+    where e.embedder_id = ragdb_internal.default_embedder();
+  if not found then
+    raise exception 'no embedder is the default'
+      using errcode = 'RG416', detail = 'new corpora are made without embeddings',
+            hint = 'name one of ragdb.list_embedders(); ragdb embedder load loads one';
+  end if;
+  return v_default;
+end $$;
+comment on function ragdb_internal.embedder_or_default(text) is
+  'Returns the row of an embedder, of the one that new corpora get for null. Raises RG416.';
+
 create or replace function ragdb.embed(text text, embedder text default null) returns real[]
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp

@@ -38,7 +38,7 @@ begin atomic
       pg_catalog.concat(s.backlog, ' chunks wait for an embedding',
         case when not ragdb.has_worker() then ', and no worker runs' end),
       pg_catalog.concat('ragdb embed ', s.corpus)),
-    (s.state = 'current' and s.lacks_index and s.backlog = 0, false,
+    (s.state = 'current' and s.lacks_index, false,
       pg_catalog.format('%s vectors and no index', s.embedded),
       pg_catalog.format('select ragdb.index_space(%L);', s.corpus))
     ) a (applies, is_fault, found, fix)

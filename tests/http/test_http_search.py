@@ -55,6 +55,9 @@ def test_a_phrase_that_no_chunk_has_is_said(library: Api, record: bool) -> None:
     plain = library("POST", "/api/search", asked).body
     assert plain["hits"]
     assert plain["note"] is None
+    some = library("POST", "/api/search", asked | {"query": '"the trailer"', "syntax": "web"}).body
+    assert some["hits"]
+    assert 'the phrase "the trailer" is looked for without "the"' in some["note"]
 
 
 def test_a_recorded_search_has_the_same_hits_and_a_trace(library: Api) -> None:

@@ -23,7 +23,10 @@ from ragdb.ingest import ingest as driver
 from ragdb.ingest.pool import Pool
 from ragdb.ingest.reading import Outcome, Task
 from ragdb.ingest.stopping import Signals
+from ragdb.models.worker import Worker
 from tests.conftest import Connection
+
+pytestmark = pytest.mark.usefixtures("hears_ctrl_c")
 
 
 @pytest.fixture
@@ -97,7 +100,7 @@ def test_a_statement_is_cancelled_in_the_server(db: Connection) -> None:
     began = time.monotonic()
 
     def run() -> None:
-        with Signals(db, lambda: said.append("stopping")):
+        with Signals(db, said.append):
             db.execute("select pg_sleep(0)")
             interrupt()
             db.execute("select pg_sleep(60)")
@@ -111,9 +114,56 @@ def test_a_statement_is_cancelled_in_the_server(db: Connection) -> None:
     assert db.execute("select 1").fetchone() == (1,)
 
 
+def test_what_cannot_be_cancelled_is_said_once(
+    db: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(**_: Any) -> None:
+        raise psycopg.OperationalError("no route to host")
+
+    said: list[str] = []
+
+    def run() -> None:
+        with Signals(db, said.append):
+            interrupt()
+            db.execute("select pg_sleep(1.5)")
+
+    monkeypatch.setattr(db, "cancel_safe", refused)
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert said == [
+        "stopping", "the statement that runs could not be cancelled: no route to host",
+    ]  # fmt: skip
+
+
+def test_a_job_in_the_background_goes_on_after_ctrl_c(
+    runner: CliRunner, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `ragdb … &` in a script, which Ctrl-C ends."""
+    put, work = ragdb.Database.put_documents, Worker.run
+    heard: list[Any] = []
+
+    def put_in_background(self: Any, *given: Any) -> Any:
+        interrupt()
+        return put(self, *given)
+
+    def work_in_background(self: Any) -> Any:
+        heard.append(signal.getsignal(signal.SIGINT))
+        interrupt()
+        return work(self, until="empty")
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    monkeypatch.setattr(ragdb.Database, "put_documents", put_in_background)
+    monkeypatch.setattr(Worker, "run", work_in_background)
+    for arguments in (["ingest", str(note), "-c", "docs"], ["worker"]):
+        done = runner.invoke(app, arguments)
+        assert done.exit_code == 0, done.output
+        assert "stopping" not in done.stderr
+    assert heard == [signal.SIG_IGN]
+
+
 def test_the_signals_are_given_back(db: Connection) -> None:
     before = signal.getsignal(signal.SIGINT)
-    with Signals(db, lambda: None):
+    with Signals(db, print):
         assert signal.getsignal(signal.SIGINT) != before
     assert signal.getsignal(signal.SIGINT) == before
 

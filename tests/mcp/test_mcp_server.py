@@ -342,6 +342,7 @@ def say(process: subprocess.Popen[bytes], **message: Any) -> None:
     process.stdin.flush()
 
 
+@pytest.mark.usefixtures("hears_ctrl_c")
 def test_a_server_on_stdio_ends_when_it_is_interrupted(piped: subprocess.Popen[bytes]) -> None:
     piped.send_signal(signal.SIGINT)
     assert piped.wait(60) == -signal.SIGINT
@@ -510,6 +511,9 @@ def test_a_search_says_that_no_passage_has_a_phrase(dsn: str) -> None:
     assert made["results"] == []
     assert "nothing meets the phrases and signs" in made["note"]
     assert call(dsn, "search", asked).keys() == {"results"}
+    some = call(dsn, "search", {"query": '"the refunds"', "syntax": "web", "mode": "lexical"})
+    assert some["results"]
+    assert 'the phrase "the refunds" is looked for without "the"' in some["note"]
 
 
 def test_a_corpus_that_is_not_there_is_not_an_embedding_that_failed(

@@ -9,13 +9,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import psycopg
 import pytest
 
 from ragdb import Database, errors
-from ragdb.models import embedders, encoders, indexer, worker
+from ragdb.models import embedders, encoders, worker
 from ragdb.models.worker import Worker
 from tests.embedding import WIDTH, make_corpus, one, put, status
 
@@ -54,7 +55,12 @@ def test_a_worker_goes_on_where_pgvector_builds_no_index(
     clone: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     # as of a corpus of as many chunks as have an index
-    monkeypatch.setattr(indexer, "is_due", lambda _: True)
+    spaces = Worker._spaces
+
+    def lacking(self: Any, db: Any) -> list[Any]:
+        return [replace(space, lacks_index=True) for space in spaces(self, db)]
+
+    monkeypatch.setattr(Worker, "_spaces", lacking)
     with corpus_of(clone, 3) as db:
         db.execute("update ragdb.corpora set chunks = 20000 where name = 'docs'")
         db.execute("update pg_extension set extversion = '0.8.1' where extname = 'vector'")

@@ -346,3 +346,27 @@ def test_the_command_line_asks_all_servers(filled: Pair, monkeypatch: pytest.Mon
     assert "without" in some.stderr
     for flags in (["--trace"], ["--collapse"], ["--dsn", filled.dsns[0]]):
         assert run("search", "red", "-c", "whole", *flags, *all_).exit_code == 2
+
+
+def test_what_phrases_and_signs_come_to_is_said_once_for_all_servers(filled: Pair) -> None:
+    def told(query: str) -> tuple[int, list[str]]:
+        done = CliRunner().invoke(
+            app,
+            ["search", query, "-c", "whole", "--mode", "lexical", "--json"]
+            + [f"--server={dsn}" for dsn in filled.dsns],
+        )
+        assert done.exit_code == 0, done.stderr
+        notes = [line for line in done.stderr.splitlines() if "nothing found" not in line]
+        return len(json.loads(done.stdout)), notes
+
+    unmet = "nothing meets the phrases and signs of"
+    for query in ('"apple red"', "+apple +plum"):
+        hits, (note,) = told(query)
+        assert hits == 0
+        assert unmet in note
+    # one server has none, the other has it
+    assert told('"green pear"') == (1, [])
+    assert told('"zeppelin hovercraft"') == (0, [])
+    hits, (note,) = told('"the apple"')
+    assert hits == 2
+    assert 'the phrase "the apple" is looked for without "the"' in note

@@ -305,6 +305,9 @@ def test_a_phrase_that_no_chunk_has_is_said(site: Api) -> None:
         assert "nothing meets the phrases and signs" in web
         assert 'class="card hit"' not in web
         assert "nothing meets" not in page(client, "/studio/search", **asked)
+        some = page(client, "/studio/search", corpus="hostile", q='"the zebra"', syntax="web")
+        assert some.count("is looked for without") == 1
+        assert 'class="card hit"' in some
 
 
 def test_a_search_is_the_same_through_the_doors_that_its_page_names(site: Api) -> None:

@@ -639,9 +639,11 @@ class AsyncFunctions(AsyncCaller):
         return value
 
     async def embed_corpus(
-        self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
-    ) -> int:
-        value: int = await self._value(calls.EMBED_CORPUS, corpus, embedder, m, ef_construction)
+        self, corpus: str, embedder: str | None = None, m: int = 16, ef_construction: int = 128
+    ) -> int | None:
+        value: int | None = await self._value(
+            calls.EMBED_CORPUS, corpus, embedder, m, ef_construction
+        )
         return value
 
     async def embed_query(
@@ -1414,6 +1416,8 @@ class AsyncFunctions(AsyncCaller):
         lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        asked: str | None = None,
+        is_unmet: bool = False,
     ) -> Rows[rows.MergeCandidatesRow]:
         return await self._rows(
             calls.MERGE_CANDIDATES,
@@ -1427,6 +1431,8 @@ class AsyncFunctions(AsyncCaller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            asked,
+            is_unmet,
         )
 
     async def merge_peer_answers(self, corpus: str, answer: Any, answers: Any, k: int = 5) -> Any:

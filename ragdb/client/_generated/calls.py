@@ -445,7 +445,7 @@ EMBED = Call("embed", {"text": "text", "embedder": "text"}, {"embedder": None})
 EMBED_CORPUS = Call(
     "embed_corpus",
     {"corpus": "text", "embedder": "text", "m": "integer", "ef_construction": "integer"},
-    {"m": 16, "ef_construction": 128},
+    {"embedder": None, "m": 16, "ef_construction": 128},
 )
 EMBED_QUERY = Call(
     "embed_query",
@@ -946,6 +946,8 @@ MERGE_CANDIDATES = Call(
         "lexical_weight": "double precision",
         "min_lexical": "double precision",
         "min_semantic": "double precision",
+        "asked": "text",
+        "is_unmet": "boolean",
     },
     {
         "k": 10,
@@ -955,6 +957,8 @@ MERGE_CANDIDATES = Call(
         "lexical_weight": None,
         "min_lexical": 0.0,
         "min_semantic": 0.0,
+        "asked": None,
+        "is_unmet": False,
     },
 )
 MERGE_PEER_ANSWERS = Call(

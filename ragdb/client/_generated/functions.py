@@ -912,18 +912,21 @@ class Functions(Caller):
         self, corpora: Sequence[str] | None = None, query: str | None = None, syntax: str = "plain"
     ) -> str | None:
         """Returns what the first of several corpora (null: all that the caller may read) says
-        that a query probably meant; null where none does. Raises RG400, RG404.
+        that a query probably meant by words that all of them lack; null where none does.
+        Raises RG400, RG404.
         """
 
     @overload
     def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None:
-        """Returns a query with the words that a corpus lacks replaced by those one edit away
-        that were probably meant; null where there are none. Raises RG400, RG404.
+        """Returns a query with the words that a corpus lacks replaced by those that were
+        probably meant: what differs in accents alone, else what is one edit away; null where
+        there are none. Raises RG400, RG404.
         """
 
     def did_you_mean(self, *args: Any, **kwargs: Any) -> str | None:
         """Returns what the first of several corpora (null: all that the caller may read) says
-        that a query probably meant; null where none does. Raises RG400, RG404.
+        that a query probably meant by words that all of them lack; null where none does.
+        Raises RG400, RG404.
         """
         call, values = choose((calls.DID_YOU_MEAN_1, calls.DID_YOU_MEAN_2), args, kwargs)
         value: str | None = self._value(call, *values)
@@ -1026,13 +1029,13 @@ class Functions(Caller):
         return value
 
     def embed_corpus(
-        self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
-    ) -> int:
-        """Has a corpus embedded by an embedder from now on, and returns its space; once it is,
-        by no other. m 2 to 100, ef_construction 2 m to 1000. Raises RG400, RG401, RG404,
-        RG416, RG417.
+        self, corpus: str, embedder: str | None = None, m: int = 16, ef_construction: int = 128
+    ) -> int | None:
+        """Has a corpus embedded by an embedder (null: the default one) from now on, and returns
+        its space; once it is, by no other. m 2 to 100, ef_construction 2 m to 1000. Raises
+        RG400, RG401, RG404, RG416, RG417.
         """
-        value: int = self._value(calls.EMBED_CORPUS, corpus, embedder, m, ef_construction)
+        value: int | None = self._value(calls.EMBED_CORPUS, corpus, embedder, m, ef_construction)
         return value
 
     def embed_query(self, query: str, corpus: str | None = None, timeout_s: float = 30.0) -> None:
@@ -2303,12 +2306,15 @@ class Functions(Caller):
         lexical_weight: float | None = None,
         min_lexical: float = 0.0,
         min_semantic: float = 0.0,
+        asked: str | None = None,
+        is_unmet: bool = False,
     ) -> Rows[rows.MergeCandidatesRow]:
         """Merges what ragdb.search_candidates found on several servers: shares is a list with
         one list for each, of objects with chunk_id, score, lexical_score, semantic_score,
         lexical_rank and semantic_rank. Returns the k best as ragdb.search of the corpus in
         one piece would: of which share and place in it, from 1, with rank and score among
-        all. Raises RG400, RG404.
+        all. asked is the query in syntax web and is_unmet whether only its plain words find
+        something, for the notices of ragdb.search. Raises RG400, RG404.
         """
         return self._rows(
             calls.MERGE_CANDIDATES,
@@ -2322,6 +2328,8 @@ class Functions(Caller):
             lexical_weight,
             min_lexical,
             min_semantic,
+            asked,
+            is_unmet,
         )
 
     def merge_peer_answers(self, corpus: str, answer: Any, answers: Any, k: int = 5) -> Any:
@@ -3535,13 +3543,14 @@ class Functions(Caller):
         semantic, hybrid or reference, and when left out hybrid where the corpus has
         embeddings and the query one, given (query_embedding) or kept, else lexical. In syntax
         plain every word of the query only ranks; in web a "phrase" and a +word are demanded
-        and a -word is excluded, and a notice says so where that leaves nothing. A hybrid
-        search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1, null:
-        what suits the embedder); min_lexical and min_semantic are floors for the legs, one
-        that did not run counting 0. as_of is a version of a corpus that keeps its history
-        (ragdb.version_at gives that of a time): the hits, their order and their scores are
-        those of the corpus as it was then, and every chunk of it is looked at. Raises RG400,
-        RG401, RG404, RG410, RG415, RG418, RG437.
+        and a -word is excluded, and a notice says so where that leaves nothing, or where a
+        phrase has fewer than two words that count. A hybrid search joins its legs by fusion
+        (convex or rrf) with lexical_weight (0 to 1, null: what suits the embedder);
+        min_lexical and min_semantic are floors for the legs, one that did not run counting 0.
+        as_of is a version of a corpus that keeps its history (ragdb.version_at gives that of
+        a time): the hits, their order and their scores are those of the corpus as it was
+        then, and every chunk of it is looked at. Raises RG400, RG401, RG404, RG410, RG415,
+        RG418, RG437.
         """
 
     def search(self, *args: Any, **kwargs: Any) -> Rows[rows.Hit]:

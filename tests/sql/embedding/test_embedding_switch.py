@@ -23,6 +23,23 @@ def test_a_corpus_keeps_to_its_embedder(db: Connection) -> None:
         db.execute("select ragdb.embed_corpus('docs', 'nobody')")
 
 
+def test_a_space_lacks_an_index_once_nothing_waits(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha", "b": "beta"})
+    assert not status(db, "lacks_index")
+    db.execute(
+        "create or replace function ragdb_internal.indexed_chunks() returns integer"
+        " language sql immutable parallel safe return 2"
+    )
+    assert not status(db, "lacks_index")
+    advice = "select found from ragdb.advice() where subject like 'embeddings%'"
+    assert "no index" not in str(db.execute(advice).fetchall())
+    embed(db)
+    assert status(db, "lacks_index")
+    assert "2 vectors and no index" in str(db.execute(advice).fetchall())
+    db.execute("select ragdb.index_space('docs')")
+    assert not status(db, "lacks_index")
+
+
 def test_a_second_space_is_filled_beside_the_first_and_takes_over_at_once(db: Connection) -> None:
     make_corpus(db, {"a": "alpha", "b": "beta"})
     embed(db)

@@ -58,6 +58,31 @@ def test_a_phrase_that_empties_the_result_says_so(docs: Connection) -> None:
     assert said == []
 
 
+@pytest.mark.parametrize(
+    ("query", "left_out"),
+    [
+        ('"of the order"', {"of the order": '"of", "the"'}),
+        ('rain -"an order"', {"an order": '"an"'}),
+        ('"to be or not"', {"to be or not": '"to", "be", "or", "not"'}),
+        ('"state of the art" system "user_id"', {}),
+        ('"order" of the "rain', {}),
+        ('"the order" "a refund"', {"the order": '"the"', "a refund": '"a"'}),
+    ],
+)
+def test_what_is_left_out_of_a_phrase_is_said(
+    docs: Connection, query: str, left_out: dict[str, str]
+) -> None:
+    said: list[str | None] = []
+    docs.add_notice_handler(lambda d: said.append(d.message_primary))
+    docs.execute(WEB, (query,))
+    assert said == [
+        f'the phrase "{phrase}" is looked for without {words}' for phrase, words in left_out.items()
+    ]
+    said.clear()
+    docs.execute("select from ragdb.search('docs', %s)", (query,))
+    assert said == []
+
+
 def test_a_syntax_that_is_not_known_is_refused(docs: Connection) -> None:
     for call in (
         "select * from ragdb.search('docs', 'order', syntax => %s)",

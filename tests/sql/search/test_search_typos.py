@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+import unicodedata
+from collections import Counter
 from string import ascii_lowercase
 from typing import Any
 
@@ -78,6 +81,72 @@ def test_words_of_other_scripts_are_near_too(any_db: Connection) -> None:
         put(any_db, config, [document("a", text)])
         hits = search(any_db, config, query)
         assert len(hits) == 1, config
+
+
+@pytest.mark.parametrize(
+    ("config", "text", "typed", "meant"),
+    [
+        ("english", "une crème pâtissière", "creme patissiere", "crème pâtissière"),
+        ("simple", "une crème pâtissière", "Creme patissiere?", "crème pâtissière?"),
+        ("french", "une pâtisserie", "patisserie", "pâtisserie"),
+        ("english", "Zurich by the lake", "Zürich", "zurich"),
+        ("english", "Zürich by the lake", "zurich lake", "zürich lake"),
+        ("english", "crème of the crop", "crême", "crème"),
+        ("english", "the city of Łódź", "lodz", "łódź"),
+        ("simple", "tiếng Việt", "tieng viet", "tiếng việt"),
+        ("turkish", "İstanbul'da ılık bir kış", "ilik kis", "ılık kış"),
+        # an accent before an edit that more chunks have
+        ("english", "the cote of arms, the coté, coats", "côte", "cote"),
+        ("simple", "côté; core; core", "cote", "côté"),
+        ("simple", "à la carte", "a la carté", "a la carte"),
+    ],
+)
+def test_a_word_that_differs_in_accents_alone_is_meant(
+    any_db: Connection, config: str, text: str, typed: str, meant: str
+) -> None:
+    any_db.execute("select ragdb.create_corpus('docs', text_config => %s)", (config,))
+    put(any_db, "docs", [document("a", text), document("b", "core coats")])
+    assert found(any_db, typed)[:1] == ["a"]
+    row = any_db.execute("select ragdb.did_you_mean('docs', %s)", (typed,)).fetchone()
+    assert row == (meant,)
+
+
+def accentless(word: str) -> str:
+    return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
+
+
+def test_of_all_words_that_differ_in_accents_alone_the_most_frequent_is_meant(
+    db: Connection,
+) -> None:
+    draw = random.Random(5)
+    letters = ["a", "à", "ä", "e", "é", "ê", "ạ", "n", "ñ", "t"]
+    texts = [
+        " ".join("".join(draw.choices(letters, k=draw.randint(3, 5))) for _ in range(40))
+        for _ in range(30)
+    ]
+    db.execute("select ragdb.create_corpus('docs', text_config => 'simple')")
+    put(db, "docs", [document(str(n), text) for n, text in enumerate(texts)])
+    frequency = Counter(word for text in texts for word in set(text.split()))
+    lacked = 0
+    for word in sorted({accentless(word) for word in frequency} - set(frequency)):
+        alike = [(-df, other) for other, df in frequency.items() if accentless(other) == word]
+        row = db.execute("select ragdb.did_you_mean('docs', %s)", (word,)).fetchone()
+        assert row == (min(alike)[1],)
+        lacked += 1
+    assert lacked > 100
+
+
+def test_a_dictionary_of_every_accent_is_not_walked_to_its_end(db: Connection) -> None:
+    words = ["".join(word) for word in itertools.product("aàáâãäåā", repeat=4)]
+    db.execute("select ragdb.create_corpus('docs', text_config => 'simple')")
+    put(db, "docs", [document("a", " ".join(words))])
+    plan = db.execute(
+        "explain (analyze, buffers, format json)"
+        " select ragdb.did_you_mean('docs', 'aaaaaaaaaaaaaaaa')"
+    ).fetchone()
+    assert plan is not None
+    read = plan[0][0]["Plan"]
+    assert read["Shared Hit Blocks"] + read["Shared Read Blocks"] < 5_000
 
 
 def nearest(db: Connection, dictionary: dict[str, int], typo: str) -> str | None:
@@ -207,6 +276,16 @@ def test_did_you_mean_shows_the_words_that_were_meant(docs: Connection) -> None:
     assert docs.execute(meant, ("wter recodrs ketle colmns", "plain")).fetchone() == (
         "wter records kettle columns",
     )
+
+
+def test_what_one_of_several_corpora_knows_is_not_misspelt(docs: Connection) -> None:
+    docs.execute("select ragdb.create_corpus('more')")
+    put(docs, "more", [document("kettel", "a kettel of fish"), document("csv", "comma separated")])
+    meant = "select ragdb.did_you_mean(%s::text[], %s, 'web')"
+    for query, several in (('"the kettel"', None), ("kettel cofee", "kettel coffee")):
+        assert docs.execute(meant, (["docs", "more"], query)).fetchone() == (several,)
+        assert docs.execute(meant, (["more", "docs"], query)).fetchone() == (several,)
+    assert docs.execute(meant, (["docs"], '"the kettel"')).fetchone() == ('"the kettle"',)
 
 
 def test_clauses_stay_strict(docs: Connection) -> None:

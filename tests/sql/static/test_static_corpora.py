@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from ragdb.database import Database
-from ragdb.errors import EmbedderMismatch, ModeNotAvailable
+from ragdb.errors import EmbedderMismatch, EmbedderNotFound, ModeNotAvailable
 from ragdb.server import static
 from tests.sql.conversations import conversation, message
 
@@ -50,6 +50,18 @@ def test_a_chunk_has_its_vector_in_the_transaction_that_writes_it(loaded: Databa
     (space,) = loaded.embedding_status("docs")
     assert (space.embedder, space.coverage, space.backlog) == ("small", 1, 0)
     assert loaded.claim_embeddings("worker") == []
+
+
+def test_where_no_embedder_is_named_the_default_one_embeds(loaded: Database) -> None:
+    loaded.set_default_embedder(None)
+    fill(loaded)
+    nobody = pytest.raises(EmbedderNotFound, match="no embedder is the default")
+    with nobody, loaded.connection.transaction():
+        loaded.embed_corpus("docs")
+    loaded.set_default_embedder("small")
+    loaded.embed_corpus("docs")
+    assert [row.embedder for row in loaded.embedding_status("docs")] == ["small"]
+    assert wrong(loaded) == []
 
 
 def test_a_chunk_that_changes_changes_its_vector(loaded: Database) -> None:

@@ -1,0 +1,70 @@
+-- What a search in syntax web says in notices beside its hits: which words of a phrase it does not
+-- look for, and that its clauses left nothing.
+create or replace function ragdb_internal.say_what_phrases_lack(query text, config text)
+returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_phrase text;
+  v_places smallint[];
+  v_left_out text;
+begin
+  for v_phrase in
+    select c.text from ragdb_internal.query_clauses(query) c where c.is_phrase
+  loop
+    v_places := array(
+      select distinct p from unnest(ragdb_internal.words(v_phrase, config)) w
+        cross join unnest(w.positions) p);
+    v_left_out := (
+      select string_agg(ragdb_internal.quote(w.lexeme), ', ' order by w.positions)
+      from unnest(ragdb_internal.words(v_phrase, 'simple')) w
+      where not w.positions && v_places);
+    continue when v_left_out is null or cardinality(v_places) > 1;
+    raise notice 'the phrase % is looked for without %', ragdb_internal.quote(v_phrase), v_left_out
+      using detail = 'a text configuration leaves out words that most texts have; within a phrase '
+                     'they stand for any word',
+            hint = 'put a second word into the quotes that says more';
+  end loop;
+end $$;
+comment on function ragdb_internal.say_what_phrases_lack(text, text) is
+  'Says in a notice which words a text configuration leaves out of phrases of a query that have '
+  'fewer than two others.';
+
+create or replace function ragdb_internal.say_unmet(query text) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  raise notice 'nothing meets the phrases and signs of %', ragdb_internal.quote(query)
+    using detail = 'a chunk must have every "phrase" and +word, and no -word; as plain words the '
+                   'query finds some',
+          hint = 'leave the quotes and signs out, or search with syntax => ''plain''';
+end $$;
+comment on function ragdb_internal.say_unmet(text) is
+  'Says in a notice that the clauses of a query left nothing, where its words alone find some.';
+
+create or replace function ragdb_internal.say_of_query(
+  corpora ragdb.corpora[], as_of bigint, statistics ragdb.corpora,
+  request ragdb_internal.search_request, is_empty boolean)
+returns void
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  request.options.syntax := 'plain';
+  if not ragdb_internal.has_clauses(request.query) then
+    return;
+  end if;
+  perform ragdb_internal.say_what_phrases_lack(request.query, corpora[1].text_config);
+  if is_empty and (case when as_of is null
+      then ragdb_internal.rank_corpora(corpora, statistics, request) <> '{}'
+      else ragdb_internal.search_then(corpora, as_of, statistics, request) <> '{}' end)
+  then
+    perform ragdb_internal.say_unmet(request.query);
+  end if;
+end $$;
+comment on function ragdb_internal.say_of_query(
+  ragdb.corpora[], bigint, ragdb.corpora, ragdb_internal.search_request, boolean) is
+  'Says in notices what the clauses of a query came to: phrases of one word that counts, and that '
+  'they left nothing (is_empty) where its words alone find some.';
