@@ -41,48 +41,101 @@ return (
 comment on function ragdb_internal.accented_as(text, text, text) is
   'Returns what has a lexeme and differs from a word in accents alone; null for nothing.';
 
--- The walk ends after so many looks at the index: a dictionary may be made such that every accent
--- of every letter is in it.
-create or replace function ragdb_internal.accented_lexeme(corpus_id integer, word text, config text)
-returns table (lexeme text)
+create or replace function ragdb_internal.accents_of(letter text) returns text
+language sql immutable parallel safe
+return pg_catalog.substr((ragdb_internal.accented())[
+  case when letter between 'a' and 'z' then pg_catalog.ascii(letter) - 96 end], 2);
+comment on function ragdb_internal.accents_of(text) is
+  'Returns all that differ from a letter of a to z in accents alone; null for other letters.';
+
+-- What differs from a word of ASCII has its first accent behind some letters of the word. Between
+-- the accents of a first letter stand the words of other alphabets, so each is looked for.
+create or replace function ragdb_internal.accentable(corpus_id integer, word text)
+returns table (word text)
 language sql stable parallel safe rows 1
 begin atomic
-  with recursive letters as materialized (
-    select pg_catalog.array_agg(coalesce((ragdb_internal.accented())[
-      case when l.letter between 'a' and 'z' then pg_catalog.ascii(l.letter) - 96 end], l.letter)
-      order by l.n) as letters
-    from pg_catalog.string_to_table(
-      ragdb_internal.unaccented(ragdb_internal.dictionary_word(accented_lexeme.word)), null)
-      with ordinality l (letter, n)
-  ), walk (prefix, n, start) as (
-    select '' collate "C", 1, pg_catalog.left(l.letters[1], 1) collate "C" from letters l
-    union all
-    select x.prefix, x.n, x.start
-    from walk w
-      cross join letters l
-      cross join lateral (
-        select d.lexeme, pg_catalog.substr(d.lexeme, w.n, 1) as letter
-        from ragdb.lexemes d
-        where d.corpus_id = accented_lexeme.corpus_id and d.lexeme >= w.prefix || w.start
-        order by d.lexeme limit 1) d
-      cross join lateral (
-        select w.prefix || d.letter, w.n + 1, pg_catalog.left(l.letters[w.n + 1], 1)
-        where pg_catalog.strpos(l.letters[w.n], d.letter) > 0
-        union all
-        select w.prefix, w.n, case when d.letter < U&'\0080'
-          then pg_catalog.substr(l.letters[w.n], 2, 1)
-          else (select min(v collate "C") from pg_catalog.string_to_table(l.letters[w.n], null) v
-            where v > d.letter) end) x (prefix, n, start)
-    where w.start <> '' and pg_catalog.starts_with(d.lexeme, w.prefix))
-  select k.lexeme
-  from (select w.prefix from walk w limit 500) w
-    join ragdb.lexemes k on k.corpus_id = accented_lexeme.corpus_id and k.lexeme = w.prefix
-  where k.df > 0 and not pg_catalog.starts_with(accented_lexeme.word, w.prefix)
-    and ragdb_internal.accented_as(accented_lexeme.word, k.lexeme, accented_lexeme.config)
-      is not null
-  order by k.df desc, k.lexeme
+  select accentable.word
+  from (
+      select '' as first, '' as last
+      where pg_catalog.octet_length(accentable.word) > pg_catalog.length(accentable.word)
+      union all
+      select a.letter, a.letter
+      from pg_catalog.string_to_table(
+        ragdb_internal.accents_of(pg_catalog.left(accentable.word, 1)), null) a (letter)
+      union all
+      select pg_catalog.left(accentable.word, n) || pg_catalog.left(a.letters, 1),
+        pg_catalog.left(accentable.word, n) || pg_catalog.right(a.letters, 1)
+      from pg_catalog.generate_series(1, pg_catalog.length(accentable.word) - 1) n
+        cross join lateral (
+          select ragdb_internal.accents_of(
+            pg_catalog.substr(accentable.word, n + 1, 1)) as letters offset 0) a
+      where a.letters <> '') r
+    cross join lateral (
+      select from ragdb.lexemes d
+      where d.corpus_id = accentable.corpus_id
+        and d.lexeme between r.first and r.last || U&'\+10FFFF'
+      limit 1) d
   limit 1;
 end;
+comment on function ragdb_internal.accentable(integer, text) is
+  'Returns a plain lower-case word if a lexeme of a corpus may begin as it does up to an accent, '
+  'else nothing.';
+
+create or replace function ragdb_internal.letters_accented(word text) returns text[]
+language sql immutable parallel safe
+return (
+  select pg_catalog.array_agg(l.letter || coalesce(ragdb_internal.accents_of(l.letter), '')
+    order by l.n)
+  from pg_catalog.string_to_table(
+    ragdb_internal.unaccented(ragdb_internal.dictionary_word(letters_accented.word)), null)
+    with ordinality l (letter, n));
+comment on function ragdb_internal.letters_accented(text) is
+  'Returns for each letter of a plain lower-case word that letter without its accent and all that '
+  'differ from it in accents alone.';
+
+-- Not a part of its callers, because to begin this statement takes longer than the looks that tell
+-- whether it is worth it. The walk ends after so many looks at the index: a dictionary may be made
+-- such that every accent of every letter is in it.
+create or replace function ragdb_internal.accented_lexeme(corpus_id integer, word text, config text)
+returns text
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (
+    with recursive letters as materialized (
+      select ragdb_internal.letters_accented(accented_lexeme.word) as letters
+    ), walk (prefix, n, start) as (
+      select '' collate "C", 1, left(l.letters[1], 1) collate "C" from letters l
+      union all
+      select x.prefix, x.n, x.start
+      from walk w
+        cross join letters l
+        cross join lateral (
+          select d.lexeme, substr(d.lexeme, w.n, 1) as letter
+          from ragdb.lexemes d
+          where d.corpus_id = accented_lexeme.corpus_id and d.lexeme >= w.prefix || w.start
+          order by d.lexeme limit 1) d
+        cross join lateral (
+          select w.prefix || d.letter, w.n + 1, left(l.letters[w.n + 1], 1)
+          where strpos(l.letters[w.n], d.letter) > 0
+          union all
+          select w.prefix, w.n, case when d.letter < U&'\0080' then substr(l.letters[w.n], 2, 1)
+            else (select min(v collate "C") from string_to_table(l.letters[w.n], null) v
+              where v > d.letter) end) x (prefix, n, start)
+      where w.start <> '' and starts_with(d.lexeme, w.prefix))
+    select k.lexeme
+    from (select w.prefix from walk w limit 500) w
+      cross join lateral (
+        select d.lexeme, d.df from ragdb.lexemes d
+        where d.corpus_id = accented_lexeme.corpus_id and d.lexeme = w.prefix and d.df > 0
+        offset 0) k
+    where not starts_with(accented_lexeme.word, w.prefix)
+      and ragdb_internal.accented_as(accented_lexeme.word, k.lexeme, accented_lexeme.config)
+        is not null
+    order by k.df desc, k.lexeme
+    limit 1);
+end $$;
 comment on function ragdb_internal.accented_lexeme(integer, text, text) is
   'Returns the lexeme of a corpus that differs from a word in accents alone and that most chunks '
-  'have.';
+  'have; null where there is none.';
