@@ -101,7 +101,6 @@ def pytest_collection() -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
     """Have the collector of garbage not look at what is there until the end."""
-    gc.collect()
     gc.freeze()
     gc.enable()
 
