@@ -6,6 +6,7 @@ import contextlib
 import functools
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,10 +33,14 @@ Dsn = Annotated[
     typer.Option("--dsn", "-d", metavar="DSN", help="Database to use.", show_default=False),
 ]
 
-Format = Annotated[
-    str | None,
-    typer.Option("--format", metavar="|".join(FORMATS), help="Output format."),
-]
+
+def format_of(formats: Sequence[str]) -> Any:
+    """The flag of a verb that writes in these formats."""
+    option = typer.Option("--format", metavar="|".join(formats), help="Output format.")
+    return Annotated[str | None, option]
+
+
+Format = format_of(FORMATS)
 
 Json = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no messages on stderr.")]
