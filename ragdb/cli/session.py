@@ -42,6 +42,11 @@ def format_of(formats: Sequence[str]) -> Any:
 
 Format = format_of(FORMATS)
 
+Since = Annotated[
+    str | None,
+    typer.Option("--since", metavar="TIME", help="Only after this time: 2026-03-01, or 7d ago."),
+]
+
 Json = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no messages on stderr.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print what is done and where.")]
