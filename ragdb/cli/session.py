@@ -7,7 +7,7 @@ import functools
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -80,6 +80,7 @@ class Session:
     yes: bool = False
     verdict: int = OK
     """Exit code if the reader of a pipe closes it before all is printed."""
+    _told: set[tuple[str, str]] = field(default_factory=set)
 
     @functools.cached_property
     def target(self) -> Connection:
@@ -148,11 +149,12 @@ class Session:
             raise Failure("cancelled; nothing was done", code=NEGATIVE)
 
     def on_notice(self, notice: Diagnostic) -> None:
-        """Print what the database says beside its answer."""
+        """Print what the database says beside its answer, once however many statements say it."""
         from ragdb.client.notices import said
 
         # the server's own, such as "relation exists, skipping", are noise here
-        if told := said(notice):
+        if (told := said(notice)) and told not in self._told:
+            self._told.add(told)
             self.note(f"{told[0]}; {spoken(told[1])}")
 
     def _say(self, text: str) -> None:
