@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.session import Session
+from ragdb.cli.session import Session, Since
 
 
 def register(app: typer.Typer) -> None:
@@ -19,9 +19,7 @@ def register(app: typer.Typer) -> None:
 def ls(
     session: Session,
     corpus: Annotated[str | None, typer.Option("--corpus", "-c", help="Only this corpus.")] = None,
-    since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Only after this time, such as 2026-03-01.")
-    ] = None,
+    since: Since = None,
     limit: Annotated[int, typer.Option(help="Largest number of events, 1 to 10000.")] = 100,
 ) -> None:
     """List events of access, newest first, as a member of ragdb_auditor.

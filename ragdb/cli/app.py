@@ -26,6 +26,7 @@ from ragdb.cli.session import (
     Session,
     Verbose,
     Yes,
+    format_of,
 )
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def verb(
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
         shared = [
             inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, annotation=a, default=d)
-            for n, (a, d) in SHARED.items()
+            for n, (a, d) in {**SHARED, "format": (format_of(formats), None)}.items()
         ]
         context = inspect.Parameter(
             "context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context

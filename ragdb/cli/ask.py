@@ -58,7 +58,9 @@ def ask(
     mode: Annotated[
         str | None,
         typer.Option(
-            metavar="off|auto|on|required", help="Whether chunks are retrieved. Default: on."
+            metavar="off|auto|on|required",
+            help="Whether chunks are retrieved. Default: what --rag, --retriever or --contract"
+            " says, else auto, which looks nothing up for a greeting or arithmetic.",
         ),
     ] = None,
     retriever: Annotated[
@@ -99,6 +101,8 @@ def ask(
         if corpus is None and (retriever is not None or rag is not None):
             corpus = db.ask_retriever(None, retriever, rag).corpus
         corpus = corpus or one_readable(db)
+        if retriever is None and rag is None and contract is None:
+            mode = mode or "auto"  # nobody brings evidence here, so nothing is passed over
         try:
             answer = db.ask(
                 corpus,

@@ -9,12 +9,9 @@ import typer
 
 from ragdb.cli.app import verb
 from ragdb.cli.ids import chunk_id, trace_id
-from ragdb.cli.session import Session
+from ragdb.cli.session import Session, Since
 
 Corpus = Annotated[str | None, typer.Option("--corpus", "-c", help="Only this corpus.")]
-Since = Annotated[
-    str | None, typer.Option(metavar="TIME", help="Only after this time, such as 2026-03-01.")
-]
 
 
 def register(app: typer.Typer) -> None:

@@ -6,7 +6,8 @@ import contextlib
 import functools
 import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -32,9 +33,18 @@ Dsn = Annotated[
     typer.Option("--dsn", "-d", metavar="DSN", help="Database to use.", show_default=False),
 ]
 
-Format = Annotated[
+
+def format_of(formats: Sequence[str]) -> Any:
+    """The flag of a verb that writes in these formats."""
+    option = typer.Option("--format", metavar="|".join(formats), help="Output format.")
+    return Annotated[str | None, option]
+
+
+Format = format_of(FORMATS)
+
+Since = Annotated[
     str | None,
-    typer.Option("--format", metavar="|".join(FORMATS), help="Output format."),
+    typer.Option("--since", metavar="TIME", help="Only after this time: 2026-03-01, or 7d ago."),
 ]
 
 Json = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
@@ -70,6 +80,7 @@ class Session:
     yes: bool = False
     verdict: int = OK
     """Exit code if the reader of a pipe closes it before all is printed."""
+    _told: set[tuple[str, str]] = field(default_factory=set)
 
     @functools.cached_property
     def target(self) -> Connection:
@@ -138,11 +149,12 @@ class Session:
             raise Failure("cancelled; nothing was done", code=NEGATIVE)
 
     def on_notice(self, notice: Diagnostic) -> None:
-        """Print what the database says beside its answer."""
+        """Print what the database says beside its answer, once however many statements say it."""
         from ragdb.client.notices import said
 
         # the server's own, such as "relation exists, skipping", are noise here
-        if told := said(notice):
+        if (told := said(notice)) and told not in self._told:
+            self._told.add(told)
             self.note(f"{told[0]}; {spoken(told[1])}")
 
     def _say(self, text: str) -> None:

@@ -9,7 +9,7 @@ import typer
 from ragdb.cli import ids
 from ragdb.cli.app import verb
 from ragdb.cli.query import Hits, MinScore, Mode, embedded, parsed, printable
-from ragdb.cli.session import NEGATIVE, OK, Failure, Session
+from ragdb.cli.session import NEGATIVE, OK, Failure, Session, Since
 
 if TYPE_CHECKING:
     from ragdb.database import Database
@@ -41,9 +41,7 @@ def register(app: typer.Typer) -> None:
 def slice_ls(
     session: Session,
     corpus: Corpus,
-    since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Only after this time, such as 2026-03-01.")
-    ] = None,
+    since: Since = None,
     limit: Annotated[int, typer.Option(help="Largest number of slices.")] = 20,
 ) -> None:
     """List stored slices, newest first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,18 @@ if TYPE_CHECKING:
 
 
 def moment(option: str, text: str | None) -> datetime | None:
-    """A time in the zone of this machine, where it names none. Raises Failure."""
+    """A time in the zone of this machine, where it names none, or so long ago. Raises Failure."""
+    if text is None:
+        return None
     try:
-        return datetime.fromisoformat(text).astimezone() if text is not None else None
+        if ago := re.fullmatch(r"([0-9]{1,5})([dh])", text):
+            unit = timedelta(days=1) if ago[2] == "d" else timedelta(hours=1)
+            return datetime.now().astimezone() - int(ago[1]) * unit
+        return datetime.fromisoformat(text).astimezone()
     except ValueError:
         raise Failure(
-            f"{option} {text!r} is not a time", hint="write it like 2026-03-01T12:00"
+            f"{option} {text!r} is not a time",
+            hint="write it like 2026-03-01T12:00, or 7d or 12h for so long ago",
         ) from None
 
 

@@ -41,8 +41,8 @@ class Options(TypedDict, total=False):
     glob: str | None
     """Names to take from folders, such as `*.md`; paths below the folder where it has a `/`."""
     prefix: str | None
-    """Name of the sources' folder in the corpus, in place of the folder's own; such sources also
-    take over those of their names that came from elsewhere."""
+    """Name of the sources' folder in the corpus, in place of the folder's own (`.`: that); such
+    sources also take over those of their names that came from elsewhere."""
     name: str | None
     """Name of what is read from standard input, `-`; its ending says the type."""
     convert: Mapping[str, str]

@@ -32,6 +32,6 @@ def present(db: Client, corpus: str, named: Iterable[tuple[str, Source]]) -> dic
 def _from_elsewhere(corpus: str, uri: str, there: str, here: str) -> IngestError:
     return IngestError(
         f"{uri} in corpus {corpus} came from {there}, not from {here}; nothing of it was written",
-        "give this folder's sources a name of their own: --prefix NAME; or, where it is the same "
-        f"folder in a new place, its old one: --prefix {uri.rpartition('/')[0] or 'NAME'}",
+        "give what is read a name of its own: --prefix NAME; where it is the same in a new place,"
+        " it takes over: --prefix .",
     )

@@ -30,15 +30,16 @@ def find(
     """Expand paths, URLs and `-` into sources, each once, in the same order on every machine.
 
     The uri of a file in a folder begins with the folder's name, that of a single file is its name;
-    `prefix` stands for the folder's name, and before that of a file. A URL keeps its own name.
+    `prefix` stands for the folder's name, and before that of a file; `.` leaves names as they are.
+    With one, a source takes over what is there under its name. A URL keeps its own name.
     Hidden files and folders are passed over without a word. Links out of the folder, secrets and
     what is not a regular file are reported as skipped, or as failed where an argument names them.
     A glob without `/` is compared with names, one with it with paths below the folder (`**` is any
     number of folders). Raises ValueError for a glob that is too long, absolute or has
     `..`, and for a prefix that is not a path of names.
     """
-    if prefix is not None:
-        prefix = _checked(prefix)
+    adopts = prefix is not None
+    prefix = _checked(prefix) if prefix is not None and prefix != "." else None
     pattern = check_glob(glob) if glob is not None else None
     found = Found()
     by_uri: dict[str, Source] = {}
@@ -51,7 +52,7 @@ def find(
                 elif isinstance(item, Unread):
                     found.failed.append((item.uri, item.error))
                     found.hidden.append(item.uri)
-                elif by_uri.setdefault(item.uri, item).path != item.path:
+                elif by_uri.setdefault(item.uri, replace(item, adopts=adopts)).path != item.path:
                     found.failed.append((item.uri, _ambiguous(item.uri)))
         except ReadError as error:
             found.failed.append((_PASSWORD.sub(r"\1***@", argument), error))
@@ -82,7 +83,7 @@ def _expand(
     argument: str, glob: str | None, recursive: bool, stdin_name: str, prefix: str | None
 ) -> Iterator[Source | Skipped | Unread]:
     if argument == "-":
-        yield Source(f"{prefix}/{stdin_name}" if prefix else stdin_name, adopts=bool(prefix))
+        yield Source(f"{prefix}/{stdin_name}" if prefix else stdin_name)
         return
     if "://" in argument:
         if _PASSWORD.match(argument):
@@ -97,8 +98,7 @@ def _expand(
     except (OSError, RuntimeError, ValueError) as error:
         raise unreadable(error) from None
     if root.is_dir():
-        for item in walk(root, glob, recursive, prefix):
-            yield replace(item, adopts=bool(prefix)) if isinstance(item, Source) else item
+        yield from walk(root, glob, recursive, prefix)
         return
     if is_secret(root.name):
         raise ReadError("secret", "its name suggests a secret", "rename it if it is not one")
@@ -106,7 +106,7 @@ def _expand(
     records = f"{uri}#" if formats.has_records(root.name) else ""
     size = root.stat().st_size
     folder = printable(str(root.parent))
-    yield Source(uri, root.parent, root.name, size, records, folder, adopts=bool(prefix))
+    yield Source(uri, root.parent, root.name, size, records, folder)
 
 
 def _checked(prefix: str) -> str:

@@ -16,7 +16,7 @@ from psycopg_pool import ConnectionPool
 from ragdb.client.client import Client
 from ragdb.client.connecting import options
 from ragdb.client.corpora import searched
-from ragdb.errors import CorpusNotFound, EmbedderNotFound, RagdbError
+from ragdb.errors import CorpusMoved, CorpusNotFound, EmbedderNotFound, RagdbError
 from ragdb.models import asking, embedders, encoders, rerank
 from ragdb.server import signing
 from ragdb.version import __version__
@@ -162,7 +162,7 @@ class Served:
         """The same, or none with a note where the model cannot be asked."""
         try:
             return self.embedded(corpora, text, mode), {}
-        except CorpusNotFound:
+        except (CorpusMoved, CorpusNotFound):
             raise
         except (ToolError, RagdbError) as error:
             print(f"ragdb mcp: searching by words alone: {error}", file=sys.stderr)

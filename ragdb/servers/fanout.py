@@ -101,9 +101,13 @@ class FanOut:
                 db = connect(self._dsns[name], **self._parameters)
             except psycopg.OperationalError as error:
                 return Lost(str(error).strip())
-            if self._on_notice is not None:
-                db.connection.add_notice_handler(self._on_notice)
+            db.connection.add_notice_handler(self._hear)
         return db
+
+    def _hear(self, notice: psycopg.errors.Diagnostic) -> None:
+        # whoever asks all servers need not be told to
+        if self._on_notice is not None and "ragdb.Servers" not in (notice.message_hint or ""):
+            self._on_notice(notice)
 
     def _all(
         self, call: Callable[[Database], T], partial: bool

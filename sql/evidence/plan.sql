@@ -15,9 +15,11 @@ begin
         '(morning|afternoon|evening)|bye|goodbye|ok|okay|yes|no)( '
         '(there|all|everyone|very much|so much))?$'
       then 'it is a greeting'
+    -- not 404, 2024-01-05 or 1998-2004, which a corpus may speak of
     when lower(question)
         ~ '^[[:space:]]*(what is|calculate)?[[:space:]]*[-+*/^().,=?0-9[:space:]]+$'
-      and question ~ '[0-9]' then 'it is arithmetic'
+      and question ~ ('[0-9)][[:space:]]*[+*^][[:space:]]*[(0-9]'
+        '|[0-9)][[:space:]]+[-/][[:space:]]+[(0-9]') then 'it is arithmetic'
     when ragdb_internal.lexemes(question, 'english') = '' then 'it has no word to search for'
   end;
 end $$;

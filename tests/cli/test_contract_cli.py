@@ -161,3 +161,12 @@ def test_a_dropped_corpus_takes_its_runs_out_of_sight(run: Run, tmp_path: Path) 
         assert run("corpus", "drop", "docs", "--yes").exit_code == 0
         assert run("eval", "report", made[-1]).exit_code == 2
     assert made[0] != made[1]
+
+
+def test_help_lists_the_formats_of_a_verb(run: Run) -> None:
+    for verb, formats in (
+        ("run", "table|json|csv|tap|junit|md|html"),
+        ("ls", "table|json|ndjson|csv"),
+        ("export", "table"),
+    ):
+        assert f"--format {formats} " in " ".join(run("eval", verb, "--help").stdout.split())

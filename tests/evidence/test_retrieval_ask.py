@@ -96,7 +96,18 @@ def test_what_the_corpus_does_not_say_is_a_negative_verdict(run: Run) -> None:
     assert "the corpus does not say" in done.stderr
     done = run("ask", "What is it?", "-c", "docs")
     assert done.exit_code == 1
-    assert "the question has no word to look up" in done.stderr
+    assert "it has no word to search for" in done.stderr
+
+
+def test_a_greeting_is_looked_up_only_where_somebody_says_so(run: Run, clone: str) -> None:
+    with ragdb.connect(clone) as db:
+        before = len(db.list_traces())
+        done = run("ask", "hello", "-c", "docs")
+        assert (done.exit_code, done.stdout) == (1, "")
+        assert "it is a greeting" in done.stderr
+        assert len(db.list_traces()) == before
+        assert run("ask", "hello", "-c", "docs", "--mode", "on").exit_code == 1
+        assert len(db.list_traces()) == before + 1
 
 
 def test_the_answer_as_json_has_its_evidence(run: Run, clone: str) -> None:

@@ -55,8 +55,27 @@ def test_another_folder_of_the_same_name_is_refused_and_nothing_is_written(
     with pytest.raises(IngestError, match="docs/index\\.md in corpus docs came from") as raised:
         database.ingest(projects[1], corpus="docs", prune=True)
     assert str(projects[0]) in str(raised.value)
-    assert "--prefix" in str(raised.value.hint)
+    assert "--prefix NAME" in str(raised.value.hint)
     assert found(database) == before
+
+
+@pytest.mark.parametrize("what", ["docs", "docs/index.md"])
+def test_what_lies_in_a_new_place_takes_over_under_the_names_that_it_had(
+    database: ragdb.Database, projects: tuple[Path, Path], what: str
+) -> None:
+    first, second = (project.parent / what for project in projects)
+    database.ingest(first, corpus="docs")
+    with pytest.raises(IngestError) as raised:
+        database.ingest(second, corpus="docs")
+    assert str(raised.value.hint).endswith("it takes over: --prefix .")
+    report = database.ingest(second, corpus="docs", prefix=".")
+    index = "index.md" if what.endswith(".md") else "docs/index.md"
+    assert statuses(report)[index] == "replaced"
+    assert found(database)[index].startswith("# Project B")
+    # and from then on it belongs there
+    assert set(statuses(database.ingest(second, corpus="docs")).values()) == {"unchanged"}
+    with pytest.raises(IngestError):
+        database.ingest(first, corpus="docs")
 
 
 def test_a_prefix_keeps_two_folders_apart_and_prune_touches_its_own(
@@ -134,7 +153,7 @@ def test_the_database_refuses_a_source_from_another_root_too(database: ragdb.Dat
 
 
 @pytest.mark.parametrize(
-    "prefix", ["", "/abs", "a//b", "a/../b", ".", "a\nb", "http://x", "x" * 201]
+    "prefix", ["", "/abs", "a//b", "a/../b", "a/.", "..", "a\nb", "http://x", "x" * 201]
 )
 def test_a_prefix_is_a_path_of_names(tmp_path: Path, prefix: str) -> None:
     with pytest.raises(ValueError, match="prefix"):

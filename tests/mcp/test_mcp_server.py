@@ -527,6 +527,21 @@ def test_a_corpus_that_is_not_there_is_not_an_embedding_that_failed(
     assert "by words alone" not in capfd.readouterr().err
 
 
+def test_a_corpus_that_has_moved_is_not_an_embedding_that_failed(
+    clone: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async def conversation(client: Client) -> None:
+        made = await client.call_tool("search", {"query": "refunds", "corpora": ["gone"]})
+        assert made.is_error
+        assert "has moved" in str(made.content)
+
+    with ragdb.connect(clone) as db:
+        db.create_corpus("gone")
+        db.connection.execute("update ragdb.corpora set moving = 'moved' where name = 'gone'")
+    talk(clone, conversation)
+    assert "by words alone" not in capfd.readouterr().err
+
+
 def test_corpora_and_their_passages_are_resources(dsn: str) -> None:
     async def conversation(client: Client) -> None:
         resources = (await client.list_resources()).resources

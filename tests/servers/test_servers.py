@@ -370,3 +370,18 @@ def test_what_phrases_and_signs_come_to_is_said_once_for_all_servers(filled: Pai
     hits, (note,) = told('"the apple"')
     assert hits == 2
     assert 'the phrase "the apple" is looked for without "the"' in note
+
+
+def test_that_parts_are_elsewhere_is_said_once_and_to_nobody_who_asks_all_servers(
+    filled: Pair,
+) -> None:
+    def told(*arguments: str) -> str:
+        done = CliRunner().invoke(app, ["search", "apple", "-c", "whole", *arguments])
+        assert done.exit_code == 0, done.stderr
+        return done.stderr
+
+    elsewhere = "of its parts on other servers"
+    assert told("-d", filled.dsns[0]).count(elsewhere) == 1
+    all_ = [f"--server={dsn}" for dsn in filled.dsns]
+    for more in ([], ["--facets", "size"]):
+        assert elsewhere not in told(*all_, *more)
