@@ -128,18 +128,21 @@ comment on column ragdb.embedding_status.lacks_index is
 create or replace function ragdb.list_failed_embeddings(corpus text)
 returns table (embedder text, chunk_id text, is_dead boolean, failures integer, last_error text,
   due_at timestamptz)
-language sql stable security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
-begin atomic
-  select e.name, c.chunk_id, j.is_dead, j.failures, j.last_error, j.due_at
-  from ragdb_internal.open_corpus(list_failed_embeddings.corpus, 'read', true) o
-    join ragdb.embedding_jobs j on j.corpus_id = any (ragdb_internal.readable_ids(o))
-    join ragdb.embedding_spaces s on s.corpus_id = j.corpus_id and s.space_id = j.space_id
-    join ragdb.embedders e on e.embedder_id = s.embedder_id
-    join ragdb.chunks c on c.corpus_id = j.corpus_id and c.chunk_no = any (j.chunk_nos)
-  where j.last_error is not null
-  order by e.name, c.chunk_id;
-end;
+as $$
+declare
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_corpus(list_failed_embeddings.corpus, 'read', true);
+begin
+  return query select e.name, c.chunk_id, j.is_dead, j.failures, j.last_error, j.due_at
+    from ragdb.embedding_jobs j
+      join ragdb.embedding_spaces s on s.corpus_id = j.corpus_id and s.space_id = j.space_id
+      join ragdb.embedders e on e.embedder_id = s.embedder_id
+      join ragdb.chunks c on c.corpus_id = j.corpus_id and c.chunk_no = any (j.chunk_nos)
+    where j.corpus_id = any (ragdb_internal.readable_ids(v_corpus)) and j.last_error is not null
+    order by e.name, c.chunk_id;
+end $$;
 comment on function ragdb.list_failed_embeddings(text) is
   'Lists the chunks of a corpus whose embedding failed, with the error, dead ones and those to be '
   'tried again. Raises RG400, RG401, RG404.';

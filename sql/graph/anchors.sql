@@ -1,26 +1,32 @@
 -- Anchors: the chunk that a slice begins at, found by its id, its session or its time.
 
 create or replace function ragdb.resolve_explicit(corpus text, chunk_id text) returns text
-language sql stable security definer -- chunks is granted to nobody
+language plpgsql stable security definer -- chunks is granted to nobody
 set search_path = pg_catalog, pg_temp
-begin atomic
-  select c.chunk_id from ragdb_internal.open_corpus(resolve_explicit.corpus, 'read') o
-    join ragdb.chunks c on c.corpus_id = o.corpus_id
-    where c.chunk_id = resolve_explicit.chunk_id;
-end;
+as $$
+declare
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_corpus(resolve_explicit.corpus, 'read');
+begin
+  return (select c.chunk_id from ragdb.chunks c
+    where c.corpus_id = v_corpus.corpus_id and c.chunk_id = resolve_explicit.chunk_id);
+end $$;
 comment on function ragdb.resolve_explicit(text, text) is
   'Returns the chunk id when the corpus has that chunk, else null. Raises RG400, RG404.';
 
 create or replace function ragdb.resolve_from_session(corpus text, session text) returns text
-language sql stable security definer -- turns is granted to nobody
+language plpgsql stable security definer -- turns is granted to nobody
 set search_path = pg_catalog, pg_temp
-begin atomic
-  select c.chunk_id from ragdb_internal.open_corpus(resolve_from_session.corpus, 'read') o
-    join ragdb.turns t on t.corpus_id = o.corpus_id
-    join ragdb.chunks c on c.corpus_id = t.corpus_id and c.chunk_no = t.chunk_no
-    where t.session_id = resolve_from_session.session
-    order by t.created_at desc, t.place desc, t.chunk_no desc limit 1;
-end;
+as $$
+declare
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_corpus(resolve_from_session.corpus, 'read');
+begin
+  return (select c.chunk_id from ragdb.turns t
+      join ragdb.chunks c on c.corpus_id = t.corpus_id and c.chunk_no = t.chunk_no
+    where t.corpus_id = v_corpus.corpus_id and t.session_id = resolve_from_session.session
+    order by t.created_at desc, t.place desc, t.chunk_no desc limit 1);
+end $$;
 comment on function ragdb.resolve_from_session(text, text) is
   'Returns the latest turn of a session, or null when it has none. Raises RG400, RG404.';
 

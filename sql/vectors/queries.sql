@@ -91,15 +91,17 @@ comment on function ragdb.put_query_embedding(text, text, float8[]) is
   'it, and returns its hash. Raises RG400, RG401, RG404, RG415, RG418.';
 
 create or replace function ragdb.corpus_embedder(corpus text) returns setof ragdb.embedders
-language sql stable security definer rows 1
+language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
-begin atomic
-  select e.*
-  from ragdb_internal.open_corpus(corpus_embedder.corpus, 'read', true) c
-    join ragdb.embedding_spaces s on s.corpus_id = ragdb_internal.embedded_as(c)
-      and s.state = 'current'
-    join ragdb.embedders e on e.embedder_id = s.embedder_id;
-end;
+as $$
+declare
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.open_corpus(corpus_embedder.corpus, 'read', true);
+begin
+  return query select e.*
+    from ragdb.embedding_spaces s join ragdb.embedders e on e.embedder_id = s.embedder_id
+    where s.corpus_id = ragdb_internal.embedded_as(v_corpus) and s.state = 'current';
+end $$;
 comment on function ragdb.corpus_embedder(text) is
   'Returns the embedder that a corpus is searched by; no row when it has no embeddings. Raises '
   'RG400, RG404.';
