@@ -601,6 +601,33 @@ def test_a_suite_that_asserts_much_catches_broken_retrievers_and_one_that_assert
     assert ("case", "strong") not in {row[:2] for row in rows}
 
 
+def challenged(db: Connection) -> tuple[dict[str, str | None], set[str]]:
+    """Which broken retrievers are caught, by what, and the cases that catch none."""
+    rows = db.execute("select * from ragdb.challenge_eval('A')").fetchall()
+    caught = {name: by for subject, name, _, hit, _, by in rows if subject == "retriever" and hit}
+    return caught, {row[1] for row in rows if row[0] == "case"}
+
+
+def test_of_judgements_alone_the_metric_catches_broken_retrievers(any_db: Connection) -> None:
+    run(any_db, contract("", k=2, gate="metric=ndcg@5 threshold=0.9"))
+    cases = [
+        {"name": source, "query": text, "labels": [{"source": source, "grade": 2}]}
+        for source, text in TEXTS.items()
+    ]
+    importing(any_db, cases)
+    assert run(any_db)["status"] == "passed"
+    caught, idle = challenged(any_db)
+    assert caught.keys() >= {"reversed order", "first result dropped", "empty"}
+    assert caught["empty"] == "ndcg@5 is 0.0000, below 0.9"
+    assert "one more than topK" not in caught
+    assert idle == set()
+    # a metric that is missed already notices nothing more, and without one nothing does
+    for gate in ("metric=precision@5 threshold=0.9", ""):
+        apply(any_db, contract("", k=2, gate=gate))
+        importing(any_db, cases)
+        assert challenged(any_db) == ({}, set(TEXTS))
+
+
 # ── speed ───────────────────────────────────────────────────────────────────────────────────────
 
 
