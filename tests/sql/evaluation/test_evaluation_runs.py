@@ -351,6 +351,16 @@ def test_junit_is_valid_by_the_schema_of_its_readers(any_db: Connection, form: s
         assert not schema.is_valid(broken)
 
 
+def test_cases_that_assert_nothing_are_one_line_of_the_table(any_db: Connection) -> None:
+    idle = "".join(CASE.format(name=f"c{n}", query="refund", keys="") for n in range(1, 8))
+    found = run(any_db, contract(REFUNDS + idle))
+    lines = report(any_db, found["run_id"], "table").splitlines()
+    (line,) = (line for line in lines if "nothing is asserted" in line)
+    assert line == "ok        c1, c2, c3, c4, c5 and 2 more: nothing is asserted"
+    assert sum(line.startswith("ok        refunds: ") for line in lines) == 3
+    assert report(any_db, found["run_id"], "tap").count("nothing is asserted") == 7
+
+
 @pytest.mark.parametrize("form", ["table", "md", "csv", "json"])
 def test_every_format_tells_what_failed(any_db: Connection, form: str) -> None:
     found = run(any_db, MIXED)
