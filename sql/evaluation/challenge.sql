@@ -138,7 +138,28 @@ return (
 comment on function ragdb_internal.first_names(ragdb_internal.challenged_case[], integer[]) is
   'Returns the names of the first five of these cases, separated by commas.';
 
--- Only a case that passes can notice anything.
+-- A case of judgements asserts nothing by itself: what notices then is the metric of all.
+create or replace function ragdb_internal.gate_missed(setting ragdb_internal.eval_setting,
+  challenge ragdb_internal.challenge, hits ragdb_internal.eval_hit[]) returns text
+language sql stable parallel safe
+return (
+  select pg_catalog.format('%s is %s, below %s', (setting).metric,
+    pg_catalog.round(g.value::numeric, 4), ragdb_internal.shown((setting).threshold))
+  from (
+    select pg_catalog.avg(m.value order by m.case_no) as value
+    from ragdb_internal.case_measures(
+      array(select c.outcome from pg_catalog.unnest((challenge).cases) c), hits,
+      array(select i from ragdb_internal.label_items((challenge).corpus_id, hits,
+        (challenge).labels) i),
+      (challenge).grades, '{}', ((setting).settings).k) m
+    where m.metric = (setting).metric and (challenge).grades ? m.case_no::text) g
+  where g.value < (setting).threshold);
+comment on function ragdb_internal.gate_missed(ragdb_internal.eval_setting,
+  ragdb_internal.challenge, ragdb_internal.eval_hit[]) is
+  'Returns how the metric of labels misses its threshold with these hits; null where it does not, '
+  'or where the eval has no such metric.';
+
+-- Only a case that passes can notice anything, and a metric that is reached.
 create or replace function ragdb.challenge_eval(
   rag text, eval text default null, tags text[] default null, rerank_scores jsonb default null)
 returns table (subject text, name text, applies boolean, caught boolean, count integer,
@@ -147,31 +168,34 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_setting constant ragdb_internal.eval_setting :=
-    ragdb_internal.locked_setting(rag, eval, rerank_scores);
+  v_setting ragdb_internal.eval_setting := ragdb_internal.locked_setting(rag, eval, rerank_scores);
   v_challenge ragdb_internal.challenge;
   v_hits ragdb_internal.eval_hit[];
   v_unsound integer[];
   v_failing integer[];
   v_catching integer[] := '{}';
+  v_missed text;
 begin
   perform ragdb_internal.check_rerank_scores(v_setting);
   v_challenge := ragdb_internal.new_challenge(v_setting, tags);
-  v_unsound := ragdb_internal.failing_cases(v_challenge, array(
-    select h from unnest(v_challenge.cases) c cross join lateral unnest(c.given) h));
+  v_hits := array(select h from unnest(v_challenge.cases) c cross join lateral unnest(c.given) h);
+  v_unsound := ragdb_internal.failing_cases(v_challenge, v_hits);
+  if ragdb_internal.gate_missed(v_setting, v_challenge, v_hits) is not null then
+    v_setting.threshold := null;
+  end if;
   subject := 'retriever';
   foreach name in array ragdb_internal.mutants() loop
     v_hits := ragdb_internal.mutant_hits(name, v_challenge.cases);
-    v_failing := array(
-      select f from unnest(ragdb_internal.failing_cases(v_challenge, v_hits)) f
+    v_failing := array(select f from unnest(ragdb_internal.failing_cases(v_challenge, v_hits)) f
       where f <> all (v_unsound));
-    v_catching := v_catching || v_failing;
-    applies := exists (
-      select from unnest(ragdb_internal.changed_cases(v_challenge.cases, v_hits)) c
+    v_missed := ragdb_internal.gate_missed(v_setting, v_challenge, v_hits);
+    v_catching := v_catching || v_failing || case when v_missed is not null then array(
+      select g::integer from jsonb_object_keys(v_challenge.grades) g) end;
+    applies := exists (select from unnest(ragdb_internal.changed_cases(v_challenge.cases, v_hits)) c
       where c <> all (v_unsound));
-    caught := v_failing <> '{}';
+    caught := v_failing <> '{}' or v_missed is not null;
     count := cardinality(v_failing);
-    caught_by := ragdb_internal.first_names(v_challenge.cases, v_failing);
+    caught_by := coalesce(ragdb_internal.first_names(v_challenge.cases, v_failing), v_missed);
     return next;
   end loop;
   return query
@@ -182,6 +206,6 @@ begin
 end $$;
 comment on function ragdb.challenge_eval(text, text, text[], jsonb) is
   'Runs an eval (its first 500 cases) against 19 broken retrievers: a row for each, whether it '
-  'changes any result of a case that passes (applies) and whether cases fail then (caught, count), '
-  'and a row for each case that catches none; rerank_scores is that of ragdb.run_eval. Raises '
-  'RG404, RG415, RG417, RG441, RG442.';
+  'changes any result of a case that passes (applies) and whether it is caught: cases fail then '
+  '(count), or the metric of labels misses its threshold; and a row for each case that catches '
+  'none. rerank_scores is that of ragdb.run_eval. Raises RG404, RG415, RG417, RG441, RG442.';

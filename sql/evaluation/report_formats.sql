@@ -1,5 +1,26 @@
 -- The formats of reports, each a text made of the same rows.
 
+-- Hundreds of judged cases that assert nothing would hide the one that fails.
+create or replace function ragdb_internal.report_lines(run ragdb.eval_runs)
+returns table (n bigint, line text)
+language sql stable parallel safe
+begin atomic
+  select r.n, pg_catalog.rpad(case when r.passed then 'ok'
+      when r.code not in ('PASS', 'ASSERTION_FAIL') then 'ERROR'
+      when r.required then 'FAIL' else 'advisory' end, 10)
+    || ragdb_internal.one_line(r.name || ': ' || r.message || case when r.passed then ''
+      else ', was ' || coalesce(pg_catalog.left(r.actual::text, 200), 'nothing') end)
+  from ragdb_internal.report_rows(run) r where r.kind <> 'retrieved'
+  union all
+  select min(r.n), pg_catalog.rpad('ok', 10) || ragdb_internal.one_line(
+      pg_catalog.array_to_string((pg_catalog.array_agg(r.name order by r.n))[:5], ', ')
+      || case when count(*) > 5 then pg_catalog.format(' and %s more', count(*) - 5) else '' end
+      || ': ' || min(r.message))
+  from ragdb_internal.report_rows(run) r where r.kind = 'retrieved' having count(*) > 0;
+end;
+comment on function ragdb_internal.report_lines(ragdb.eval_runs) is
+  'Returns a line for all that a run tested, and one for the cases that assert nothing.';
+
 create or replace function ragdb_internal.report_table(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return pg_catalog.format(
@@ -10,14 +31,8 @@ return pg_catalog.format(
     (run).rank_mode || coalesce(' and reranker ' || (run).reranker, ''), (run).contract,
     (run).contract_version)
   || coalesce((
-    select E'\n' || pg_catalog.string_agg(pg_catalog.rpad(case when r.passed then 'ok'
-      when r.code not in ('PASS', 'ASSERTION_FAIL') then 'ERROR'
-        when r.required then 'FAIL' else 'advisory' end, 10)
-      || ragdb_internal.one_line(r.name || ': ' || r.message
-        || case when r.passed then ''
-        else ', was ' || coalesce(pg_catalog.left(r.actual::text, 200), 'nothing') end),
-        E'\n' order by r.n) || E'\n'
-    from ragdb_internal.report_rows(run) r), '')
+    select E'\n' || pg_catalog.string_agg(l.line, E'\n' order by l.n) || E'\n'
+    from ragdb_internal.report_lines(run) l), '')
   || coalesce((
     select E'\n' || pg_catalog.string_agg(pg_catalog.rpad(m.metric, 20)
       || pg_catalog.to_char(m.value, 'FM990.0000'), E'\n' order by m.metric) || E'\n'

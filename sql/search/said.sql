@@ -56,15 +56,16 @@ begin
   if not ragdb_internal.has_clauses(request.query) then
     return;
   end if;
-  perform ragdb_internal.say_what_phrases_lack(request.query, corpora[1].text_config);
   if is_empty and (case when as_of is null
       then ragdb_internal.rank_corpora(corpora, statistics, request) <> '{}'
       else ragdb_internal.search_then(corpora, as_of, statistics, request) <> '{}' end)
   then
     perform ragdb_internal.say_unmet(request.query);
+  else
+    perform ragdb_internal.say_what_phrases_lack(request.query, corpora[1].text_config);
   end if;
 end $$;
 comment on function ragdb_internal.say_of_query(
   ragdb.corpora[], bigint, ragdb.corpora, ragdb_internal.search_request, boolean) is
-  'Says in notices what the clauses of a query came to: phrases of one word that counts, and that '
-  'they left nothing (is_empty) where its words alone find some.';
+  'Says in notices what the clauses of a query came to: that they left nothing (is_empty) where '
+  'its words alone find some, else which words of phrases are not looked for.';

@@ -190,9 +190,10 @@ begin
       using errcode = 'RG400', detail = 'scores are numbers from 0 to 1, ranks integers, or null',
         hint = 'pass what ragdb.search_candidates() returned, a list for each server';
   end;
-  perform ragdb_internal.say_what_phrases_lack(asked, v_whole.text_config);
   if is_unmet then
     perform ragdb_internal.say_unmet(asked);
+  else
+    perform ragdb_internal.say_what_phrases_lack(asked, v_whole.text_config);
   end if;
   return query
     with merged as (

@@ -351,6 +351,16 @@ def test_junit_is_valid_by_the_schema_of_its_readers(any_db: Connection, form: s
         assert not schema.is_valid(broken)
 
 
+def test_cases_that_assert_nothing_are_one_line_of_the_table(any_db: Connection) -> None:
+    idle = "".join(CASE.format(name=f"c{n}", query="refund", keys="") for n in range(1, 8))
+    found = run(any_db, contract(REFUNDS + idle))
+    lines = report(any_db, found["run_id"], "table").splitlines()
+    (line,) = (line for line in lines if "nothing is asserted" in line)
+    assert line == "ok        c1, c2, c3, c4, c5 and 2 more: nothing is asserted"
+    assert sum(line.startswith("ok        refunds: ") for line in lines) == 3
+    assert report(any_db, found["run_id"], "tap").count("nothing is asserted") == 7
+
+
 @pytest.mark.parametrize("form", ["table", "md", "csv", "json"])
 def test_every_format_tells_what_failed(any_db: Connection, form: str) -> None:
     found = run(any_db, MIXED)
@@ -599,6 +609,33 @@ def test_a_suite_that_asserts_much_catches_broken_retrievers_and_one_that_assert
     }  # fmt: skip
     assert ("case", "idle") in {row[:2] for row in rows}
     assert ("case", "strong") not in {row[:2] for row in rows}
+
+
+def challenged(db: Connection) -> tuple[dict[str, str | None], set[str]]:
+    """Which broken retrievers are caught, by what, and the cases that catch none."""
+    rows = db.execute("select * from ragdb.challenge_eval('A')").fetchall()
+    caught = {name: by for subject, name, _, hit, _, by in rows if subject == "retriever" and hit}
+    return caught, {row[1] for row in rows if row[0] == "case"}
+
+
+def test_of_judgements_alone_the_metric_catches_broken_retrievers(any_db: Connection) -> None:
+    run(any_db, contract("", k=2, gate="metric=ndcg@5 threshold=0.9"))
+    cases = [
+        {"name": source, "query": text, "labels": [{"source": source, "grade": 2}]}
+        for source, text in TEXTS.items()
+    ]
+    importing(any_db, cases)
+    assert run(any_db)["status"] == "passed"
+    caught, idle = challenged(any_db)
+    assert caught.keys() >= {"reversed order", "first result dropped", "empty"}
+    assert caught["empty"] == "ndcg@5 is 0.0000, below 0.9"
+    assert "one more than topK" not in caught
+    assert idle == set()
+    # a metric that is missed already notices nothing more, and without one nothing does
+    for gate in ("metric=precision@5 threshold=0.9", ""):
+        apply(any_db, contract("", k=2, gate=gate))
+        importing(any_db, cases)
+        assert challenged(any_db) == ({}, set(TEXTS))
 
 
 # ── speed ───────────────────────────────────────────────────────────────────────────────────────
