@@ -185,8 +185,10 @@ def _bodies(all_of_it: list[Statement]) -> Iterator[str]:
             yield f"tools/lint_sql.py: {name} is on the list of long bodies and is not long"
         if not re.fullmatch(r"[a-z][a-z0-9_]*", s.defines[1]):
             yield f"{s.file}:{s.line}: {name} is not a name in lower case"
-        if "language plpgsql" in s.text and name not in STANDARDS:
-            yield from _locals(s, name)
+        if "language plpgsql" in s.text:
+            yield from _backslashes(s, name)
+            if name not in STANDARDS:
+                yield from _locals(s, name)
 
 
 def _locals(s: Statement, name: str) -> Iterator[str]:
@@ -195,6 +197,16 @@ def _locals(s: Statement, name: str) -> Iterator[str]:
     for local in re.findall(r"^  (\w+) ", declared[2] if declared else "", re.M):
         if not local.startswith("v_"):
             yield f"{s.file}:{s.line}: {name} has a local {local}, not v_{local}"
+
+
+def _backslashes(s: Statement, name: str) -> Iterator[str]:
+    """A body is read when it runs: only E'...' is the same without standard_conforming_strings."""
+    quoted = re.search(r"\$(\w*)\$(.*)\$\1\$", s.text, re.S)
+    body = quoted[2] if quoted else ""
+    for token in parser.scan(body):
+        word = body[token.start : token.end + 1]
+        if token.name in ("SCONST", "USCONST") and "\\" in word and word[0] not in "Ee$":
+            yield f"{s.file}:{s.line}: {name} has a backslash in a constant without E: {word}"
 
 
 def main() -> None:

@@ -107,6 +107,9 @@ class Call:
                     value = self.defaults.get(name)
                 if value is not None and not isinstance(value, Jsonb):
                     value = Jsonb(value)
+            elif kind == "bytea[]" and value is not None:
+                # psycopg doubles their backslashes without standard_conforming_strings
+                value = [rf"\x{part.hex()}" for part in value]
             given.append(value)
         return given
 

@@ -19,14 +19,16 @@ ALIVE = {
 
 
 def options(conninfo: str, **given: Any) -> dict[str, Any]:
-    """What psycopg is told beside the conninfo, which wins, as `given` does over both.
+    """What psycopg is told beside the conninfo, which wins but for the encoding, as `given` does
+    over both.
 
     Statements are not prepared on the server: a pooler gives each transaction another connection,
     which has not prepared them. `prepare_threshold=5` in `given` prepares them again.
     """
     named = conninfo_to_dict(conninfo)
     alive = {key: value for key, value in ALIVE.items() if key not in named}
-    return {"prepare_threshold": None, **alive, **given}
+    # what is read and written is Unicode, whatever a terminal or a role has set
+    return {"prepare_threshold": None, "client_encoding": "UTF8", **alive, **given}
 
 
 def connect(conninfo: str, **given: Any) -> psycopg.Connection[Any]:

@@ -130,6 +130,8 @@ def upgrade(environment: EnvironmentContext, dsn: str) -> None:
             _update_extension(connection)
             return
         lock(connection)
+        # our files have no other backslashes, whatever the database or the role has set
+        connection.execute("set local standard_conforming_strings = on")
         attributes = environment.config.attributes
         if not attributes.get("force", True) and is_current(connection):
             attributes["was_current"] = True  # another process did it meanwhile

@@ -30,7 +30,7 @@ begin
         and obj_description(p.oid, 'pg_proc') like 'At the router: %'
     union all
     select 'drop type ' || t.oid::regtype from pg_type t
-      where t.typnamespace = 'ragdb_at'::regnamespace and t.typname like '%\_row'
+      where t.typnamespace = 'ragdb_at'::regnamespace and t.typname like E'%\\_row'
         and t.typrelid <> 0
   loop
     execute v_statement;
@@ -47,7 +47,7 @@ declare
   v_wrapper text;
   v_role text;
 begin
-  if routed.result like 'setof ragdb\_at.%' then
+  if routed.result like E'setof ragdb\\_at.%' then
     execute format('create type ragdb_at.%I as (%s); alter type ragdb_at.%1$I owner to ragdb_owner',
       routed.name || '_row', routed.columns);
   end if;

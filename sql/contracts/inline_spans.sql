@@ -33,7 +33,7 @@ begin
       from ragdb_internal.marked(answer) t) p
     group by p.nth having max(p.marker) is not null order by p.nth
   loop
-    if v_marker.gap !~ '^[ \t.,;:!?]*$' or v_from = 0 then
+    if v_marker.gap !~ E'^[ \\t.,;:!?]*$' or v_from = 0 then
       start_offset := v_from + length(v_marker.gap)
         - length(regexp_replace(v_marker.gap, '^[[:space:].!?]+', ''));
       end_offset := v_from + length(regexp_replace(v_marker.gap, '[[:space:]]+$', ''));
@@ -41,7 +41,7 @@ begin
     marker_offset := v_marker.stop - length(v_marker.marker);
     return query select m.n::integer, markers.start_offset, markers.end_offset,
       markers.marker_offset
-      from regexp_split_to_table(btrim(v_marker.marker, '[]'), '[ \t]*,[ \t]*') m (n);
+      from regexp_split_to_table(btrim(v_marker.marker, '[]'), E'[ \\t]*,[ \\t]*') m (n);
     v_from := v_marker.stop;
   end loop;
 end $$;

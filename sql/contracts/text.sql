@@ -138,8 +138,8 @@ declare
   v_read ragdb_internal.contract_text;
 begin
   perform ragdb_internal.check_contract_text(contract);
-  v_read := case when left(ltrim(contract, E' \t\r\n' || U&'\FEFF'), 1) in ('{', '[')
-    then ragdb_internal.read_json(ltrim(contract, U&'\FEFF'))
+  v_read := case when left(ltrim(contract, E' \t\r\n\uFEFF'), 1) in ('{', '[')
+    then ragdb_internal.read_json(ltrim(contract, E'\uFEFF'))
     else ragdb_internal.read_lines(contract) end;
   if v_read.contract is not null then
     v_read.contract := jsonb_build_object('contract', coalesce(name, 'contract'))

@@ -110,7 +110,7 @@ begin
     select 'needs ' || p.name || ', a text' into v_wrong from unnest(v_params) p
       where case when arguments ? p.name then jsonb_typeof(arguments -> p.name) <> 'string'
           else ragdb_internal.is_required_param(tool, p) end
-        or p.name = tool.query_param and (arguments ->> p.name) !~ '\S'
+        or p.name = tool.query_param and (arguments ->> p.name) !~ E'\\S'
       order by p.node_no limit 1;
   end if;
   if v_wrong is not null then

@@ -33,7 +33,7 @@ as $$
 declare
   v_asked constant text[] := regexp_match(has_reached.log_position,
     '^([0-9]{1,20})/([0-9]{1,10})/([0-9A-F]{1,8}/[0-9A-F]{1,8})$');
-  v_here constant text[] := regexp_match(ragdb.log_position(), '^(\d+)/(\d+)/(.+)$');
+  v_here constant text[] := regexp_match(ragdb.log_position(), E'^(\\d+)/(\\d+)/(.+)$');
 begin
   if v_asked is null then -- also for no position at all
     raise exception 'log_position is %', ragdb_internal.quote(has_reached.log_position)

@@ -13,7 +13,7 @@ comment on function ragdb_internal.ask_for_stages() is
 
 create or replace function ragdb_internal.note_stage(stage text, started timestamptz)
 returns timestamptz
-language sql parallel restricted
+language sql
 return case when pg_catalog.current_setting('ragdb.stages', true) <> ''
     and pg_catalog.set_config('ragdb.stages', pg_catalog.current_setting('ragdb.stages', true)
       || stage || ' '

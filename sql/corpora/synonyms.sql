@@ -7,7 +7,7 @@ as $$
 begin
   if words is null or not ragdb_internal.is_list(words)
     or cardinality(words) not between 2 and 50
-    or exists (select from unnest(words) w where w !~ '\S' or length(w) > 200)
+    or exists (select from unnest(words) w where w !~ E'\\S' or length(w) > 200)
   then
     raise exception 'words is not a list of 2 to 50 words'
       using errcode = 'RG400', detail = 'each has 1 to 200 characters and stands for the others',

@@ -173,7 +173,7 @@ declare
   v_places integer[];
 begin
   select array_agg(g.id order by g.n), array_agg(g.n order by g.n) into v_ids, v_places
-    from unnest(given) g where g.text ~ '[^ \t\n\r\f\v]';
+    from unnest(given) g where g.text ~ E'[^ \\t\\n\\r\\f\\v]';
   if v_ids is null then
     return;
   end if;

@@ -114,6 +114,7 @@ create or replace function ragdb_internal.wrongly_indexed(
 returns ragdb_internal.index_faults
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 set max_parallel_workers_per_gather = 0
 set enable_nestloop = off
 set enable_mergejoin = off

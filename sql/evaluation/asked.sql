@@ -83,7 +83,7 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if coalesce(query, '') !~ '\S' then
+  if coalesce(query, '') !~ E'\\S' then
     raise exception 'query is blank'
       using errcode = 'RG400', detail = 'a case asks something', hint = 'give the question';
   elsif length(query) > 10000 or length(source) > 2048 then

@@ -26,7 +26,7 @@ create or replace function ragdb_internal.shown(number float8) returns text
 language sql stable parallel safe
 return pg_catalog.to_jsonb(shown.number)::text;
 comment on function ragdb_internal.shown(float8) is
-  'Returns a number as a message shows it, the same under every setting.';
+  'Returns a number as a message shows it; the caller sets extra_float_digits.';
 
 create or replace function ragdb_internal.texts(list jsonb) returns text[]
 language sql immutable parallel safe

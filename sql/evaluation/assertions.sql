@@ -45,6 +45,7 @@ returns table (assert_no integer, kind text, required boolean, passed boolean, c
   message text, expected jsonb, actual jsonb, fails_case boolean)
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_hits ragdb_internal.eval_hit[] := '{}';

@@ -28,9 +28,9 @@ begin
   for v_wrong in
     select c.n, case
       when jsonb_typeof(c.v) <> 'object' then 'is not an object'
-      when coalesce(c.v ->> 'name', '') !~ '\S' then 'has no name'
+      when coalesce(c.v ->> 'name', '') !~ E'\\S' then 'has no name'
       when length(c.v ->> 'name') > 200 then 'has a name of more than 200 characters'
-      when coalesce(c.v ->> 'query', '') !~ '\S' then 'has no query'
+      when coalesce(c.v ->> 'query', '') !~ E'\\S' then 'has no query'
       when jsonb_typeof(coalesce(c.v -> 'tags', '[]')) <> 'array'
         or jsonb_typeof(coalesce(c.v -> 'labels', '[]')) <> 'array'
         then 'has tags or labels that are not a list'

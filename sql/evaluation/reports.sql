@@ -3,6 +3,7 @@
 create or replace function ragdb.eval_report(run_id uuid, format text default 'table') returns text
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_run ragdb.eval_runs := ragdb.get_eval_run(run_id);
@@ -59,10 +60,10 @@ begin
         hint = 'run or qrels';
   end if;
   return query
-    select regexp_replace(c.name, '\s+', '_', 'g') || case what
-      when 'run' then ' Q0 ' || regexp_replace(i.item, '\s+', '_', 'g') || ' ' || i.rank || ' '
+    select regexp_replace(c.name, E'\\s+', '_', 'g') || case what
+      when 'run' then ' Q0 ' || regexp_replace(i.item, E'\\s+', '_', 'g') || ' ' || i.rank || ' '
         || to_char(1 / (i.rank::numeric + 1), 'FM0.000000000') || ' ragdb'
-      else ' 0 ' || regexp_replace(i.item, '\s+', '_', 'g') || ' ' || i.grade end
+      else ' 0 ' || regexp_replace(i.item, E'\\s+', '_', 'g') || ' ' || i.grade end
     from ragdb.eval_case_results c
       cross join lateral (
         select t.rank, t.item, t.grade from ragdb.eval_items t

@@ -163,6 +163,7 @@ create or replace function ragdb.run_eval(
 returns ragdb.eval_runs
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_started constant timestamptz := clock_timestamp();

@@ -76,7 +76,7 @@ begin
             where k.corpus_id = v_corpus.corpus_id and k.chunk_no >= n.chunk_no
             order by k.chunk_no limit 1) c
           join ragdb.documents d on d.corpus_id = v_corpus.corpus_id and d.doc_no = c.doc_no) h
-      where h.query ~ '\S' order by h.query collate "C";
+      where h.query ~ E'\\S' order by h.query collate "C";
   end if;
 end $$;
 comment on function ragdb.space_questions(text, integer) is

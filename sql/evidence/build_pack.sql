@@ -182,6 +182,7 @@ create or replace function ragdb.build_evidence_pack(
 returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_trace ragdb.retrieval_traces;

@@ -109,9 +109,9 @@ declare
 begin
   select coalesce(string_agg(coalesce(t.said, repeat(' ', length(t.marker))), '' order by t.n), '')
     into v_text from ragdb_internal.marked(answer) t;
-  v_all := length(regexp_replace(v_text, '\s+', '', 'g'));
+  v_all := length(regexp_replace(v_text, E'\\s+', '', 'g'));
   select coalesce(sum(length(regexp_replace(substr(v_text, lower(r) + 1, upper(r) - lower(r)),
-      '\s+', '', 'g'))), 0)
+      E'\\s+', '', 'g'))), 0)
     into v_covered from unnest(said) r;
   if v_covered < min_coverage * v_all or v_all = 0 then
     return v_covered || ' of ' || v_all || ' characters of the answer are cited';

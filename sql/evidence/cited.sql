@@ -18,7 +18,7 @@ begin
       return null;
     end if;
     return length(convert_from(substring(v_bytes from 1 for place), 'UTF8'));
-  elsif unit = 'utf16' and text ~ '[\U00010000-\U0010ffff]' and place > 0 then
+  elsif unit = 'utf16' and text ~ E'[\\U00010000-\\U0010ffff]' and place > 0 then
     return (
       select w.n from (
         select c.n, sum(case when ascii(c.letter) > 65535 then 2 else 1 end) over (order by c.n)

@@ -6,7 +6,7 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if question is null or question !~ '\S' then
+  if question is null or question !~ E'\\S' then
     raise exception 'question is %', case when question is null then 'null' else 'empty' end
       using errcode = 'RG400', detail = 'there is nothing to answer without a word',
         hint = 'pass the question as text';

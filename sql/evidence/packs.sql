@@ -22,16 +22,16 @@ begin
       v_text := normalize(v_text, nfc);
     end if;
   end if;
-  if v_text ~* '(source|chunk)_id|\[truncated\]' then
+  if v_text ~* E'(source|chunk)_id|\\[truncated\\]' then
     v_text := regexp_replace(v_text,
-      '(^|[\n\v\f\u0085\u2028\u2029])([ '
-      '\t\u00a0\u00ad\u1680\u180e\u2000-\u200f\u202a-\u202f\u205f-\u2064\u3000\ufeff]*)'
-        '(?=[#\uff03]{2}[^\n\v\f\u0085\u2028\u2029]*(source|chunk)_id|\[truncated\])', '\1\2\\',
-          'gi');
+      E'(^|[\\n\\v\\f\\u0085\\u2028\\u2029])([ '
+      '\\t\\u00a0\\u00ad\\u1680\\u180e\\u2000-\\u200f\\u202a-\\u202f\\u205f-\\u2064\\u3000'
+      '\\ufeff]*)(?=[#\\uff03]{2}[^\\n\\v\\f\\u0085\\u2028\\u2029]*(source|chunk)_id|'
+      '\\[truncated\\])', E'\\1\\2\\\\', 'gi');
   end if;
   return regexp_replace(v_text,
-    '[ \t\v\f\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+(?=\n|$)|\n+$', '',
-    'g');
+    E'[ \\t\\v\\f\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+'
+    '(?=\\n|$)|\\n+$', '', 'g');
 end $$;
 comment on function ragdb_internal.evidence_text(text) is
   'Returns the text of a chunk as evidence: NFC, LF, no white space at the end of a line or blank '

@@ -103,7 +103,7 @@ begin
           then 'queries: one is not a text'
         when exists (
             select from jsonb_array_elements_text(coalesce(plan -> 'queries', '[]')) q (query)
-            where q.query !~ '\S' or length(q.query) > 10000)
+            where q.query !~ E'\\S' or length(q.query) > 10000)
           then 'queries: one is empty or longer than 10000 characters'
         when jsonb_array_length(coalesce(plan -> 'queries', '[]')) > 16 then 'queries: more than 16'
         when plan -> 'needs_retrieval' = 'true' and coalesce(plan -> 'queries', '[]') = '[]'

@@ -14,13 +14,13 @@ begin
     select c.letter, c.n from regexp_split_to_table(text, '') with ordinality c (letter, n)
   ), form as materialized (
     select d.letter, case
-      when d.letter ~ '[\u0001-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]'
-        then ' '
-      when d.letter ~
-        '[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]' then ''
-      when d.letter ~ '[\u2018-\u201b\u2032\u02bc\u0060\u00b4\u2039\u203a]' then ''''
-      when d.letter ~ '[\u201c-\u201f\u2033\u00ab\u00bb]' then '"'
-      when d.letter ~ '[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]' then '-'
+      when d.letter ~ E'[\\u0001-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029'
+        '\\u202f\\u205f\\u3000]' then ' '
+      when d.letter ~ E'[\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f'
+        '\\ufe00-\\ufe0f\\ufeff]' then ''
+      when d.letter ~ E'[\\u2018-\\u201b\\u2032\\u02bc\\u0060\\u00b4\\u2039\\u203a]' then ''''
+      when d.letter ~ E'[\\u201c-\\u201f\\u2033\\u00ab\\u00bb]' then '"'
+      when d.letter ~ E'[\\u2010-\\u2015\\u2212\\ufe58\\ufe63\\uff0d]' then '-'
       when octet_length(d.letter) = 1 then lower(d.letter collate "C")
       when d.letter ~ ('[' || ragdb_internal.unassigned() || ']') then d.letter
       -- a letter such as ´ is a space and a mark when decomposed

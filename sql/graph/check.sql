@@ -60,7 +60,7 @@ begin
       (5, coalesce(jsonb_typeof(m.v -> 'feedback'), 'null') in ('null', 'number'),
         'feedback is not a number'),
       (6, coalesce(jsonb_typeof(m.v -> 'created_at'), 'null') = 'null'
-        or m.v ->> 'created_at' ~ '^\d{4}-'
+        or m.v ->> 'created_at' ~ E'^\\d{4}-'
           and pg_input_is_valid(m.v ->> 'created_at', 'timestamptz'),
         'created_at is not a time'),
       (7, coalesce(jsonb_typeof(m.v -> 'parents'), 'array') in ('array', 'null'),

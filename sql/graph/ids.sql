@@ -8,7 +8,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_mask constant bigint := 4294967295;
-  v_data constant bytea := data || '\x80'::bytea
+  v_data constant bytea := data || E'\\x80'::bytea
     || decode(repeat('00', (119 - octet_length(data) % 64) % 64), 'hex')
       || int8send(8::bigint * octet_length(data));
   h bigint[] := array[1732584193, 4023233417, 2562383102, 271733878, 3285377520];

@@ -36,7 +36,7 @@ begin
   hashes := hashes || ''::bytea;
   while octet_length(hashes) > 32 loop
     hashes := (
-      select string_agg(sha256('\x01'::bytea || substr(hashes, 64 * i + 1, 64)), ''::bytea
+      select string_agg(sha256(E'\\x01'::bytea || substr(hashes, 64 * i + 1, 64)), ''::bytea
           order by i)
         from generate_series(0, octet_length(hashes) / 64 - 1) i);
   end loop;

@@ -120,7 +120,7 @@ begin
           select w.prefix || d.letter, w.n + 1, left(l.letters[w.n + 1], 1)
           where strpos(l.letters[w.n], d.letter) > 0
           union all
-          select w.prefix, w.n, case when d.letter < U&'\0080' then substr(l.letters[w.n], 2, 1)
+          select w.prefix, w.n, case when d.letter < E'\u0080' then substr(l.letters[w.n], 2, 1)
             else (select min(v collate "C") from string_to_table(l.letters[w.n], null) v
               where v > d.letter) end) x (prefix, n, start)
       where w.start <> '' and starts_with(d.lexeme, w.prefix))

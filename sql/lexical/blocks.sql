@@ -74,6 +74,7 @@ create or replace function ragdb_internal.made_rows(
 returns setof ragdb.term_blocks
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 set enable_nestloop = off
 set enable_mergejoin = off
 set plan_cache_mode = auto

@@ -8,7 +8,7 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if query is null or query !~ '\S' or length(query) > 32768 then
+  if query is null or query !~ E'\\S' or length(query) > 32768 then
     raise exception 'query is %', case when query is null then 'null'
         when length(query) > 32768 then 'too long' else 'empty' end
       using errcode = 'RG400', detail = 'a query has 1 to 32768 characters',

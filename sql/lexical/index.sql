@@ -98,6 +98,7 @@ create or replace function ragdb_internal.index_chunks(
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 set enable_nestloop = off
 set enable_mergejoin = off
 set work_mem = '64MB'

@@ -71,6 +71,7 @@ create or replace function ragdb_internal.merge_blocks(
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 set plan_cache_mode = auto
 set work_mem = '64MB'
 set jit = off

@@ -124,6 +124,7 @@ create or replace function ragdb_internal.question(
   out question ragdb_internal.question)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_text constant text := ragdb_internal.ranking_text(query);

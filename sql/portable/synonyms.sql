@@ -24,7 +24,7 @@ begin
         or coalesce(jsonb_typeof(s -> 'synonyms'), '') <> 'array') or exists (
       select from jsonb_array_elements(synonyms) s
         cross join jsonb_array_elements(s -> 'synonyms' || (s -> 'word')) w
-      where jsonb_typeof(w) <> 'string' or w #>> '{}' !~ '\S' or length(w #>> '{}') > 200) then
+      where jsonb_typeof(w) <> 'string' or w #>> '{}' !~ E'\\S' or length(w #>> '{}') > 200) then
     perform ragdb_internal.refuse_import('synonyms is not an array of words with their synonyms');
   end if;
 end $$;

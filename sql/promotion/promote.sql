@@ -59,7 +59,7 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if coalesce(text !~ '\S', true) or length(text) > 10000 then
+  if coalesce(text !~ E'\\S', true) or length(text) > 10000 then
     raise exception 'the text of an atom is 1 to 10000 characters'
       using errcode = 'RG400',
         detail = 'it has ' || coalesce(length(text)::text, 'null'),

@@ -39,7 +39,7 @@ as $$
 declare
   v_is_list constant boolean := ragdb_internal.is_list(atom_ids::text[]);
 begin
-  if coalesce(text !~ '\S', true) or length(text) > 10000
+  if coalesce(text !~ E'\\S', true) or length(text) > 10000
     or coalesce(cardinality(atom_ids) not between 1 and 1000, true) or not v_is_list
   then
     raise exception 'a proposal is a text of 1 to 10000 characters that rests on 1 to 1000 atoms'

@@ -86,6 +86,7 @@ create or replace function ragdb_internal.to_pick(
 returns ragdb_internal.contender[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_contenders constant ragdb_internal.contender[] := array(

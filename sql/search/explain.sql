@@ -200,7 +200,7 @@ begin
     raise exception 'a mark has % characters', greatest(length(start_mark), length(end_mark))
       using errcode = 'RG400', detail = 'every word that is found stands between two marks',
             hint = 'a mark has at most 100 characters';
-  elsif query ~ '\S' then
+  elsif query ~ E'\\S' then
     perform ragdb_internal.check_query(query);
   end if;
   perform ragdb_internal.check_syntax(syntax);

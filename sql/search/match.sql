@@ -42,6 +42,7 @@ create or replace function ragdb_internal.likeness_question(
 returns ragdb_internal.question
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$

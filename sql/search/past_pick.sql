@@ -123,6 +123,7 @@ create or replace function ragdb_internal.rank_picked(
 returns ragdb_internal.ranked[]
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_k constant integer := request.k;

@@ -25,7 +25,7 @@ begin
     anchor := ragdb.resolve_from_session(corpus, session);
     resolved_by := 'session';
   end if;
-  if anchor is null and query ~ '\S' then
+  if anchor is null and query ~ E'\\S' then
     anchor := ragdb.resolve_from_query(corpus, query, query_embedding => query_embedding);
     resolved_by := 'query';
   end if;

@@ -45,7 +45,7 @@ begin
   select c.bytes, c.hashes, e.bytes, e.count into strict content
     from (
       -- a member that is gone counts too, as one without content
-      select string_agg(m.packed || coalesce(ragdb_internal.packed(m.content_hash), '\xffffffff'),
+      select string_agg(m.packed || coalesce(ragdb_internal.packed(m.content_hash), E'\\xffffffff'),
             '' order by m.chunk_id) as bytes,
           array_agg(m.content_hash order by m.chunk_id) as hashes
         from members m) c

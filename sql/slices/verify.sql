@@ -52,7 +52,7 @@ declare
   v_secret bytea;
 begin
   if token is null or token
-    !~ '^rgt1\.[A-Za-z0-9_-]{1,64}\.[0-9]{1,12}\.[0-9]{1,12}\.[0-9a-f]{64}$'
+    !~ E'^rgt1\\.[A-Za-z0-9_-]{1,64}\\.[0-9]{1,12}\\.[0-9]{1,12}\\.[0-9a-f]{64}$'
   then
     return 'malformed: a token is rgt1.<key>.<issued>.<expires>.<64 hex digits>';
   end if;

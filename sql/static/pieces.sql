@@ -18,13 +18,13 @@ as $$
 declare
   -- a zero, and the bytes from 2 to 66
   v_letters constant bytea :=
-    '\x0002030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202122232425262728'
+    E'\\x0002030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202122232425262728'
     '292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f404142';
 begin
   return query
     with recursive cut as (
-      select g.word, s.starts, s.stops, substr(v_letters, 1, length(g.word) + 1) || '\x00' as ends,
-        0 as gone
+      select g.word, s.starts, s.stops,
+        substr(v_letters, 1, length(g.word) + 1) || E'\\x00' as ends, 0 as gone
       from (select ' ' || u.word as word from unnest(words) u (word) offset 0) g
         cross join lateral (
           select array_agg(a.start order by p.rank, a.start) as starts,

@@ -10,13 +10,13 @@ declare
     replace(replace(text, E'\n', ' '), '.', ' '), ',', ' '), '-', ' '), '(', ' '), ')', ' '),
     '/', ' '), ':', ' '), '''', ' '), '"', ' '), '_', ' '), '`', ' ');
 begin
-  if v_words !~ '[\x01-\x1f!#-&*+;-@[-^{-\x7f]' then
+  if v_words !~ E'[\\x01-\\x1f!#-&*+;-@[-^{-\\x7f]' then
     return v_words;
   end if;
   v_words := replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(
     replace(replace(v_words, ';', ' '), '=', ' '), '%', ' '), '[', ' '), ']', ' '), '?', ' '),
     '*', ' '), '<', ' '), '>', ' '), '#', ' '), '{', ' '), '}', ' ');
-  return regexp_replace(v_words, '[\x01-\x1f!#-&*+;-@[-^{-\x7f]+', ' ', 'g');
+  return regexp_replace(v_words, E'[\\x01-\\x1f!#-&*+;-@[-^{-\\x7f]+', ' ', 'g');
 end $$;
 comment on function ragdb_internal.without_signs(text) is
   'Returns a text with a space for each ASCII character that is neither a letter nor a digit.';
@@ -35,14 +35,14 @@ begin
   end if;
   if v_words ~ ('[' || ragdb_internal.spaceless_letters() || ']') then
     v_words := regexp_replace(
-      v_words, '([' || ragdb_internal.spaceless_letters() || '])', ' \1', 'g');
+      v_words, '([' || ragdb_internal.spaceless_letters() || '])', E' \\1', 'g');
   end if;
   if folding <> 'none' then
     v_words := ragdb_internal.fold(v_words);
   end if;
   if folding = 'accents' then
     v_words := normalize(
-      regexp_replace(normalize(v_words, nfd), '[\u0300-\u036F]+', '', 'g'), nfc);
+      regexp_replace(normalize(v_words, nfd), E'[\\u0300-\\u036F]+', '', 'g'), nfc);
   end if;
   return v_words;
 end $$;

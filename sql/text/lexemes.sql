@@ -21,7 +21,7 @@ begin
       '''' || lower(left(coalesce(m.name[1], m.name[2]),
         (ragdb_internal.limits()).lexeme_bytes) collate "C") || ''':' || m.ordinal, ' ')
     from regexp_matches(
-      text, '(?:^|[\s"`(])(\.[A-Za-z]+)|([A-Za-z](?:\+\+|#))(?![A-Za-z0-9])', 'g')
+      text, E'(?:^|[\\s"`(])(\\.[A-Za-z]+)|([A-Za-z](?:\\+\\+|#))(?![A-Za-z0-9])', 'g')
       with ordinality m (name, ordinal));
 end $$;
 comment on function ragdb_internal.sign_lexemes(text) is
@@ -36,7 +36,7 @@ begin
   return (
     select string_agg('''' || left(m.name[1], (ragdb_internal.limits()).lexeme_bytes)
       || ''':' || m.ordinal, ' ')
-    from regexp_matches(names, '[0-9]+(?:\.[0-9]+)+', 'g') with ordinality m (name, ordinal));
+    from regexp_matches(names, E'[0-9]+(?:\\.[0-9]+)+', 'g') with ordinality m (name, ordinal));
 end $$;
 comment on function ragdb_internal.version_lexemes(text) is
   'Returns the versions among some names, such as 2.0.1, as a tsvector is written.';
@@ -56,19 +56,19 @@ declare
 begin
   v_names := array_to_string(array(select (regexp_matches(v_text, ragdb_internal.name_pattern(
     case when v_is_ascii then '' else ragdb_internal.spaced() end), 'g'))[1]), ' ');
-  if v_text ~ '[A-Za-z](?:\+\+|#)|(?:^|[\s"`(])\.[A-Za-z]' then
+  if v_text ~ E'[A-Za-z](?:\\+\\+|#)|(?:^|[\\s"`(])\\.[A-Za-z]' then
     v_exact := ragdb_internal.sign_lexemes(v_text);
   end if;
   if v_names <> '' then
     if v_names ~ '[a-z][A-Z]|[A-Z][A-Z][a-z][a-z]' then
-      v_text := regexp_replace(v_text, '([a-z](?=[A-Z])|[A-Z](?=[A-Z][a-z][a-z]))', '\1 ', 'g');
+      v_text := regexp_replace(v_text, '([a-z](?=[A-Z])|[A-Z](?=[A-Z][a-z][a-z]))', E'\\1 ', 'g');
     end if;
-    if v_names ~ '[0-9]\.[0-9]' then
+    if v_names ~ E'[0-9]\\.[0-9]' then
       v_exact := concat(v_exact, ' ', ragdb_internal.version_lexemes(v_names));
-      v_names := regexp_replace(v_names, '(?:^| )[Vv]?[0-9]+(?:\.[0-9]+)+(?= |$)', ' ', 'g');
+      v_names := regexp_replace(v_names, E'(?:^| )[Vv]?[0-9]+(?:\\.[0-9]+)+(?= |$)', ' ', 'g');
     end if;
     v_text := v_text || ' ' || replace(replace(replace(replace(replace(replace(replace(v_names,
-      '-', ''), '_', ''), '.', ''), '/', ''), ':', ''), '@', ''), '\', '');
+      '-', ''), '_', ''), '.', ''), '/', ''), ':', ''), '@', ''), E'\\', '');
   end if;
   v_lexemes := case when v_is_ascii
     then ragdb_internal.ascii_vector(lower(v_text collate "C"), config)

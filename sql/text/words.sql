@@ -30,7 +30,7 @@ declare
   v_letter constant text := '[' || ragdb_internal.spaceless_letters() || ']';
   v_stacked constant text := '[' || ragdb_internal.stackers() || ']' || v_letter;
   v_words text :=
-    regexp_replace(words, '([' || ragdb_internal.spaceless() || ']+)', ' \1 ', 'g');
+    regexp_replace(words, '([' || ragdb_internal.spaceless() || ']+)', E' \\1 ', 'g');
 begin
   -- a letter before another of its run ends in U+0001
   v_words := regexp_replace(
@@ -68,7 +68,7 @@ begin
   -- as the parser, which cuts 1e5abc into 1e5 and abc
   if v_words ~ '[0-9]e[0-9]+[a-z]' then
     v_words := regexp_replace(
-      v_words, '((?:^|[^a-z0-9' || ragdb_internal.wordly() || '])[0-9]+e[0-9]+)([a-z])', '\1 \2',
+      v_words, '((?:^|[^a-z0-9' || ragdb_internal.wordly() || '])[0-9]+e[0-9]+)([a-z])', E'\\1 \\2',
       'g');
   end if;
   return array(

@@ -88,6 +88,7 @@ create or replace function ragdb_internal.note_meaning(
 returns ragdb.retrieval_traces
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 begin
   trace.query_embedding_hash := encode(ragdb_internal.vector_hash(query_embedding), 'hex');

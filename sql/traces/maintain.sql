@@ -213,7 +213,7 @@ begin
     -- the traces last: no hit is ever without its trace
     foreach v_parent in array ragdb_internal.partitioned() loop
       continue when not ragdb_internal.has_partition(v_parent, month);
-      if v_parent like 'retrieval\_%' then
+      if v_parent like E'retrieval\\_%' then
         execute format('select count(*) from ragdb.%I',
           ragdb_internal.partition_name(v_parent, month)) into v_rows;
         hits := case v_parent when 'retrieval_hits' then v_rows else hits end;

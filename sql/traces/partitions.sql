@@ -68,7 +68,7 @@ begin
   -- always: session_replication_role switches ordinary triggers off
   execute format('alter table ragdb.%I enable always trigger rows_are_append_only,'
     ' enable always trigger table_is_append_only', partition);
-  if partition like 'retrieval\_traces\_%' then
+  if partition like E'retrieval\\_traces\\_%' then
     execute format('create or replace trigger admissibility_is_proved before insert'
       ' on ragdb.%I for each row when (new.is_admissible) execute function '
       'ragdb_internal.check_admissible()', partition);
@@ -87,7 +87,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if partition like 'retrieval\_traces\_%' then
+  if partition like E'retrieval\\_traces\\_%' then
     execute format('create index if not exists %I on ragdb.%I (created_at)',
       partition || '_by_time', partition);
     execute format('create index if not exists %I on ragdb.%I (corpus_id, caller, id)',
@@ -101,7 +101,7 @@ begin
       partition || '_by_mode', partition);
     execute format('create index if not exists %I on ragdb.%I (corpus_id, elapsed_ms)',
       partition || '_by_duration', partition);
-  elsif partition like 'evidence\_%' then
+  elsif partition like E'evidence\\_%' then
     execute format('create index if not exists %I on ragdb.%I (created_at)',
       partition || '_by_time', partition);
   else

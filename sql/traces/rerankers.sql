@@ -32,7 +32,7 @@ declare
   v_bound ragdb.rerankers;
 begin
   if name is null or length(name) not between 1 and 200 or name = 'none'
-    or source is null or source !~ '\S'
+    or source is null or source !~ E'\\S'
     or weights_sha256 is null or weights_sha256 !~ '^[0-9a-f]{64}$'
     or max_tokens is null or max_tokens not between 8 and 1000000
   then

@@ -25,11 +25,19 @@ end;
 comment on function ragdb_internal.present_grants() is
   'Returns the grants on what is ragdb''s, each with the SHA-256 of its privileges.';
 
--- Functions as their own definitions give them, which another major version may write otherwise.
+-- Functions as their own definitions give them, which another major version may write otherwise,
+-- as a session that writes names or constants its own way would.
 create or replace function ragdb_internal.present_code()
 returns table (kind text, identity text, hash bytea, object_id bigint, is_bound boolean)
 language sql stable parallel safe
 set search_path = pg_catalog, pg_temp -- definitions name what is not in it in full
+set quote_all_identifiers = off
+set standard_conforming_strings = on
+set bytea_output = hex
+set extra_float_digits = 1
+set datestyle = iso
+set intervalstyle = postgres
+set timezone = utc
 begin atomic
   select 'function', p.oid::regprocedure::text, pg_catalog.sha256(ragdb_internal.utf8(
       pg_catalog.pg_get_functiondef(p.oid))), p.oid::bigint, p.prosqlbody is not null

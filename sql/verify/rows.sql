@@ -168,7 +168,7 @@ begin
     select s.corpus_id, s.slice_id, s.graph_snapshot_hash = encode(sha256(
           ragdb_internal.packed('ragdb-snapshot-1') || ragdb_internal.packed(coalesce((
             select string_agg(ragdb_internal.packed(m.id)
-                || coalesce(ragdb_internal.packed(m.hash), '\xffffffff'), '' order by m.n)
+                || coalesce(ragdb_internal.packed(m.hash), E'\\xffffffff'), '' order by m.n)
               from unnest(s.chunk_ids, s.content_hashes) with ordinality m (id, hash, n)), ''))
           || ragdb_internal.packed(int4send(s.edge_count))
           || ragdb_internal.packed(s.schema_version)), 'hex') as is_intact

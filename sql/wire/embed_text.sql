@@ -27,7 +27,7 @@ begin
   if jsonb_typeof(input -> 'texts') <> 'array'
     or jsonb_array_length(input -> 'texts') not between 1 and 256
     or exists (select from jsonb_array_elements(input -> 'texts') t
-      where jsonb_typeof(t) <> 'string' or length(t #>> '{}') > 8192 or t #>> '{}' !~ '\S')
+      where jsonb_typeof(t) <> 'string' or length(t #>> '{}') > 8192 or t #>> '{}' !~ E'\\S')
   then
     raise exception 'texts are not 1 to 256 texts of 1 to 8192 characters'
       using errcode = 'RG400', detail = 'each becomes one embedding',

@@ -6,13 +6,16 @@ import asyncio
 import hashlib
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 import ragdb
 from ragdb.errors import CorpusNotFound, InvalidArgument
+from ragdb.portable import exporter, importer
 
 TEXT = "The deposit is refunded when the drill comes back clean."
 
@@ -92,3 +95,20 @@ def test_importing_ragdb_imports_no_driver() -> None:
     heavy = "{'psycopg', 'rich', 'alembic', 'sqlalchemy'} & sys.modules.keys()"
     code = f"import sys, ragdb, ragdb.cli.main; assert not {heavy}, {heavy}"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SJIS", "SQL_ASCII"])
+def test_a_text_is_unicode_whatever_the_terminal_and_the_dsn_say(
+    database: ragdb.Database,
+    clone: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    encoding: str,
+) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", encoding)
+    text = "Größe — 漢字 — مرحبا"
+    with ragdb.connect(make_conninfo(clone, client_encoding=encoding)) as other:
+        other.put_text("docs", "größe.txt", text)
+        assert [hit.text for hit in other.search("docs", "漢字", k=1)] == [text]
+        exported = exporter.write(other, "docs", tmp_path / "docs")
+        assert importer.read(other, tmp_path / "docs", corpus="copy").digest == exported.digest

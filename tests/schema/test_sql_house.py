@@ -84,6 +84,13 @@ CALLS = "create function ragdb.upper() returns integer\nlanguage sql\nreturn {};
             },
             "has a local n, not v_n",
         ),
+        (
+            {
+                "up": "--\ncreate procedure ragdb.upper()\nlanguage plpgsql\nas $$\nbegin\n"
+                "  perform 'a' ~ '\\s';\nend $$;\n"
+            },
+            "has a backslash in a constant without E: '\\s'",
+        ),
     ],
 )
 def test_a_breach_is_seen(tmp_path: Path, files: dict[str, str], problem: str) -> None:

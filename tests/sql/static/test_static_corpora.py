@@ -347,3 +347,11 @@ def test_chunks_that_tie_beyond_the_last_hit_are_ordered_by_their_ids(loaded: Da
     hits = loaded.search("docs", "joining the scores of both legs", k=3, mode="semantic")
     assert [hit.source for hit in hits] == ["n00", "n01", "n02"]
     assert len({hit.score for hit in hits}) == 1
+
+
+def test_a_retrieval_is_recorded_where_every_plan_is_run_as_a_parallel_one(
+    loaded: Database,
+) -> None:
+    fill(loaded)
+    loaded.connection.execute("set debug_parallel_query = on")
+    assert loaded.retrieve("docs", "joining the scores of both legs")
