@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ragdb.client.client import Client
 
-DRIFT = 0.1
 MANY = 1000  # chunks written, after which the index is brought up to date
 
 
 def optimize(db: Client, corpus: str, written: int) -> bool:
-    """Optimize a corpus of many new chunks, or of other lengths than it takes them for, by a tenth.
+    """Optimize a corpus of many new chunks, or of other lengths than it takes them for.
 
     A part ranks by the statistics of its whole, which are summed instead, where the caller may.
     Vectors that the database makes come with the chunks, and no worker comes to index them: that
@@ -21,7 +20,7 @@ def optimize(db: Client, corpus: str, written: int) -> bool:
     info = db.corpus_info(corpus)
     if info.part_of is not None and db.corpus_info(info.part_of).privilege != "read":
         db.sync_statistics(info.part_of)
-    is_due = (info.drift is not None and abs(info.drift) > DRIFT) or written >= MANY
+    is_due = info.is_drifted or written >= MANY
     if is_due:
         db.optimize_corpus(corpus)
     embedder = db.corpus_embedder(corpus)

@@ -50,13 +50,13 @@ comment on function ragdb_internal.counts(ragdb.corpora) is
 create or replace function ragdb.list_corpora()
 returns table (
   name text, title text, documents integer, chunks integer, tokens bigint, size_bytes bigint,
-  language_majority text, drift float8, version bigint, created_at timestamptz,
-  updated_at timestamptz, part_of text, parts integer, stale_parts integer, moved_to text)
+  language_majority text, drift float8, is_drifted boolean, version bigint,
+  created_at timestamptz, updated_at timestamptz, part_of text, parts integer,
+  stale_parts integer, moved_to text)
 language sql stable parallel safe security definer
 begin atomic
   select c.name, c.title, n.documents, n.chunks, n.token_count, n.size_bytes, n.language,
-    case when c.part_of is null and c.moving is distinct from 'moved'
-      then c.lexeme_count::float8 / nullif(c.chunks, 0) / c.pivot - 1 end,
+    r.drift, coalesce(ragdb_internal.is_drifted(c.chunks, r.drift), false),
     ragdb_internal.version_of(c), c.created_at, c.updated_at, (
       select w.name from ragdb.corpora w
       where w.corpus_id = c.part_of and ragdb_internal.privilege(w) > 0),
@@ -65,21 +65,26 @@ begin atomic
       where p.part_of = c.corpus_id and ragdb_internal.is_stale(p)) end,
     ragdb_internal.moved_to(c)
   from ragdb.corpora c cross join lateral ragdb_internal.counts(c) n
+    cross join lateral (
+      select case when c.part_of is null and c.moving is distinct from 'moved'
+        then c.lexeme_count::float8 / nullif(c.chunks, 0) / c.pivot - 1 end as drift) r
   where ragdb_internal.privilege(c) > 0
   order by c.name;
 end;
 comment on function ragdb.list_corpora() is
   'Lists the corpora that the caller may read: counts (of one that has parts, of those that the '
   'caller may read), the language of most documents, the drift of the mean length from the pivot '
-  '(0.1 is 10 % longer; null without chunks, of a part and of one that has moved), the corpus '
+  '(0.1 is 10 % longer; null without chunks, of a part and of one that has moved), whether '
+  'ragdb.optimize_corpus is due for it (over 10 %, or 25 % from 10,000 chunks on), the corpus '
   'that it is a part of, how many parts it has, how many of these were written to since '
   'ragdb.sync_statistics, and the database to which it has moved.';
 
 create or replace function ragdb.corpus_info(corpus text)
 returns table (
   name text, title text, documents integer, chunks integer, tokens bigint, size_bytes bigint,
-  language_majority text, drift float8, version bigint, created_at timestamptz,
-  updated_at timestamptz, part_of text, parts integer, stale_parts integer, moved_to text,
+  language_majority text, drift float8, is_drifted boolean, version bigint,
+  created_at timestamptz, updated_at timestamptz, part_of text, parts integer,
+  stale_parts integer, moved_to text,
   text_config text, k1 float8, b float8, pivot float8, lexemes bigint,
   record_query_text text, privilege text, gate_floors jsonb, history interval,
   history_from bigint)

@@ -15,7 +15,7 @@ begin atomic
       pg_catalog.round((100 * pg_catalog.abs(c.drift))::numeric),
       case when c.drift > 0 then 'longer' else 'shorter' end),
     pg_catalog.concat('ragdb corpus optimize ', c.name)
-  from ragdb.list_corpora() c where c.chunks >= 100 and pg_catalog.abs(c.drift) > 0.1
+  from ragdb.list_corpora() c where c.chunks >= 100 and c.is_drifted
   union all
   select pg_catalog.concat('corpus ', c.name), c.name, false,
     pg_catalog.format('%s of its %s parts were written to since their statistics were summed',

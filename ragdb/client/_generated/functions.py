@@ -1972,7 +1972,8 @@ class Functions(Caller):
         """Lists the corpora that the caller may read: counts (of one that has parts, of those
         that the caller may read), the language of most documents, the drift of the mean
         length from the pivot (0.1 is 10 % longer; null without chunks, of a part and of one
-        that has moved), the corpus that it is a part of, how many parts it has, how many of
+        that has moved), whether ragdb.optimize_corpus is due for it (over 10 %, or 25 % from
+        10,000 chunks on), the corpus that it is a part of, how many parts it has, how many of
         these were written to since ragdb.sync_statistics, and the database to which it has
         moved.
         """
@@ -2411,7 +2412,7 @@ class Functions(Caller):
         self, corpus: str, new_pivot: float | None = None
     ) -> rows.OptimizeCorpusRow:
         """Sets a corpus's pivot to the mean length of its chunks (from 10,000 chunks on only
-        where it is over 10 % off), brings bounds and blocks up to date, and drops lexemes
+        where it is over 25 % off), brings bounds and blocks up to date, and drops lexemes
         that no chunk has. A part keeps the pivot of its whole; with the name of the whole,
         the statistics of all parts are summed and all get one pivot: the given one, which
         servers that have parts of one corpus must agree on, or the mean. Raises RG400, RG401,

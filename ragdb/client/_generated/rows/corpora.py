@@ -38,6 +38,7 @@ class CorpusInfoRow(Row):
     size_bytes: int
     language_majority: str | None
     drift: float | None
+    is_drifted: bool
     version: int
     created_at: datetime
     updated_at: datetime
@@ -69,6 +70,7 @@ class ListCorporaRow(Row):
     size_bytes: int
     language_majority: str | None
     drift: float | None
+    is_drifted: bool
     version: int
     created_at: datetime
     updated_at: datetime
