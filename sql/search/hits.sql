@@ -71,7 +71,7 @@ begin atomic
   select t.rank, t.corpus, t.chunk_id, d.doc_cid, t.source, d.title, t.heading, t.page,
     t.start_offset, t.end_offset, t.text,
     ragdb_internal.hit_citation(t.citation, t.source, hits.mode), t.score, t.lexical_score,
-    t.semantic_score, case when hits.mode = 'lexical' then t.rank else t.lexical_rank end,
+    t.semantic_score, case when hits.mode = 'lexical' then t.place else t.lexical_rank end,
     t.semantic_rank, t.bm25, t.coverage,
     pg_catalog.encode(ragdb_internal.content_hash(t.text), 'hex'), d.metadata,
     hits.mode, t.is_exact,
@@ -83,7 +83,9 @@ begin atomic
       h.start_offset, h.end_offset, h.text, h.citation,
       pg_catalog.row_number() over (order by
         case when (hits.options).diversity > 0 then r.n end, r.score desc, h.chunk_id, r.corpus)
-        ::integer as rank
+        ::integer as rank,
+      pg_catalog.rank() over (order by
+        case when (hits.options).diversity > 0 then r.n end, r.score desc)::integer as place
     from ranked r
       cross join lateral (select c.* from ragdb.chunks c
         where c.corpus_id = r.corpus_id and c.chunk_no = r.chunk_no offset 0) h

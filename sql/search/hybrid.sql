@@ -3,7 +3,7 @@
 -- Each leg runs once. A candidate of one leg gets its exact score of the other leg by key. Both
 -- scores have fixed bounds, so that a score, and a threshold on it, mean the same for every query.
 
--- Chunk ids order what ties, as in the semantic leg.
+-- Equal scores share a rank: an id is not evidence.
 create or replace function ragdb_internal.rank_words(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, among integer[],
   also integer[], typos boolean)
@@ -14,20 +14,15 @@ begin atomic
     case when t.rank <= rank_words.k and t.bm25 > 0 then t.rank end,
     null::integer, t.bm25, t.coverage, true
   from (
-    select s.*, pg_catalog.row_number() over (order by s.score desc, s.chunk_id)::integer as rank
-    from (
-      select r.*, case when r.bm25 > 0 and count(*) over (partition by r.score) > 1
-          then (select c.chunk_id from ragdb.chunks c
-            where c.corpus_id = (rank_words.corpus).corpus_id and c.chunk_no = r.chunk_no)
-        end as chunk_id
-      from ragdb_internal.rank_lexical(rank_words.corpus, rank_words.statistics, rank_words.query,
-        rank_words.k, null, null, rank_words.among, rank_words.also, rank_words.typos) r) s) t;
+    select r.*, pg_catalog.rank() over (order by r.score desc)::integer as rank
+    from ragdb_internal.rank_lexical(rank_words.corpus, rank_words.statistics, rank_words.query,
+      rank_words.k, null, null, rank_words.among, rank_words.also, rank_words.typos) r) t;
 end;
 comment on function ragdb_internal.rank_words(
   ragdb.corpora, ragdb.corpora, text, integer, integer[], integer[], boolean) is
-  'Returns the k best chunks of a corpus for the words of a query with their rank, among the given '
-  'ones when not null, and without a rank what follows them and the chunks of also, which have '
-  'what the query demands. Raises RG410.';
+  'Returns the k best chunks of a corpus for the words of a query, and what ties with the last, '
+  'with their rank, among the given ones when not null, and without a rank what follows them and '
+  'the chunks of also, which have what the query demands. Raises RG410.';
 
 create or replace function ragdb_internal.fused(
   fusion text, lexical_weight float8, lexical_score float8, semantic_score float8,
@@ -138,4 +133,5 @@ comment on function ragdb_internal.rank_hybrid(
   text, float8, boolean) is
   'Returns the candidates of both legs, by words among some chunks to depth min(1000, max(42, '
   '4.2 k)) or k, by meaning among those of them that have what the query demands (null: all of the '
-  'corpus) to min(1000, max(25, 2.5 k)) or k, with their fused score. Raises RG410.';
+  'corpus) to min(1000, max(25, 2.5 k)) or k, what ties with the last of a leg too, with their '
+  'fused score. Raises RG410.';

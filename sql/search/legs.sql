@@ -40,8 +40,8 @@ comment on function ragdb_internal.check_one_embedder(ragdb.corpora[]) is
 create type ragdb_internal.part_candidate as (
   whole_id integer, weight float8, chunk_id text, ranked ragdb_internal.ranked);
 comment on type ragdb_internal.part_candidate is
-  'A chunk in a ranking of a part: the corpus that it is a part of, and the share of the lexical '
-  'leg there.';
+  'A chunk in a ranking of a part: the corpus that it is a part of, the share of the lexical leg '
+  'there, and the id of the chunk, null where the caller knows it by its numbers.';
 
 create or replace function ragdb_internal.legs_of_all(
   candidates ragdb_internal.part_candidate[], k integer, fusion text)
@@ -49,18 +49,18 @@ returns setof ragdb_internal.ranked
 language sql stable parallel safe
 begin atomic
   with near as (
-    select r.*, p.whole_id, p.weight, p.chunk_id,
-      case when r.semantic_rank is not null then pg_catalog.row_number() over (
+    select r.*, p.whole_id, p.weight,
+      case when r.semantic_rank is not null then pg_catalog.rank() over (
         partition by p.whole_id, r.semantic_rank is null
-        order by r.semantic_score desc, p.chunk_id, r.corpus_id)::integer end as nearness
+        order by r.semantic_score desc)::integer end as nearness
     from pg_catalog.unnest(legs_of_all.candidates) p
       cross join lateral (select (p.ranked).*) r
   ), placed as (
     select n.*, n.nearness <= d.near as is_near, d.worded as depth,
-      case when n.lexical_rank is not null then pg_catalog.row_number() over (
+      case when n.lexical_rank is not null then pg_catalog.rank() over (
         partition by n.whole_id,
           n.lexical_rank is not null or coalesce(n.nearness <= d.near, false)
-        order by n.lexical_score desc, n.chunk_id, n.corpus_id)::integer end as place
+        order by n.lexical_score desc)::integer end as place
     from near n
       cross join (select ragdb_internal.worded_depth(legs_of_all.k) as worded,
         ragdb_internal.near_depth(legs_of_all.k) as near) d
@@ -90,11 +90,9 @@ begin atomic
     from pg_catalog.unnest(merged_legs.corpora) c where c.part_of is not null
   )
   select l.* from ragdb_internal.legs_of_all(array(
-      select row(p.part_of, p.weight, h.chunk_id, r)::ragdb_internal.part_candidate
+      select row(p.part_of, p.weight, null, r)::ragdb_internal.part_candidate
       from pg_catalog.unnest(merged_legs.ranked) r
-        join parts p on p.corpus_id = r.corpus_id
-        cross join lateral (select c.chunk_id from ragdb.chunks c
-          where c.corpus_id = r.corpus_id and c.chunk_no = r.chunk_no offset 0) h),
+        join parts p on p.corpus_id = r.corpus_id),
       (request).k, (request).fusion) l
   union all
   select r.* from pg_catalog.unnest(merged_legs.ranked) r

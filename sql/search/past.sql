@@ -54,7 +54,7 @@ begin atomic
   select t.rank, (hits_then.corpus).name, t.chunk_id, d.doc_cid, t.source, d.title, t.heading,
     t.page, t.start_offset, t.end_offset, t.text,
     ragdb_internal.hit_citation(t.citation, t.source, hits_then.mode), t.score, t.lexical_score,
-    t.semantic_score, case when hits_then.mode = 'lexical' then t.rank else t.lexical_rank end,
+    t.semantic_score, case when hits_then.mode = 'lexical' then t.place else t.lexical_rank end,
     t.semantic_rank, t.bm25, t.coverage,
     pg_catalog.encode(ragdb_internal.content_hash(t.text), 'hex'), d.metadata, hits_then.mode,
     t.is_exact, null::text
@@ -62,7 +62,9 @@ begin atomic
       select r.score, r.lexical_score, r.semantic_score, r.lexical_rank, r.semantic_rank, r.bm25,
         r.coverage, r.is_exact, c.*,
         pg_catalog.row_number() over (order by
-          case when hits_then.is_ordered then r.n end, r.score desc, c.chunk_id)::integer as rank
+          case when hits_then.is_ordered then r.n end, r.score desc, c.chunk_id)::integer as rank,
+        pg_catalog.rank() over (order by
+          case when hits_then.is_ordered then r.n end, r.score desc)::integer as place
       from rows from (pg_catalog.unnest(hits_then.ranked)) with ordinality r (corpus_id, chunk_no,
           score, lexical_score, semantic_score, lexical_rank, semantic_rank, bm25, coverage,
           is_exact, n)

@@ -120,7 +120,7 @@ begin atomic
     r.rank, null::float8, null::float8, true
   from (
     select c.corpus_id, c.chunk_no, v.score,
-      pg_catalog.row_number() over (order by v.score desc, c.chunk_id)::integer as rank
+      pg_catalog.rank() over (order by v.score desc)::integer as rank
     from (
         select e.chunk_no, ragdb_internal.stored_similarity(e,
           ragdb_internal.pgvector(semantic_then.query_embedding), (
@@ -134,8 +134,8 @@ begin atomic
 end;
 comment on function ragdb_internal.semantic_then(
   ragdb_internal.past, real[], integer, integer[]) is
-  'Ranks a corpus as it was by meaning: the k chunks nearest to an embedding, among the given '
-  '(null: all).';
+  'Ranks a corpus as it was by meaning: the k chunks nearest to an embedding, and what ties with '
+  'the last, among the given (null: all).';
 
 create or replace function ragdb_internal.worded_then(
   past ragdb_internal.past, statistics ragdb.corpora, query text, k integer, among integer[],
@@ -147,13 +147,11 @@ begin atomic
     case when t.rank <= worded_then.k and t.bm25 > 0 then t.rank end,
     null::integer, t.bm25, t.coverage, true
   from (
-      select l.*, pg_catalog.row_number() over (
-        order by l.score desc, c.chunk_id)::integer as rank
+      select l.*, pg_catalog.rank() over (order by l.score desc)::integer as rank
       from ragdb_internal.lexical_then(worded_then.past, worded_then.statistics,
           worded_then.query, worded_then.among, worded_then.also, worded_then.typos)
           l (corpus_id, chunk_no, score, lexical_score, semantic_score, lexical_rank,
-            semantic_rank, bm25, coverage, is_exact)
-        join ragdb_internal.chunks_then((past).corpus) c on c.chunk_no = l.chunk_no) t;
+            semantic_rank, bm25, coverage, is_exact)) t;
 end;
 comment on function ragdb_internal.worded_then(
   ragdb_internal.past, ragdb.corpora, text, integer, integer[], integer[], boolean) is

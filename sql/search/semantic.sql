@@ -1,6 +1,5 @@
 -- Ranking by meaning, and how a search comes by its mode and by the embedding of its query.
 
--- Chunk ids order what ties; they are looked up for nothing else.
 create or replace function ragdb_internal.rank_semantic(
   corpus ragdb.corpora, space ragdb.embedding_spaces, embedding vector, k integer,
   chunk_nos integer[] default null, ef_search integer default null)
@@ -10,23 +9,17 @@ begin atomic
   select (rank_semantic.corpus).corpus_id, r.chunk_no, r.score, null::float8, r.score,
     null::integer, r.rank, null::float8, null::float8, r.is_exact
   from (
-    select t.chunk_no, t.score, t.is_exact,
-      pg_catalog.row_number() over (order by t.score desc, t.chunk_id)::integer as rank
-    from (
-      select n.chunk_no, n.score, n.is_exact,
-        case when count(*) over (partition by n.score) > 1
-          then (select c.chunk_id from ragdb.chunks c
-            where c.corpus_id = (rank_semantic.corpus).corpus_id and c.chunk_no = n.chunk_no)
-        end as chunk_id
-      from ragdb_internal.nearest(rank_semantic.corpus, rank_semantic.space,
-        rank_semantic.embedding, rank_semantic.k, rank_semantic.chunk_nos,
-        rank_semantic.ef_search) n) t) r
+    select n.*, pg_catalog.rank() over (order by n.score desc)::integer as rank
+    from ragdb_internal.nearest(rank_semantic.corpus, rank_semantic.space,
+      rank_semantic.embedding, rank_semantic.k, rank_semantic.chunk_nos,
+      rank_semantic.ef_search) n) r
   where r.rank <= rank_semantic.k;
 end;
 comment on function ragdb_internal.rank_semantic(
   ragdb.corpora, ragdb.embedding_spaces, vector, integer, integer[], integer) is
-  'Returns the k chunks of a corpus nearest to an embedding, among the given ones when not null; '
-  'ef_search (null: that of the space) is how many a walk of the index looks at.';
+  'Returns the k chunks of a corpus nearest to an embedding, and what ties with the last, among '
+  'the given ones when not null; ef_search (null: that of the space) is how many a walk of the '
+  'index looks at.';
 
 -- Most queries have no clauses. demands() is not asked about them: here its statement is planned at
 -- each call.

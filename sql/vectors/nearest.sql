@@ -13,8 +13,8 @@ return pg_catalog.format('operator(%I.%s)', ragdb_internal.vector_schema(),
 comment on function ragdb_internal.distance_operator(text) is
   'Returns the operator, with its schema, by which a metric compares two vectors.';
 
--- All ties at the k-th place stay: only the caller knows the ids that order them. What ties has the
--- same score, not the same distance. So a few more than k are taken, and all only where these tie.
+-- All that tie at the k-th place stay: they share its rank. What ties has the same score, not the
+-- same distance. So a few more than k are taken, and all only where these tie.
 create or replace function ragdb_internal.scan_space(
   space ragdb.embedding_spaces, metric text, query vector, k integer, chunk_nos integer[],
   more integer default 50)

@@ -314,14 +314,18 @@ class Made:
         cosines = np.clip(vectors @ vector / lengths, 0, 1)
         return np.where(self.alive[: len(vectors)], np.round(cosines, 6), -1)
 
-    def ranked(self, scores: Floats, k: int, over: float = 0) -> list[int]:
-        """Places of the k best of those over a score: by score, then chunk id."""
+    def reaching(self, scores: Floats, k: int, over: float = 0) -> list[int]:
+        """Places of the k best of those over a score, and of all that tie with the last."""
         found = np.flatnonzero(scores > over)
         if len(found) > k:
             kth = np.partition(scores[found], -k)[-k]
             found = found[scores[found] >= kth - 1e-9]
+        return found.tolist()
+
+    def ranked(self, scores: Floats, k: int, over: float = 0) -> list[int]:
+        """Places of the k best of those over a score: by score, then chunk id."""
         return sorted(
-            found.tolist(),
+            self.reaching(scores, k, over),
             key=lambda place: (-round(float(scores[place]), 11), self.ids[place].encode()),
         )[:k]
 
@@ -364,7 +368,10 @@ class Made:
             near[~among(self.numbers)] = -1
             lexical[~among(self.numbers)] = 0
         near_depth, worded_depth = min(1000, max(25, 5 * k // 2)), min(1000, max(42, 21 * k // 5))
-        candidates = {*self.ranked(near, near_depth, -1), *self.ranked(lexical, worded_depth)}
+        candidates = {
+            *self.reaching(near, near_depth, -1),
+            *self.reaching(lexical, worded_depth),
+        }
         both = {place: (lexical[place] / most + near[place]) / 2 for place in candidates}
         nearest = {place: near[place] for place in self.ranked(near, k, -1)}
         named = "".join(f", {name} => %({name})s" for name in more)

@@ -180,9 +180,9 @@ comment on column ragdb.retrieval_hits.lexical_score is
 comment on column ragdb.retrieval_hits.semantic_score is
   'Score of the semantic leg, 0 to 1; null where it took no part.';
 comment on column ragdb.retrieval_hits.lexical_rank is
-  'Place in the lexical leg, from 1; null where it took no part.';
+  'Place in the lexical leg, from 1, equal scores alike; null where it took no part.';
 comment on column ragdb.retrieval_hits.semantic_rank is
-  'Place in the semantic leg, from 1; null where it took no part.';
+  'Place in the semantic leg, from 1, equal scores alike; null where it took no part.';
 
 create table ragdb.rerankers (
   name text collate "C" constraint rerankers_name_is_unique primary key

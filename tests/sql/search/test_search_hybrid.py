@@ -59,6 +59,44 @@ def test_reciprocal_ranks_are_divided_by_their_maximum(docs: Connection) -> None
     assert search(docs, "quick foxes run away", fusion="rrf")[0][1] == 1
 
 
+def places(scores: list[float | None], over: float) -> list[int | None]:
+    """One more than how many are better; null for what has no score over one."""
+    known = [score for score in scores if score is not None]
+    return [
+        None if score is None or score <= over else 1 + sum(other > score for other in known)
+        for score in scores
+    ]
+
+
+@pytest.mark.parametrize(
+    "how", [{"mode": "hybrid"}, {"fusion": "rrf"}, {"mode": "lexical"}, {"mode": "semantic"}]
+)
+def test_equal_scores_of_a_leg_share_a_rank(docs: Connection, how: dict[str, str]) -> None:
+    put(docs, {f"same-{n}": "a quick fox" for n in range(4)} | {"last": "quick red wolves"})
+    embed(docs)
+    hits = search(docs, **how)
+    assert [row[4] for row in hits] == places([row[2] for row in hits], 0)
+    assert [row[5] for row in hits] == places([row[3] for row in hits], -1)
+    same = [row[1:] for row in hits if row[0] == "a quick fox"]
+    assert len(same) == 4
+    assert len(set(same)) == 1
+
+
+def test_what_ties_at_the_depth_of_a_leg_is_a_candidate(docs: Connection) -> None:
+    put(docs, {f"tied-{n}": f"wolf w{n}" for n in range(60)})
+    last = one(
+        docs,
+        "select text from ragdb.chunks where starts_with(text, 'wolf')"
+        ' order by chunk_id collate "C" desc limit 1',
+    )
+    put(docs, {f"near-{n}": last.split()[1] for n in range(30)})
+    embed(docs)
+    near = Reals(ENCODER.encode([last.split()[1]]))
+    hits = search(docs, "wolf", mode="hybrid", lexical_weight=0.5, query_embedding=near)
+    # others may have the same vector
+    assert (last, 1, None) in [(row[0], row[4], row[5]) for row in hits if row[1] == hits[0][1]]
+
+
 def test_the_default_mode_is_hybrid_once_the_query_has_an_embedding(docs: Connection) -> None:
     assert {row[7] for row in search(docs)} == {"hybrid"}
     assert {row[7] for row in search(docs, query_embedding=None)} == {"lexical"}
