@@ -120,6 +120,59 @@ def test_a_run_whose_documents_change_meanwhile_fails(made: str) -> None:
         assert again == ("passed",)
 
 
+def meanwhile(dsn: str, first: str, then: str, last: str) -> None:
+    """One does first and last in a transaction, and between them another comes, and waits."""
+    with psycopg.connect(dsn) as a, psycopg.connect(dsn) as b:
+        a.execute(first)
+        failures: list[psycopg.Error] = []
+
+        def late() -> None:
+            try:
+                b.execute(then)
+                b.commit()
+            except psycopg.Error as error:
+                failures.append(error)
+
+        thread = threading.Thread(target=late)
+        thread.start()
+        thread.join(0.5)
+        assert thread.is_alive(), "it waits"
+        a.execute(last)
+        a.commit()
+        thread.join(120)
+    assert failures == []
+
+
+def test_who_makes_a_corpus_of_a_contract_and_who_applies_one_wait_for_each_other(
+    made: str,
+) -> None:
+    with psycopg.connect(made) as db:
+        contract = CONTRACT.replace("docs", "gone").replace("=R", "=S").replace("=A", "=B")
+        db.execute("select ragdb.apply_contract(%s, 'gone')", (contract,))
+        db.execute(
+            "select ragdb.drop_corpus(l.name) from ragdb.list_corpora() l where l.name = 'gone'"
+        )
+    meanwhile(
+        made,
+        "select ragdb_internal.hold('apply_contract')",  # as a contract is begun to be applied
+        "select ragdb.create_corpus('gone')",
+        "select ragdb.create_corpus('new')",
+    )
+
+
+def test_who_claims_embeddings_and_who_drops_their_corpus_wait_for_each_other(made: str) -> None:
+    with psycopg.connect(made) as db:
+        db.execute("select ragdb.create_corpus('embedded'), ragdb.create_embedder('e', 3)")
+        db.execute("select ragdb.put_text('embedded', 'a.md', 'refunds are paid in 14 days')")
+        db.execute("select ragdb.embed_corpus('embedded', 'e')")
+    meanwhile(
+        made,
+        "select from ragdb.embedding_spaces for update",  # as a claim begins
+        "select ragdb.drop_corpus('embedded')",
+        "select from ragdb.claim_embeddings('w')",
+    )
+
+
 @pytest.fixture
 def dropped(made: str) -> str:
     """`made` with a corpus of one turn, an admissible trace of it and an atom."""
