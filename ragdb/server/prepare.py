@@ -126,6 +126,12 @@ def _require_server(connection: Connection) -> None:
             f" this is {connection.info.server_version // 10000}",
             [],
         )
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise NotReady(
+            f"a database of encoding UTF8 is needed; this one's is {encoding}:",
+            ["create database … template template0 encoding 'UTF8';"],
+        )
 
 
 def _vector_steps(connection: Connection, facts: dict[str, Any]) -> list[Step]:

@@ -23,6 +23,8 @@ language sql
 begin atomic
   update ragdb.corpora c set is_restricted = true
     where c.corpus_id = set_grant.corpus_id and not c.is_restricted;
+  -- after it: who drops the corpus has that lock already, and would wait for this one
+  select ragdb_internal.hold_corpus(set_grant.corpus_id);
   insert into ragdb.corpus_grants (corpus_id, role, role_oid, privilege)
     values (set_grant.corpus_id, set_grant.role, ragdb_internal.role_oid(set_grant.role),
       set_grant.privilege)
@@ -53,7 +55,6 @@ begin
       using errcode = 'RG400', detail = 'each of them includes the ones before it',
         hint = 'read is enough to search';
   end if;
-  perform ragdb_internal.hold_corpus(v_corpus.corpus_id);
   perform ragdb_internal.set_grant(v_corpus.corpus_id, role, privilege);
 end $$;
 comment on function ragdb.grant_corpus(text, text, text) is

@@ -110,6 +110,13 @@ comment on function ragdb_internal.replace_declared_cases(text, integer) is
   'Puts the cases of a new version of a contract in the place of those of the version before, '
   'under ragdb_internal.lock_evals. Raises RG409.';
 
+create or replace function ragdb_internal.is_declared(corpus text) returns boolean
+language sql stable parallel safe
+return exists (select from ragdb.contract_nodes n
+  where n.node = 'retriever' and n.corpus = is_declared.corpus);
+comment on function ragdb_internal.is_declared(text) is
+  'Whether a contract, in force or not, has a retriever of a corpus of that name.';
+
 -- The lock, for another version may be put in force meanwhile.
 create or replace function ragdb_internal.restore_declared_cases(corpus_id integer, corpus text)
   returns void
@@ -117,8 +124,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if not exists (select from ragdb.contract_nodes n
-      where n.node = 'retriever' and n.corpus = restore_declared_cases.corpus) then
+  if not ragdb_internal.is_declared(restore_declared_cases.corpus) then
     return;
   end if;
   perform ragdb_internal.hold('apply_contract', true);

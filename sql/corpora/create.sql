@@ -97,6 +97,9 @@ declare
   v_now constant timestamptz := ragdb_internal.now();
   v_id integer;
 begin
+  -- before the number of corpora, as whoever applies a contract and makes its corpora
+  perform ragdb_internal.hold('apply_contract', true)
+    where ragdb_internal.is_declared(insert_corpus.corpus);
   insert into ragdb.settings as s (key, value) values ('corpora_created', '1')
     on conflict on constraint settings_key_is_unique do update
       set value = to_jsonb(s.value::integer + 1)

@@ -22,6 +22,7 @@ begin
         detail = 'bytes and failures are 0 or more, concurrent calls are 1 to 1000',
         hint = 'leave out what has no limit';
   end if;
+  perform ragdb_internal.hold('quotas');
   delete from ragdb.role_quotas q where q.role = set_quota.role and q.role_oid = v_oid;
   if num_nonnulls(blob_bytes, hourly_failures, concurrent_calls) > 0 then
     insert into ragdb.role_quotas values (role, v_oid, blob_bytes, hourly_failures,

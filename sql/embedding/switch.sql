@@ -45,8 +45,15 @@ begin
     end if;
   end if;
   if v_space.space_id is null then
-    v_space := ragdb_internal.make_space(
-      v_corpus.corpus_id, v_embedder, 'current', m, ef_construction);
+    -- one that was begun beside no other is there already
+    update ragdb.embedding_spaces s
+      set state = 'current', current_since = ragdb_internal.now(), queued_to = 0
+      where s.corpus_id = v_corpus.corpus_id and s.embedder_id = v_embedder.embedder_id
+      returning s.* into v_space;
+    if not found then
+      v_space := ragdb_internal.make_space(
+        v_corpus.corpus_id, v_embedder, 'current', m, ef_construction);
+    end if;
     perform ragdb_internal.fill_space(v_corpus, v_space);
   elsif v_space.embedder_id <> v_embedder.embedder_id then
     raise exception 'corpus % is not embedded by %',

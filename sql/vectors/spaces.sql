@@ -171,15 +171,16 @@ end $$;
 comment on function ragdb_internal.make_space(integer, ragdb.embedders, text, integer, integer) is
   'Makes a space with its partition; the caller holds the corpus lock. Raises RG400.';
 
+-- The row goes first: whoever claims of a space holds it, and then looks at embeddings of all.
 create or replace function ragdb_internal.drop_space_table(space ragdb.embedding_spaces)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  execute format('drop table ragdb.%I', ragdb_internal.space_table(space.space_id));
   delete from ragdb.embedding_spaces s
     where s.corpus_id = space.corpus_id and s.space_id = space.space_id;
+  execute format('drop table ragdb.%I', ragdb_internal.space_table(space.space_id));
 end $$;
 comment on function ragdb_internal.drop_space_table(ragdb.embedding_spaces) is
   'Drops a space and its partition; the caller holds the corpus lock.';

@@ -238,6 +238,20 @@ def test_a_plain_login_that_may_be_the_owner_migrates(any_version: Server, login
             executes(dsn, "drop owned by installer", "drop role installer")
 
 
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_of_another_encoding_is_refused(server18: Server, encoding: str) -> None:
+    executes(
+        server18.uri,
+        f"create database encoded template template0 encoding '{encoding}' lc_collate 'C'"
+        " lc_ctype 'C' locale_provider libc",
+    )
+    try:
+        with pytest.raises(prepare.NotReady, match=f"UTF8 is needed; this one's is {encoding}"):
+            migrate.migrate(server18.dsn("encoded"))
+    finally:
+        executes(server18.uri, "drop database encoded")
+
+
 def test_what_a_login_may_not_make_is_named_in_statements_that_work(any_version: Server) -> None:
     with any_version.database(template=None) as empty:
         dsn = any_version.dsn(empty.dbname)

@@ -120,6 +120,84 @@ def test_a_run_whose_documents_change_meanwhile_fails(made: str) -> None:
         assert again == ("passed",)
 
 
+def meanwhile(dsn: str, first: str, then: str, last: str) -> list[str | None]:
+    """SQLSTATE of what another gets that comes between the first and the last of a transaction."""
+    with psycopg.connect(dsn) as a, psycopg.connect(dsn) as b:
+        a.execute(first)
+        failures: list[str | None] = []
+
+        def late() -> None:
+            try:
+                b.execute(then)
+                b.commit()
+            except psycopg.Error as error:
+                failures.append(error.sqlstate)
+
+        thread = threading.Thread(target=late)
+        thread.start()
+        thread.join(0.5)
+        assert thread.is_alive(), "it waits"
+        a.execute(last)
+        a.commit()
+        thread.join(120)
+    return failures
+
+
+def test_who_makes_a_corpus_of_a_contract_and_who_applies_one_wait_for_each_other(
+    made: str,
+) -> None:
+    with psycopg.connect(made) as db:
+        contract = CONTRACT.replace("docs", "gone").replace("=R", "=S").replace("=A", "=B")
+        db.execute("select ragdb.apply_contract(%s, 'gone')", (contract,))
+        db.execute(
+            "select ragdb.drop_corpus(l.name) from ragdb.list_corpora() l where l.name = 'gone'"
+        )
+    assert (
+        meanwhile(
+            made,
+            "select ragdb_internal.hold('apply_contract')",  # as a contract is begun to be applied
+            "select ragdb.create_corpus('gone')",
+            "select ragdb.create_corpus('new')",
+        )
+        == []
+    )
+
+
+def test_who_claims_embeddings_and_who_drops_their_corpus_wait_for_each_other(made: str) -> None:
+    with psycopg.connect(made) as db:
+        db.execute("select ragdb.create_corpus('embedded'), ragdb.create_embedder('e', 3)")
+        db.execute("select ragdb.put_text('embedded', 'a.md', 'refunds are paid in 14 days')")
+        db.execute("select ragdb.embed_corpus('embedded', 'e')")
+    assert (
+        meanwhile(
+            made,
+            "select from ragdb.embedding_spaces for update",  # as a claim begins
+            "select ragdb.drop_corpus('embedded')",
+            "select from ragdb.claim_embeddings('w')",
+        )
+        == []
+    )
+
+
+def test_who_grants_and_who_drops_a_corpus_wait_for_each_other(made: str) -> None:
+    with psycopg.connect(made) as db:
+        db.execute("select ragdb.create_corpus('granted')")
+    assert meanwhile(
+        made,
+        "select ragdb_internal.lock_corpus('granted', 'admin')",  # as a drop begins
+        "select ragdb.grant_corpus('granted', 'reader', 'read')",
+        "select ragdb.drop_corpus('granted')",
+    ) == ["RG404"]
+
+
+def test_of_two_quotas_of_a_role_given_at_once_the_second_stays(made: str) -> None:
+    call = "select ragdb.set_quota('reader', {})"
+    assert second(made, call.format(5), call.format(7)) is None
+    with psycopg.connect(made) as db:
+        found = db.execute("select blob_bytes from ragdb.list_quotas() where role = 'reader'")
+        assert found.fetchall() == [(7,)]
+
+
 @pytest.fixture
 def dropped(made: str) -> str:
     """`made` with a corpus of one turn, an admissible trace of it and an atom."""

@@ -63,6 +63,18 @@ def test_a_second_space_is_filled_beside_the_first_and_takes_over_at_once(db: Co
     assert one(db, "select count(*) from ragdb.embedding_status('docs')") == 1
 
 
+def test_a_space_that_was_begun_beside_no_other_becomes_the_first(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('docs')")
+    put(db, {"a": "alpha", "b": "beta"})
+    make_embedder(db, "new")
+    begun = one(db, "select ragdb.reembed_corpus('docs', 'new')")
+    assert complete(db, claim(db, count=1)) == 1
+    assert one(db, "select ragdb.embed_corpus('docs', 'new')") == begun
+    assert status(db, "array[state, embedded::text]") == ["current", "1"]
+    assert complete(db, claim(db)) == 1
+    assert status(db, "embedded") == 2
+
+
 def test_dropping_a_corpus_drops_its_spaces(db: Connection) -> None:
     make_corpus(db, {"a": "alpha"})
     embed(db)
