@@ -204,9 +204,8 @@ begin
         where not ragdb_internal.uses_embeddings(mode)
     )
     select row_number() over best::integer, m.corpus_id, m.chunk_no, c.chunk_id, m.score,
-      case when mode = 'lexical' then (rank() over (order by m.score desc))::integer
-        else m.lexical_rank end,
-      m.semantic_rank
+      case when mode = 'lexical' then rank() over (order by m.score desc)
+        else m.lexical_rank end::integer, m.semantic_rank
     from merged m join unnest(v_candidates) c
       on (c.ranked).corpus_id = m.corpus_id and (c.ranked).chunk_no = m.chunk_no
     where ragdb_internal.reaches_floors(m, v_request)
