@@ -109,7 +109,7 @@ class Call:
                     value = Jsonb(value)
             elif kind == "bytea[]" and value is not None:
                 # psycopg doubles their backslashes without standard_conforming_strings
-                value = [rf"\x{part.hex()}" for part in value]
+                value = [part if part is None else rf"\x{part.hex()}" for part in value]
             given.append(value)
         return given
 
