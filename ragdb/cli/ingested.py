@@ -79,7 +79,7 @@ def show(session: Session, report: Report) -> None:
 def _line(file: Any) -> dict[str, Any]:
     about = [file.reason] if file.reason else []
     if file.pages:
-        about.append(f"{file.pages} pages")
+        about.append(f"{file.pages} pages" if file.pages > 1 else "1 page")
         if file.pages_without_text:
             about.append(f"{file.pages_without_text} without text")
     if file.documents > 1:

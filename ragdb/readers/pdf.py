@@ -49,9 +49,10 @@ def read(data: bytes) -> Content:
                 "limits", f"it has over {_MAX_CHARACTERS} characters", "split the document"
             )
     if empty == len(texts):
+        lacking = f"none of its {empty} pages has text" if empty > 1 else "its page has no text"
         raise ReadError(
             "no_text",
-            f"none of its {len(texts)} pages has text: it is scanned or drawn",
+            f"{lacking}: it is scanned or drawn",
             "run OCR on it first, for example `ocrmypdf in.pdf out.pdf`",
         )
     return Content(
