@@ -121,8 +121,8 @@ comment on function ragdb_internal.optimize(ragdb.corpora, float8) is
   'Optimizes a corpus for a pivot and returns how many lexemes it dropped; the caller holds the '
   'corpus lock.';
 
--- To move the pivot writes every impact anew, and twice the room is taken by a large corpus then. A
--- pivot that is a quarter off moves nDCG@10 of thirteen collections by -.0005 and .0001 on the mean.
+-- To move the pivot writes every impact anew, and a large corpus takes twice the room then. A pivot
+-- that is a quarter off moves nDCG@10 of thirteen collections by -.0005 and .0001 on the mean.
 create or replace function ragdb_internal.is_drifted(chunks integer, drift float8)
 returns boolean
 language sql immutable parallel safe
