@@ -67,7 +67,7 @@ begin atomic
   from ragdb.corpora c cross join lateral ragdb_internal.counts(c) n
     cross join lateral (
       select case when c.part_of is null and c.moving is distinct from 'moved'
-        then c.lexeme_count::float8 / nullif(c.chunks, 0) / c.pivot - 1 end as drift) r
+        then ragdb_internal.drift(c) end as drift) r
   where ragdb_internal.privilege(c) > 0
   order by c.name;
 end;
