@@ -39,6 +39,7 @@ LONG_BODIES = {
     "ragdb_internal.contract_keys": "data: the keys of the contract language",
     "ragdb_internal.expand_slice": "one loop over a heap; calls for its steps halve the speed",
     "ragdb_internal.foldable": "data: code points",
+    "ragdb_internal.inert": "data: code points",
     "ragdb_internal.index_chunks": "one statement, so that a text is analysed once",
     "ragdb_internal.route_lines": "data: the route of each public function",
     "ragdb_internal.rule_words": "data: the rules of contracts in words",
@@ -185,10 +186,9 @@ def _bodies(all_of_it: list[Statement]) -> Iterator[str]:
             yield f"tools/lint_sql.py: {name} is on the list of long bodies and is not long"
         if not re.fullmatch(r"[a-z][a-z0-9_]*", s.defines[1]):
             yield f"{s.file}:{s.line}: {name} is not a name in lower case"
-        if "language plpgsql" in s.text:
-            yield from _backslashes(s, name)
-            if name not in STANDARDS:
-                yield from _locals(s, name)
+        yield from _backslashes(s, name)
+        if "language plpgsql" in s.text and name not in STANDARDS:
+            yield from _locals(s, name)
 
 
 def _locals(s: Statement, name: str) -> Iterator[str]:

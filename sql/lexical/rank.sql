@@ -15,11 +15,6 @@ declare
   v_found ragdb_internal.candidate[];
   v_least float8;
   v_chunk_nos integer[];
-  -- Worked out once a session, when it is planned. A piece of two megabytes that was given back
-  -- makes the C library of most servers keep what later calls give back. Without it, each of them
-  -- asks the system for its memory again, page by page; that took a fifth of the time (measured).
-  -- It is made of long pieces and measured in bytes: letter by letter it took 8 ms.
-  v_primed constant integer := octet_length(repeat(repeat(' ', 2000), 1000));
 begin
   if question.terms is null or scope.demands is null then
     return;
