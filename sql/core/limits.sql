@@ -25,7 +25,7 @@ language sql immutable parallel safe
 return row(
   80,  -- quoted_characters: of a user's text in an error
   10000,  -- call_documents: documents in one call
-  10000,  -- page_rows: documents or events in one page
+  10000,  -- page_rows: in one page of a list, unless it says another number
   1000,  -- export_rows: chunks or embeddings in one page of an export or an import
   65536,  -- indexed_characters: of a text, from its beginning, that are searched
   16000,  -- chunk_lexemes: different lexemes of a chunk; a sparse vector holds as many

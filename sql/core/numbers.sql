@@ -76,16 +76,18 @@ end;
 comment on function ragdb_internal.whole(text, float8, float8) is
   'Returns a whole number in a range; null for any other text.';
 
-create or replace function ragdb_internal.check_listed(count integer, what text) returns void
+create or replace function ragdb_internal.check_listed(
+  count integer, what text, most integer default (ragdb_internal.limits()).page_rows)
+returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if count is null or count not between 1 and 10000 then
+  if count is null or count not between 1 and most then
     raise exception 'count is %', coalesce(count::text, 'null')
       using errcode = 'RG400', detail = format('count is the number of %s returned at most', what),
-        hint = 'give 1 to 10000';
+        hint = format('give 1 to %s', most);
   end if;
 end $$;
-comment on function ragdb_internal.check_listed(integer, text) is
-  'Refuses a count of rows that is null or not 1 to 10000. Raises RG400.';
+comment on function ragdb_internal.check_listed(integer, text, integer) is
+  'Refuses a count of rows that is null or not 1 to most. Raises RG400.';

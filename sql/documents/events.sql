@@ -65,21 +65,6 @@ comment on function ragdb_internal.write_events(ragdb.corpora, integer[]) is
   'Writes an event for each of some documents, in their order, and tells who listens; the caller '
   'holds the corpus lock.';
 
-create or replace function ragdb_internal.check_event_count(count integer) returns void
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if count is null or count not between 1 and (ragdb_internal.limits()).page_rows then
-    raise exception 'count is %, not 1 to %', coalesce(count::text, 'null'),
-        (ragdb_internal.limits()).page_rows
-      using errcode = 'RG400', detail = 'it is the number of events to read',
-        hint = 'the default is 100';
-  end if;
-end $$;
-comment on function ragdb_internal.check_event_count(integer) is
-  'Refuses a number of events that no page has. Raises RG400.';
-
 create or replace function ragdb_internal.check_positions(after jsonb) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -105,7 +90,7 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform ragdb_internal.check_event_count(events_of.count);
+  perform ragdb_internal.check_listed(events_of.count, 'events');
   return array(
     select e from ragdb.events e
     where e.corpus_id = (events_of.corpus).corpus_id and e.lamport > events_of.after
@@ -147,7 +132,7 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform ragdb_internal.check_event_count(next_events.count),
+  perform ragdb_internal.check_listed(next_events.count, 'events'),
     ragdb_internal.check_positions(next_events.after);
   return array(
     with behind as materialized (

@@ -36,10 +36,10 @@ declare
   v_corpora constant ragdb.corpora[] := ragdb_internal.parts_or_itself(
     ragdb_internal.open_corpus(list_chunks.corpus, 'read', true), chunk_ids is not null);
 begin
-  if after is null or count is null
-      or count not between 1 and (ragdb_internal.limits()).page_rows then
-    raise exception 'after is null, or count is not 1 to %', (ragdb_internal.limits()).page_rows
-      using errcode = 'RG400', detail = 'count is ' || coalesce(count::text, 'null'),
+  perform ragdb_internal.check_listed(count, 'chunks');
+  if after is null then
+    raise exception 'after is null'
+      using errcode = 'RG400', detail = 'it is empty for the first page',
         hint = 'for the next page, give the last chunk_id as after';
   elsif not ragdb_internal.is_list(chunk_ids) then
     raise exception 'chunk_ids has a null, or more than one dimension'

@@ -109,11 +109,10 @@ as $$
 declare
   v_corpora constant ragdb.corpora[] := ragdb_internal.open_with_parts(list_documents.corpus);
 begin
-  if prefix is null or after is null or count is null
-      or count not between 1 and (ragdb_internal.limits()).page_rows then
-    raise exception 'prefix or after is null, or count is not 1 to %',
-        (ragdb_internal.limits()).page_rows
-      using errcode = 'RG400', detail = 'count is ' || coalesce(count::text, 'null'),
+  perform ragdb_internal.check_listed(count, 'documents');
+  if prefix is null or after is null then
+    raise exception '% is null', case when prefix is null then 'prefix' else 'after' end
+      using errcode = 'RG400', detail = 'both may be empty: all sources, from the first on',
         hint = 'for the next page, give the last source as after';
   end if;
   return query

@@ -14,13 +14,7 @@ declare
   v_document constant ragdb.documents :=
     ragdb_internal.find_document(v_corpus, document_versions.document);
 begin
-  if document_versions.count is null
-    or document_versions.count not between 1 and (ragdb_internal.limits()).page_rows
-  then
-    raise exception 'count is %', coalesce(document_versions.count::text, 'null')
-      using errcode = 'RG400', detail = 'it is how many versions are returned at most',
-        hint = 'give 1 to ' || (ragdb_internal.limits()).page_rows;
-  end if;
+  perform ragdb_internal.check_listed(document_versions.count, 'versions');
   return query
     select e.event_id, e.kind, e.created_at, e.author, e.doc_cid, e.title, e.chunks,
         e.event_id = v_document.event_id

@@ -23,29 +23,13 @@ end $$;
 comment on function ragdb_internal.check_worker(text, interval) is
   'Refuses a worker without a name or a lease outside 1 second to 1 day. Raises RG400.';
 
-create or replace function ragdb_internal.check_claim_count(
-  count integer, most integer, what text)
-returns void
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if count is null or count not between 1 and most then
-    raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = format('a claim takes that many %s', what),
-        hint = format('pass count from 1 to %s', most);
-  end if;
-end $$;
-comment on function ragdb_internal.check_claim_count(integer, integer, text) is
-  'Refuses a number of things to claim outside 1 to most. Raises RG400.';
-
 create or replace function ragdb_internal.check_claim(count integer, except_embedders text[])
 returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform ragdb_internal.check_claim_count(count, 10000, 'inputs');
+  perform ragdb_internal.check_listed(count, 'inputs');
   if except_embedders is null or not ragdb_internal.is_list(except_embedders) then
     raise exception 'except_embedders is null, has a null, or more than one dimension'
       using errcode = 'RG400', detail = 'it names the embedders whose inputs are left alone',

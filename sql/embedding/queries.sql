@@ -67,7 +67,7 @@ as $$
 #variable_conflict use_column
 begin
   perform ragdb_internal.check_worker(worker, lease);
-  perform ragdb_internal.check_claim_count(count, 1000, 'queries');
+  perform ragdb_internal.check_listed(count, 'queries', 1000);
   return query
     with due as materialized (
       select q.corpus_id, q.embedder_id, q.query_hash, c.name as corpus, e.name as embedder,

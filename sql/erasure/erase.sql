@@ -174,12 +174,7 @@ as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(list_erasures.corpus, 'read');
 begin
-  if coalesce(list_erasures.count not between 1 and 10000, true) then
-    raise exception 'count is not 1 to 10000'
-      using errcode = 'RG400',
-        detail = 'it is ' || coalesce(list_erasures.count::text, 'null'),
-        hint = 'ask for fewer';
-  end if;
+  perform ragdb_internal.check_listed(list_erasures.count, 'erasures');
   return query
     select e.erasure_id, e.created_at, e.kind, e.item_id, encode(e.item_hash, 'hex'), e.action,
         e.cause, e.caller, e.reason, ragdb_internal.is_sealed(

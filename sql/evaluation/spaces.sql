@@ -47,11 +47,7 @@ declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(space_questions.corpus, 'admin');
   v_is_auditor constant boolean := ragdb_internal.is_auditor();
 begin
-  if count is null or count not between 1 and 10000 then
-    raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'it is the number of questions at most',
-        hint = 'pass count from 1 to 10000';
-  end if;
+  perform ragdb_internal.check_listed(count, 'questions');
   return query
     select 'eval', q.query
     from (select distinct c.query from ragdb_internal.corpus_cases(v_corpus) c) q

@@ -41,12 +41,7 @@ declare
   v_corpus ragdb.corpora;
 begin
   v_corpus := ragdb_internal.open_corpus(resolve_temporal.corpus, 'read');
-  if coalesce(resolve_temporal.count not between 1 and 1000, true) then
-    raise exception 'count is not 1 to 1000'
-      using errcode = 'RG400',
-        detail = 'it is ' || coalesce(resolve_temporal.count::text, 'null'),
-        hint = 'ask for fewer turns';
-  end if;
+  perform ragdb_internal.check_listed(resolve_temporal.count, 'turns', 1000);
   return query
     select c.chunk_id, t.session_id, t.created_at
       from ragdb.turns t

@@ -62,10 +62,10 @@ declare
   v_corpus constant ragdb.corpora :=
     ragdb_internal.open_with_chunk(get_children.corpus, get_children.chunk_id);
   v_chunk_no constant integer := ragdb_internal.anchored(v_corpus, get_children.chunk_id);
-  v_most constant integer := (ragdb_internal.limits()).page_rows;
 begin
-  if coalesce(get_children.count not between 1 and v_most, true) or after is null then
-    raise exception 'count is not 1 to %, or after is null', v_most
+  perform ragdb_internal.check_listed(get_children.count, 'edges');
+  if after is null then
+    raise exception 'after is null'
       using errcode = 'RG400', detail = 'edges are read in the order of the children',
         hint = 'after is the last child seen, and empty at the beginning';
   end if;

@@ -117,11 +117,7 @@ as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(list_versions.corpus, 'read');
 begin
-  if count is null or count not between 1 and (ragdb_internal.limits()).page_rows then
-    raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'it is the number of versions to list',
-        hint = 'pass 1 to ' || (ragdb_internal.limits()).page_rows;
-  end if;
+  perform ragdb_internal.check_listed(list_versions.count, 'versions');
   return query
     select l.version, l.began_at, l.documents, l.chunks, l.version = v_corpus.history_from
     from (

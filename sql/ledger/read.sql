@@ -33,12 +33,11 @@ language plpgsql stable parallel safe security definer -- the ledger is granted 
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if first is null or coalesce(count not between 1 and 10000, true) then
-    raise exception 'first is null, or count is not 1 to 10000'
-      using errcode = 'RG400',
-        detail = format('first is %s, count %s', coalesce(first::text, 'null'),
-          coalesce(count::text, 'null')),
-        hint = 'entries are numbered from 0; ask for the next page by the number after the last';
+  perform ragdb_internal.check_listed(count, 'entries');
+  if first is null then
+    raise exception 'first is null'
+      using errcode = 'RG400', detail = 'entries are numbered from 0',
+        hint = 'ask for the next page by the number after the last';
   end if;
   return query
     select l.number, l.kind, l.id, l.hash, l.sealed_at,

@@ -19,10 +19,10 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if after is null or count is null
-      or count not between 1 and (ragdb_internal.limits()).export_rows then
-    raise exception 'after is null, or count is not 1 to %', (ragdb_internal.limits()).export_rows
-      using errcode = 'RG400', detail = 'count is ' || coalesce(count::text, 'null'),
+  perform ragdb_internal.check_listed(count, 'rows', (ragdb_internal.limits()).export_rows);
+  if after is null then
+    raise exception 'after is null'
+      using errcode = 'RG400', detail = 'it is the position that a page begins behind',
         hint = 'for the next page, give the last position as after; begin with 0';
   end if;
 end $$;

@@ -124,12 +124,7 @@ declare
   v_corpus constant ragdb.corpora :=
     ragdb_internal.open_corpus(list_atoms.corpus, 'read', false, true);
 begin
-  if coalesce(list_atoms.count not between 1 and 10000, true) then
-    raise exception 'count is not 1 to 10000'
-      using errcode = 'RG400',
-        detail = 'it is ' || coalesce(list_atoms.count::text, 'null'),
-        hint = 'ask for fewer';
-  end if;
+  perform ragdb_internal.check_listed(list_atoms.count, 'atoms');
   return query
     select a.atom_id, ragdb_internal.atom_state(a), a.text, a.source_chunk_ids,
         a.source_slice_id, a.trace_id, a.checks, a.created_at, a.created_by

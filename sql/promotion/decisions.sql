@@ -147,15 +147,11 @@ as $$
 declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(list_proposals.corpus, 'read', false, true);
 begin
-  if coalesce(list_proposals.count not between 1 and 10000, true)
-    or list_proposals.state not in ('open', 'accepted', 'rejected')
-  then
-    raise exception 'count is not 1 to 10000, or state is not one of a proposal'
-      using errcode = 'RG400',
-        detail = format('count is %s, state %s',
-          coalesce(list_proposals.count::text, 'null'),
-          ragdb_internal.quote(list_proposals.state)),
-        hint = 'open, accepted, rejected, or null for all';
+  perform ragdb_internal.check_listed(list_proposals.count, 'proposals');
+  if list_proposals.state not in ('open', 'accepted', 'rejected') then
+    raise exception 'state % is unknown', ragdb_internal.quote(list_proposals.state)
+      using errcode = 'RG400', detail = 'states are open, accepted and rejected',
+        hint = 'leave state out for all of them';
   end if;
   return query
     select p.proposal_id, coalesce(d.decision, 'open'),

@@ -43,12 +43,7 @@ as $$
 declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(list_incidents.corpus, 'write', false, true);
 begin
-  if coalesce(list_incidents.count not between 1 and 10000, true) then
-    raise exception 'count is not 1 to 10000'
-      using errcode = 'RG400',
-        detail = 'it is ' || coalesce(list_incidents.count::text, 'null'),
-        hint = 'ask for fewer';
-  end if;
+  perform ragdb_internal.check_listed(list_incidents.count, 'incidents');
   return query
     select i.incident_id, i.created_at, i.kind, i.severity, i.trace_id, i.caller, i.reason,
         ragdb_internal.is_sealed(i.incident_hash, ragdb_internal.incident_hash(i),

@@ -118,11 +118,7 @@ as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
 begin
-  if coalesce(count not between 1 and 2000, true) then
-    raise exception 'count is %', coalesce(count::text, 'null')
-      using errcode = 'RG400', detail = 'count is the number of points at most',
-        hint = 'give 1 to 2000';
-  end if;
+  perform ragdb_internal.check_listed(count, 'points', 2000);
   return query
     select c.chunk_id, c.source, c.heading, p.x, p.y
     from ragdb.embedding_spaces s

@@ -10,7 +10,7 @@ as $$
 #variable_conflict use_column
 begin
   perform ragdb_internal.check_worker(worker, lease);
-  perform ragdb_internal.check_claim_count(count, 100, 'requests');
+  perform ragdb_internal.check_listed(count, 'requests', 100);
   -- what a worker answers is believed by everyone who asks
   if ragdb_internal.trust() not in ('trusted', 'anchor') then
     return;

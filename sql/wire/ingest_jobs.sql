@@ -40,7 +40,7 @@ declare
   v_only integer;
 begin
   perform ragdb_internal.check_worker(worker, lease);
-  perform ragdb_internal.check_claim_count(count, 100, 'blobs');
+  perform ragdb_internal.check_listed(count, 'blobs', 100);
   if only_corpus is not null then
     v_only := (ragdb_internal.open_corpus(only_corpus, 'write')).corpus_id;
   end if;
