@@ -11,8 +11,8 @@ import pytest
 from psycopg.rows import dict_row
 
 from tests.conftest import Connection, Server
-from tests.sql.conversations import uuid
-from tests.sql.signed_slices import one, promote, retrieve, sign
+from tests.sql.conversations import chat, uuid
+from tests.sql.signed_slices import messages, one, promote, retrieve, sign
 
 ALL = "(select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid)"
 
@@ -41,6 +41,13 @@ def fill(signed: Connection) -> None:
     signed.execute(
         "select ragdb.propose('chat', %s, 'Refunds cost nothing.')", ([made["atom_id"]],)
     )
+    signed.execute(
+        "select ragdb.decide_proposal('chat', proposal_id, 'accepted', 'It is so.')"
+        " from ragdb.list_proposals('chat')"
+    )
+    refused = promote(signed, hits[0]["trace_id"], ["nowhere"], "lenient")
+    assert refused["code"] == "CHUNK_NOT_RETRIEVED", refused
+    redact(signed)
     signed.execute("select ragdb.put_blob('a file', 'text/plain')")
     for _ in range(3):
         signed.execute("select from ragdb.retrieve('chat', 'refunds', k => 2)")
@@ -53,6 +60,17 @@ def fill(signed: Connection) -> None:
         (trace, chunks, [float(n) for n in range(len(chunks))]),
     )
     assert found(signed) == []
+
+
+def redact(db: Connection) -> None:
+    """An atom of a document that goes, and takes the text along."""
+    chat(db, messages(), "gone")
+    hits = retrieve(db, corpus="gone")
+    promote(db, hits[0]["trace_id"], [hit["chunk_id"] for hit in hits], "lenient")
+    db.execute(
+        "select ragdb.delete_document('gone', doc_cid, 'redact', 'on request')"
+        " from ragdb.list_documents('gone')"
+    )
 
 
 def newest(db: Connection) -> Any:
@@ -178,6 +196,48 @@ EDITS = {
         "proposals",
         "it is found by another text than its own",
     ),
+    "the text of an atom taken away": (
+        "update ragdb.semantic_atoms set text = null, lexemes = ''",
+        "atoms",
+        "its row is not what was recorded",
+    ),
+    "the text of a proposal taken away": (
+        "update ragdb.semantic_proposals set text = null, lexemes = ''",
+        "proposals",
+        "its row is not what was recorded",
+    ),
+    "the reason of a decision taken away": (
+        "update ragdb.proposal_decisions set reason = null",
+        "decisions",
+        "its row is not what was recorded",
+    ),
+    "a decision signed by nobody": (
+        "update ragdb.proposal_decisions set decision_mac = sha256('x')",
+        "decisions",
+        "its row is not what was recorded",
+    ),
+    "who decided, with its hash": (
+        "update ragdb.proposal_decisions d set decided_by = 'x', decision_hash ="
+        " ragdb_internal.decision_hash(jsonb_populate_record(d, '{\"decided_by\": \"x\"}'))",
+        "decisions",
+        "its row is not what was recorded",
+    ),
+    "an incident that never was": (
+        "insert into ragdb.admissibility_incidents select i.* from ragdb.admissibility_incidents o,"
+        " jsonb_populate_record(o, jsonb_build_object('caller', 'x', 'incident_id',"
+        " gen_random_uuid())) j, jsonb_populate_record(j, jsonb_build_object('incident_hash',"
+        " ragdb_internal.incident_hash(j))) i",
+        "incidents",
+        "its row is not what was recorded",
+    ),
+    "an erasure that never was": (
+        "insert into ragdb.erasures select e.* from ragdb.erasures o, jsonb_populate_record(o,"
+        " jsonb_build_object('caller', 'x', 'erasure_id', gen_random_uuid())) j,"
+        " jsonb_populate_record(j, jsonb_build_object('erasure_hash',"
+        " ragdb_internal.erasure_hash(j))) e",
+        "erasures",
+        "its row is not what was recorded",
+    ),
     "an atom deleted": (
         "delete from ragdb.semantic_atoms",
         "proposals",
@@ -257,10 +317,13 @@ EDITS = {
 def test_what_was_done_without_a_key_is_found(proved: Connection, attack: str) -> None:
     edit, check, finding = EDITS[attack]
     off(proved)
-    off(proved, "slice_policies", "semantic_atoms", "semantic_proposals")
+    tables = ("slice_policies", "semantic_atoms", "semantic_proposals", "proposal_decisions",
+              "admissibility_incidents", "erasures")  # fmt: skip
+    off(proved, *tables)
     proved.execute(edit)
     on(proved)
-    proved.execute("alter table ragdb.slice_policies enable trigger all")
+    for table in tables:
+        proved.execute(f"alter table ragdb.{table} enable trigger all")
     said = {(row["check"], row["severity"], row["finding"]) for row in found(proved)}
     assert (check, "error", finding) in said, said
 
@@ -328,7 +391,7 @@ def test_steps_of_any_size_find_what_one_call_finds(proved: Connection) -> None:
             if state is None:
                 break
         assert (rows, looked) == (whole, 5)
-    assert calls == 18
+    assert calls == 21
 
 
 def test_traces_whose_key_is_not_at_hand_are_one_warning(proved: Connection) -> None:
@@ -336,13 +399,13 @@ def test_traces_whose_key_is_not_at_hand_are_one_warning(proved: Connection) -> 
     said = [
         (row["check"], row["severity"], row["place"].split(" from ")[0]) for row in found(proved)
     ]
-    assert said == [("keys", "warning", "key k1"), ("traces", "warning", "4 traces")]
+    assert said == [("keys", "warning", "key k1"), ("traces", "warning", "5 traces")]
 
 
 def test_what_a_compromised_key_signed_is_listed(proved: Connection) -> None:
     proved.execute("select ragdb.report_key_compromise('k1')")
     said = [row["finding"] for row in found(proved) if row["check"] == "traces"]
-    assert len(said) == 4
+    assert len(said) == 5
     assert all(s.startswith("not to be trusted: key k1 is reported compromised") for s in said)
 
 
