@@ -333,6 +333,11 @@ ATTACKS = {
         "error +ledger: access .*row_changed",
         "ledger",
     ),
+    "a rule swallows the events of access": Attack(
+        "create rule nothing as on insert to ragdb.access_events do instead nothing",
+        VERIFY,
+        "error +code: rule nothing on ragdb.access_events.*it was added",
+    ),
     "a function is replaced": Attack(
         "create or replace function ragdb_internal.trace_mac(trace_hash bytea, secret bytea)"
         " returns bytea language sql stable return trace_hash",

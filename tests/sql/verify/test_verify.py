@@ -295,6 +295,40 @@ EDITS = {
         "code",
         "it was added",
     ),
+    "a grant of a column": (
+        "grant select (secret) on ragdb.signing_secrets to stranger",
+        "code",
+        "it was added",
+        "warning",
+    ),
+    "a grant of a column of a partition": (
+        "grant select (query_text) on ragdb.retrieval_traces_default to stranger",
+        "rights",
+        "it is granted to stranger",
+    ),
+    "a rule": (
+        "create rule nothing as on insert to ragdb.access_events do instead nothing",
+        "code",
+        "it was added",
+    ),
+    "a rule of a partition": (
+        "create rule nothing as on insert to ragdb.retrieval_traces_default do instead nothing",
+        "code",
+        "it was added",
+    ),
+    "rows that are hidden": (
+        "create policy hidden on ragdb.ledger_acts using (false);"
+        " alter table ragdb.ledger_acts enable row level security, force row level security",
+        "code",
+        "it was added",
+    ),
+    "a trigger of a partition": (
+        "create function public.other() returns trigger language plpgsql as 'begin return new;"
+        " end'; create trigger other before insert on ragdb.retrieval_hits_default for each row"
+        " execute function public.other()",
+        "triggers",
+        "trigger other was added",
+    ),
     "a constraint": (
         "alter table ragdb.chunks drop constraint chunks_offsets_are_a_range",
         "code",
@@ -315,7 +349,7 @@ EDITS = {
 
 @pytest.mark.parametrize("attack", EDITS)
 def test_what_was_done_without_a_key_is_found(proved: Connection, attack: str) -> None:
-    edit, check, finding = EDITS[attack]
+    edit, check, finding, *severity = EDITS[attack]
     off(proved)
     tables = ("slice_policies", "semantic_atoms", "semantic_proposals", "proposal_decisions",
               "admissibility_incidents", "erasures")  # fmt: skip
@@ -325,7 +359,7 @@ def test_what_was_done_without_a_key_is_found(proved: Connection, attack: str) -
     for table in tables:
         proved.execute(f"alter table ragdb.{table} enable trigger all")
     said = {(row["check"], row["severity"], row["finding"]) for row in found(proved)}
-    assert (check, "error", finding) in said, said
+    assert (check, *(severity or ["error"]), finding) in said, said
 
 
 @pytest.mark.parametrize(
@@ -359,6 +393,8 @@ def test_what_was_done_without_a_key_is_found(proved: Connection, attack: str) -
         ("alter table ragdb.key_events disable trigger user", "code", "it was changed"),
         ("alter role all set session_replication_role = replica", "triggers",
          "session_replication_role is set, which switches ordinary triggers off"),
+        ("set session_replication_role = replica", "triggers",
+         "session_replication_role is set, which switches ordinary triggers off"),
     ],
 )  # fmt: skip
 def test_what_guards_evidence_and_is_off_is_found_quickly(
@@ -368,6 +404,13 @@ def test_what_guards_evidence_and_is_off_is_found_quickly(
     db.execute(edit)
     said = {(row["check"], row["finding"]) for row in found(db, "verify(quick => true)")}
     assert (check, finding) in said, said
+
+
+def test_that_sessions_may_set_the_clock_is_said(db: Connection) -> None:
+    said = "select count(*) from ragdb.verify(true) v where v.place = 'setting allow_test_clock'"
+    assert db.execute(said).fetchone() == (1,)
+    db.execute("delete from ragdb.settings where key = 'allow_test_clock'")
+    assert db.execute(said).fetchone() == (0,)
 
 
 def test_steps_of_any_size_find_what_one_call_finds(proved: Connection) -> None:
