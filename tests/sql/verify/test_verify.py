@@ -259,6 +259,21 @@ EDITS = {
         "its row was changed",
     ),
     "events": ("delete from ragdb.events", "documents", "the event that tells of it is gone"),
+    "the title of a document": (
+        "update ragdb.documents set title = 'Gold'",
+        "documents",
+        "it is not what its event tells of it",
+    ),
+    "the original of a document": (
+        "update ragdb.documents set doc_cid = 'sha256:' || repeat('a', 64)",
+        "documents",
+        "it is not what its event tells of it",
+    ),
+    "the source of a chunk": (
+        "update ragdb.chunks set source = 'another' where chunk_no = 2",
+        "chunks",
+        "its source is not that of its document",
+    ),
     "a corpus's version": (
         "update ragdb.corpora set version = 0 where name = 'chat'",
         "corpora",
