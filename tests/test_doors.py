@@ -207,8 +207,9 @@ def test_the_wire_and_http_find_and_answer_what_psql_does(
         api.process.wait(30)
 
 
+@pytest.mark.parametrize("record", [True, False])
 def test_mcp_finds_and_answers_what_psql_does(
-    dsn: str, expected: Answers, answers: dict[tuple[str, str], dict[str, Any]]
+    dsn: str, expected: Answers, answers: dict[tuple[str, str], dict[str, Any]], record: bool
 ) -> None:
     async def ask(client: Any) -> tuple[Answers, dict[tuple[str, str], dict[str, Any]]]:
         found, told = {}, {}
@@ -220,7 +221,7 @@ def test_mcp_finds_and_answers_what_psql_does(
             told[question, mode] = said((await client.call_tool("ask", how)).structured_content)
         return found, told
 
-    found, told = talk(dsn, ask, corpora=["docs"], record=True)
+    found, told = talk(dsn, ask, corpora=["docs"], record=record)
     assert found == {q: [f"docs/{chunk}" for chunk in ids] for q, ids in expected.items()}
     assert told == answers
 
