@@ -226,6 +226,33 @@ def test_mcp_finds_and_answers_what_psql_does(
     assert told == answers
 
 
+def test_every_door_says_that_the_embedder_knows_too_few_words(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it says of a model outside the database that nobody asked."""
+    asked, said = "гостиница трассы", 'the embedder of corpus "docs" knows too few words'
+    with ragdb.connect(dsn) as db:
+        token = db.create_http_token("reader", "asker")
+    api = serve(dsn, {"reader": token})
+    try:
+        assert (
+            said in api("POST", "/api/search", {"corpora": ["docs"], "query": asked}).body["note"]
+        )
+    finally:
+        api.process.terminate()
+        api.process.wait(30)
+
+    async def note(client: Any) -> str:
+        made = await client.call_tool("search", {"query": asked, "corpora": ["docs"]})
+        return str(made.structured_content["note"])
+
+    assert said in talk(dsn, note)
+    monkeypatch.setenv("RAGDB_DATABASE_URL", dsn)
+    done = CliRunner().invoke(app, ["search", asked, "--corpus", "docs"])
+    assert said in done.stderr
+    assert "`ragdb reembed`" in done.stderr
+
+
 def test_langchain_finds_what_psql_finds(dsn: str, expected: Answers) -> None:
     with ragdb.connect(dsn) as db:
         retriever = LangChain(retriever=CorpusRetriever(db, "docs"), k=K)
