@@ -1,5 +1,6 @@
 """Writes ragdb--X.sql out of migrations/ and sql/: `make extension`."""
 
+import re
 from pathlib import Path
 
 from ragdb.server import roles, scripts
@@ -99,6 +100,33 @@ begin
 end $$;
 """
 
+# What a script is made of, as far as a backslash may stand in it. A constant may go on in the next
+# line, and is then of the kind that its first part is.
+PARTS = re.compile(
+    r"""--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$|"[^"]*"
+    |\b[eE](?:(?:\s*\n\s*)?'(?:[^'\\]|\\.)*')+
+    |(?P<unicode>\b[uU]&)?(?P<constant>'[^']*'(?:(?:\s*\n\s*)?'[^']*')*)""",
+    re.S | re.X,
+)
+
+
+def portable(text: str) -> str:
+    """A script whose constants are the same without standard_conforming_strings.
+
+    `create extension` reads all of it before a line of it could switch that on.
+    """
+
+    def escaped(found: re.Match[str]) -> str:
+        constant = found["constant"]
+        if constant is None or "\\" not in constant:
+            return found[0]
+        if not found["unicode"]:
+            return "E" + constant.replace("\\", "\\\\")
+        wide = re.sub(r"\\\+(?=[0-9A-Fa-f]{6})", r"\\U00", constant)
+        return "E" + re.sub(r"\\(?=[0-9A-Fa-f]{4})", r"\\u", wide)
+
+    return PARTS.sub(escaped, text)
+
 
 def script() -> str:
     """The text of the extension's script."""
@@ -119,7 +147,7 @@ def script() -> str:
     for folder, texts in scripts.folders().items():
         parts += [f"\n---- {folder}/{name}\n\n{text}" for name, text in texts.items()]
     parts += [f"\ncomment on schema ragdb is '{scripts.stamp()}';\n", TAIL]
-    return "".join(parts)
+    return portable("".join(parts))
 
 
 def path() -> Path:

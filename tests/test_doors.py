@@ -207,8 +207,9 @@ def test_the_wire_and_http_find_and_answer_what_psql_does(
         api.process.wait(30)
 
 
+@pytest.mark.parametrize("record", [True, False])
 def test_mcp_finds_and_answers_what_psql_does(
-    dsn: str, expected: Answers, answers: dict[tuple[str, str], dict[str, Any]]
+    dsn: str, expected: Answers, answers: dict[tuple[str, str], dict[str, Any]], record: bool
 ) -> None:
     async def ask(client: Any) -> tuple[Answers, dict[tuple[str, str], dict[str, Any]]]:
         found, told = {}, {}
@@ -220,9 +221,36 @@ def test_mcp_finds_and_answers_what_psql_does(
             told[question, mode] = said((await client.call_tool("ask", how)).structured_content)
         return found, told
 
-    found, told = talk(dsn, ask, corpora=["docs"], record=True)
+    found, told = talk(dsn, ask, corpora=["docs"], record=record)
     assert found == {q: [f"docs/{chunk}" for chunk in ids] for q, ids in expected.items()}
     assert told == answers
+
+
+def test_every_door_says_that_the_embedder_knows_too_few_words(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it says of a model outside the database that nobody asked."""
+    asked, said = "гостиница трассы", 'the embedder of corpus "docs" knows too few words'
+    with ragdb.connect(dsn) as db:
+        token = db.create_http_token("reader", "asker")
+    api = serve(dsn, {"reader": token})
+    try:
+        assert (
+            said in api("POST", "/api/search", {"corpora": ["docs"], "query": asked}).body["note"]
+        )
+    finally:
+        api.process.terminate()
+        api.process.wait(30)
+
+    async def note(client: Any) -> str:
+        made = await client.call_tool("search", {"query": asked, "corpora": ["docs"]})
+        return str(made.structured_content["note"])
+
+    assert said in talk(dsn, note)
+    monkeypatch.setenv("RAGDB_DATABASE_URL", dsn)
+    done = CliRunner().invoke(app, ["search", asked, "--corpus", "docs"])
+    assert said in done.stderr
+    assert "`ragdb reembed`" in done.stderr
 
 
 def test_langchain_finds_what_psql_finds(dsn: str, expected: Answers) -> None:

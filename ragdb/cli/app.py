@@ -43,6 +43,16 @@ SHARED: dict[str, Any] = {
 }
 
 
+FULL = "the server has as many connections as it takes: try again later, or end some of them"
+# by SQLSTATE, what the server or its administrator has limited
+LIMITS = {
+    "25P03": "idle_in_transaction_session_timeout",
+    "25P04": "transaction_timeout",
+    "55P03": "lock_timeout",
+    "57014": "statement_timeout",
+}
+
+
 def verb(
     app: typer.Typer, name: str, *, formats: Sequence[str] = FORMATS, **settings: Any
 ) -> Callable[[Any], Any]:
@@ -217,11 +227,23 @@ def _hint(error: psycopg.Error) -> str | None:
             "the server was stopped, or ended this connection; run the command again when it is up:"
             " what was committed stays, and nothing is half written"
         )
+    if is_full(error):
+        return FULL
     if not error.sqlstate:
         return "`ragdb doctor` looks for the cause"
+    if error.sqlstate in LIMITS:
+        return (
+            "what was committed stays, and nothing is half written; if it is a limit, set"
+            f" PGOPTIONS='-c {LIMITS[error.sqlstate]}=0' to take more time"
+        )
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
         return "a DBA must grant the role ragdb_reader, ragdb_writer or ragdb_admin"
     return None
+
+
+def is_full(error: Exception) -> bool:
+    """Whether a server took no further connection; psycopg has no SQLSTATE where it has none."""
+    return any(words in str(error) for words in ("too many c", "connection slots are reserved"))
 
 
 def show(failure: Failure) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragdb.cli.app import verb
+from ragdb.cli.app import FULL, is_full, verb
 from ragdb.cli.session import DATABASE, NEGATIVE, OK, Session
 from ragdb.cli.text import server_version
 
@@ -82,7 +82,9 @@ class Examination:
                 "connection",
                 False,
                 str(error).strip(),
-                "name a database with --dsn or RAGDB_DATABASE_URL;"
+                FULL
+                if is_full(error)
+                else "name a database with --dsn or RAGDB_DATABASE_URL;"
                 " without either it is the embedded one",
             )
             return

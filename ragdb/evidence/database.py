@@ -185,7 +185,7 @@ def _chunk(hit: TracedHit | RerankedHit) -> RetrievedChunk:
         hit.text,
         hit.score,
         {
-            **({"trace_id": str(hit.trace_id)} if hasattr(hit, "trace_id") else {}),
+            **({"trace_id": str(hit.trace_id)} if hasattr(hit, "trace_id") else {"mode": hit.mode}),
             "corpus": hit.corpus,
             "title": hit.title,
             "heading": hit.heading,

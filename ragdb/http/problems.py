@@ -96,8 +96,10 @@ def register(app: FastAPI, server: Server) -> None:
         return error(request.scope, status, CODES.get(state, name), message, details)
 
     @app.exception_handler(psycopg.errors.QueryCanceled)
+    @app.exception_handler(psycopg.errors.TransactionTimeout)
+    @app.exception_handler(psycopg.errors.IdleInTransactionSessionTimeout)
     async def canceled(request: Request, _: Exception) -> Response:
-        hint = {"hint": "ask for less, or raise ragdb serve --timeout"}
+        hint = {"hint": "ask for less, or raise ragdb serve --timeout and what the database sets"}
         return error(request.scope, 408, "TIMEOUT", "the statement took longer than it may", hint)
 
     @app.exception_handler(psycopg.errors.InsufficientPrivilege)

@@ -245,6 +245,8 @@ def _pool(config: Config, conninfo: str, name: str, timeout: float) -> Pool:
         max_size=config.pool,
         max_waiting=config.max_requests,
         timeout=timeout,
+        # a pool that has been trying for long tries seldom; one that gave up tries at each request
+        reconnect_timeout=timeout,
         open=False,
         kwargs=options(conninfo, application_name=f"ragdb/{__version__} serve"),
         check=AsyncConnectionPool.check_connection,

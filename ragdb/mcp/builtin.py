@@ -39,7 +39,9 @@ def search(served: Served, arguments: Json) -> Json:
     how = {"k": RESULTS, "query_embedding": vector, **how}
     with served.database() as db, heard(db.connection) as notes:
         if served.record and len(names) == 1 and "as_of" not in how:
-            hits: Sequence[Any] = db.retrieve(names[0], query, client=CLIENT, **how)
+            recorded = db.retrieve(names[0], query, client=CLIENT, **how)
+            hits: Sequence[Any] = recorded
+            more["trace_id"] = str(recorded.trace_id)
         else:
             hits = db.search(names, query, **how)
         syntax = how.get("syntax", "plain")
@@ -63,7 +65,11 @@ def _found(hit: Any) -> Json:
 
 
 def fetch(served: Served, arguments: Json) -> Json:
-    corpus, _, own = arguments["id"].partition("/")
+    corpus, slash, own = arguments["id"].partition("/")
+    if not slash:
+        raise ToolError(
+            f"{corpus[:80]!r} names no corpus: an id is corpus/chunk_id, as search gives it"
+        )
     served.check(corpus)
     with served.database() as db:
         if own.startswith("sha256:"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ragdb.mcp import builtin, explaining, reading
 from ragdb.mcp.shapes import (
     AS_OF,
+    CHUNK,
     CORPORA,
     CORPUS,
     COUNT,
@@ -39,6 +40,7 @@ BUILTIN: dict[str, Builtin] = {
         builtin.search,
         result(
             {
+                "trace_id": string("The recorded retrieval, where it was recorded."),
                 "note": string("What the search had to do without, or why it found nothing."),
                 "did_you_mean": string("The query as it was probably meant."),
             },
@@ -55,7 +57,12 @@ BUILTIN: dict[str, Builtin] = {
         "Fetch",
         "Returns a passage in full by the id that search gave, with where it stands and the ids of"
         " its document and neighbours; or a whole document by its id.",
-        {"id": string("An id of search, or one in the metadata of fetch.", minLength=1)},
+        {
+            "id": string(
+                "An id of search or list_documents, or one in the metadata of fetch: corpus/id.",
+                minLength=1,
+            )
+        },
         ("id",),
         builtin.fetch,
         result(
@@ -73,7 +80,9 @@ BUILTIN: dict[str, Builtin] = {
         {
             "corpus": CORPUS,
             "query": QUERY,
-            "anchor": string("Chunk to build the slice around; else the best hit of the query."),
+            "anchor": string(
+                "Id of the passage to build the slice around; else the best hit of the query."
+            ),
             "policy": {
                 "type": "object",
                 "description": 'In full, or by reference {"policy_id": …}; else the default.',
@@ -125,7 +134,11 @@ BUILTIN: dict[str, Builtin] = {
             "evidence": {"type": "object", "description": "An evidence pack."},
             "trace_id": TRACE,
             "corpus": string("Corpus of chunk_ids."),
-            "chunk_ids": {"type": "array", "items": {"type": "string"}, "description": "Evidence."},
+            "chunk_ids": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "Ids of the passages that are the evidence, beside corpus.",
+            },
             "require_citations": {
                 "type": "boolean",
                 "description": "Whether there must be a citation; true unless given.",
@@ -181,7 +194,7 @@ BUILTIN: dict[str, Builtin] = {
                 minLength=1,
             ),
             "question": string("The question, in words.", minLength=1),
-            "k": K,
+            "k": {**K, "description": "Passages to weigh; 8 unless given."},
             "mode": string(
                 "Whether to retrieve: auto where the question needs it, required or no answer.",
                 enum=["auto", "on", "required"],
@@ -191,7 +204,12 @@ BUILTIN: dict[str, Builtin] = {
             "rag": string("A rag of a contract over the corpus."),
             "max_context": {"type": "integer", "minimum": 1, "description": "Tokens of evidence."},
             "min_score": {**SHARE, "description": "Least best score to answer."},
-            "sentences": {"type": "integer", "minimum": 1, "maximum": 20},
+            "sentences": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 20,
+                "description": "Sentences of the answer at most; 2 unless given.",
+            },
         },
         ("question",),
         reading.ask,
@@ -203,7 +221,7 @@ BUILTIN: dict[str, Builtin] = {
         "Packs the hits of a recorded retrieval, or passages by their chunk ids, into one text.",
         {
             "trace_id": TRACE,
-            "chunk_ids": {**IDS, "description": "Chunks of corpus, in place of a trace."},
+            "chunk_ids": {**IDS, "description": "Ids of passages of corpus, in place of a trace."},
             "corpus": CORPUS,
             "max_context": {"type": "integer", "minimum": 1, "description": "Units of text."},
             "unit": string("Tokens of four characters, or characters.", enum=["token", "char"]),
@@ -217,7 +235,7 @@ BUILTIN: dict[str, Builtin] = {
         "Finds a chunk to build a slice around: by its id, a session, a query or the time.",
         {
             "corpus": CORPUS,
-            "chunk_id": string("Chunk."),
+            "chunk_id": CHUNK,
             "session": string("Session of a conversation."),
             "query": QUERY,
             "project": string("Project of conversations."),
@@ -267,19 +285,6 @@ BUILTIN: dict[str, Builtin] = {
         ("corpus",),
         reading.list_promoted,
         result(atoms=LIST, proposals=LIST),
-    ),
-    "list_edges": Builtin(
-        "List edges",
-        "Lists what leads to a passage or a turn, and what leads from it.",
-        {
-            "corpus": CORPUS,
-            "chunk_id": string("Its chunk id.", minLength=1),
-            "after": string("The last child seen."),
-            "count": COUNT,
-        },
-        ("corpus", "chunk_id"),
-        reading.list_edges,
-        result(parents=LIST, children=LIST),
     ),
     "list_synonyms": Builtin(
         "List synonyms",

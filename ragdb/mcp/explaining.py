@@ -1,4 +1,4 @@
-"""The tools that say why: a passage that was or was not found, a quote, what a document was."""
+"""The tools about one passage or document: why it was found or not, quotes, edges, versions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from typing import Any
 
 from ragdb.client.rows import record
 from ragdb.mcp.served import Json, Served
-from ragdb.mcp.shapes import CORPUS, COUNT, LIST, MODE, QUERY, Builtin, K, result, string
-
-CHUNK = string("Its chunk id.", minLength=1)
+from ragdb.mcp.shapes import CHUNK, CORPUS, COUNT, LIST, MODE, QUERY, Builtin, K, result, string
 
 
 def explain_passage(served: Served, arguments: Json) -> Json:
@@ -26,6 +24,17 @@ def locate_quote(served: Served, arguments: Json) -> Json:
     served.check(arguments["corpus"])
     with served.database() as db:
         return {"places": [record(row) for row in db.locate_quote(**arguments)]}
+
+
+def list_edges(served: Served, arguments: Json) -> Json:
+    served.check(arguments["corpus"])
+    with served.database() as db:
+        return {
+            "parents": [
+                record(row) for row in db.get_parents(arguments["corpus"], arguments["chunk_id"])
+            ],
+            "children": [record(row) for row in db.get_children(**arguments)],
+        }
 
 
 def document_versions(served: Served, arguments: Json) -> Json:
@@ -55,6 +64,19 @@ TOOLS: dict[str, Builtin] = {
         ("corpus", "chunk_id", "quote"),
         locate_quote,
         result(places=LIST),
+    ),
+    "list_edges": Builtin(
+        "List edges",
+        "Lists what leads to a passage or a turn, and what leads from it.",
+        {
+            "corpus": CORPUS,
+            "chunk_id": CHUNK,
+            "after": string("The last child seen."),
+            "count": COUNT,
+        },
+        ("corpus", "chunk_id"),
+        list_edges,
+        result(parents=LIST, children=LIST),
     ),
     "document_versions": Builtin(
         "List versions of a document",

@@ -62,7 +62,8 @@ def _asked_corpus(served: Served, db: Any, arguments: Json) -> str:
     if named is None:
         names = served.names()
         if len(names) != 1:
-            raise ToolError(f"there are {len(names)} corpora: give corpus, retriever or rag")
+            known = f": {', '.join(names[:50])}" if names else ""
+            raise ToolError(f"there are {len(names)} corpora{known}; give corpus, retriever or rag")
         return names[0]
     found: str = db.ask_retriever(None, retriever, rag).corpus
     try:
@@ -141,17 +142,6 @@ def list_promoted(served: Served, arguments: Json) -> Json:
         return {
             "atoms": [record(row) for row in db.list_atoms(**arguments)],
             "proposals": [record(row) for row in db.list_proposals(**arguments)],
-        }
-
-
-def list_edges(served: Served, arguments: Json) -> Json:
-    served.check(arguments["corpus"])
-    with served.database() as db:
-        return {
-            "parents": [
-                record(row) for row in db.get_parents(arguments["corpus"], arguments["chunk_id"])
-            ],
-            "children": [record(row) for row in db.get_children(**arguments)],
         }
 
 

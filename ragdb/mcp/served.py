@@ -56,6 +56,8 @@ class Served:
             min_size=0,
             max_size=8,
             timeout=10,
+            # a pool that has been trying for long tries seldom; one that gave up tries at each call
+            reconnect_timeout=10,
             open=False,
             kwargs=options(conninfo, application_name=f"ragdb/{__version__} mcp"),
             configure=self._configure,

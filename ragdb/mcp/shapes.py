@@ -84,7 +84,12 @@ COUNT = {"type": "integer", "minimum": 1, "maximum": 10000, "description": "Rows
 SHARE: Json = {"type": "number", "minimum": 0, "maximum": 1}
 QUERY = string("Question, or words.", minLength=1)
 CORPUS = string("Name of the corpus.", minLength=1)
-MODE = string("How to rank.", enum=["lexical", "semantic", "hybrid", "reference"])
+CHUNK = string("Id of the passage, from search or as chunk_id from another tool.", minLength=1)
+MODE = string(
+    "How to rank: by words (lexical), by meaning (semantic), by both (hybrid), or by a simple"
+    " measure to compare with (reference). Leave it out for the best that the corpus has.",
+    enum=["lexical", "semantic", "hybrid", "reference"],
+)
 CORPORA: Json = {
     "type": "array",
     "items": {"type": "string"},
@@ -93,7 +98,13 @@ CORPORA: Json = {
 }
 IDS: Json = {"type": "array", "items": {"type": "string"}, "minItems": 1}
 MATCHING: Json = {
-    "filter": {"type": "object", "description": 'Conditions on metadata, as {"year": 2026}.'},
+    "filter": {
+        "type": "object",
+        "description": "Conditions that all hold, on metadata or on fields such as source, title"
+        ' and language: {"year": 2026}, {"year": {"gte": 2020}}, {"source": {"glob":'
+        ' "docs/*"}}. Operators are eq, ne, gt, gte, lt, lte, in, any, all, exists, glob. facets'
+        " lists the values of a field.",
+    },
     "syntax": string(
         'web has "phrases", +required and -excluded words; plain, the default, has only words.',
         enum=["plain", "web"],

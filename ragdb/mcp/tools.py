@@ -19,6 +19,7 @@ from ragdb.mcp.builtin import document_id, fetch, list_corpora
 from ragdb.mcp.catalogue import BUILTIN
 from ragdb.mcp.changes import CHANGES
 from ragdb.mcp.federated import PEERS
+from ragdb.mcp.ids import own
 from ragdb.mcp.served import Json, Served, ToolError
 from ragdb.mcp.shapes import Builtin, annotations_of, object_of
 
@@ -68,7 +69,7 @@ class Tools(Served):
             if error.validator == "additionalProperties":
                 more = f"; allowed are {', '.join(builtin.properties)}"
             raise ToolError(f"{at}{error.message[:200]}{more}") from None
-        return builtin.call(self, arguments)
+        return builtin.call(self, own(self, arguments))
 
     def prompts(self) -> list[types.Prompt]:
         with self.database() as db:

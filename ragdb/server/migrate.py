@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from alembic.runtime.environment import EnvironmentContext
+    from sqlalchemy.exc import DBAPIError
 
     from ragdb.server.scripts import Connection
 
@@ -54,6 +55,7 @@ def migrate(dsn: str, *, force: bool = False) -> bool:
             return False
     from alembic import command
     from alembic.config import Config
+    from sqlalchemy.exc import DBAPIError
 
     with as_file(files("ragdb.migrations")) as folder:
         config = Config(attributes={"dsn": dsn, "force": force})
@@ -65,7 +67,17 @@ def migrate(dsn: str, *, force: bool = False) -> bool:
             except psycopg.errors.DeadlockDetected:  # with a program that goes on working
                 if tried == TRIES:
                     raise
+            except DBAPIError as error:
+                raise _first(error) from None
     return not config.attributes.get("was_current", False)
+
+
+def _first(error: DBAPIError) -> BaseException:
+    """What psycopg raised first: what ends a connection has its rollback fail as well."""
+    found: BaseException = error.orig or error
+    while isinstance(found.__context__, psycopg.Error):
+        found = found.__context__
+    return found
 
 
 class OtherBuild(Exception):

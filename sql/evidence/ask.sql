@@ -122,7 +122,8 @@ declare
         'text', h.text, 'score', h.score, 'corpus', h.corpus, 'title', h.title,
         'heading', h.heading, 'page', h.page, 'start_offset', h.start_offset,
         'end_offset', h.end_offset, 'content_hash', h.content_hash)
-        || case when lookup.record then jsonb_build_object('trace_id', h.trace_id) else '{}' end
+        || case when lookup.record then jsonb_build_object('trace_id', h.trace_id)
+          else jsonb_build_object('mode', h.mode) end
         order by h.rank), '[]')
     from ragdb_internal.asked_hits(lookup, query) h);
 begin

@@ -65,6 +65,16 @@ comment on type ragdb_internal.gate_basis is
   'What evidence is weighed against: its corpus, the mode that found it, its best score, and the '
   'floor of the corpus for that mode; each null where it is not known.';
 
+create or replace function ragdb_internal.best_of(chunks jsonb) returns float8
+language sql immutable parallel safe
+return (
+  select pg_catalog.max(ragdb_internal.double(
+    greatest(-1e300, least(1e300, (c.chunk ->> 'score')::numeric))))
+  from pg_catalog.jsonb_array_elements(chunks) c (chunk)
+  where pg_catalog.jsonb_typeof(c.chunk -> 'score') = 'number');
+comment on function ragdb_internal.best_of(jsonb) is
+  'Returns the best score of some chunks; null where none has one.';
+
 -- A score of a part of a question says nothing of the question, so its own search counts.
 create or replace function ragdb_internal.gate_basis(
   question text, evidence jsonb, out basis ragdb_internal.gate_basis)
@@ -98,14 +108,18 @@ begin
     basis.rank_mode := v_trace.rank_mode;
     basis.floor := ragdb_internal.floor_of(v_trace);
   end if;
-  basis.best_score := coalesce(basis.best_score, (
-    select max(ragdb_internal.double(greatest(-1e300, least(1e300, (c ->> 'score')::numeric))))
-    from jsonb_array_elements(evidence -> 'chunks') c
-    where jsonb_typeof(c -> 'score') = 'number'));
+  if v_traces = '{}' then
+    basis.rank_mode := evidence #>> '{searched,mode}';
+    basis.floor := ragdb_internal.floor_in(basis.corpus, basis.rank_mode);
+    basis.best_score := ragdb_internal.best_of(jsonb_path_query_array(evidence, '$.searched'));
+  end if;
+  basis.best_score := coalesce(
+    basis.best_score, ragdb_internal.best_of(evidence -> 'chunks'));
 end $$;
 comment on function ragdb_internal.gate_basis(text, jsonb) is
   'Returns what evidence is weighed against for a question, by the traces that it names; where the '
-  'caller may read none, the scores that it brings count.';
+  'caller may read none, by the mode and score of the search that it says found it (searched), or '
+  'by the scores of its chunks.';
 
 -- A term weighs its idf: a word that few chunks have says more than one that most have, and one
 -- that none has says the most.

@@ -41,6 +41,21 @@ comment on function ragdb_internal.fused_chunks(jsonb, integer) is
   'Returns the k chunks that several results have in the best places, by the sum of their '
   'reciprocal ranks.';
 
+-- A search that left no trace says itself how it ranked. The first was for the question. One by
+-- meaning finds something, so one that found nothing compared words.
+create or replace function ragdb_internal.searched(results jsonb, chunks jsonb) returns jsonb
+language sql immutable parallel safe
+return (
+  select pg_catalog.jsonb_build_object('mode',
+    case results #> '{0,chunks}' when '[]' then 'lexical'
+      else pg_catalog.max(c.chunk ->> 'mode') end,
+    'score', ragdb_internal.best_of(pg_catalog.jsonb_agg(c.chunk)))
+  from pg_catalog.jsonb_array_elements(results #> '{0,chunks}') c (chunk)
+  where c.chunk ->> 'chunk_id' in (
+    select o.chunk ->> 'chunk_id' from pg_catalog.jsonb_array_elements(chunks) o (chunk)));
+comment on function ragdb_internal.searched(jsonb, jsonb) is
+  'Returns the mode of the first of several results, and its best score among the chunks taken.';
+
 create or replace function ragdb_internal.one_corpus(chunks jsonb, otherwise text) returns text
 language sql immutable parallel safe
 return (
@@ -124,15 +139,18 @@ declare
   v_found constant jsonb :=
     ragdb_internal.fused_chunks(results, (run #>> '{policy,k}')::integer);
   v_chunks constant jsonb := evidence || v_found;
+  v_searched jsonb := '{}';
 begin
   if v_traces is not null then
     run := jsonb_set(run, '{summary,trace_ids}', v_traces);
+  else
+    v_searched := jsonb_build_object('searched', ragdb_internal.searched(results, v_found));
   end if;
   if run #>> '{policy,mode}' = 'required' and v_found = '[]' then
     return ragdb_internal.failed_run(jsonb_set(run, '{summary,retrieved_chunks}', '0'),
       'rag required but no evidence found');
   end if;
-  run := run || jsonb_build_object('pack', ragdb_internal.run_pack(run, v_chunks),
+  run := run || jsonb_build_object('pack', ragdb_internal.run_pack(run, v_chunks) || v_searched,
     -- evidence is on record where a retrieval that is found it, or found nothing
     'is_recorded', v_traces is not null and (v_chunks = '[]' or exists (
       select from jsonb_array_elements(v_chunks) c (chunk) where c.chunk ? 'trace_id')));

@@ -10,24 +10,26 @@ comment on function ragdb_internal.was_ledger_off(timestamptz) is
   'Tells whether the ledger was off at a time.';
 
 -- Tombstones: what was taken away on purpose is an act, which is in the ledger itself.
-create or replace function ragdb_internal.is_dropped(
-  kind text, id text, corpus_id integer, uid uuid)
+-- A row that was redacted by name is another; one that went by its age is gone.
+create or replace function ragdb_internal.is_excused(
+  finding text, kind text, id text, corpus_id integer, uid uuid)
 returns boolean
 language sql stable parallel safe
 begin atomic
   select exists (
       select from ragdb.ledger_acts a
-        where a.entries @> array[is_dropped.kind || ':' || is_dropped.id])
+        where a.entries @> array[is_excused.kind || ':' || is_excused.id])
     or exists (
       select from ragdb.ledger_acts a
-        where a.act in ('retention', 'corpus_dropped') and is_dropped.kind = any (a.kinds)
-          and (a.corpus_id is null or a.corpus_id = is_dropped.corpus_id)
-          and (a.from_at is null or ragdb_internal.uuid_time(is_dropped.uid) >= a.from_at)
-          and (a.to_at is null or ragdb_internal.uuid_time(is_dropped.uid) < a.to_at));
+        where is_excused.finding = 'row_missing' and a.act in ('retention', 'corpus_dropped')
+          and is_excused.kind = any (a.kinds)
+          and (a.corpus_id is null or a.corpus_id = is_excused.corpus_id)
+          and (a.from_at is null or ragdb_internal.uuid_time(is_excused.uid) >= a.from_at)
+          and (a.to_at is null or ragdb_internal.uuid_time(is_excused.uid) < a.to_at));
 end;
-comment on function ragdb_internal.is_dropped(text, text, integer, uuid) is
-  'Tells whether an act says that a row was taken away or redacted: by name, with its corpus, or '
-  'by its age.';
+comment on function ragdb_internal.is_excused(text, text, text, integer, uuid) is
+  'Tells whether an act says why a row is missing (by name, with its corpus, or by its age) or '
+  'changed (by name).';
 
 create or replace function ragdb_internal.row_findings(
   kind text, first bigint, last bigint, late interval)
@@ -55,8 +57,8 @@ begin atomic
     from found f
       cross join lateral ragdb_internal.ledger_place(f.number, f.id, null, null) p
     where f.finding is not null and case
-      when f.finding like 'row%' then not ragdb_internal.is_dropped(
-        row_findings.kind, f.id, p.corpus_id, p.uid)
+      when f.finding like 'row%' then not ragdb_internal.is_excused(
+        f.finding, row_findings.kind, f.id, p.corpus_id, p.uid)
       when f.finding = 'late' then not ragdb_internal.was_ledger_off(f.made_at)
       else true end;
 end;

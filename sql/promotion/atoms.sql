@@ -19,7 +19,8 @@ language sql stable parallel safe
 return case
   when not ragdb_internal.is_sealed((atom).atom_hash, ragdb_internal.atom_hash(atom),
       (atom).atom_mac, (atom).created_at)
-    or (atom).text_hash <> pg_catalog.sha256(ragdb_internal.utf8((atom).text)) then 'tampered'
+    or not ragdb_internal.is_own_text('atom', (atom).corpus_id, (atom).atom_id,
+      (atom).atom_hash, (atom).text_hash, (atom).text) then 'tampered'
   when (atom).text is null then 'redacted'
   when ragdb_internal.evidence_now((atom).corpus_id, (atom).source_chunk_ids)
     is distinct from (atom).content_hashes then 'stale'
@@ -34,8 +35,8 @@ language sql stable parallel safe
 return case
   when not ragdb_internal.is_sealed((proposal).proposal_hash,
       ragdb_internal.proposal_hash(proposal), (proposal).proposal_mac, (proposal).created_at)
-    or (proposal).text_hash <> pg_catalog.sha256(ragdb_internal.utf8((proposal).text))
-    then 'tampered'
+    or not ragdb_internal.is_own_text('proposal', (proposal).corpus_id, (proposal).proposal_id,
+      (proposal).proposal_hash, (proposal).text_hash, (proposal).text) then 'tampered'
   when (proposal).text is null then 'redacted'
   when exists (
     select from pg_catalog.unnest((proposal).source_atoms) o (atom_id)
@@ -87,8 +88,10 @@ begin
         ('atom_hash', encode(v_atom.atom_hash, 'hex'),
           encode(ragdb_internal.atom_hash(v_atom), 'hex'), 'record'),
         ('text_hash', encode(v_atom.text_hash, 'hex'),
-          encode(case when v_atom.text is null then v_atom.text_hash
-            else sha256(ragdb_internal.utf8(v_atom.text)) end, 'hex'), 'record'),
+          encode(case when v_atom.text is not null then sha256(ragdb_internal.utf8(v_atom.text))
+            when ragdb_internal.is_own_text('atom', v_atom.corpus_id, v_atom.atom_id,
+              v_atom.atom_hash, v_atom.text_hash, null) then v_atom.text_hash end, 'hex'),
+          'record'),
         ('trace_id', v_atom.trace_id::text,
           case when v_is_kept then v_atom.trace_id::text end, 'evidence'),
         ('evidence',

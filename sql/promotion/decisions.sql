@@ -133,6 +133,14 @@ comment on function ragdb.decide_proposal(text, uuid, text, text) is
   'atoms are not what they were, EVIDENCE_CHANGED with the detail and an incident. Raises RG400, '
   'RG401, RG404, RG435.';
 
+create or replace function ragdb_internal.is_own_reason(decision ragdb.proposal_decisions)
+returns boolean
+language sql stable parallel safe
+return ragdb_internal.is_own_text('decision', (decision).corpus_id, (decision).proposal_id,
+  (decision).decision_hash, (decision).reason_hash, (decision).reason);
+comment on function ragdb_internal.is_own_reason(ragdb.proposal_decisions) is
+  'Tells whether the reason of a decision is that of its hash, or was taken away by an erasure.';
+
 create or replace function ragdb.list_proposals(
   corpus text, state text default null, count integer default 100)
 returns table (
@@ -157,6 +165,7 @@ begin
     select p.proposal_id, coalesce(d.decision, 'open'),
         case when d.proposal_id is null or ragdb_internal.is_sealed(d.decision_hash,
             ragdb_internal.decision_hash(d), d.decision_mac, d.decided_at)
+            and ragdb_internal.is_own_reason(d)
           then ragdb_internal.proposal_state(p) else 'tampered' end,
         p.text, p.source_atoms, p.source_slice_id, p.created_at, p.created_by, d.decided_at,
         d.decided_by, d.reason

@@ -143,6 +143,18 @@ return (
 comment on function ragdb_internal.floor_of(ragdb.retrieval_traces) is
   'Returns the floor that a corpus has for searches such as that of a trace; null without one.';
 
+create or replace function ragdb_internal.floor_in(corpus ragdb.corpora, mode text) returns float8
+language sql stable parallel safe
+return (
+  select g.floor from ragdb.gate_calibrations g
+  where g.corpus_id = (corpus).corpus_id and g.mode = floor_in.mode
+    and (g.mode = 'lexical' or g.embedder_id = (
+      ragdb_internal.space(ragdb_internal.embedded_as(corpus), 'current')).embedder_id)
+    and (g.mode <> 'hybrid' or g.lexical_weight = ragdb_internal.lexical_weight(g.embedder_id)));
+comment on function ragdb_internal.floor_in(ragdb.corpora, text) is
+  'Returns the floor that a corpus has for searches in a mode, with its own embedder and weight; '
+  'null without one.';
+
 -- From 2,000 chunks to 8,000 the floors moved by 0.01 to 0.04, and from there to 185,000 by 0.01 to
 -- 0.06 (measured). To look at every embedding for every question takes half as long as to make
 -- them.

@@ -97,7 +97,9 @@ begin
                    'installed, or have a worker make it with call ragdb.embed_query(…)' end;
   elsif v_is_static then
     raise notice 'searching by words only: the embedder of corpus % knows too few words of the '
-      'query', ragdb_internal.quote(corpus.name);
+      'query', ragdb_internal.quote(corpus.name)
+      using hint = 'to find by the meaning of such words, give the corpus an embedder that knows '
+                   'their language: ragdb.reembed_corpus()';
   else
     raise notice 'searching by words only: corpus % has kept no embedding of the query',
         ragdb_internal.quote(corpus.name)

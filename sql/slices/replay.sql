@@ -1,7 +1,7 @@
 -- Replay: the same retrieval again, from what its trace recorded, and what has changed when it
 -- differs.
 
--- Null where the search ranked without an embedding, and where its embedding was not kept.
+-- Null where the search ranked without an embedding, and where none is kept that has its hash.
 create or replace function ragdb_internal.recorded_embedding(trace ragdb.retrieval_traces)
 returns real[]
 language sql stable parallel safe
@@ -9,7 +9,8 @@ return (
   select ragdb_internal.numbers(q.embedding)
     from ragdb.embedders e join ragdb.query_embeddings q on q.embedder_id = e.embedder_id
     where e.name = (trace).embedding_model and q.corpus_id = (trace).corpus_id
-      and q.embedding_hash = pg_catalog.decode((trace).query_embedding_hash, 'hex'));
+      and q.embedding_hash = pg_catalog.decode((trace).query_embedding_hash, 'hex')
+      and q.embedding_hash = ragdb_internal.vector_hash(ragdb_internal.numbers(q.embedding)));
 comment on function ragdb_internal.recorded_embedding(ragdb.retrieval_traces) is
   'Returns the query''s embedding that a trace names by its hash, if it was kept.';
 

@@ -77,6 +77,11 @@ begin
         'chunks changed, gone or new: '
           || nullif(left(array_to_string(changed_chunk_ids, ', '), 500), ''),
         'statistics, edges or embeddings changed, no hit did'));
+    -- every transaction that writes by ragdb's functions raises the version, once
+    if as_of is null and corpus.version = trace.corpus_version and trace.statistics is null then
+      detail := detail || '; a later transaction of ragdb wrote nothing: if the one that searched '
+        'did not either, rows or the index were edited, and ragdb doctor --deep compares them';
+    end if;
   end if;
   if as_of is null and corpus.history_from > trace.corpus_version then
     detail := format('%s; its history is kept from version %s on', detail, corpus.history_from);

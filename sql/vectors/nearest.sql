@@ -13,6 +13,26 @@ return pg_catalog.format('operator(%I.%s)', ragdb_internal.vector_schema(),
 comment on function ragdb_internal.distance_operator(text) is
   'Returns the operator, with its schema, by which a metric compares two vectors.';
 
+-- A drop of a space is seen by all at once, while a snapshot that is older still shows its row. To
+-- ask for the size waits for a drop that has not committed, as the search itself would.
+create or replace function ragdb_internal.searched_table(space ragdb.embedding_spaces)
+returns text
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_table constant text := ragdb_internal.space_table(space.space_id);
+begin
+  if pg_relation_size(to_regclass('ragdb.' || v_table)) is null then
+    raise exception 'the embeddings of the corpus were dropped a moment ago'
+      using errcode = 'RG415', detail = 'this transaction began to read before that',
+        hint = 'ask again in a new transaction';
+  end if;
+  return v_table;
+end $$;
+comment on function ragdb_internal.searched_table(ragdb.embedding_spaces) is
+  'Returns the name of the partition of a space that is about to be read. Raises RG415.';
+
 -- All that tie at the k-th place stay: they share its rank. What ties has the same score, not the
 -- same distance. So a few more than k are taken, and all only where these tie.
 create or replace function ragdb_internal.scan_space(
@@ -32,7 +52,7 @@ begin
     '  select s.chunk_no, s.%I %s $1::%s as distance from ragdb.%I s%s'
     '  order by distance limit $2) n',
     metric, ragdb_internal.stored_column(space), ragdb_internal.distance_operator(metric),
-    ragdb_internal.query_type(space), ragdb_internal.space_table(space.space_id),
+    ragdb_internal.query_type(space), ragdb_internal.searched_table(space),
     case when scan_space.chunk_nos is not null then
       ' where s.corpus_id = $3 and s.chunk_no = any (array(select pg_catalog.unnest($4)))' end)
     into v_chunk_nos, v_scores using query, k::bigint + more, space.corpus_id, scan_space.chunk_nos;
@@ -67,7 +87,7 @@ begin
     'select s.chunk_no, s.%I %s $1::%s from ragdb.%I s'
     ' where s.corpus_id = $3 and s.chunk_no = any (array(select pg_catalog.unnest($2)))',
     ragdb_internal.stored_column(space), ragdb_internal.distance_operator(metric),
-    ragdb_internal.query_type(space), ragdb_internal.space_table(space.space_id))
+    ragdb_internal.query_type(space), ragdb_internal.searched_table(space))
     using query, chunk_nos, space.corpus_id;
 end $$;
 comment on function ragdb_internal.chunk_distances(
@@ -106,7 +126,7 @@ begin
     'select e.chunk_no, e.%I %s $1::%s from ragdb.%I e %s'
     ' order by %s operator(%I.<#>) %s limit $2',
     v_column, ragdb_internal.distance_operator(metric), ragdb_internal.query_type(space),
-    ragdb_internal.space_table(space.space_id),
+    ragdb_internal.searched_table(space),
     case when chunk_nos is not null then 'where (e.chunk_no in (select unnest($3))) is true' end,
     ragdb_internal.indexed_expression(v_schema, 'e.' || v_column, dims), v_schema,
     ragdb_internal.indexed_expression(v_schema, '$1', dims))

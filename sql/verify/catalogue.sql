@@ -1,4 +1,4 @@
--- What guards the evidence: functions, triggers, owners and grants, against what was installed.
+-- What guards the evidence: functions, triggers, rules and grants, against what was installed.
 
 create or replace function ragdb_internal.present_grants()
 returns table (kind text, identity text, hash bytea, object_id bigint, is_bound boolean)
@@ -17,6 +17,11 @@ begin atomic
         where c.relnamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
           and not c.relispartition
       union all
+      select c.oid::regclass || '.' || a.attname, a.attacl, c.relowner
+        from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
+        where c.relnamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
+          and not c.relispartition
+      union all
       select 'schema ' || n.nspname, n.nspacl, n.nspowner from pg_catalog.pg_namespace n
         where n.nspname in ('ragdb', 'ragdb_internal', 'bi')
     ) g (of, acl, owner) cross join lateral pg_catalog.aclexplode(g.acl) a
@@ -24,6 +29,26 @@ begin atomic
 end;
 comment on function ragdb_internal.present_grants() is
   'Returns the grants on what is ragdb''s, each with the SHA-256 of its privileges.';
+
+-- There are none as it is installed. Either takes rows out of what a function writes or reads.
+create or replace function ragdb_internal.present_rules()
+returns table (kind text, identity text, hash bytea, object_id bigint, is_bound boolean)
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select 'rule', r.rulename || ' on ' || c.oid::regclass, ''::bytea, null::bigint, false
+    from pg_catalog.pg_rewrite r join pg_catalog.pg_class c on c.oid = r.ev_class
+    where c.relnamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
+      and r.rulename <> '_RETURN'
+  union all
+  select 'row security', 'of ' || c.oid::regclass, ''::bytea, null, false
+    from pg_catalog.pg_class c
+    where c.relnamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
+      and (c.relrowsecurity or c.relforcerowsecurity);
+end;
+comment on function ragdb_internal.present_rules() is
+  'Returns the rules on tables of ragdb that are not those of views, and the tables with row '
+  'security.';
 
 -- Functions as their own definitions give them, which another major version may write otherwise,
 -- as a session that writes names or constants its own way would.
@@ -64,11 +89,13 @@ begin atomic
     where c.relnamespace::regnamespace::text = 'ragdb' and not c.relispartition
       and k.contype <> 'n'
   union all
+  select * from ragdb_internal.present_rules()
+  union all
   select * from ragdb_internal.present_grants();
 end;
 comment on function ragdb_internal.present_code() is
-  'Returns the functions, views, triggers, constraints and grants of ragdb, each with the SHA-256 '
-  'of its definition.';
+  'Returns the functions, views, triggers, constraints, rules and grants of ragdb, each with the '
+  'SHA-256 of its definition.';
 
 -- What PostgreSQL parsed is written otherwise in a restored copy, whose functions have other
 -- numbers.
@@ -122,100 +149,4 @@ begin
     ::ragdb_internal.verified;
 end $$;
 comment on function ragdb_internal.verify_code(jsonb, integer) is
-  'Compares functions, views, triggers, constraints and grants with what was installed.';
-
-create or replace function ragdb_internal.trigger_findings() returns setof ragdb.finding
-language sql stable parallel safe
-begin atomic
-  select 'triggers', 'error', 'ragdb.' || c.relname, 'trigger ' || n.name || ' is '
-      || case when t.oid is null then 'missing' else 'switched off' end,
-    'ragdb init --force puts it back; find out who took it'
-    from pg_catalog.pg_inherits i
-      join pg_catalog.pg_class c on c.oid = i.inhrelid
-      join pg_catalog.pg_class o on o.oid = i.inhparent
-      cross join lateral (values
-        ('rows_are_append_only', 'ragdb_internal.refuse_change()', 'A'),
-        ('table_is_append_only', 'ragdb_internal.refuse_change()', 'A'),
-        (case when o.relname = 'retrieval_traces' then 'admissibility_is_proved' end,
-          'ragdb_internal.check_admissible()', 'O')) n (name, function, enabled)
-      left join pg_catalog.pg_trigger t on t.tgrelid = c.oid and t.tgname = n.name
-        and t.tgfoid = n.function::regprocedure
-    where o.relnamespace = 'ragdb'::regnamespace
-      and o.relname = any (ragdb_internal.partitioned()) and n.name is not null
-      and (t.oid is null or t.tgenabled not in (n.enabled::"char", 'A'))
-  union all
-  -- foreign keys, which `disable trigger all` switches off too
-  select 'triggers', 'error', t.tgrelid::regclass::text,
-    'foreign keys of the table are switched off', 'alter table … enable trigger all'
-    from pg_catalog.pg_trigger t join pg_catalog.pg_class c on c.oid = t.tgrelid
-    where c.relnamespace = 'ragdb'::regnamespace and t.tgisinternal and t.tgenabled = 'D'
-    group by t.tgrelid
-  union all
-  select 'triggers', 'warning', coalesce('database ' || d.datname, 'all databases')
-      || coalesce(', role ' || s.setrole::regrole, ''),
-    'session_replication_role is set, which switches ordinary triggers off',
-    'alter … reset session_replication_role'
-    from pg_catalog.pg_db_role_setting s left join pg_catalog.pg_database d
-      on d.oid = s.setdatabase
-    where exists (select from unnest(s.setconfig) v where v like 'session\_replication\_role=%')
-      and (d.oid is null or d.datname = pg_catalog.current_database());
-end;
-comment on function ragdb_internal.trigger_findings() is
-  'Looks for triggers of append-only partitions and foreign keys that are missing or off.';
-
-create or replace function ragdb_internal.owner_findings() returns setof ragdb.finding
-language sql stable parallel safe
-begin atomic
-  select 'rights', 'error', o.what, 'it belongs to ' || o.owner::regrole || ', not ragdb_owner',
-    'alter it to owner ragdb_owner'
-    from (
-      select 'schema ' || n.nspname, n.nspowner from pg_catalog.pg_namespace n
-        where n.nspname in ('ragdb', 'ragdb_internal', 'bi')
-      union all
-      select 'function ' || p.oid::regprocedure, p.proowner from pg_catalog.pg_proc p
-        where p.pronamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
-      union all
-      select 'relation ' || c.oid::regclass, c.relowner from pg_catalog.pg_class c
-        where c.relnamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
-    ) o (what, owner)
-    where pg_catalog.pg_get_userbyid(o.owner) <> 'ragdb_owner'
-  union all
-  -- partitions are not in the list of what was installed
-  select 'rights', 'error', 'relation ' || c.oid::regclass, 'it is granted to '
-      || pg_catalog.string_agg(distinct case when a.grantee = 0 then 'public'
-        else a.grantee::regrole::text end, ', '), 'revoke all on it'
-    from pg_catalog.pg_class c cross join lateral pg_catalog.aclexplode(c.relacl) a
-    where c.relnamespace = 'ragdb'::regnamespace and c.relispartition
-      and a.grantee <> c.relowner
-    group by c.oid
-  union all
-  select 'rights', 'note', 'role ' || m.member::regrole, 'it can be ' || m.roleid::regrole
-      || case when pg_catalog.pg_get_userbyid(m.roleid) = 'ragdb_owner'
-        then ', and can change every row'
-        else ', and has the secrets of keys' end, 'revoke it from who need not be'
-    from pg_catalog.pg_auth_members m
-    where pg_catalog.pg_get_userbyid(m.roleid) in ('ragdb_owner', 'ragdb_signer');
-end;
-comment on function ragdb_internal.owner_findings() is
-  'Looks for what does not belong to the owner or is granted, and tells who can be the owner.';
-
-create or replace function ragdb_internal.verify_triggers(after jsonb, most integer)
-returns ragdb_internal.verified
-language sql stable parallel safe
-return row(1, null, array(select f from ragdb_internal.trigger_findings() f order by f))
-  ::ragdb_internal.verified;
-comment on function ragdb_internal.verify_triggers(jsonb, integer) is
-  'Looks for triggers that are missing or off.';
-
-create or replace function ragdb_internal.verify_rights(after jsonb, most integer)
-returns ragdb_internal.verified
-language sql stable parallel safe
-return row(1, null, array(
-    select a.f from (
-      select o from ragdb_internal.owner_findings() o
-      union all select u from ragdb_internal.unexplained_grants() u
-      union all select m from ragdb_internal.missing_grants() m) a (f) order by a.f))
-  ::ragdb_internal.verified;
-comment on function ragdb_internal.verify_rights(jsonb, integer) is
-  'Looks at owners, grants on partitions, rights to corpora against the events that gave them, and '
-  'who can be the owner or a signer.';
+  'Compares functions, views, triggers, constraints, rules and grants with what was installed.';

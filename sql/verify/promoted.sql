@@ -1,4 +1,5 @@
--- Atoms and proposals against what they rest on, and the rows of all evidence against the ledger.
+-- Atoms and proposals against what they rest on, decisions, incidents and erasures against their
+-- signatures, and the rows of all evidence against the ledger.
 
 create or replace function ragdb_internal.verify_atoms(after jsonb, most integer)
 returns ragdb_internal.verified
@@ -82,6 +83,79 @@ begin
 end $$;
 comment on function ragdb_internal.verify_proposals(jsonb, integer) is
   'Compares a batch of proposals with the atoms that they rest on, and with their lexemes.';
+
+create type ragdb_internal.signed_row as (
+  place jsonb, name text, is_own boolean, hash bytea, mac bytea, at timestamptz);
+comment on type ragdb_internal.signed_row is
+  'A row that is hashed and signed: the place of a batch that it ends, its name, and whether its '
+  'hash is of what it says.';
+
+-- A signature whose key is not at hand is not judged: the check of keys says so.
+create or replace function ragdb_internal.verify_signed(
+  "check" text, rows ragdb_internal.signed_row[], most integer)
+returns ragdb_internal.verified
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_signers constant ragdb_internal.signer[] := ragdb_internal.signers();
+  v_keys_problem constant text := ragdb_internal.keys_problem();
+begin
+  return ragdb_internal.verified(cardinality(rows), most, rows[cardinality(rows)].place, array(
+    select row("check", 'error', r.name, 'its row is not what was recorded',
+        'restore it from a backup')::ragdb.finding
+      from unnest(rows) with ordinality r (place, name, is_own, hash, mac, at, n)
+        cross join lateral
+          ragdb_internal.signature(r.hash, r.mac, r.at, v_signers, v_keys_problem) s
+      where r.is_own is not true or s.is_intact is false order by r.n));
+end $$;
+comment on function ragdb_internal.verify_signed(text, ragdb_internal.signed_row[], integer) is
+  'Verifies the hashes and signatures of a batch of rows.';
+
+create or replace function ragdb_internal.verify_decisions(after jsonb, most integer)
+returns ragdb_internal.verified
+language sql stable parallel safe
+return ragdb_internal.verify_signed('decisions', array(
+  select row(jsonb_build_array(d.corpus_id, d.proposal_id), 'decision on ' || d.proposal_id,
+      d.decision_hash = ragdb_internal.decision_hash(d) and ragdb_internal.is_own_reason(d),
+      d.decision_hash, d.decision_mac, d.decided_at)::ragdb_internal.signed_row
+    from ragdb.proposal_decisions d
+    where (d.corpus_id, d.proposal_id) > (coalesce((after ->> 0)::integer, -1),
+      coalesce(after ->> 1, '00000000-0000-0000-0000-000000000000')::uuid)
+    order by d.corpus_id, d.proposal_id limit most), most);
+comment on function ragdb_internal.verify_decisions(jsonb, integer) is
+  'Verifies a batch of decisions, and their reasons.';
+
+-- Any id comes after the place before the first.
+create or replace function ragdb_internal.verify_incidents(after jsonb, most integer)
+returns ragdb_internal.verified
+language sql stable parallel safe
+return ragdb_internal.verify_signed('incidents', array(
+  select row(jsonb_build_array(i.incident_id), 'incident ' || i.incident_id,
+      i.incident_hash = ragdb_internal.incident_hash(i),
+      i.incident_hash, i.incident_mac, i.created_at)::ragdb_internal.signed_row
+    from ragdb.admissibility_incidents i
+    where (i.incident_id, 1) > (
+      coalesce(after ->> 0, '00000000-0000-0000-0000-000000000000')::uuid,
+      (after is not null)::integer)
+    order by i.incident_id limit most), most);
+comment on function ragdb_internal.verify_incidents(jsonb, integer) is
+  'Verifies a batch of incidents.';
+
+create or replace function ragdb_internal.verify_erasures(after jsonb, most integer)
+returns ragdb_internal.verified
+language sql stable parallel safe
+return ragdb_internal.verify_signed('erasures', array(
+  select row(jsonb_build_array(e.erasure_id), 'erasure ' || e.erasure_id,
+      e.erasure_hash = ragdb_internal.erasure_hash(e),
+      e.erasure_hash, e.erasure_mac, e.created_at)::ragdb_internal.signed_row
+    from ragdb.erasures e
+    where (e.erasure_id, 1) > (
+      coalesce(after ->> 0, '00000000-0000-0000-0000-000000000000')::uuid,
+      (after is not null)::integer)
+    order by e.erasure_id limit most), most);
+comment on function ragdb_internal.verify_erasures(jsonb, integer) is
+  'Verifies a batch of erasures.';
 
 -- A step returns its findings as one value, which has a limit; a ledger that nobody used while a
 -- million rows were written would be beyond it.

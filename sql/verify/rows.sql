@@ -42,7 +42,8 @@ begin
         when c.content_hash <> ragdb_internal.content_hash(c.text)
           then 'its text is not the text that was put'
         when not ragdb_internal.is_named_by_text(c, d, (ragdb_internal.whole_of(p)).name)
-          then 'its text is not the text that its id was made of' end as problem
+          then 'its text is not the text that its id was made of'
+        when c.source <> d.source then 'its source is not that of its document' end as problem
       from ragdb.chunks c
         left join ragdb.corpora p on p.corpus_id = c.corpus_id
         left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
@@ -61,7 +62,7 @@ begin
   return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings);
 end $$;
 comment on function ragdb_internal.verify_chunks(jsonb, integer) is
-  'Compares the texts of a batch of chunks with their hashes and their ids.';
+  'Compares a batch of chunks with their hashes, their ids and the sources of their documents.';
 
 create or replace function ragdb_internal.verify_history(after jsonb, most integer)
 returns ragdb_internal.verified
@@ -133,7 +134,11 @@ declare
   v_made record;
 begin
   with batch as materialized (
-    select d.corpus_id, d.doc_no, d.source, e.event_id is not null as has_event
+    select d.corpus_id, d.doc_no, d.source, case
+        when e.event_id is null then 'the event that tells of it is gone'
+        when (d.doc_cid, d.title, d.language, d.chunks)
+            is distinct from (e.doc_cid, e.title, e.language, e.chunks)
+          then 'it is not what its event tells of it' end as problem
       from ragdb.documents d left join ragdb.events e
         on e.corpus_id = d.corpus_id and e.event_id = d.event_id
       where (d.corpus_id, d.doc_no)
@@ -145,14 +150,15 @@ begin
         order by b.corpus_id, b.doc_no))[count(*)] as last,
       array_agg(row('documents', 'error', format('document %s of corpus %s',
           b.source, coalesce(p.name, b.corpus_id::text)),
-        'the event that tells of it is gone', 'restore ragdb.events from a backup')
-        ::ragdb.finding order by b.corpus_id, b.doc_no) filter (where not b.has_event) as findings
+        b.problem, 'restore both from a backup, or ingest it again')
+        ::ragdb.finding order by b.corpus_id, b.doc_no) filter (where b.problem is not null)
+        as findings
     into strict v_made
     from batch b left join ragdb.corpora p on p.corpus_id = b.corpus_id;
   return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings);
 end $$;
 comment on function ragdb_internal.verify_documents(jsonb, integer) is
-  'Looks for documents without the event that tells of them.';
+  'Compares a batch of documents with the events that tell of them.';
 
 create or replace function ragdb_internal.verify_slices(after jsonb, most integer)
 returns ragdb_internal.verified

@@ -21,8 +21,11 @@ begin atomic
     (14, 'reranks', false, 'ragdb_internal.verify_reranks'),
     (15, 'atoms', false, 'ragdb_internal.verify_atoms'),
     (16, 'proposals', false, 'ragdb_internal.verify_proposals'),
-    (17, 'ledger', false, 'ragdb_internal.verify_ledger_entries'),
-    (18, 'history', false, 'ragdb_internal.verify_history')
+    (17, 'decisions', false, 'ragdb_internal.verify_decisions'),
+    (18, 'incidents', false, 'ragdb_internal.verify_incidents'),
+    (19, 'erasures', false, 'ragdb_internal.verify_erasures'),
+    (20, 'ledger', false, 'ragdb_internal.verify_ledger_entries'),
+    (21, 'history', false, 'ragdb_internal.verify_history')
   ) c (place, "check", is_quick, step);
 end;
 comment on function ragdb_internal.verifications() is
@@ -134,6 +137,6 @@ begin
 end $$;
 comment on function ragdb.verify(boolean, text[]) is
   'Verifies all evidence and what guards it: code, triggers, rights, keys, corpora, pgvector, '
-  'policies, documents, chunks, blobs, slices, traces, hits, reranks, atoms, proposals and the '
-  'ledger, or some of them; quick leaves out those that read all rows. No row means that nothing '
-  'is wrong. Raises RG400.';
+  'policies, documents, chunks, blobs, slices, traces, hits, reranks, atoms, proposals, decisions, '
+  'incidents, erasures, the ledger and history, or some of them; quick leaves out those that read '
+  'all rows. No row means that nothing is wrong. Raises RG400.';

@@ -230,6 +230,28 @@ def test_a_database_that_is_not_there_exits_with_3(run: Run) -> None:
     assert "secret" not in result.output
 
 
+@pytest.mark.parametrize("verb", [("corpus", "ls"), ("doctor",)])
+def test_a_server_without_a_free_connection_is_called_that(
+    run: Run, clone: str, verb: tuple[str, ...]
+) -> None:
+    with psycopg.connect(clone, autocommit=True) as admin:
+        admin.execute("create role crowded login connection limit 0")
+        try:
+            result = run(*verb, "--dsn", psycopg.conninfo.make_conninfo(clone, user="crowded"))
+        finally:
+            admin.execute("drop role crowded")
+    assert result.exit_code == 3
+    assert "the server has as many connections as it takes" in result.output
+
+
+def test_a_limit_that_ends_a_verb_is_named(run: Run) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PGOPTIONS", "-c statement_timeout=1ms")
+        result = run("verify")
+    assert result.exit_code == 3
+    assert "PGOPTIONS='-c statement_timeout=0'" in result.stderr
+
+
 def test_a_database_without_schema_exits_with_3_and_says_init(run: Run, server: str) -> None:
     result = run("corpus", "ls", "--dsn", server)
     assert result.exit_code == 3

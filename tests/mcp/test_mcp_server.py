@@ -209,6 +209,51 @@ def check(results: dict[str, Any], trace: str) -> None:
     assert answered["provenance"]["contract"] == "support"
 
 
+def test_a_passage_has_the_id_that_any_tool_gave_it(dsn: str, trace: str) -> None:
+    (found,) = call(dsn, "search", {"query": "refunds", "corpora": ["docs"], "k": 1})["results"]
+
+    def asked(own: str) -> list[Any]:
+        cited = {"answer": "x", "citations": [{"source_id": "docs/refunds.md", "chunk_id": own}]}
+        calls: list[tuple[str, dict[str, Any]]] = [
+            ("explain_passage", {"query": "refunds", "chunk_id": own}),
+            ("locate_quote", {"chunk_id": own, "quote": "fourteen days"}),
+            ("list_edges", {"chunk_id": own}),
+            ("build_pack", {"chunk_ids": [own]}),
+            ("resolve_anchor", {"chunk_id": own}),
+            ("validate_citations", {"chunk_ids": [own], "output": cited}),
+            ("validate_citations", {"trace_id": trace, "output": cited}),
+            ("search_slice", {"query": "refunds", "anchor": own}),
+        ]
+        made = [call(dsn, tool, {"corpus": "docs", **how}) for tool, how in calls]
+        return [*made[:-1], made[-1]["chunks"]]
+
+    assert found["id"] == "docs/refunds"
+    assert asked(found["id"]) == asked("refunds")
+
+
+def test_a_passage_whose_own_id_begins_with_its_corpus_is_found_by_it(clone: str) -> None:
+    with ragdb.connect(clone) as db:
+        db.put_texts("more", ["One.", "Two."], ids=["more/one", "one"])
+    for given, own in (("more/one", "more/one"), ("more/more/one", "more/one"), ("one", "one")):
+        pack = call(clone, "build_pack", {"corpus": "more", "chunk_ids": [given]})
+        assert [chunk["chunk_id"] for chunk in pack["chunks"]] == [own]
+
+
+def test_an_id_without_a_corpus_says_what_an_id_is(dsn: str) -> None:
+    said = call(dsn, "fetch", {"id": "refunds"})
+    assert said == "'refunds' names no corpus: an id is corpus/chunk_id, as search gives it"
+
+
+def test_a_recorded_search_gives_the_id_of_its_trace(dsn: str) -> None:
+    asked = {"query": "refunds", "corpora": ["docs"]}
+    made = call(dsn, "search", asked, record=True)
+    traced = call(dsn, "get_trace", {"trace_id": made["trace_id"]})
+    assert [f"docs/{hit['chunk_id']}" for hit in traced["hits"]] == [
+        row["id"] for row in made["results"]
+    ]
+    assert "trace_id" not in call(dsn, "search", asked)
+
+
 @pytest.fixture
 def trace(login_dsn: str) -> str:
     with ragdb.connect(login_dsn) as db:

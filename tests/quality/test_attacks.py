@@ -137,6 +137,19 @@ ATTACKS = {
         VERIFY,
         "error +ledger: decision .*row_changed",
     ),
+    "4 a text is taken away without an erasure": Attack(
+        "update ragdb.semantic_atoms set text = null, lexemes = ''",
+        VERIFY,
+        "error +atoms: atom .*its row is not what was recorded",
+    ),
+    "4 an incident is made up": Attack(
+        "insert into ragdb.admissibility_incidents select i.* from ragdb.admissibility_incidents o,"
+        " jsonb_populate_record(o, jsonb_build_object('caller', 'x', 'incident_id',"
+        " gen_random_uuid())) j, jsonb_populate_record(j, jsonb_build_object('incident_hash',"
+        " ragdb_internal.incident_hash(j))) i; select ragdb.set_ledger(true)",
+        VERIFY,
+        "error +incidents: incident .*its row is not what was recorded",
+    ),
     "5 the text of a chunk is edited": Attack(
         f"{UNGUARD} update ragdb.chunks set text = '{FORGED}' where source = 'a.md' {GUARD}",
         VERIFY,
@@ -319,6 +332,11 @@ ATTACKS = {
         VERIFY,
         "error +ledger: access .*row_changed",
         "ledger",
+    ),
+    "a rule swallows the events of access": Attack(
+        "create rule nothing as on insert to ragdb.access_events do instead nothing",
+        VERIFY,
+        "error +code: rule nothing on ragdb.access_events.*it was added",
     ),
     "a function is replaced": Attack(
         "create or replace function ragdb_internal.trace_mac(trace_hash bytea, secret bytea)"

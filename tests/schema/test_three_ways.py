@@ -84,6 +84,14 @@ def test_a_plain_login_that_may_be_the_owner_installs_the_extension(
     assert difference(facts_of(make("migrate")), facts_of(dsn)) == ""
 
 
+def test_the_extension_is_the_same_where_backslashes_are_escapes(make: Any) -> None:
+    make("extension")
+    dsn = make("empty")
+    with psycopg.connect(dsn, options="-c standard_conforming_strings=off") as connection:
+        connection.execute("create extension ragdb cascade")
+    assert difference(facts_of(make("migrate")), facts_of(dsn)) == ""
+
+
 def test_the_control_file_names_this_version() -> None:
     control = extension.path().with_name("ragdb.control").read_text()
     assert re.search(r"^default_version = '(.*)'$", control, re.M).group(1) == ragdb.__version__  # type: ignore[union-attr]

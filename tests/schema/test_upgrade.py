@@ -297,3 +297,22 @@ def test_two_migrations_at_once_leave_one_schema(any_version: Server) -> None:
         assert [process.communicate()[1] for process in both] == [b"", b""]
         with psycopg.connect(dsn) as connection:
             assert scripts.is_current(connection)
+
+
+def test_an_upgrade_whose_connection_is_ended_says_what_ended_it_and_leaves_nothing(
+    server18: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def end(connection: psycopg.Connection[object]) -> None:
+        connection.execute("reset role")
+        connection.execute("select pg_terminate_backend(pg_backend_pid())")
+
+    with server18.database(None) as database:
+        dsn = server18.dsn(database.dbname)
+        with monkeypatch.context() as patch:
+            patch.setattr(migrate, "load_code", end)
+            with pytest.raises(psycopg.errors.AdminShutdown):
+                migrate.migrate(dsn)
+        with psycopg.connect(dsn) as connection:
+            left = "select nspname from pg_namespace where nspname ~ '^ragdb' or nspname = 'bi'"
+            assert connection.execute(left).fetchall() == []
+        assert migrate.migrate(dsn)

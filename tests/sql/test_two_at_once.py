@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from ragdb.errors import CorpusNotFound, ModeNotAvailable
 from tests.conftest import Server
 from tests.embedding import put
 from tests.sql import conversations
@@ -177,6 +178,54 @@ def test_who_claims_embeddings_and_who_drops_their_corpus_wait_for_each_other(ma
         )
         == []
     )
+
+
+SEARCH = "select from ragdb.{}('gone', 'refunds', query_embedding => '{{1,0,0}}', mode => '{}')"
+
+
+@pytest.fixture
+def gone(made: str) -> str:
+    """`made` with a corpus whose one chunk is embedded."""
+    with psycopg.connect(made) as db:
+        db.execute(
+            "select ragdb.drop_corpus(l.name) from ragdb.list_corpora() l where l.name = 'gone'"
+        )
+        db.execute("select ragdb.create_corpus('gone')")
+        db.execute("select ragdb.put_text('gone', 'a.md', 'refunds are paid in 14 days')")
+        if not db.execute("select from ragdb.list_embedders() where name = 'gone'").fetchall():
+            db.execute("select ragdb.create_embedder('gone', 3)")
+        db.execute("select ragdb.embed_corpus('gone', 'gone')")
+        db.execute(
+            "select ragdb.put_embeddings('gone', array(select l.chunk_id from"
+            " ragdb.list_chunks('gone') l), '{1,0,0}')"
+        )
+    return made
+
+
+@pytest.mark.parametrize("drop", ["drop_corpus('gone')", "drop_space('gone', 'gone')"])
+@pytest.mark.parametrize("function", ["search", "retrieve"])
+def test_a_search_that_meets_a_drop_of_its_embeddings_is_told_to_begin_again(
+    gone: str, function: str, drop: str
+) -> None:
+    search = SEARCH.format(function, "semantic")
+    assert second(gone, f"select ragdb.{drop}", search) == "RG415"
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+def test_a_snapshot_that_is_older_than_a_drop_of_embeddings_is_told_to_begin_again(
+    gone: str, mode: str
+) -> None:
+    with psycopg.connect(gone) as reader, psycopg.connect(gone) as admin:
+        reader.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        reader.execute("select from ragdb.corpora")
+        admin.execute("select ragdb.drop_corpus('gone')")
+        admin.commit()
+        with pytest.raises(ModeNotAvailable) as refused:
+            reader.execute(SEARCH.format("search", mode))
+        assert refused.value.diag.message_hint == "ask again in a new transaction"
+        reader.rollback()
+        with pytest.raises(CorpusNotFound):
+            reader.execute(SEARCH.format("search", mode))
 
 
 def test_who_grants_and_who_drops_a_corpus_wait_for_each_other(made: str) -> None:

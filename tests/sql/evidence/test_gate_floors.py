@@ -242,3 +242,24 @@ def test_a_floor_is_measured_at_the_commit_of_a_mere_writer(any_clone: str, logi
         for n, text in enumerate(PROSE[:60]):
             writer.execute("select from ragdb.put_text('docs', %s, %s)", (f"{n}.txt", text))
     assert set(floors(writer)) == {"lexical"}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [*ANSWERED, *NOT_ANSWERED, "Who drowned on the Titanic, and what does a backup contain?"],
+)
+def test_what_is_not_recorded_is_weighed_as_what_is(docs: Connection, question: str) -> None:
+    asked = "select a.gate - 'gate_id', status, reason from ragdb.ask('docs', %s, record => %s) a"
+    recorded, other = (docs.execute(asked, (question, on)).fetchone() for on in (True, False))
+    assert recorded == other
+    assert other is not None
+    assert other[0]["min_score_by"] == "corpus"
+    assert other[0]["enough"] is (question in ANSWERED)
+
+
+def test_a_mode_that_the_caller_only_claims_sets_no_floor_on_record(docs: Connection) -> None:
+    docs.execute("select from ragdb.retrieve('docs', 'the ledger of the Titanic')")
+    pack = scalar(docs, "select ragdb.build_evidence_pack(ragdb.last_trace_id())")
+    claimed = {**pack, "trace_id": None, "searched": {"mode": "lexical", "score": 1}}
+    verdict = scalar(docs, "select ragdb.record_gate('Who?', %s)", json.dumps(claimed))
+    assert verdict["min_score_by"] == "none"

@@ -228,6 +228,19 @@ def test_what_retention_drops_leaves_its_entries_and_an_act(evidence: Connection
     assert missing == {"act", "answer", "gate", "rerank", "trace"}
 
 
+def test_what_comes_back_into_a_dropped_month_is_held_to_its_entry(evidence: Connection) -> None:
+    """An act of retention excuses that rows are gone, and not that they say something else."""
+    evidence.execute("create temp table kept as select * from ragdb.evidence_answers")
+    evidence.execute(
+        "select set_config('ragdb.now', %s, true)",
+        (str(datetime.now(UTC) + timedelta(days=70)),),
+    )
+    evidence.execute("select ragdb.drop_traces_before((now() + interval '69 days')::date)")
+    evidence.execute("insert into ragdb.evidence_answers select * from kept")
+    # its citations were dropped with it
+    assert ("row_changed", "answer") in {(f, k) for f, k, _ in findings(evidence)}
+
+
 def test_a_dropped_corpus_leaves_its_entries_and_an_act(evidence: Connection) -> None:
     evidence.execute("select ragdb.drop_corpus('chat')")
     evidence.execute("select ragdb.seal_ledger()")

@@ -155,6 +155,15 @@ def test_a_query_whose_embedding_is_gone_is_not_replayable(embedded: Connection)
     assert step == "corpus"
 
 
+def test_an_embedding_that_is_not_that_of_its_hash_is_not_taken_for_it(
+    embedded: Connection,
+) -> None:
+    trace = retrieve(embedded)[0]["trace_id"]
+    embedded.execute("update ragdb.query_embeddings set embedding = '[0, 0, 1]'")
+    found = replay(embedded, trace)
+    assert (found["verdict"], found["cause"]) == ("not_replayable", "query_embedding_not_kept")
+
+
 def test_a_global_search_by_meaning_replays_with_its_arguments(embedded: Connection) -> None:
     made = one(
         embedded,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.sql.conversations import conversation, message, put, uuid
+import psycopg
+
+from tests.sql.conversations import chat, conversation, message, put, uuid
 from tests.sql.signed_slices import Connection, messages, one, replay, retrieve
 
 
@@ -37,6 +39,31 @@ def test_another_ranking_is_a_cause_of_its_own(signed: Connection) -> None:
     trace = one(signed, "select trace_id from ragdb.retrieve('chat', 'refunds')")["trace_id"]
     signed.execute("select ragdb.optimize_corpus('chat')")
     assert replay(signed, trace)["cause"] == "config_changed"
+
+
+EDITS = [
+    "update ragdb.lexemes set df = df + 1",
+    "update ragdb.lexemes set chunk_nos = substr(chunk_nos, 5) where lexeme = 'refund'",
+    "update ragdb.chunks set text = 'Refunds are vouchers.',"
+    " content_hash = sha256('Refunds are vouchers.') where chunk_no = 2",
+]
+
+
+def test_what_changed_though_nothing_was_written_is_told_from_what_was(any_clone: str) -> None:
+    with psycopg.connect(any_clone, autocommit=True) as db:
+        chat(db, messages())
+        trace = one(db, "select trace_id from ragdb.retrieve('chat', 'refunds')")["trace_id"]
+        for edit in EDITS:
+            with db.transaction(force_rollback=True):
+                db.execute(edit)
+                found = replay(db, trace)
+                assert found["verdict"] != "exact"
+                assert found["cause"] == "corpus_changed"
+                assert "a later transaction of ragdb wrote nothing" in found["detail"]
+        put(db, "chat", conversation([message(20, text="Nothing to do with it.")], "s2"))
+        found = replay(db, trace)
+        assert (found["verdict"], found["cause"]) == ("same_order", "corpus_changed")
+        assert "a later transaction" not in found["detail"]
 
 
 def test_a_query_that_was_not_kept_is_not_replayable(signed: Connection) -> None:

@@ -11,8 +11,8 @@ import pytest
 from psycopg.rows import dict_row
 
 from tests.conftest import Connection, Server
-from tests.sql.conversations import uuid
-from tests.sql.signed_slices import one, promote, retrieve, sign
+from tests.sql.conversations import chat, uuid
+from tests.sql.signed_slices import messages, one, promote, retrieve, sign
 
 ALL = "(select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid)"
 
@@ -41,6 +41,13 @@ def fill(signed: Connection) -> None:
     signed.execute(
         "select ragdb.propose('chat', %s, 'Refunds cost nothing.')", ([made["atom_id"]],)
     )
+    signed.execute(
+        "select ragdb.decide_proposal('chat', proposal_id, 'accepted', 'It is so.')"
+        " from ragdb.list_proposals('chat')"
+    )
+    refused = promote(signed, hits[0]["trace_id"], ["nowhere"], "lenient")
+    assert refused["code"] == "CHUNK_NOT_RETRIEVED", refused
+    redact(signed)
     signed.execute("select ragdb.put_blob('a file', 'text/plain')")
     for _ in range(3):
         signed.execute("select from ragdb.retrieve('chat', 'refunds', k => 2)")
@@ -53,6 +60,17 @@ def fill(signed: Connection) -> None:
         (trace, chunks, [float(n) for n in range(len(chunks))]),
     )
     assert found(signed) == []
+
+
+def redact(db: Connection) -> None:
+    """An atom of a document that goes, and takes the text along."""
+    chat(db, messages(), "gone")
+    hits = retrieve(db, corpus="gone")
+    promote(db, hits[0]["trace_id"], [hit["chunk_id"] for hit in hits], "lenient")
+    db.execute(
+        "select ragdb.delete_document('gone', doc_cid, 'redact', 'on request')"
+        " from ragdb.list_documents('gone')"
+    )
 
 
 def newest(db: Connection) -> Any:
@@ -178,6 +196,48 @@ EDITS = {
         "proposals",
         "it is found by another text than its own",
     ),
+    "the text of an atom taken away": (
+        "update ragdb.semantic_atoms set text = null, lexemes = ''",
+        "atoms",
+        "its row is not what was recorded",
+    ),
+    "the text of a proposal taken away": (
+        "update ragdb.semantic_proposals set text = null, lexemes = ''",
+        "proposals",
+        "its row is not what was recorded",
+    ),
+    "the reason of a decision taken away": (
+        "update ragdb.proposal_decisions set reason = null",
+        "decisions",
+        "its row is not what was recorded",
+    ),
+    "a decision signed by nobody": (
+        "update ragdb.proposal_decisions set decision_mac = sha256('x')",
+        "decisions",
+        "its row is not what was recorded",
+    ),
+    "who decided, with its hash": (
+        "update ragdb.proposal_decisions d set decided_by = 'x', decision_hash ="
+        " ragdb_internal.decision_hash(jsonb_populate_record(d, '{\"decided_by\": \"x\"}'))",
+        "decisions",
+        "its row is not what was recorded",
+    ),
+    "an incident that never was": (
+        "insert into ragdb.admissibility_incidents select i.* from ragdb.admissibility_incidents o,"
+        " jsonb_populate_record(o, jsonb_build_object('caller', 'x', 'incident_id',"
+        " gen_random_uuid())) j, jsonb_populate_record(j, jsonb_build_object('incident_hash',"
+        " ragdb_internal.incident_hash(j))) i",
+        "incidents",
+        "its row is not what was recorded",
+    ),
+    "an erasure that never was": (
+        "insert into ragdb.erasures select e.* from ragdb.erasures o, jsonb_populate_record(o,"
+        " jsonb_build_object('caller', 'x', 'erasure_id', gen_random_uuid())) j,"
+        " jsonb_populate_record(j, jsonb_build_object('erasure_hash',"
+        " ragdb_internal.erasure_hash(j))) e",
+        "erasures",
+        "its row is not what was recorded",
+    ),
     "an atom deleted": (
         "delete from ragdb.semantic_atoms",
         "proposals",
@@ -199,6 +259,21 @@ EDITS = {
         "its row was changed",
     ),
     "events": ("delete from ragdb.events", "documents", "the event that tells of it is gone"),
+    "the title of a document": (
+        "update ragdb.documents set title = 'Gold'",
+        "documents",
+        "it is not what its event tells of it",
+    ),
+    "the original of a document": (
+        "update ragdb.documents set doc_cid = 'sha256:' || repeat('a', 64)",
+        "documents",
+        "it is not what its event tells of it",
+    ),
+    "the source of a chunk": (
+        "update ragdb.chunks set source = 'another' where chunk_no = 2",
+        "chunks",
+        "its source is not that of its document",
+    ),
     "a corpus's version": (
         "update ragdb.corpora set version = 0 where name = 'chat'",
         "corpora",
@@ -235,6 +310,40 @@ EDITS = {
         "code",
         "it was added",
     ),
+    "a grant of a column": (
+        "grant select (secret) on ragdb.signing_secrets to stranger",
+        "code",
+        "it was added",
+        "warning",
+    ),
+    "a grant of a column of a partition": (
+        "grant select (query_text) on ragdb.retrieval_traces_default to stranger",
+        "rights",
+        "it is granted to stranger",
+    ),
+    "a rule": (
+        "create rule nothing as on insert to ragdb.access_events do instead nothing",
+        "code",
+        "it was added",
+    ),
+    "a rule of a partition": (
+        "create rule nothing as on insert to ragdb.retrieval_traces_default do instead nothing",
+        "code",
+        "it was added",
+    ),
+    "rows that are hidden": (
+        "create policy hidden on ragdb.ledger_acts using (false);"
+        " alter table ragdb.ledger_acts enable row level security, force row level security",
+        "code",
+        "it was added",
+    ),
+    "a trigger of a partition": (
+        "create function public.other() returns trigger language plpgsql as 'begin return new;"
+        " end'; create trigger other before insert on ragdb.retrieval_hits_default for each row"
+        " execute function public.other()",
+        "triggers",
+        "trigger other was added",
+    ),
     "a constraint": (
         "alter table ragdb.chunks drop constraint chunks_offsets_are_a_range",
         "code",
@@ -255,14 +364,17 @@ EDITS = {
 
 @pytest.mark.parametrize("attack", EDITS)
 def test_what_was_done_without_a_key_is_found(proved: Connection, attack: str) -> None:
-    edit, check, finding = EDITS[attack]
+    edit, check, finding, *severity = EDITS[attack]
     off(proved)
-    off(proved, "slice_policies", "semantic_atoms", "semantic_proposals")
+    tables = ("slice_policies", "semantic_atoms", "semantic_proposals", "proposal_decisions",
+              "admissibility_incidents", "erasures")  # fmt: skip
+    off(proved, *tables)
     proved.execute(edit)
     on(proved)
-    proved.execute("alter table ragdb.slice_policies enable trigger all")
+    for table in tables:
+        proved.execute(f"alter table ragdb.{table} enable trigger all")
     said = {(row["check"], row["severity"], row["finding"]) for row in found(proved)}
-    assert (check, "error", finding) in said, said
+    assert (check, *(severity or ["error"]), finding) in said, said
 
 
 @pytest.mark.parametrize(
@@ -296,6 +408,8 @@ def test_what_was_done_without_a_key_is_found(proved: Connection, attack: str) -
         ("alter table ragdb.key_events disable trigger user", "code", "it was changed"),
         ("alter role all set session_replication_role = replica", "triggers",
          "session_replication_role is set, which switches ordinary triggers off"),
+        ("set session_replication_role = replica", "triggers",
+         "session_replication_role is set, which switches ordinary triggers off"),
     ],
 )  # fmt: skip
 def test_what_guards_evidence_and_is_off_is_found_quickly(
@@ -305,6 +419,13 @@ def test_what_guards_evidence_and_is_off_is_found_quickly(
     db.execute(edit)
     said = {(row["check"], row["finding"]) for row in found(db, "verify(quick => true)")}
     assert (check, finding) in said, said
+
+
+def test_that_sessions_may_set_the_clock_is_said(db: Connection) -> None:
+    said = "select count(*) from ragdb.verify(true) v where v.place = 'setting allow_test_clock'"
+    assert db.execute(said).fetchone() == (1,)
+    db.execute("delete from ragdb.settings where key = 'allow_test_clock'")
+    assert db.execute(said).fetchone() == (0,)
 
 
 def test_steps_of_any_size_find_what_one_call_finds(proved: Connection) -> None:
@@ -328,7 +449,7 @@ def test_steps_of_any_size_find_what_one_call_finds(proved: Connection) -> None:
             if state is None:
                 break
         assert (rows, looked) == (whole, 5)
-    assert calls == 18
+    assert calls == 21
 
 
 def test_traces_whose_key_is_not_at_hand_are_one_warning(proved: Connection) -> None:
@@ -336,13 +457,13 @@ def test_traces_whose_key_is_not_at_hand_are_one_warning(proved: Connection) -> 
     said = [
         (row["check"], row["severity"], row["place"].split(" from ")[0]) for row in found(proved)
     ]
-    assert said == [("keys", "warning", "key k1"), ("traces", "warning", "4 traces")]
+    assert said == [("keys", "warning", "key k1"), ("traces", "warning", "5 traces")]
 
 
 def test_what_a_compromised_key_signed_is_listed(proved: Connection) -> None:
     proved.execute("select ragdb.report_key_compromise('k1')")
     said = [row["finding"] for row in found(proved) if row["check"] == "traces"]
-    assert len(said) == 4
+    assert len(said) == 5
     assert all(s.startswith("not to be trusted: key k1 is reported compromised") for s in said)
 
 

@@ -1,0 +1,52 @@
+"""A database that ends connections or takes none is answered for, and asked again at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import psycopg
+import pytest
+
+from tests.conftest import Server
+from tests.http.conftest import Api
+
+Start = Callable[..., Api]
+SEARCH = {"corpora": ["docs"], "query": "refunds"}
+
+
+def test_a_limit_of_the_database_on_transactions_is_a_timeout(start: Start) -> None:
+    api = start()
+    with psycopg.connect(api.dsn, autocommit=True) as admin:
+        (name,) = admin.execute("select current_database()").fetchone() or ("",)
+        admin.execute(f"alter database {name} set transaction_timeout = '500ms'")
+        admin.execute(
+            "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
+            " where datname = current_database() and pid <> pg_backend_pid()"
+        )
+    with psycopg.connect(api.dsn, options="-c transaction_timeout=0") as other:
+        other.execute("lock table ragdb.corpora")
+        answer = api("POST", "/api/search", SEARCH)
+    assert (answer.status, answer.body["code"]) == (408, "TIMEOUT")
+    assert api("POST", "/api/search", SEARCH).status == 200
+
+
+@pytest.mark.nightly
+def test_a_database_that_is_back_is_asked_at_once(start: Start, server18: Server) -> None:
+    """However long it was away: a pool that tries to connect waits twice as long each time."""
+    api = start()
+    with psycopg.connect(api.dsn) as connection:
+        name = connection.info.dbname
+    with psycopg.connect(server18.uri, autocommit=True) as admin:
+        admin.execute(f"alter database {name} allow_connections false")
+        admin.execute(
+            "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = %s",
+            (name,),
+        )
+        gone = api("POST", "/api/search", SEARCH)
+        assert (gone.status, gone.headers["Retry-After"]) == (503, "1")
+        time.sleep(8)
+        admin.execute(f"alter database {name} allow_connections true")
+    began = time.monotonic()
+    assert api("POST", "/api/search", SEARCH).status == 200
+    assert time.monotonic() - began < 3
