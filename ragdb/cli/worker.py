@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ragdb.models.worker import Done, Worker
 
 
-Model = Annotated[str, typer.Option("--model", "-m", help="Embedder, as in `ragdb embedder ls`.")]
-
 Lease = Annotated[float, typer.Option(help="Seconds until the claims of a killed worker expire.")]
 Batch = Annotated[int, typer.Option(help="Inputs per claim, 1 to 10000.")]
 

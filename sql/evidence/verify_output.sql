@@ -145,7 +145,7 @@ comment on function ragdb_internal.told_problems(jsonb, jsonb,
   ragdb_internal.citation_check[]) is
   'Returns what is wrong with the citations of an output, in the words that a task is told.';
 
-create or replace function ragdb_internal.citation_verdict(run jsonb, output jsonb,
+create or replace function ragdb_internal.citation_verdict(
   checks ragdb_internal.citation_check[], problems text[]) returns jsonb
 language sql immutable parallel safe
 return ragdb_internal.verdict_of('rag.citations', coalesce(
@@ -155,8 +155,7 @@ return ragdb_internal.verdict_of('rag.citations', coalesce(
     where c.code is not null and not c.is_advisory group by c.code order by pg_catalog.min(c.n)),
     '{}'),
   case when problems = '{}' then '{}'::text[] else array['CITATIONS_MALFORMED'] end));
-comment on function ragdb_internal.citation_verdict(jsonb, jsonb, ragdb_internal.citation_check[],
-  text[]) is
+comment on function ragdb_internal.citation_verdict(ragdb_internal.citation_check[], text[]) is
   'Returns the verdict of the verifier rag.citations.';
 
 -- The keys are ours, and those of Anthropic and Cohere.
@@ -190,7 +189,7 @@ begin
     v_record := ragdb_internal.run_citations(run, output, attempt, cost);
     v_told := ragdb_internal.told_problems(run, output, v_record.checks);
     v_verdicts := v_verdicts
-      || ragdb_internal.citation_verdict(run, output, v_record.checks, v_told);
+      || ragdb_internal.citation_verdict(v_record.checks, v_told);
     v_problems := v_problems || v_told;
   end if;
   if v_record.answer_id is not null then

@@ -94,8 +94,7 @@ comment on function ragdb_internal.store_event(ragdb.shared_corpora, ragdb.share
 
 -- The same event may come from several peers, and again after a cut: only a peer that gives it two
 -- places gives it twice.
-create or replace function ragdb_internal.is_known(shared ragdb.shared_corpora,
-  event ragdb.shared_events) returns boolean
+create or replace function ragdb_internal.is_known(event ragdb.shared_events) returns boolean
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -110,5 +109,5 @@ begin
   end if;
   return v_known.hash is not null;
 end $$;
-comment on function ragdb_internal.is_known(ragdb.shared_corpora, ragdb.shared_events) is
+comment on function ragdb_internal.is_known(ragdb.shared_events) is
   'Whether an event is here already. Raises RG492 for one that its peer sends twice.';

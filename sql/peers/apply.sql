@@ -74,7 +74,7 @@ begin
   loop
     v_event := ragdb_internal.event_of_page(shared, v_item, peer, after);
     after := v_event.peer_position;
-    if not ragdb_internal.is_known(shared, v_event) then
+    if not ragdb_internal.is_known(v_event) then
       perform ragdb_internal.check_author(shared, v_event);
       shared := ragdb_internal.store_event(shared, v_event);
       v_sources := v_sources || v_event.source;

@@ -20,8 +20,7 @@ end $$;
 comment on function ragdb_internal.check_roles(jsonb) is
   'Refuses rights of roles that do not exist. Raises RG457.';
 
-create or replace function ragdb_internal.check_can_embed(corpus_id integer, header jsonb)
-returns void
+create or replace function ragdb_internal.check_can_embed(header jsonb) returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -36,7 +35,7 @@ begin
         hint = 'bind it with ragdb.bind_embedder(), and move the corpus then';
   end if;
 end $$;
-comment on function ragdb_internal.check_can_embed(integer, jsonb) is
+comment on function ragdb_internal.check_can_embed(jsonb) is
   'Refuses a corpus whose embedder nobody runs here. Raises RG416.';
 
 create or replace function ragdb.accept_move(header jsonb, origin text) returns void
@@ -56,8 +55,8 @@ begin
   end if;
   perform ragdb_internal.check_roles(header -> 'rights'),
     ragdb.import_corpus(header);
+  perform ragdb_internal.check_can_embed(header);
   v_id := ragdb_internal.corpus_number(v_name);
-  perform ragdb_internal.check_can_embed(v_id, header);
   if v_embedder is not null then
     perform ragdb.embed_corpus(v_name, v_embedder ->> 'name', (v_embedder ->> 'm')::integer,
       (v_embedder ->> 'ef_construction')::integer);
