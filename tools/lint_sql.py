@@ -15,6 +15,7 @@ from itertools import groupby
 from pathlib import Path
 
 from pglast import ast, parser
+from pglast.enums import FunctionParameterMode
 
 from ragdb.server.scripts import order
 
@@ -50,6 +51,8 @@ LONG_BODIES = {
 }
 # Locals that have the names of the standard that defines the function.
 STANDARDS = {"ragdb_internal.sha1": "FIPS 180-4"}
+# Arguments of functions that are called alike, for which some of them have no use.
+ALIKE = {"ragdb_internal.verify_": {"after", "most"}}
 
 Name = tuple[str, str]  # schema and name
 
@@ -63,6 +66,7 @@ class Statement:
     text: str
     defines: Name | None
     kind: str
+    arguments: tuple[str, ...] = ()
 
     @cached_property
     def names(self) -> set[Name]:
@@ -72,13 +76,19 @@ class Statement:
     @cached_property
     def body_lines(self) -> int:
         """Lines of a function's body."""
-        if self.kind != "function":
-            return 0
-        quoted = re.search(r"\$(\w*)\$(.*)\$\1\$", self.text, re.S)
-        if quoted:
-            return quoted[2].strip("\n").count("\n") + 1
+        return self.body.strip("\n").count("\n") + 1 if self.kind == "function" else 0
+
+    @cached_property
+    def text_body(self) -> str:
+        """A function's body that PostgreSQL reads when it runs; empty for another."""
+        quoted = re.search(r"^as \$(\w*)\$(.*)\$\1\$", self.text, re.S | re.M)
+        return quoted[2] if quoted else ""
+
+    @cached_property
+    def body(self) -> str:
+        """A function's body."""
         bound = re.search(r"^(begin atomic|return\b(?!s))(.*)", self.text, re.S | re.M)
-        return bound[0].rstrip().count("\n") + 1 if bound else 1
+        return self.text_body or (bound[0].rstrip() if bound else "")
 
 
 def _names(text: str) -> Iterator[Name]:
@@ -115,6 +125,15 @@ def _defined(node: object) -> tuple[Name | None, str]:
     return None, "other"
 
 
+def _arguments(node: object) -> tuple[str, ...]:
+    """The names of what a function is given."""
+    if not isinstance(node, ast.CreateFunctionStmt):
+        return ()
+    returned = (FunctionParameterMode.FUNC_PARAM_OUT, FunctionParameterMode.FUNC_PARAM_TABLE)
+    given = [p for p in node.parameters or () if p.mode not in returned]
+    return tuple(p.name for p in given if p.name)
+
+
 def statements(file: str, text: str) -> Iterator[Statement]:
     for part in parser.split(text, only_slices=True):
         statement = text[part]
@@ -122,7 +141,7 @@ def statements(file: str, text: str) -> Iterator[Statement]:
         line = text[: part.stop].count("\n") - code.rstrip().count("\n") + 1
         node = parser.parse_sql(statement)[0].stmt
         name, kind = _defined(node)
-        yield Statement(file, line, code, name, kind)
+        yield Statement(file, line, code, name, kind, _arguments(node))
 
 
 def problems(folder: Path = SQL) -> Iterator[str]:
@@ -187,8 +206,18 @@ def _bodies(all_of_it: list[Statement]) -> Iterator[str]:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", s.defines[1]):
             yield f"{s.file}:{s.line}: {name} is not a name in lower case"
         yield from _backslashes(s, name)
+        yield from _unused(s, name)
         if "language plpgsql" in s.text and name not in STANDARDS:
             yield from _locals(s, name)
+
+
+def _unused(s: Statement, name: str) -> Iterator[str]:
+    """Whoever reads a call looks for what each argument does."""
+    needless = {a for begins, all_of in ALIKE.items() if name.startswith(begins) for a in all_of}
+    said = set(re.findall(r"\w+", re.sub(r"--[^\n]*", "", s.body)))
+    for place, argument in enumerate(s.arguments, 1):
+        if argument not in said | needless and f"${place}" not in s.body:
+            yield f"{s.file}:{s.line}: {name} makes no use of its argument {argument}"
 
 
 def _locals(s: Statement, name: str) -> Iterator[str]:
@@ -201,10 +230,8 @@ def _locals(s: Statement, name: str) -> Iterator[str]:
 
 def _backslashes(s: Statement, name: str) -> Iterator[str]:
     """A body is read when it runs: only E'...' is the same without standard_conforming_strings."""
-    quoted = re.search(r"\$(\w*)\$(.*)\$\1\$", s.text, re.S)
-    body = quoted[2] if quoted else ""
-    for token in parser.scan(body):
-        word = body[token.start : token.end + 1]
+    for token in parser.scan(s.text_body):
+        word = s.text_body[token.start : token.end + 1]
         if token.name in ("SCONST", "USCONST") and "\\" in word and word[0] not in "Ee$":
             yield f"{s.file}:{s.line}: {name} has a backslash in a constant without E: {word}"
 
