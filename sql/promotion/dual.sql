@@ -72,12 +72,7 @@ as $$
 declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(search_dual.corpus, 'read');
 begin
-  if coalesce(search_dual.k not between 1 and 1000, true) then
-    raise exception 'k is %', coalesce(search_dual.k::text, 'null')
-      using errcode = 'RG400',
-        detail = 'k is the number of results',
-        hint = 'pass k from 1 to 1000';
-  end if;
+  perform ragdb_internal.check_k(search_dual.k);
   return query
     with found as (
       select 'raw' as plane, h.chunk_id as id, h.text, h.score, array[h.source] as source_ids,
