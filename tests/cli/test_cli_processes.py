@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from psycopg.conninfo import make_conninfo
 
 import ragdb
 from tests.forked import Forked
+from tests.waiting import until
 
 RAGDB = [sys.executable, "-c", "from ragdb.cli.main import main; main()"]
 
@@ -69,12 +69,8 @@ def test_an_interrupt_keeps_whole_documents_and_exits_with_130(
     path.write_text("\n".join(lines))
     process = start("ingest", str(path), "-c", "docs", "--workers", "2", "--json")
     try:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            with ragdb.connect(clone) as database:
-                if any(corpus.documents for corpus in database.list_corpora()):
-                    break
-            time.sleep(0.1)
+        with ragdb.connect(clone) as database:
+            until(lambda: any(corpus.documents for corpus in database.list_corpora()))
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     finally:

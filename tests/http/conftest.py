@@ -23,6 +23,7 @@ from tests.conftest import Server
 from tests.embedding import make_embedder, one, put
 from tests.forked import Forked
 from tests.sql.conversations import chat, message, uuid
+from tests.waiting import until
 
 ANCHOR = uuid(1)
 # what each part of the log may never have
@@ -76,11 +77,9 @@ class Api:
             with error:
                 return Response(error.code, error.headers, json.load(error))
 
-    def log(self, until: Callable[[str], bool] = lambda _: True) -> str:
+    def log(self, awaited: Callable[[str], bool] = lambda _: True) -> str:
         """What the server has written, once some line of it is what is waited for."""
-        deadline = time.monotonic() + 120
-        while not any(map(until, self.lines)) and time.monotonic() < deadline:
-            time.sleep(0.02)
+        until(lambda: any(map(awaited, self.lines)))
         return "\n".join(self.lines)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ import pytest
 
 from tests.forked import run_forked
 from tests.http.conftest import Api
+from tests.waiting import until
 
 Start = Callable[..., Api]
 
@@ -40,14 +40,6 @@ def asking(api: Api) -> Any:
             asker.join(30)
 
 
-def wait_for(counts: Counter[int], answers: int) -> None:
-    """Until so many requests have been answered."""
-    deadline = time.monotonic() + 120
-    while counts.total() < answers and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert counts.total() >= answers
-
-
 def init(dsn: str, *flags: str) -> str:
     environment = {**os.environ, "RAGDB_DATABASE_URL": dsn}
     done = run_forked("init", *flags, env=environment, timeout=300)
@@ -58,9 +50,10 @@ def init(dsn: str, *flags: str) -> str:
 def test_an_init_of_a_current_schema_disturbs_no_request(start: Start) -> None:
     api = start()
     with asking(api) as counts:
-        wait_for(counts, 3)
+        until(lambda: counts.total() >= 3)
         assert "the schema is current" in init(api.dsn)
-        wait_for(counts, counts.total() + 3)
+        before = counts.total()
+        until(lambda: counts.total() >= before + 3)
     assert set(counts) == {200}, counts
 
 
@@ -71,7 +64,7 @@ def test_a_reload_beside_a_server_ends_and_leaves_it_well(start: Start) -> None:
     # a request may meet functions that are being replaced: it is told to come again
     assert set(counts) <= {200, 503}, (counts, [line for line in api.lines if "{" not in line])
     with asking(api) as after:
-        wait_for(after, 10)
+        until(lambda: after.total() >= 10)
     assert set(after) == {200}, after
 
 

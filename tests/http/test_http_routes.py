@@ -19,6 +19,7 @@ from ragdb.models.worker import Worker
 from tests.embedding import one
 from tests.http.conftest import ANCHOR, SECRET, Api, serve
 from tests.sql.conversations import uuid
+from tests.waiting import until
 
 Start = Callable[..., Api]
 PAGE = Path(__file__).parents[2] / "docs/http.md"
@@ -379,15 +380,9 @@ def test_a_stop_lets_requests_at_work_end(start: Start) -> None:
 
 
 def wait_for_lock(dsn: str, count: int = 1) -> None:
+    waiting = (
+        "select count(*) from pg_stat_activity where datname = current_database()"
+        " and wait_event_type = 'Lock'"
+    )
     with psycopg.connect(dsn, autocommit=True) as db:
-        deadline = time.monotonic() + 120
-        while time.monotonic() < deadline:
-            waiting = one(
-                db,
-                "select count(*) from pg_stat_activity where datname = current_database()"
-                " and wait_event_type = 'Lock'",
-            )
-            if waiting >= count:
-                return
-            time.sleep(0.02)
-    raise AssertionError("no request waits")
+        until(lambda: one(db, waiting) >= count)

@@ -16,6 +16,7 @@ import pytest
 
 from tests.http.conftest import Api, serve
 from tests.http.test_http_routes import PAGE
+from tests.waiting import until
 
 Start = Callable[..., Api]
 TEXT = b'{"params": {"corpus": "docs"}, "input": {"query": "refunds"}}'
@@ -219,11 +220,7 @@ def test_the_documented_login_keeps_partitions_and_logs_no_failure(clone: str) -
     try:
         served = serve(psycopg.conninfo.make_conninfo(clone, user="ragdb_http"), {})
         with psycopg.connect(clone, autocommit=True) as db:
-            for _ in range(600):  # they are made beside the first requests
-                if partitions(db) == before:
-                    break
-                time.sleep(0.1)
-            assert partitions(db) == before
+            until(lambda: partitions(db) == before)  # they are made beside the first requests
         served.process.terminate()
         served.process.wait(30)
         assert "maintain" not in served.log()

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from ragdb import Database, errors
 from ragdb.models import embedders, encoders, worker
 from ragdb.models.worker import Worker
 from tests.embedding import WIDTH, make_corpus, one, put, status
+from tests.waiting import until
 
 SLOW_WORKER = f"""
 import sys, time
@@ -68,10 +69,10 @@ def test_a_worker_goes_on_where_pgvector_builds_no_index(
         thread = threading.Thread(target=at_work.run, kwargs={"poll": 0.05})
         thread.start()
         try:
-            wait_until(lambda: at_work.indexer.refused is not None)
+            until(lambda: at_work.indexer.refused is not None)
             time.sleep(0.3)  # some more rounds
             put(db, {"new": "something new"})
-            wait_until(lambda: at_work.done.embedded == 4)
+            until(lambda: at_work.done.embedded == 4)
             assert thread.is_alive()
         finally:
             at_work.stop()
@@ -79,13 +80,6 @@ def test_a_worker_goes_on_where_pgvector_builds_no_index(
     (said,) = [record.getMessage() for record in caplog.records if record.name == "ragdb.worker"]
     assert "pgvector 0.8.1 builds no HNSW index here" in said
     assert "alter extension vector update" in said
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_a_waiting_worker_is_woken_by_new_chunks_and_answers_queries(clone: str) -> None:
@@ -96,10 +90,7 @@ def test_a_waiting_worker_is_woken_by_new_chunks_and_answers_queries(clone: str)
         try:
             Database(db).embed_query("what is new", timeout_s=20.0)
             put(db, {"new": "something new"})
-            deadline = time.monotonic() + 120
-            while status(db, "coverage") < 1 and time.monotonic() < deadline:
-                time.sleep(0.05)
-            assert status(db, "coverage") == 1
+            until(lambda: status(db, "coverage") == 1)
             assert one(db, "select mode from ragdb.search('docs', 'what is new', 1)") == "hybrid"
         finally:
             at_work.stop()

@@ -16,10 +16,11 @@ from ragdb import errors
 from ragdb.client.calling import Reals
 from ragdb.models.encoders import HashEncoder
 from ragdb.models.worker import Worker
+from tests.conftest import Connection
 from tests.embedding import embed, make_corpus, make_embedder, one, put, status
 from tests.forked import Forked
+from tests.waiting import until
 
-Connection = psycopg.Connection[Any]
 QUERY = "text number 7 of the seventh shelf"
 WIDTHS = {"hash": 64, "new": 32}
 CONTRACT = """corpus name=docs
@@ -90,10 +91,8 @@ def test_a_killed_reembed_goes_on_while_searches_see_one_model_or_the_other(clon
         searching.start()
         try:
             started = ragdb(clone, "reembed", "docs", "--model", "new", "--batch", "5")
-            deadline = time.monotonic() + 60
             filled = "select count(*) from ragdb.chunk_embeddings where space_id = 2"
-            while one(db, filled) < 20 and time.monotonic() < deadline:
-                time.sleep(0.01)
+            until(lambda: one(db, filled) >= 20)
             started.send_signal(signal.SIGKILL)
             started.communicate()
             done = one(db, filled)

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
@@ -18,6 +17,7 @@ from ragdb.server import embedded
 from tests.embedding import make_embedder
 from tests.forked import Forked
 from tests.ingest.test_crash import kill
+from tests.waiting import until
 from tests.watcher import watched_folder
 
 SOON = 10.0  # seconds
@@ -42,13 +42,6 @@ def silent() -> Iterator[str]:
     """The URL of an endpoint that accepts and never answers."""
     with socket.create_server(("127.0.0.1", 0), backlog=100) as listener:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-
-
-def until(condition: Any) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def fill(dsn: str) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +19,7 @@ from ragdb.ledger import LedgerError, online
 from ragdb.ledger.notes import Checkpoint
 from ragdb.server import embedded, postgres
 from tests.sql.documents_twin import document
+from tests.waiting import until
 
 TEXTS = {
     "refunds": "Refunds are paid within fourteen days of the return.",
@@ -72,15 +72,9 @@ def catch_up(primary: str, standby: str) -> None:
         (position,) = db.execute("select pg_current_wal_flush_lsn()").fetchall()[0]
     # in the database that is there from the beginning
     standby = make_conninfo(standby, dbname="postgres")
-    for _ in range(200):
-        with psycopg.connect(standby) as db:
-            ((reached,),) = db.execute(
-                "select pg_last_wal_replay_lsn() >= %s", (position,)
-            ).fetchall()
-        if reached:
-            return
-        time.sleep(0.05)
-    raise AssertionError("the standby does not catch up")
+    reached = "select from pg_last_wal_replay_lsn() l where l >= %s"
+    with psycopg.connect(standby, autocommit=True) as db:
+        until(lambda: db.execute(reached, (position,)).fetchall())
 
 
 def answers(dsn: str, statement: str, role: str = "reader") -> list[list[bytes | None]]:
@@ -197,8 +191,7 @@ def test_what_was_replicated_is_verified_after_a_promotion_and_the_rest_is_missi
             with psycopg.connect(standby, autocommit=True) as other:
                 other.execute("alter system set primary_conninfo = ''")
                 other.execute("select pg_reload_conf()")
-                while other.execute("select from pg_stat_wal_receiver").fetchall():
-                    time.sleep(0.05)
+                until(lambda: not other.execute("select from pg_stat_wal_receiver").fetchall())
             lost = {row[0] for row in db.execute(retrieve, (anchor,))}
             db.execute("select ragdb.seal_ledger()")
             ((late,),) = db.execute("select ragdb.ledger_checkpoint()").fetchall()

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection, Login
-from tests.server.test_lost_server import until
+from tests.waiting import until
 
 EVENTS = "select kind, role, session_role, corpus, what from ragdb.list_access_events() order by id"
 
