@@ -6,13 +6,12 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import psycopg
 from psycopg.types.json import Jsonb
 
 from ragdb.client.calling import Reals
 from ragdb.models.encoders import HashEncoder
+from tests.conftest import Connection
 
-Connection = psycopg.Connection[Any]
 WIDTH = 64
 ENCODER = HashEncoder(WIDTH)
 Encode = Callable[[Sequence[str]], Any]

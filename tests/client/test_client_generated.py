@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections import defaultdict
 from dataclasses import fields, is_dataclass
-from typing import Any
 
 import psycopg
 import pytest
@@ -18,10 +17,9 @@ from ragdb.client._generated import calls as generated_calls
 from ragdb.client._generated import rows as generated_rows
 from ragdb.client.calling import Call
 from ragdb.evidence.asking import Asking
+from tests.conftest import Connection
 from tools import generate_client, generate_docs
 from tools.catalogue import ROOT
-
-Connection = psycopg.Connection[Any]
 
 
 def signatures(db: Connection) -> dict[str, list[list[str]]]:

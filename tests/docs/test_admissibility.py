@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import psycopg
 import pytest
 from psycopg.rows import dict_row
 
+from tests.conftest import Connection
 from tests.sql.conversations import chat, message, uuid
 
 PAGE = (Path(__file__).parents[2] / "docs/admissibility.md").read_text()
-Connection = psycopg.Connection[Any]
 
 
 @pytest.fixture

@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-import psycopg
-
+from tests.conftest import Connection
 from tests.sql.conversations import conversation, message
 from tests.sql.documents_twin import document
 
-Connection = psycopg.Connection[Any]
 Statement = tuple[str, Iterable[Any]]
 
 # when the tables were analyzed last; dead: while all their rows were of a transaction that was

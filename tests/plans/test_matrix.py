@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from tests.conftest import Server
+from tests.conftest import Connection, Server
 from tests.plans import matrix
-from tests.plans.matrix import Connection
 
 DAY = (
     "put_documents, 100 new",

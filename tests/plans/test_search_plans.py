@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import psycopg
 import pytest
 
+from tests.conftest import Connection
 from tests.embedding import make_corpus
 from tests.sql.lexical_twin import document, put
-
-Connection = psycopg.Connection[Any]
 
 SETTINGS = ("plan_cache_mode = force_generic_plan", "enable_seqscan = off", "jit = off")
 

@@ -9,9 +9,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.conftest import Connection
 from tests.sql.conversations import chat, message, uuid
 
-Connection = psycopg.Connection[Any]
 TABLES = "ragdb.chunks, ragdb.turns, ragdb.edges"
 
 

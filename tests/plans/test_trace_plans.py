@@ -8,8 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conftest import Server
-from tests.embedding import Connection
+from tests.conftest import Connection, Server
 
 # a second apart; eight of the oldest took three seconds, the others from 5 to 55 ms
 FILL = """

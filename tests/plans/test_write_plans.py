@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import psycopg
 import pytest
 
+from tests.conftest import Connection
 from tests.plans import matrix
 from tests.sql.documents_twin import document, put
 
-Connection = psycopg.Connection[Any]
 TABLES = (
     "ragdb.lexemes, ragdb.chunks, ragdb.documents, ragdb.chunk_lexemes, ragdb.edges,"
     " ragdb.block_states, ragdb.term_blocks, ragdb.document_sources, ragdb.events"

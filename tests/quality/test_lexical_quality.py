@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
 
-from tests.conftest import Server
+from tests.conftest import Connection, Server
 from tests.sql.judged import ndcg, records
 from tests.sql.lexical_twin import document, put
-
-Connection = psycopg.Connection[Any]
 
 pytestmark = pytest.mark.shared
 

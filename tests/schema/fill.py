@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import psycopg
-
-Connection = psycopg.Connection[Any]
+from tests.conftest import Connection
 
 TEXT = (
     """Refunds are paid within fourteen days.\n\nA bicycle is not a car.\n\nSearch finds chunks."""

@@ -13,11 +13,10 @@ import pytest
 from psycopg.rows import dict_row
 
 from ragdb.server import migrate, postgres
-from tests.conftest import Server
+from tests.conftest import Connection, Server
 from tests.schema.conftest import Ways
 from tests.sql.conversations import chat, message, uuid
 
-Connection = psycopg.Connection[Any]
 QUERY = [0.6, 0.8, 0.0]
 
 

@@ -24,7 +24,6 @@ from tests.conftest import Login, Server
 from tests.embedding import embed, make_embedder, one, put
 from tests.sql.corpora.test_parts import Collection, ask, questions, write
 
-Connection = psycopg.Connection[Any]
 SYNONYMS = "select ragdb.add_synonyms('whole', '{brabb,clomp}')"
 COUNTED = "select chunks from ragdb.corpora where name = 'whole'"
 SHOWN = (

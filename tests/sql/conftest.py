@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from tests.conftest import Connection
 from tests.sql import embedded_chat, signed_slices
 from tests.sql.conversations import conversation, put
-from tests.sql.signed_slices import Connection
+from tests.sql.lexical_twin import make_docs
+
+
+@pytest.fixture
+def docs(db: Connection) -> Connection:
+    """A corpus `docs` of a few texts that questions of words can be asked of."""
+    make_docs(db)
+    return db
 
 
 @pytest.fixture

@@ -8,9 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
-import psycopg
-
-Connection = psycopg.Connection[Any]
+from tests.conftest import Connection
 
 
 def uuid(n: int) -> str:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import psycopg
-
+from tests.conftest import Connection
 from tests.sql.conversations import message
 
-Connection = psycopg.Connection[Any]
 Vector = list[float]
 VECTORS: dict[int, Vector] = {
     1: [1.0, 0.0, 0.0],

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import ir_measures
-import psycopg
 from ir_measures import Qrel, ScoredDoc, nDCG
 
-Connection = psycopg.Connection[Any]
+from tests.conftest import Connection
 
 
 def records(file: Path) -> list[dict[str, Any]]:

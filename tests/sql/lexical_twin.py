@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import psycopg
-
-Connection = psycopg.Connection[Any]
+from tests.conftest import Connection
 
 # A few texts that questions of words can be asked of.
 TEXTS = {

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import psycopg
 import pytest
 
-Connection = psycopg.Connection[Any]
+from tests.conftest import Connection
+
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 

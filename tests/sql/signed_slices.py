@@ -9,9 +9,9 @@ from typing import Any
 import psycopg
 from psycopg.rows import dict_row
 
+from tests.conftest import Connection
 from tests.sql.conversations import chat, message, uuid
 
-Connection = psycopg.Connection[Any]
 FIELDS = (
     "slice_id",
     "anchor_chunk_id",

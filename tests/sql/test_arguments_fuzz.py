@@ -20,7 +20,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from ragdb.errors import RagdbError
-from tests.conftest import Server
+from tests.conftest import Connection, Server
 from tests.contract_twin import parse
 from tests.embedding import document
 from tests.schema.fill import fill
@@ -28,7 +28,6 @@ from tests.sql.conversations import conversation, uuid
 from tests.sql.signed_slices import messages
 from tests.sql.test_arguments_hostile import HOSTILE, SOUND
 
-Connection = psycopg.Connection[Any]
 EXAMPLE = Path(__file__).parents[2] / "examples" / "contract" / "support.kern"
 SWAPS = {
     "name=Docs ": "name=help ",

@@ -15,12 +15,11 @@ from typer.testing import CliRunner
 
 from ragdb.cli.main import app
 from ragdb.errors import NotRouted
-from tests.conftest import Server
+from tests.conftest import Connection, Server
 from tests.embedding import embed, make_embedder, one, put
 from tests.sql.corpora.test_parts import make_parts
 from tests.sql.corpora.test_parts_doors import PART, REFUSAL, WHOLE
 
-Connection = psycopg.Connection[Any]
 NODE = """
 create function ragdb_at.at_1(node integer, what text, arguments text[]) returns setof record
 language plpgsql as $$ begin return query execute 'select ' || what using arguments, node; end $$;

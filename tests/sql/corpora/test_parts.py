@@ -18,9 +18,9 @@ from psycopg.types.json import Jsonb
 
 from ragdb import errors
 from ragdb.client.calling import Reals
+from tests.conftest import Connection
 from tests.embedding import ENCODER, document, embed, make_embedder, one, put
 
-Connection = psycopg.Connection[Any]
 PARTS = ["part-0", "part-1", "part-2"]
 SHOWN = (
     "rank, chunk_id, source, score, lexical_score, semantic_score, lexical_rank, semantic_rank, "

@@ -14,11 +14,11 @@ from ragdb.client.corpora import searched
 from ragdb.database import Database
 from ragdb.mcp import builtin, explaining
 from ragdb.mcp.served import Served, ToolError
+from tests.conftest import Connection
 from tests.embedding import ENCODER, embed, make_embedder, one, put
 from tests.sql.corpora.test_parts import make_parts
 from tests.sql.evaluation.test_evaluation_runs import apply, contract
 
-Connection = psycopg.Connection[Any]
 NEAR = "array_fill(0.1::float8, array[64])"
 REFUSAL = 'RG438 True corpus "whole" is made of parts'
 

@@ -18,12 +18,12 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from ragdb.client.calling import Reals
+from tests.conftest import Connection
 from tests.embedding import ENCODER, claim, complete, document, make_embedder
 from tests.sql.corpora.test_parts import ask
 
 pytestmark = [pytest.mark.nightly, pytest.mark.shared]
 
-Connection = psycopg.Connection[Any]
 CHUNKS = int(os.environ.get("RAGDB_TEST_PARTS_CHUNKS", "40000"))  # of the 207,712 that there are
 QUESTIONS = 300
 PARTS = [f"part-{n}" for n in range(8)]

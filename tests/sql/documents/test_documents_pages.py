@@ -8,7 +8,8 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from tests.embedding import Connection, document, one, put
+from tests.conftest import Connection
+from tests.embedding import document, one, put
 
 
 def rows(db: Connection, query: str, *values: Any) -> list[Any]:

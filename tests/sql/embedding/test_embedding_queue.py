@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
 import numpy as np
-import psycopg
 import pytest
 
 from ragdb import errors
+from tests.conftest import Connection
 from tests.embedding import (
     ENCODER,
     WIDTH,
@@ -23,7 +22,6 @@ from tests.embedding import (
     status,
 )
 
-Connection = psycopg.Connection[Any]
 TEXTS = {"a": "alpha beta", "b": "gamma delta", "c": "epsilon zeta"}
 
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import psycopg
 import pytest
 
 from ragdb import errors
+from tests.conftest import Connection
 from tests.embedding import claim, complete, embed, make_corpus, make_embedder, one, put, status
-
-Connection = psycopg.Connection[Any]
 
 
 def test_a_corpus_keeps_to_its_embedder(db: Connection) -> None:

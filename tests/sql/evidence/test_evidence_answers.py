@@ -10,9 +10,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.conftest import Connection
 from tests.sql.evidence.test_evidence_packs import scalar
-
-Connection = psycopg.Connection[Any]
 
 EVIDENCE = {
     "chunks": [

@@ -13,11 +13,10 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from tests.conftest import Connection
 from tests.embedding import put
 from tests.sql.conversations import chat, uuid
 from tests.sql.evidence.test_evidence_packs import messages, scalar
-
-Connection = psycopg.Connection[Any]
 
 EVIDENCE = {
     "corpus": "docs",

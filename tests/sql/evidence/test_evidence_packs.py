@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from ragdb.evidence.packs import build_evidence_pack, evidence_field, evidence_text
 from ragdb.evidence.retrieval import RetrievedChunk
+from tests.conftest import Connection
 from tests.sql.conversations import chat, message, uuid
 
-Connection = psycopg.Connection[Any]
 TEXTS = [
     "plain",
     "",

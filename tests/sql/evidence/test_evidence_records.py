@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragdb.errors import InvalidEvaluation
+from tests.conftest import Connection
 from tests.sql.conversations import chat, uuid
 from tests.sql.evidence.test_evidence_packs import messages, scalar
 from tests.sql.traces.test_traces_partitions import CHANGES, pin
 
-Connection = psycopg.Connection[Any]
 QUESTION = "How are refunds paid to bikers?"
 
 

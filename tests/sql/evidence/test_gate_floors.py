@@ -13,10 +13,9 @@ import psycopg
 import pytest
 
 from ragdb.errors import NotAuthorized
-from tests.conftest import Login, Server
+from tests.conftest import Connection, Login, Server
 from tests.sql.evidence.test_evidence_packs import scalar
 
-Connection = psycopg.Connection[Any]
 DOCS = Path(__file__).parents[3] / "docs"
 PROSE = [
     " ".join(part.split())

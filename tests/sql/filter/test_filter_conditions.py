@@ -16,10 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import Server
+from tests.conftest import Connection, Server
 from tests.sql.lexical_twin import document, put, search
-
-Connection = psycopg.Connection[Any]
 
 LANGUAGES = ("en", "de", "fr")
 ORDER: dict[str, Callable[[Any, Any], bool]] = {"gt": gt, "gte": ge, "lt": lt, "lte": le}

@@ -8,8 +8,9 @@ from uuid import UUID, uuid5
 import psycopg
 import pytest
 
+from tests.conftest import Connection
 from tests.sql.conversations import chat, conversation, message, put, uuid
-from tests.sql.signed_slices import Connection, packed
+from tests.sql.signed_slices import packed
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.conftest import Connection
 from tests.sql.conversations import conversation, message, put, uuid
-from tests.sql.embedded_chat import VECTORS, Connection, cosine, embed, messages
+from tests.sql.embedded_chat import VECTORS, cosine, embed, messages
 
 
 def derived(db: Connection) -> dict[str, tuple[float, float]]:

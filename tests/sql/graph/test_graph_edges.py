@@ -8,8 +8,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.conftest import Connection
 from tests.embedding import put as put_texts
-from tests.sql.conversations import Connection, conversation, message, put, uuid
+from tests.sql.conversations import conversation, message, put, uuid
 from tests.sql.graph.test_graph_growth import append
 
 

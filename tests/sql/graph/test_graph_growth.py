@@ -15,7 +15,8 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from tests.sql.conversations import Connection, conversation, message, put, uuid
+from tests.conftest import Connection
+from tests.sql.conversations import conversation, message, put, uuid
 from tests.sql.embedded_chat import VECTORS
 
 TURN = (

@@ -8,8 +8,7 @@ from contextlib import ExitStack
 import psycopg
 import pytest
 
-from tests.conftest import Server
-from tests.sql.history.edits import Connection
+from tests.conftest import Connection, Server
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
+from tests.conftest import Connection
 from tests.embedding import ENCODER, claim, complete, document, make_embedder
 from tests.sql.conversations import conversation, message, put
 
-Connection = psycopg.Connection[Any]
 WORDS = [
     *("refund", "voucher", "gift", "card", "shipping", "parcel", "court", "licence", "database"),
     *("planner", "vector", "slice", "anchor", "policy", "summer", "winter", "music", "bridge"),

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 import ragdb
 from ragdb.cli.main import app
 from ragdb.errors import VersionNotKept
+from tests.conftest import Connection
 from tests.mcp.test_mcp_server import call
-from tests.sql.history.edits import Connection
 
 Run = Callable[..., Any]
 

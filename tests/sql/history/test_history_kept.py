@@ -12,9 +12,8 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from ragdb.server import postgres
-from tests.conftest import Login, Server
+from tests.conftest import Connection, Login, Server
 from tests.embedding import document
-from tests.sql.history.edits import Connection
 
 
 def one(db: Connection, query: str, *values: Any) -> Any:

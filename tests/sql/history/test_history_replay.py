@@ -13,7 +13,8 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from tests.sql.history.edits import Connection, Edited, Found
+from tests.conftest import Connection
+from tests.sql.history.edits import Edited, Found
 
 SLICE = ("slice_id", "chunk_ids", "selection_order", "distances", "edge_count",
          "graph_snapshot_hash")  # fmt: skip

@@ -8,9 +8,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conftest import Server
+from tests.conftest import Connection, Server
 from tests.sql.conversations import chat
-from tests.sql.signed_slices import Connection, messages, one, promote, retrieve
+from tests.sql.signed_slices import messages, one, promote, retrieve
 
 KINDS = {
     "access",

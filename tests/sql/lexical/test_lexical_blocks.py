@@ -13,10 +13,9 @@ import numpy as np
 import psycopg
 import pytest
 
+from tests.conftest import Connection
 from tests.sql.lexical_twin import Collection, document, encoded, lexemes, put, search
 from tests.sql.made_corpus import Made
-
-Connection = psycopg.Connection[Any]
 
 
 @pytest.fixture

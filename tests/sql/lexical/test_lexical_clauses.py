@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
-import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from tests.conftest import Connection
 from tests.embedding import document
-from tests.sql.lexical_twin import make_docs, search
-
-Connection = psycopg.Connection[Any]
-
-
-@pytest.fixture
-def docs(db: Connection) -> Connection:
-    make_docs(db)
-    return db
+from tests.sql.lexical_twin import search
 
 
 def found(db: Connection, query: str) -> set[str]:

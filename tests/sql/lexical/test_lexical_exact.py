@@ -7,7 +7,6 @@ import string
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
@@ -22,11 +21,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from tests.conftest import Server
+from tests.conftest import Connection, Server
 from tests.sql.judged import ndcg, records
 from tests.sql.lexical_twin import Collection, document, encoded, lexemes, put, search
-
-Connection = psycopg.Connection[Any]
 
 # Few words, so that terms are shared, frequent and rare, and ties are many; `the` has no lexeme
 WORDS = [f"w{letter}" for letter in string.ascii_lowercase]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterator
-from typing import Any
 
 import psycopg
 import pytest
 
+from tests.conftest import Connection
 from tests.sql import documents_twin as chunked
 from tests.sql.lexical_twin import Collection, document, lexemes, put, search
-
-Connection = psycopg.Connection[Any]
 
 WORDS = [f"w{letter}" for letter in string.ascii_lowercase]
 

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import psycopg
 import pytest
 
-from tests.sql.lexical_twin import Collection, document, lexemes, make_docs, put, search
-
-Connection = psycopg.Connection[Any]
-
-
-@pytest.fixture
-def docs(db: Connection) -> Connection:
-    make_docs(db)
-    return db
+from tests.conftest import Connection
+from tests.sql.lexical_twin import Collection, document, lexemes, put, search
 
 
 def test_a_word_that_the_corpus_lacks_lowers_the_score(docs: Connection) -> None:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
-import psycopg
 import pytest
 
+from tests.conftest import Connection
 from tests.sql.lexical_twin import document, put
-
-Connection = psycopg.Connection[Any]
 
 
 @pytest.mark.shared

@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg.rows import dict_row
 
+from tests.conftest import Connection
 from tests.sql.conversations import chat, message, uuid
-from tests.sql.signed_slices import Connection, build
+from tests.sql.signed_slices import build
 
 
 @given(data=st.binary(max_size=200))

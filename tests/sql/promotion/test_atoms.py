@@ -9,10 +9,11 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.conftest import Connection
 from tests.sql.conversations import conversation, put, uuid
 from tests.sql.documents_twin import document
 from tests.sql.documents_twin import put as put_documents
-from tests.sql.signed_slices import Connection, messages, one, retrieve
+from tests.sql.signed_slices import messages, one, retrieve
 
 TEXT = "Refunds are paid by card within two weeks. Refunds of gifts are vouchers."
 

@@ -8,8 +8,9 @@ from uuid import UUID
 import psycopg
 import pytest
 
+from tests.conftest import Connection
 from tests.sql.conversations import conversation, put, uuid
-from tests.sql.signed_slices import Connection, messages, one, promote, retrieve
+from tests.sql.signed_slices import messages, one, promote, retrieve
 
 
 def test_an_admissible_retrieval_is_promoted_and_found_on_its_plane(signed: Connection) -> None:

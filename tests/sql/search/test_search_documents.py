@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import psycopg
 import pytest
 
 from ragdb import errors
-from tests.conftest import Server
+from tests.conftest import Connection, Server
 from tests.sql.evidence.test_gate_floors import PROSE
 
-Connection = psycopg.Connection[Any]
 QUERIES = ("ledger checkpoint", "backup of a corpus", "roles and rights of the database", "zebra")
 
 

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import psycopg
 import pytest
 
-from tests.sql.lexical_twin import Collection, make_docs, search
-
-Connection = psycopg.Connection[Any]
-
-
-@pytest.fixture
-def docs(db: Connection) -> Connection:
-    make_docs(db)
-    return db
+from tests.conftest import Connection
+from tests.sql.lexical_twin import Collection, search
 
 
 def test_explain_adds_up_to_the_score(docs: Connection) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.conftest import Connection
 from tests.sql.lexical_twin import document, put
 
-Connection = psycopg.Connection[Any]
 WORDS = ["bean", "coffee", "water", "kettle"]
 Doc = dict[str, Any]
 

@@ -13,12 +13,10 @@ import psycopg
 import pytest
 
 from ragdb import errors
-from tests.conftest import Server
+from tests.conftest import Connection, Server
 from tests.embedding import document, one
 from tests.sql.lexical_twin import Collection, lexemes, put, search
 from tests.sql.made_corpus import Made, word
-
-Connection = psycopg.Connection[Any]
 
 
 def make(db: Connection, *texts: str) -> None:

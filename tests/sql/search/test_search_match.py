@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import psycopg
 import pytest
 
 from ragdb import errors
 from ragdb.client.calling import Reals
+from tests.conftest import Connection
 from tests.embedding import ENCODER, embed, make_corpus, one, put
 
-Connection = psycopg.Connection[Any]
 TEXTS = {
     "a": "the quick brown fox",
     "b": "quick foxes run away",

@@ -9,7 +9,8 @@ from psycopg.types.json import Jsonb
 
 from ragdb.client.calling import Reals
 from ragdb.errors import InvalidArgument
-from tests.embedding import ENCODER, Connection, embed, make_corpus
+from tests.conftest import Connection
+from tests.embedding import ENCODER, embed, make_corpus
 
 WORDS = ("refund", "card", "voucher", "bicycle", "deposit", "trailer", "grinder")
 QUERY = "refund of the deposit by card"

@@ -10,11 +10,10 @@ import psycopg
 import pytest
 
 from ragdb.client.calling import Reals
+from tests.conftest import Connection
 from tests.embedding import ENCODER, embed, make_corpus
 from tests.sql.lexical_twin import document, put
 from tests.sql.made_corpus import K1, B, Made
-
-Connection = psycopg.Connection[Any]
 
 
 def hits(db: Connection, corpus: str, query: str, **how: Any) -> list[Any]:

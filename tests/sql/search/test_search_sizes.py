@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import psycopg
 import pytest
 
-from tests.conftest import Server
+from tests.conftest import Connection, Server
 from tests.sql.made_corpus import Made
-
-Connection = psycopg.Connection[Any]
 
 # (words, k)
 QUESTIONS = [(1, 10), (2, 1), (3, 10), (4, 30), (6, 10), (9, 100), (16, 10), (33, 3)]

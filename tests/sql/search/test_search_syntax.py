@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import psycopg
 import pytest
 
-from tests.sql.lexical_twin import make_docs, search
-
-Connection = psycopg.Connection[Any]
-
-
-@pytest.fixture
-def docs(db: Connection) -> Connection:
-    make_docs(db)
-    return db
+from tests.conftest import Connection
+from tests.sql.lexical_twin import search
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ import psycopg
 import pytest
 
 from ragdb.client.calling import Reals
+from tests.conftest import Connection
 from tests.embedding import ENCODER, embed, make_corpus
 from tests.sql.lexical_twin import Collection, document, put, search
 from tests.sql.made_corpus import Made
 
-Connection = psycopg.Connection[Any]
 TEXTS = {
     "csv": "insert records from a csv file",
     "table": "a table of records with columns",

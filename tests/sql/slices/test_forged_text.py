@@ -15,17 +15,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.conftest import Connection
 from tests.sql.conversations import uuid
-from tests.sql.signed_slices import (
-    Connection,
-    export,
-    messages,
-    one,
-    promote,
-    replay,
-    retrieve,
-    verify,
-)
+from tests.sql.signed_slices import export, messages, one, promote, replay, retrieve, verify
 
 FORGED = "Refunds are never paid."
 GUARD = "chunks_content_hash_is_of_the_text"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.conftest import Connection
 from tests.sql.conversations import uuid
-from tests.sql.signed_slices import Connection
 
 
 def test_anchors_are_resolved_in_turn(signed: Connection) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from psycopg.rows import dict_row
 
+from tests.conftest import Connection
 from tests.sql.conversations import chat, conversation, message, put, uuid
-from tests.sql.signed_slices import Connection, build, export, messages, one
+from tests.sql.signed_slices import build, export, messages, one
 
 
 def graph(db: Connection, **given: Any) -> list[dict[str, Any]]:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from psycopg.rows import dict_row
 
+from tests.conftest import Connection
 from tests.sql.conversations import uuid
-from tests.sql.embedded_chat import VECTORS, Connection, Vector, cosine, embed
+from tests.sql.embedded_chat import VECTORS, Vector, cosine, embed
 
 QUERY: Vector = [0.28, 0.96, 0.0]
 

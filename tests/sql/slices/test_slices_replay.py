@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import psycopg
 
+from tests.conftest import Connection
 from tests.sql.conversations import chat, conversation, message, put, uuid
-from tests.sql.signed_slices import Connection, messages, one, replay, retrieve
+from tests.sql.signed_slices import messages, one, replay, retrieve
 
 
 def test_an_unchanged_corpus_replays_exactly(signed: Connection) -> None:

@@ -8,17 +8,9 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from tests.conftest import Connection
 from tests.sql.conversations import conversation, message, put, uuid
-from tests.sql.signed_slices import (
-    Connection,
-    export,
-    messages,
-    one,
-    promote,
-    replay,
-    retrieve,
-    verify,
-)
+from tests.sql.signed_slices import export, messages, one, promote, replay, retrieve, verify
 
 
 def test_a_retrieval_under_a_slice_is_admissible_and_complete(signed: Connection) -> None:

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import Connection
 from tests.sql.conversations import chat, conversation, message, put, uuid
-from tests.sql.signed_slices import Connection, build
+from tests.sql.signed_slices import build
 
 DEFAULT: dict[str, Any] = {
     "version": "slice_policy_v1",

@@ -12,17 +12,9 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from tests.conftest import Connection
 from tests.sql.conversations import chat, message, uuid
-from tests.sql.signed_slices import (
-    FIELDS,
-    Connection,
-    export,
-    messages,
-    one,
-    packed,
-    retrieve,
-    verify,
-)
+from tests.sql.signed_slices import FIELDS, export, messages, one, packed, retrieve, verify
 
 
 def test_a_token_is_a_mac_of_what_it_says(signed: Connection) -> None:

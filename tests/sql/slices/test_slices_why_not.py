@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tests.conftest import Connection
 from tests.sql.conversations import conversation, message, put, uuid
-from tests.sql.signed_slices import Connection, one, retrieve
+from tests.sql.signed_slices import one, retrieve
 
 
 def test_why_not_names_the_step(signed: Connection) -> None:

@@ -13,9 +13,9 @@ import pytest
 from ragdb.database import Database
 from ragdb.errors import EmbedderMismatch, EmbedderNotFound, ModeNotAvailable
 from ragdb.server import static
+from tests.conftest import Connection
 from tests.sql.conversations import conversation, message
 
-Connection = psycopg.Connection[Any]
 TEXTS = {
     "fusion": "Both legs of a hybrid search run once, and their scores are joined by a weight.",
     "chunker": "The chunker cuts a text into paragraphs and sentences, and packs the words.",

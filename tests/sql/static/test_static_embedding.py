@@ -30,10 +30,10 @@ from ragdb.errors import (
 )
 from ragdb.models.static import PACKAGE, _folder, read
 from ragdb.server import static
+from tests.conftest import Connection
 from tests.sql.static.conftest import PROSE, ROOT
 from tests.static_twin import Twin
 
-Connection = psycopg.Connection[Any]
 TEXTS = [
     *PROSE[:60],
     "",

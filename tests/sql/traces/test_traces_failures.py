@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.sql.signed_slices import Connection, one, replay
+from tests.conftest import Connection
+from tests.sql.signed_slices import one, replay
 
 
 def test_a_failed_retrieval_under_a_slice_is_recorded_as_one(signed: Connection) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from psycopg.rows import dict_row
 
-from tests.embedding import Connection, put
+from tests.conftest import Connection
+from tests.embedding import put
 
 Rows = list[dict[str, Any]]
 

@@ -11,7 +11,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
-Connection = psycopg.Connection[Any]
+from tests.conftest import Connection
 
 PARENTS = (
     "answer_citations",

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from psycopg import sql
 from psycopg.rows import dict_row
 
-Connection = psycopg.Connection[Any]
+from tests.conftest import Connection
 
 TEXTS = {
     "refunds": "Refunds are paid within fourteen days of the return.",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import psycopg
 import pytest
 
+from tests.conftest import Connection
 from tests.embedding import ENCODER, embed, make_corpus, one
 
-Connection = psycopg.Connection[Any]
 TEXTS = {"a.md": "refunds take fourteen days", "b.md": "bicycles are parked behind the library"}
 
 

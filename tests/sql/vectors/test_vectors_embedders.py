@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import psycopg
 import pytest
 
 from ragdb import errors
+from tests.conftest import Connection
 from tests.embedding import embed, make_corpus, make_embedder
-
-Connection = psycopg.Connection[Any]
 
 
 def test_an_embedder_with_vectors_changes_neither_promise_nor_provider(db: Connection) -> None:

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ragdb.client.calling import Reals
-from tests.conftest import RolledBack, Server
+from tests.conftest import Connection, RolledBack, Server
 from tests.embedding import (
     ENCODER,
     embed,
@@ -21,7 +21,6 @@ from tests.embedding import (
     put,
 )
 
-Connection = psycopg.Connection[Any]
 Vectors = NDArray[np.float32]
 NEAREST = """
   select n.chunk_no, n.score, n.is_exact

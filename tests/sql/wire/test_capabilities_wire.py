@@ -24,10 +24,9 @@ from ragdb.ingest.payload import to_payload
 from ragdb.models.worker import Worker
 from ragdb.readers import formats
 from ragdb.readers.read import read
-from tests.conftest import Login
+from tests.conftest import Connection, Login
 from tests.embedding import ENCODER, WIDTH, make_embedder, one, put
 
-Connection = psycopg.Connection[Any]
 TEXT = b"Refunds are paid within fourteen days.\n\nA bicycle is not a car."
 CID = "sha256:" + hashlib.sha256(TEXT).hexdigest()
 INGEST = {"params": {"corpus": "docs"}, "input": {"doc_cid": CID, "title": "Refunds"}}
