@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from ragdb.client._generated import rows
 from ragdb.client.rows import record
 from ragdb.http import models as m
+from ragdb.http import personal
 from ragdb.http.gate import Answer
 from ragdb.http.routes import Token, failures
 from ragdb.http.server import Server
@@ -102,7 +103,7 @@ def _corpora(app: FastAPI, server: Server) -> None:
         """List the corpora that the role may read, with their sizes."""
         async with server.transaction(request) as db:
             listed = await db.list_corpora()
-        return Answer({"corpora": [row for row in listed if row.name != "personal"]})
+        return Answer({"corpora": personal.served(listed, "name")})
 
     @app.post(
         "/api/corpora",

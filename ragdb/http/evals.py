@@ -12,10 +12,10 @@ from starlette.responses import Response
 from ragdb.client._generated import rows
 from ragdb.client.client import AsyncClient
 from ragdb.http import models as m
+from ragdb.http import personal
 from ragdb.http.gate import Answer
 from ragdb.http.routes import Token, failures
 from ragdb.http.server import Server
-from ragdb.http.transactions import Refused
 
 Format = Literal["json", "table", "tap", "junit", "md", "csv"]
 MEDIA = {"json": "application/json", "junit": "application/xml", "md": "text/markdown"}
@@ -77,7 +77,7 @@ def register(app: FastAPI, server: Server) -> None:
         """List the latest runs, newest first."""
         async with server.transaction(request) as db:
             listed = await db.list_eval_runs(rag, eval, count)
-        return Answer({"runs": [run for run in listed if run.corpus != "personal"]})
+        return Answer({"runs": personal.served(listed)})
 
     report: dict[int | str, dict[str, Any]] = {
         200: {
@@ -111,7 +111,7 @@ def _add_cases(app: FastAPI, server: Server) -> None:
         """List the evals of the contracts in force, with their latest run and their baseline."""
         async with server.transaction(request) as db:
             listed = await db.list_evals()
-        return Answer({"evals": [row for row in listed if row.corpus != "personal"]})
+        return Answer({"evals": personal.served(listed)})
 
     @app.get(
         "/api/evals/cases",
@@ -127,8 +127,9 @@ def _add_cases(app: FastAPI, server: Server) -> None:
     ) -> Answer:
         """List the cases of an eval: those of its contract, imported ones, questions asked."""
         async with server.transaction(request) as db:
-            if any(row.rag == rag and row.corpus == "personal" for row in await db.list_evals()):
-                raise Refused(404, "EVAL_NOT_FOUND", "a personal corpus is not served")
+            for row in await db.list_evals():
+                if row.rag == rag:
+                    personal.check_served(row.corpus, "EVAL_NOT_FOUND")
             return Answer({"cases": list(await db.list_eval_cases(rag, eval))})
 
     @app.post(
@@ -177,6 +178,5 @@ def _add_cases(app: FastAPI, server: Server) -> None:
 
 async def _served(db: AsyncClient, id: UUID) -> rows.EvalRuns:
     run = await db.get_eval_run(id)
-    if run.corpus == "personal":
-        raise Refused(404, "RUN_NOT_FOUND", "a personal corpus is not served")
+    personal.check_served(run.corpus, "RUN_NOT_FOUND")
     return run

@@ -10,6 +10,7 @@ from pydantic import AwareDatetime, BaseModel, Field
 
 from ragdb.client._generated import rows
 from ragdb.http import models as m
+from ragdb.http import personal
 from ragdb.http.gate import Answer
 from ragdb.http.records import served_trace
 from ragdb.http.routes import Token, failures
@@ -75,7 +76,7 @@ def register(app: FastAPI, server: Server) -> None:
         async with server.transaction(request) as db:
             named = server.served(corpus) if corpus is not None else None
             listed = await db.list_feedback(named, since, count)
-        return Answer({"feedback": [row for row in listed if row.corpus_name != "personal"]})
+        return Answer({"feedback": personal.served(listed, "corpus_name")})
 
     @app.get(
         "/api/feedback/cases", tags=["Feedback"], response_model=Cases, responses=failures(404, 409)

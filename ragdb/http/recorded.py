@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import FastAPI, Path, Query, Request
@@ -12,10 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ragdb.client._generated import rows
 from ragdb.client.rows import record
+from ragdb.http import personal
 from ragdb.http.gate import Answer
 from ragdb.http.routes import Token, failures
 from ragdb.http.server import Server
-from ragdb.http.transactions import Refused
 
 Corpus = Annotated[
     str | None, Query(min_length=1, max_length=64, description="Name of a corpus. Default: all.")
@@ -81,7 +80,7 @@ def _add_evidence(app: FastAPI, server: Server) -> None:
         """List recorded answers, newest first, with the verdict on their citations."""
         _check(server, corpus)
         async with server.transaction(request) as db:
-            return Answer({"answers": _served(await db.list_answers(corpus, since, count))})
+            return Answer({"answers": personal.served(await db.list_answers(corpus, since, count))})
 
     @app.get(
         "/api/answers/{id}",
@@ -93,8 +92,7 @@ def _add_evidence(app: FastAPI, server: Server) -> None:
         """Return a recorded answer with the chunks that it cites and what is wrong with each."""
         async with server.transaction(request) as db:
             found = await db.get_answer(id)
-            if found.corpus == "personal":
-                raise Refused(404, "ANSWER_NOT_FOUND", "a personal corpus is not served")
+            personal.check_served(found.corpus, "ANSWER_NOT_FOUND")
             return Answer({"answer": found, "citations": list(await db.list_citations(id))})
 
     @app.get("/api/gates", tags=["Answers"], response_model=Gates, responses=failures(404))
@@ -104,7 +102,7 @@ def _add_evidence(app: FastAPI, server: Server) -> None:
         """List the decisions whether evidence was enough, newest first."""
         _check(server, corpus)
         async with server.transaction(request) as db:
-            return Answer({"gates": _served(await db.list_gates(corpus, since, count))})
+            return Answer({"gates": personal.served(await db.list_gates(corpus, since, count))})
 
     @app.get(
         "/api/unanswered", tags=["Answers"], response_model=Unanswered, responses=failures(404)
@@ -115,7 +113,9 @@ def _add_evidence(app: FastAPI, server: Server) -> None:
         """List the questions without an answer, the latest first, with the cases that ask them."""
         _check(server, corpus)
         async with server.transaction(request) as db:
-            return Answer({"questions": _served(await db.list_unanswered(corpus, since, count))})
+            return Answer(
+                {"questions": personal.served(await db.list_unanswered(corpus, since, count))}
+            )
 
 
 def _add_state(app: FastAPI, server: Server) -> None:
@@ -136,13 +136,13 @@ def _add_state(app: FastAPI, server: Server) -> None:
     async def status(request: Request, _: Token) -> Answer:
         """Return how far the embeddings of corpora are, what workers have yet to do, and advice."""
         async with server.transaction(request) as db:
-            spaces = [record(row) for row in _served(await db.embedding_status())]
+            spaces = [record(row) for row in personal.served(await db.embedding_status())]
             for space in spaces:
                 oldest = space.pop("oldest")
                 space["oldest_s"] = oldest and oldest.total_seconds()
-            jobs = _served(await db.job_status())
+            jobs = personal.served(await db.job_status())
             has_worker = await db.has_worker()
-            advice = _served(await db.advice())
+            advice = personal.served(await db.advice())
         told = {"has_worker": has_worker, "spaces": spaces, "jobs": jobs, "advice": advice}
         return Answer(told)
 
@@ -168,7 +168,3 @@ def _add_state(app: FastAPI, server: Server) -> None:
 def _check(server: Server, corpus: str | None) -> None:
     if corpus is not None:
         server.served(corpus)
-
-
-def _served(listed: Iterable[Any]) -> list[Any]:
-    return [row for row in listed if row.corpus != "personal"]

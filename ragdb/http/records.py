@@ -12,6 +12,7 @@ from ragdb.client._generated.rows import ReplayHitsRow, RetrievalTraces, TraceSt
 from ragdb.client.client import AsyncClient
 from ragdb.client.rows import record
 from ragdb.http import models as m
+from ragdb.http import personal
 from ragdb.http.corpora import CORPUS, Corpus
 from ragdb.http.gate import Answer
 from ragdb.http.routes import Token, failures
@@ -111,7 +112,7 @@ def register(app: FastAPI, server: Server) -> None:
             listed = await db.list_traces(
                 named, since, count, until, mode, outcome, min_elapsed_ms, before
             )
-        return Answer({"traces": [trace for trace in listed if trace.corpus != "personal"]})
+        return Answer({"traces": personal.served(listed)})
 
     @app.get(
         "/api/traces/{id}", tags=["Traces"], response_model=TraceAnswer, responses=failures(404)
@@ -220,6 +221,5 @@ def register(app: FastAPI, server: Server) -> None:
 
 async def served_trace(db: AsyncClient, id: UUID) -> RetrievalTraces:
     trace = await db.get_trace(id)
-    if trace.corpus == "personal":
-        raise Refused(404, "TRACE_NOT_FOUND", "a personal corpus is not served")
+    personal.check_served(trace.corpus, "TRACE_NOT_FOUND")
     return trace

@@ -18,6 +18,7 @@ from ragdb.client.client import AsyncClient
 from ragdb.client.corpora import searched
 from ragdb.client.rows import loads
 from ragdb.errors import CorpusNotFound, RagdbError
+from ragdb.http import personal
 from ragdb.http.config import Config
 from ragdb.http.counts import Requests
 from ragdb.http.spans import Spans, current, ids
@@ -49,7 +50,7 @@ class Server(Transactions):
     async def readable(self, db: AsyncClient) -> list[str]:
         """The corpora that are searched where none is named; the manual is one that is named."""
         names = searched(await db.list_corpora())
-        found = [name for name in names if name not in ("personal", "system")]
+        found = [name for name in names if name not in (personal.NAME, "system")]
         if not found:
             raise Refused(404, "CORPUS_NOT_FOUND", "there is no corpus to search")
         return found
@@ -62,9 +63,7 @@ class Server(Transactions):
 
     def served(self, name: str) -> str:
         """The name of a corpus that is served. Raises Refused."""
-        if name == "personal":
-            message = "a personal corpus is not served"
-            raise Refused(404, "CORPUS_NOT_FOUND", message, {"corpus": name})
+        personal.check_served(name, "CORPUS_NOT_FOUND", {"corpus": name})
         return name
 
     async def corpus(self, db: AsyncClient, given: str | None, anchors: Sequence[str] = ()) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -11,7 +11,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from ragdb.client._generated import rows
-from ragdb.http.transactions import Refused
+from ragdb.http import personal
 from ragdb.studio.pages import Blank, Studio
 
 AROUND = 160  # characters before and after a quote
@@ -44,7 +44,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             gates = await db.list_gates(corpus, None, count)
             unanswered = await db.list_unanswered(corpus, None, 30)
             evals = await studio.evals(db)
-        shown = [row for row in _served(listed) if not (wrong and row.is_verified)]
+        shown = [row for row in personal.served(listed) if not (wrong and row.is_verified)]
         return studio.page(
             request,
             "answers.html",
@@ -52,8 +52,8 @@ def register(router: APIRouter, studio: Studio) -> None:
             corpus=corpus,
             answers=shown[:count],
             wrong=wrong,
-            gates=_served(gates),
-            unanswered=_served(unanswered),
+            gates=personal.served(gates),
+            unanswered=personal.served(unanswered),
             evals=evals,
         )
 
@@ -61,8 +61,7 @@ def register(router: APIRouter, studio: Studio) -> None:
     async def answer(request: Request, id: UUID) -> HTMLResponse:
         async with studio.transaction(request) as db:
             found = await db.get_answer(id)
-            if found.corpus == "personal":
-                raise Refused(404, "ANSWER_NOT_FOUND", "a personal corpus is not served")
+            personal.check_served(found.corpus, "ANSWER_NOT_FOUND")
             cited = await db.list_citations(id)
             meanings = {row.code: row.meaning for row in await db.citation_codes()}
         drawn = [
@@ -106,7 +105,3 @@ def _characters(row: rows.ListCitationsRow) -> tuple[int | None, int | None]:
     before = raw[: row.start_offset * width].decode(encoding, "ignore")
     within = raw[: row.end_offset * width].decode(encoding, "ignore")
     return len(before), len(within)
-
-
-def _served(listed: Any) -> list[Any]:
-    return [row for row in listed if row.corpus != "personal"]

@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ragdb.client._generated import rows
 from ragdb.client.client import AsyncClient
+from ragdb.http import personal
 from ragdb.http.transactions import Refused
 from ragdb.studio import reports, runs, sessions
 from ragdb.studio.pages import Studio, address
@@ -137,13 +138,11 @@ def _add_changes(router: APIRouter, studio: Studio) -> None:
 
 async def _served(db: AsyncClient, id: UUID) -> rows.EvalRuns:
     found = await db.get_eval_run(id)
-    if found.corpus == "personal":
-        raise Refused(404, "RUN_NOT_FOUND", "a personal corpus is not served")
+    personal.check_served(found.corpus, "RUN_NOT_FOUND")
     return found
 
 
 async def _latest(
     db: AsyncClient, rag: str | None = None, eval: str | None = None, count: int = 200
 ) -> list[rows.EvalRuns]:
-    listed = await db.list_eval_runs(rag, eval, count)
-    return [run for run in listed if run.corpus != "personal"]
+    return personal.served(await db.list_eval_runs(rag, eval, count))

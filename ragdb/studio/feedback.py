@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from ragdb.client.client import AsyncClient
+from ragdb.http import personal
 from ragdb.http.transactions import Refused
 from ragdb.studio import sessions
 from ragdb.studio.pages import Studio
@@ -22,8 +23,7 @@ def register(router: APIRouter, studio: Studio) -> None:
         async with studio.transaction(request) as db:
             trace = fields.get("trace_id") or await _traced(db, fields)
             corpus = (await db.get_trace(trace)).corpus
-            if corpus == "personal":
-                raise Refused(404, "TRACE_NOT_FOUND", "a personal corpus is not served")
+            personal.check_served(corpus, "TRACE_NOT_FOUND")
             await db.record_feedback(
                 fields.get("verdict", ""),
                 trace,
@@ -52,7 +52,6 @@ async def _traced(db: AsyncClient, fields: dict[str, str]) -> str:
                 how["lexical_weight" if name == "weight" else name] = read(fields[name])
     except ValueError:
         raise Refused(400, "BAD_REQUEST", "a field is not a number") from None
-    if fields.get("corpus") == "personal":
-        raise Refused(404, "CORPUS_NOT_FOUND", "a personal corpus is not served")
+    personal.check_served(fields.get("corpus"), "CORPUS_NOT_FOUND")
     hits = await db.retrieve(fields.get("corpus", ""), fields.get("q", ""), client=CLIENT, **how)
     return str(hits.trace_id)

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request
 from psycopg.errors import InsufficientPrivilege
 from starlette.responses import HTMLResponse
 
+from ragdb.http import personal
 from ragdb.studio import reports
 from ragdb.studio.pages import Studio
 
@@ -18,9 +19,9 @@ def register(router: APIRouter, studio: Studio) -> None:
     async def health(request: Request) -> HTMLResponse:
         now = datetime.now(UTC)
         async with studio.transaction(request) as db:
-            corpora = [row for row in await db.list_corpora() if row.name != "personal"]
-            spaces = [r for r in await db.embedding_status() if r.corpus != "personal"]
-            jobs = [row for row in await db.job_status() if row.corpus != "personal"]
+            corpora = personal.served(await db.list_corpora(), "name")
+            spaces = personal.served(await db.embedding_status())
+            jobs = personal.served(await db.job_status())
             has_worker = await db.has_worker()
             buckets = await db.traffic(now - timedelta(hours=24), now)
             ledger = None
@@ -28,7 +29,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             with suppress(InsufficientPrivilege):
                 async with db.connection.transaction():
                     ledger = await db.ledger_status()
-            advice = [row for row in await db.advice() if row.corpus != "personal"]
+            advice = personal.served(await db.advice())
         return studio.page(
             request,
             "health.html",

@@ -22,6 +22,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from ragdb.client._generated import rows
 from ragdb.client.client import AsyncClient
 from ragdb.client.rows import dumps
+from ragdb.http import personal
 from ragdb.http.server import Server
 from ragdb.studio import charts, sessions
 
@@ -87,8 +88,8 @@ class Studio:
 
         A view of corpora in one piece shows the first part of one that is made of parts.
         """
-        hidden = {"personal", "system"} - {named or ""} | {"personal"}
-        found = [c for c in await db.list_corpora() if c.name not in hidden]
+        listed = personal.served(await db.list_corpora(), "name")
+        found = [c for c in listed if c.name != "system" or named == "system"]
         shown = [c for c in found if (of_parts or not c.parts) and c.moved_to is None]
         if named:
             parts = [c.name for c in shown if not of_parts and c.part_of == named]
@@ -98,8 +99,8 @@ class Studio:
     @staticmethod
     async def evals(db: AsyncClient, corpus: str | None = None) -> list[rows.ListEvalsRow]:
         """The evals that contracts in force declare: all, or those of a corpus."""
-        listed = await db.list_evals()
-        return [r for r in listed if r.corpus != "personal" and corpus in (None, r.corpus)]
+        listed = personal.served(await db.list_evals())
+        return [row for row in listed if corpus in (None, row.corpus)]
 
     @staticmethod
     def here(request: Request) -> str:

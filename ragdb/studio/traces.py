@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse
 
 from ragdb.client._generated.rows import RetrievalTraces
 from ragdb.client.client import AsyncClient
+from ragdb.http import personal
 from ragdb.http.records import served_trace
 from ragdb.studio.pages import Blank, Studio
 from ragdb.studio.parts import Part, stacked
@@ -44,7 +45,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             listed = await db.list_traces(
                 corpus, _utc(since), PAGE + 1, _utc(until), mode, outcome, slower, before
             )
-        shown = [trace for trace in listed[:PAGE] if trace.corpus != "personal"]
+        shown = personal.served(listed[:PAGE])
         asked = {
             "corpus": corpus,
             "since": since.isoformat(timespec="minutes") if since else None,
