@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import psycopg
 import pytest
 
 from tests.conftest import Connection
+from tests.refusal import refused
 from tests.sql.documents_twin import document, put
-
-
-def error(db: Connection, statement: str, *arguments: Any) -> psycopg.Error:
-    with pytest.raises(psycopg.DatabaseError) as raised, db.transaction():
-        db.execute(statement, arguments)
-    assert raised.value.diag.message_detail
-    assert raised.value.diag.message_hint
-    return raised.value
 
 
 @pytest.mark.parametrize("name", ["", "Docs", "a b", "a_b", "a" * 65, "ä", "a\n", None])
 def test_a_name_that_is_no_slug_is_refused(db: Connection, name: str | None) -> None:
-    assert error(db, "select ragdb.create_corpus(%s)", name).sqlstate == "RG411"
+    assert refused(db, "select ragdb.create_corpus(%s)", name).sqlstate == "RG411"
 
 
 @pytest.mark.parametrize(
@@ -42,7 +32,7 @@ def test_a_name_that_is_no_slug_is_refused(db: Connection, name: str | None) -> 
     ],
 )
 def test_a_parameter_out_of_range_is_refused(db: Connection, argument: str, value: object) -> None:
-    raised = error(db, f"select ragdb.create_corpus('docs', {argument} => %s)", value)
+    raised = refused(db, f"select ragdb.create_corpus('docs', {argument} => %s)", value)
     assert raised.sqlstate == "RG400"
     assert argument.replace("_", " ")[:4] in str(raised)
 
@@ -58,7 +48,7 @@ def test_every_configuration_of_snowball_can_be_used(db: Connection) -> None:
 
 def test_a_name_is_taken_once(db: Connection) -> None:
     db.execute("select ragdb.create_corpus('docs')")
-    assert error(db, "select ragdb.create_corpus('docs')").sqlstate == "RG409"
+    assert refused(db, "select ragdb.create_corpus('docs')").sqlstate == "RG409"
 
 
 def test_a_corpus_id_is_never_given_out_again(db: Connection) -> None:

@@ -20,6 +20,7 @@ from ragdb import errors
 from ragdb.client.calling import Reals
 from tests.conftest import Connection
 from tests.embedding import ENCODER, document, embed, make_embedder, one, put
+from tests.refusal import refused
 
 PARTS = ["part-0", "part-1", "part-2"]
 SHOWN = (
@@ -239,13 +240,6 @@ def parts(db: Connection) -> Connection:
     embed(db)
     db.execute("select ragdb.optimize_corpus('whole')")
     return db
-
-
-def refused(db: Connection, statement: str, *arguments: Any) -> psycopg.Error:
-    with pytest.raises(psycopg.DatabaseError) as raised, db.transaction():
-        db.execute(statement, arguments)
-    assert raised.value.diag.message_hint
-    return raised.value
 
 
 def dfs(db: Connection) -> list[Any]:

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection
+from tests.refusal import refused
 from tests.sql.documents_twin import document, faults, put
 
 
@@ -56,8 +57,4 @@ def test_pruning_takes_what_is_under_the_prefix_and_not_kept(docs: Connection) -
 def test_a_pruning_without_a_prefix_or_a_list_is_refused(
     docs: Connection, call: str, sqlstate: str
 ) -> None:
-    with pytest.raises(psycopg.DatabaseError) as raised, docs.transaction():
-        docs.execute(f"select ragdb.{call}")
-    assert raised.value.sqlstate == sqlstate
-    assert raised.value.diag.message_detail
-    assert raised.value.diag.message_hint
+    assert refused(docs, f"select ragdb.{call}").sqlstate == sqlstate

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import psycopg
-import pytest
-
 from tests.conftest import Connection
+from tests.refusal import refused
 from tests.sql.documents_twin import document, faults, put
 
 
@@ -50,8 +48,4 @@ def test_damage_is_found_and_repaired(docs: Connection) -> None:
 
 
 def test_a_check_without_a_depth_is_refused(docs: Connection) -> None:
-    with pytest.raises(psycopg.DatabaseError) as raised, docs.transaction():
-        docs.execute("select ragdb.check_corpus('docs', null)")
-    assert raised.value.sqlstate == "RG400"
-    assert raised.value.diag.message_detail
-    assert raised.value.diag.message_hint
+    assert refused(docs, "select ragdb.check_corpus('docs', null)").sqlstate == "RG400"

@@ -18,6 +18,7 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from tests.conftest import Connection
+from tests.refusal import refused
 
 TEXTS = {
     "refunds": "Refunds are paid within fourteen days of the return.",
@@ -75,11 +76,7 @@ def traces(db: Connection) -> int:
 
 
 def sqlstate(db: Connection, query: str, *parameters: Any) -> str | None:
-    with pytest.raises(psycopg.DatabaseError) as caught, db.transaction():
-        db.execute(query, parameters)
-    assert caught.value.diag.message_detail
-    assert caught.value.diag.message_hint
-    return caught.value.sqlstate
+    return refused(db, query, *parameters).sqlstate
 
 
 @pytest.fixture
