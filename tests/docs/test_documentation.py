@@ -146,6 +146,13 @@ def test_every_error_code_is_on_the_page_of_errors() -> None:
             assert f"| `{value.sqlstate}` | `{name}` |" in page  # type: ignore[attr-defined]
 
 
+def test_every_variable_that_the_package_reads_is_on_a_page() -> None:
+    code = "\n".join(file.read_text() for file in (ROOT / "ragdb").rglob("*.py"))
+    pages = "\n".join(page.read_text() for page in PAGES)
+    read = set(re.findall(r"\b(?:RAGDB|GRAPH_KERNEL)_[A-Z_]+", code))
+    assert {name for name in read if name not in pages} == set()
+
+
 def test_the_change_log_speaks_of_this_version() -> None:
     import ragdb
 

@@ -101,5 +101,5 @@ def test_a_killed_server_ends_the_command(folder: Path, arguments: tuple[str, ..
     if not ready:
         fill(dsn)
     with silent() as url:
-        asked = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "x", "RAGDB_EMBED_URL": url}
+        asked = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "x"}
         lost(folder, dsn, asked, *(url if part == "URL" else part for part in arguments))
