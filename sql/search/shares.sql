@@ -133,8 +133,7 @@ begin
     raise exception 'shares is not a list of lists of candidates'
       using errcode = 'RG400', detail = 'a candidate is an object with chunk_id and score at least',
         hint = 'pass what ragdb.search_candidates() returned, a list for each server';
-  elsif request.mode is null or request.mode not in ('lexical', 'semantic', 'hybrid', 'reference')
-  then
+  elsif (request.mode = any (ragdb_internal.search_modes())) is not true then
     raise exception 'mode is %', coalesce(ragdb_internal.quote(request.mode), 'null')
       using errcode = 'RG400', detail = 'candidates are merged by the mode that found them',
         hint = 'pass lexical, semantic, hybrid or reference';
