@@ -85,7 +85,7 @@ set local search_path = pg_catalog, @extschema:vector@;
 
 TAIL = """
 -- A dump holds the rows, and the extension at restore makes the tables. Partitions are made at run
--- time: they are no members and are dumped whole. The secrets that sign never go into a dump.
+-- time: they are not members and are dumped whole. The secrets that sign never go into a dump.
 do $$
 declare
   v_table regclass;

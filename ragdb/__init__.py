@@ -28,7 +28,7 @@ __all__ = [
     "connect",
 ]
 
-# In a checkout the parts that are no Python (ragdb.sql, ragdb.docs, …) stand beside the package.
+# In a checkout the parts that are not Python (ragdb.sql, ragdb.docs, …) stand beside the package.
 # Whoever starts Python there gets that package, whatever is installed.
 _beside = Path(__file__).parents[1]
 if (_beside / "sql" / "ORDER").is_file():

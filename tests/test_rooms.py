@@ -90,7 +90,7 @@ def test_a_module_written_by_hand_has_300_lines_at_most() -> None:
     assert {name: count for name, count in counts.items() if count > MOST_LINES} == {}
 
 
-# before there is a schema nothing but SQL can be said; PostgreSQL's own words are no functions
+# before there is a schema nothing but SQL can be said; PostgreSQL's own words are not functions
 WITH_SQL = ("ragdb.server.", "ragdb.client.calling")
 SQL = re.compile(
     r"\s*(select\s|insert into\s|update \w+ set\s|delete from\s|with \w+ (\(|as)|call ragdb|"

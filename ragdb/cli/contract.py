@@ -92,7 +92,7 @@ def export(
 
 
 def _read(session: Session, db: Database, files: list[Path]) -> tuple[list[Json], list[Json], int]:
-    """The contracts that can be read, what is wrong with each, and how many files are no text."""
+    """The contracts that can be read, what is wrong with each, and how many files are not text."""
     from ragdb.cli.text import clean
     from ragdb.contracts import contract_file
 

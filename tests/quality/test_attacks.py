@@ -4,7 +4,7 @@ The attacker switches the triggers off, does his work and switches them on again
 but the work itself can be found. Each case also runs the command before the attack, when it finds
 nothing. A fence is what the attack passes without: the ledger, or a checkpoint kept outside. The
 same tables with what verification returns of every row: tests/sql/ledger/test_ledger_attacks.py and
-tests/sql/verify/test_verify.py. Attacks by roles that are no superuser: H3 in
+tests/sql/verify/test_verify.py. Attacks by roles that are not superusers: H3 in
 tests/sql/documents/test_claimed_bytes.py, H4 in tests/sql/core/test_role_identity.py.
 """
 

@@ -71,7 +71,7 @@ def test_a_pdf_has_the_pages_and_text_of_the_manifest_or_is_refused(about: dict[
     if about["kind"] == "digital text":
         [document] = read(data, about["file"])
         assert len(document.pages) == about["pages"]
-        # the manifest counts what is no white space; forms add or lose a few characters
+        # the manifest counts what is not white space; forms add or lose a few characters
         seen = sum(len(word) for word in document.text.split())
         assert seen == pytest.approx(about["text_chars"], rel=0.02, abs=8)
         assert "\f" not in document.text

@@ -24,7 +24,7 @@ class SliceFailed(SliceError):
 
 
 class HttpError(SliceError):
-    """HTTP_ERROR: no answer, or one that is no answer of a Graph Kernel."""
+    """HTTP_ERROR: no answer, or one that is not an answer of a Graph Kernel."""
 
 
 class ServiceUnavailable(SliceError):

@@ -96,7 +96,7 @@ def test_order_text_and_corpus_change_the_hash(any_db: Connection) -> None:
     assert len(hashes) == 5
     assert build_evidence_pack([a], "docs").hash != build_evidence_pack([a], "other").hash
     assert packed(any_db, [a, b], None)["hash"] == build_evidence_pack([a, b], "docs").hash
-    # a score is no part of the evidence
+    # a score is not part of the evidence
     assert packed(any_db, [RetrievedChunk("s", "a", "one", 0.9)], None)["hash"] in hashes
 
 

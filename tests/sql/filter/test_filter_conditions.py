@@ -292,7 +292,7 @@ def test_each_operator_and_each_field_that_is_listed_can_be_asked(docs: Connecti
             value = [value]
         elif types == ["boolean"]:
             value = True
-        # then it is no error
+        # then it is not an error
         sources(docs, {field: {operator: value}})
 
 

@@ -111,7 +111,7 @@ def test_a_member_without_an_embedding_is_a_shortfall(queued: Connection) -> Non
             [hits[0]["chunk_id"]],
         )
         assert refused["code"] == "NOT_ADMISSIBLE"
-    # words can be looked for in all of them, and fewer chunks than k are no shortfall
+    # words can be looked for in all of them, and fewer chunks than k are not a shortfall
     trace = trace_of(queued, retrieve(queued, mode="lexical", k=50))
     assert (trace["is_admissible"], trace["shortfall_reason"]) == (True, None)
 

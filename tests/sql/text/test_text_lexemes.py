@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.conftest import Connection, Server
 
 SQL = Path(__file__).parents[3] / "sql"
-# what the analysis of a text needs, which is no table and no other folder
+# what the analysis of a text needs, which is neither a table nor another folder
 FILES = ["core/limits.sql"] + [
     line.split()[0] for line in (SQL / "ORDER").read_text().splitlines() if line.startswith("text/")
 ]

@@ -673,7 +673,7 @@ def test_descriptors_name_limits_and_one_query_for_each_corpus(docs: Connection)
 def test_a_token_is_kept_as_a_hash_and_stands_for_a_role(db: Connection) -> None:
     db.execute("set role owner")
     with pytest.raises(errors.NotAuthorized), db.transaction():
-        db.execute("select ragdb.create_http_token('reader', 'mine')")  # owner is no member of it
+        db.execute("select ragdb.create_http_token('reader', 'mine')")  # owner is not a member
     db.execute("reset role")
     token = one(db, "select ragdb.create_http_token('reader', 'mine', '1 hour')")
     digest = hashlib.sha256(token.encode()).digest()
