@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from markupsafe import Markup, escape
 from pydantic import Field
 from starlette.responses import HTMLResponse, Response
 
+from ragdb.client._generated import rows
 from ragdb.client.client import AsyncClient
 from ragdb.http.pages import picture
 from ragdb.http.transactions import Refused
@@ -28,7 +30,7 @@ CHUNKS = 40
 class Cut:
     """A chunk as it is shown: its text with marks, after what it repeats of the one before."""
 
-    chunk: Any
+    chunk: rows.Chunk
     repeated: str
     text: Markup
     is_meant: bool
@@ -62,7 +64,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             versions = await db.document_versions(corpus, document)
             drawn, sought = None, []
             if page is not None and found.media_type == "application/pdf":
-                sought = _sought(meant, marks, located)
+                sought = _sought(meant, marks)
                 drawn = await picture(studio.server, db, found.doc_cid, page, sought, False)
         return studio.page(
             request,
@@ -105,10 +107,10 @@ def _add_list(router: APIRouter, studio: Studio) -> None:
     ) -> HTMLResponse:
         async with studio.transaction(request) as db:
             corpora, chosen = await studio.corpora(db, corpus)
-            listed: Any = []
-            hits: Any = []
+            listed: Sequence[rows.Document] = []
+            hits: Sequence[rows.DocumentHit] = []
             info = None
-            spaces: Any = []
+            spaces: Sequence[rows.EmbeddingStatusRow] = []
             if chosen is not None:
                 info = await db.corpus_info(chosen)
                 spaces = await db.embedding_status(chosen)
@@ -140,8 +142,8 @@ def _folders(prefix: str) -> list[tuple[str, str]]:
 
 
 async def _marked(
-    db: AsyncClient, corpus: str, chunk: Any, q: str | None, quote: str | None
-) -> tuple[Markup | None, Any]:
+    db: AsyncClient, corpus: str, chunk: rows.Chunk, q: str | None, quote: str | None
+) -> tuple[Markup | None, rows.LocateQuoteRow | None]:
     """The text of a chunk with the quote marked that it says, else the words of the question."""
     if quote is not None and quote.strip():
         found = await db.locate_quote(corpus, chunk.chunk_id, quote)
@@ -160,7 +162,7 @@ async def _marked(
     return None, None
 
 
-def _sought(meant: Any, marks: Markup | None, located: Any) -> list[str]:
+def _sought(meant: rows.Chunk | None, marks: Markup | None) -> list[str]:
     """What to mark on a page: the quote or the words that are marked, then all of the chunk."""
     if meant is None:
         return []
@@ -169,7 +171,9 @@ def _sought(meant: Any, marks: Markup | None, located: Any) -> list[str]:
     return [*words[:50], meant.text]
 
 
-def _cuts(chunks: Any, meant: Any, marks: Markup | None) -> list[Cut]:
+def _cuts(
+    chunks: Iterable[rows.Chunk], meant: rows.Chunk | None, marks: Markup | None
+) -> list[Cut]:
     cuts: list[Cut] = []
     covered = 0
     for chunk in chunks:

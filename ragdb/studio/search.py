@@ -11,6 +11,7 @@ from markupsafe import Markup
 from pydantic import Field
 from starlette.responses import HTMLResponse
 
+from ragdb.client._generated import rows
 from ragdb.client._generated.rows import Embedders
 from ragdb.client.client import AsyncClient
 from ragdb.client.notices import heard
@@ -41,7 +42,7 @@ STEPS = (
 class Card:
     """A hit as it is drawn."""
 
-    hit: Any
+    hit: rows.Hit
     snippet: Markup
     parts: list[Part]
 
@@ -68,7 +69,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             part = await _lexical_part(db, embedder) if weight is None else weight
             is_bare = any(one.name == chosen and not one.chunks for one in corpora)
             asked = {"lexical_weight": weight, "syntax": syntax, "per_document": per_document}
-            evals: list[Any] = []
+            evals: list[rows.ListEvalsRow] = []
             if chosen is not None and q.strip():
                 evals = await studio.evals(db, chosen)
                 waiting = embedder is not None and not await db.prepare_query(chosen, q)
@@ -189,7 +190,7 @@ async def _columns(
     ids = list({hit.chunk_id: None for hits in found.values() for hit in hits})
     syntax = asked["syntax"]
     texts = await marked(db, corpus, query, syntax, ids)
-    terms: dict[str, list[Any]] = {id: [] for id in ids}
+    terms: dict[str, list[rows.ExplainScoresRow]] = {id: [] for id in ids}
     if ids:
         for row in await db.explain_scores(corpus, query, ids, "lexical", syntax=syntax):
             terms[row.chunk_id].append(row)
@@ -208,7 +209,9 @@ async def marked(
     return {row.chunk_id: marks.snippet(row.text) for row in found}
 
 
-def _card(hit: Any, weight: float, snippet: Markup, terms: list[Any]) -> Card:
+def _card(
+    hit: rows.Hit, weight: float, snippet: Markup, terms: list[rows.ExplainScoresRow]
+) -> Card:
     of = {"lexical": (1.0, 0.0), "semantic": (0.0, 1.0)}.get(hit.mode, (weight, 1 - weight))
     parts = words(terms, of[0]) if of[0] else []
     if of[1]:

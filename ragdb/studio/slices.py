@@ -10,6 +10,7 @@ from psycopg.types.json import Jsonb
 from pydantic import Field
 from starlette.responses import HTMLResponse
 
+from ragdb.client._generated import rows
 from ragdb.client.client import AsyncClient
 from ragdb.http.transactions import Refused
 from ragdb.studio.drawing import draw
@@ -63,7 +64,7 @@ def register(router: APIRouter, studio: Studio) -> None:
     ) -> HTMLResponse:
         async with studio.transaction(request) as db:
             corpora, chosen = await studio.corpora(db, corpus, of_parts=False)
-            listed: list[Any] = []
+            listed: list[rows.ListSlicesRow] = []
             if chosen is not None:
                 listed = list(await db.list_slices(chosen, None, PAGE + 1, before))
         return studio.page(
@@ -102,7 +103,7 @@ def register(router: APIRouter, studio: Studio) -> None:
                 checked = await _checked(db, corpus, token.strip(), slice, recorded)
             base = await _policy(db, recorded)
             policy = _merged(base, changed)
-            nodes: list[Any]
+            nodes: list[rows.SliceGraphRow]
             is_changed = policy != base
             if recorded is not None and not is_changed:
                 before = recorded.chunk_ids
@@ -137,7 +138,9 @@ def register(router: APIRouter, studio: Studio) -> None:
         )
 
 
-async def _checked(db: AsyncClient, corpus: str, token: str, id: str, of: Any) -> Any:
+async def _checked(
+    db: AsyncClient, corpus: str, token: str, id: str, of: rows.GetSliceRow
+) -> rows.VerifyTokenRow:
     """Whether a token proves a stored slice, and why not."""
     return await db.verify_token(
         corpus,
@@ -153,7 +156,7 @@ async def _checked(db: AsyncClient, corpus: str, token: str, id: str, of: Any) -
     )
 
 
-async def _policy(db: AsyncClient, recorded: Any) -> dict[str, Any]:
+async def _policy(db: AsyncClient, recorded: rows.GetSliceRow | None) -> dict[str, Any]:
     """The complete policy of a stored slice; the default one without."""
     if recorded is None:
         default = await db.policy_hash(Jsonb({}))
@@ -165,7 +168,9 @@ async def _policy(db: AsyncClient, recorded: Any) -> dict[str, Any]:
     return dict(found[0])
 
 
-def _with(nodes: list[Any], before: list[Any]) -> list[Any]:
+def _with(
+    nodes: list[rows.SliceGraphRow], before: list[rows.SliceGraphRow]
+) -> list[rows.SliceGraphRow]:
     """A graph with what the policy before had admitted, and nothing admitted now leads to."""
     was = {node.chunk_id: node for node in before}
     joined = []

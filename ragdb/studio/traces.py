@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -10,6 +11,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field
 from starlette.responses import HTMLResponse
 
+from ragdb.client._generated import rows
 from ragdb.client._generated.rows import RetrievalTraces
 from ragdb.client.client import AsyncClient
 from ragdb.http import personal
@@ -109,17 +111,17 @@ def _utc(moment: datetime | None) -> datetime | None:
     return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _of(checked: Any, subject: str) -> list[Any]:
+def _of(checked: Iterable[rows.VerifyTraceRow], subject: str) -> list[rows.VerifyTraceRow]:
     return [row for row in checked if row.subject == subject]
 
 
 async def _hits(
     db: AsyncClient, trace: RetrievalTraces, readable: bool
-) -> list[tuple[Any, Any, list[Part]]]:
+) -> list[tuple[rows.RetrievalHits, rows.Chunk | None, list[Part]]]:
     """Each hit with its chunk as it is now, where the role may read it, and its bar."""
     hits = await db.trace_hits(trace.id)
     ids = [hit.chunk_id for hit in hits]
-    chunks: dict[str, Any] = {}
+    chunks: dict[str, rows.Chunk] = {}
     if ids and readable:
         listed = await db.list_chunks(trace.corpus, None, ids, count=len(ids))
         chunks = {chunk.chunk_id: chunk for chunk in listed}
@@ -127,7 +129,7 @@ async def _hits(
     return [(hit, chunks.get(hit.chunk_id), _parts(hit, trace, weight)) for hit in hits]
 
 
-def _parts(hit: Any, trace: RetrievalTraces, weight: float) -> list[Part]:
+def _parts(hit: rows.RetrievalHits, trace: RetrievalTraces, weight: float) -> list[Part]:
     """A recorded score as its words and its meaning; whole where it is not their sum."""
     fusion = (trace.ranking or {}).get("fusion", "convex")
     if trace.rank_mode == "hybrid" and fusion == "convex":
@@ -141,14 +143,14 @@ def _parts(hit: Any, trace: RetrievalTraces, weight: float) -> list[Part]:
     return stacked([Part(kind, str(trace.rank_mode), hit.score, 1.0)])
 
 
-async def _failure(db: AsyncClient, code: str | None) -> Any:
+async def _failure(db: AsyncClient, code: str | None) -> rows.ErrorCodesRow | None:
     """What an error code of ours means; None of PostgreSQL's, and without one."""
     if code is None:
         return None
     return next((row for row in await db.error_codes() if row.sqlstate == code), None)
 
 
-async def _token(db: AsyncClient, trace: RetrievalTraces) -> Any:
+async def _token(db: AsyncClient, trace: RetrievalTraces) -> rows.VerifyTokenRow | None:
     """Whether what the trace's token signed is still there; None without one."""
     if trace.admissibility_token is None:
         return None
