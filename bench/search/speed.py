@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import psycopg
 
-from bench.common import Connection, document, fill, parser, publish, records, server, texts
+from bench.common import document, fill, parser, publish, records, server, texts
 from bench.search.quality import swapped
 
 CORPUS = "docs"
@@ -34,7 +34,7 @@ def documents(count: int) -> Iterator[dict[str, Any]]:
         )
 
 
-def systems(db: Connection) -> dict[str, tuple[str, bool]]:
+def systems() -> dict[str, tuple[str, bool]]:
     """Statements by name, and whether they are asked with two letters of a word swapped."""
     return {
         "plain search": (SEARCH.format(""), False),
@@ -63,7 +63,7 @@ def main() -> None:
     with server() as own, psycopg.connect(own.database(), autocommit=True) as db:
         fill(db, CORPUS, documents(given.chunks))
         db.execute("vacuum analyze")
-        found = systems(db)
+        found = systems()
         times: dict[str, list[float]] = {name: [] for name in found}
         for question in asked:
             typed = swapped(question, rng)

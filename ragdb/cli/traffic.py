@@ -96,7 +96,7 @@ def run(db: Database, conninfo: str, corpus: str, queries: int, seed: int = 1) -
     came.update(_answer(db, corpus, max(4, queries // 20), chance))
     came.update(_promote(db, corpus))
     came.update(_fall_short(db, corpus, max(2, queries // 100)))
-    came.update(_evaluate(db, corpus))
+    came.update(_evaluate(db))
     db.refresh_rollups()
     return came
 
@@ -229,8 +229,8 @@ def _fall_short(db: Database, corpus: str, times: int) -> dict[str, int]:
     return {"fell short": times}
 
 
-def _evaluate(db: Database, corpus: str) -> dict[str, int]:
-    """The contract of the samples, applied to the corpus and run twice."""
+def _evaluate(db: Database) -> dict[str, int]:
+    """The contract of the samples, which names their corpus, applied and run twice."""
     from ragdb.contracts import contract_file
 
     with as_file(files("ragdb.examples") / "tool-library" / "desk.kern") as path:

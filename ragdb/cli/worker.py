@@ -36,7 +36,7 @@ def worker(
     batch: Batch = 512,
 ) -> None:
     """Embed chunks and queries and read blobs as they arrive, until interrupted."""
-    with session.connect() as db, _stoppable(session, db, corpus, None, lease, batch) as at_work:
+    with session.connect(), _stoppable(session, corpus, None, lease, batch) as at_work:
         session.note(f"worker {at_work.name} waits for work; interrupt to stop")
         _report(session, at_work.run())
 
@@ -44,7 +44,6 @@ def worker(
 @contextmanager
 def _stoppable(
     session: Session,
-    db: Database,
     corpus: str | None,
     model: str | None,
     lease: float,
@@ -108,7 +107,7 @@ def drain(
             bar.update(task, completed=done.embedded)
 
         started = time.monotonic()
-        with _stoppable(session, db, corpus, model, lease, batch, progress) as at_work:
+        with _stoppable(session, corpus, model, lease, batch, progress) as at_work:
             _report(session, at_work.run(until=until))
     for space in spaces():
         session.note(
