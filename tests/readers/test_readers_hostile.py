@@ -16,6 +16,7 @@ import pytest
 from ragdb.readers import sandbox
 from ragdb.readers.document import ReadError
 from ragdb.readers.read import read
+from tests.readers.made_files import zipped
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -26,14 +27,6 @@ def refused(data: bytes, name: str, **options: int) -> ReadError:
     assert raised.value.reason
     assert raised.value.hint
     return raised.value
-
-
-def zipped(files: dict[str, str | bytes]) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return packed.getvalue()
 
 
 def docx_with(document: bytes) -> bytes:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from tests.conftest import Connection
 from tests.sql import embedded_chat, signed_slices
 from tests.sql.conversations import conversation, put
 from tests.sql.lexical_twin import make_docs
+
+
+@pytest.fixture(scope="session")
+def golden(shared: Path) -> Any:
+    """What the reference runtime of KERN makes of texts."""
+    return json.loads((shared / "golden/reference_runtime.json").read_text())
 
 
 @pytest.fixture

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import unicodedata
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,11 +30,6 @@ def wordly() -> re.Pattern[str]:
     every = (chr(i) for i in range(sys.maxunicode + 1))
     kept = (re.escape(c) for c in every if unicodedata.category(c)[0] in "LMN")
     return re.compile(f"[{''.join(kept)}]+")
-
-
-@pytest.fixture(scope="module")
-def golden(shared: Path) -> Any:
-    return json.loads((shared / "golden/reference_runtime.json").read_text())
 
 
 def tokens(db: Connection, text: str) -> list[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,8 +11,7 @@ from tests.sql.lexical_twin import document, put
 
 
 @pytest.mark.shared
-def test_the_golden_retrievals_come_out(db: Connection, shared: Path) -> None:
-    golden = json.loads((shared / "golden" / "reference_runtime.json").read_text())
+def test_the_golden_retrievals_come_out(db: Connection, golden: Any) -> None:
     for n, case in enumerate(golden["retrieve"]):
         db.execute("select ragdb.create_corpus(%s)", (f"golden-{n}",))
         put(db, f"golden-{n}", (document(c["id"], c["text"]) for c in case["chunks"]))

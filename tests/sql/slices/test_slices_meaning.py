@@ -12,15 +12,9 @@ from psycopg.rows import dict_row
 from tests.conftest import Connection
 from tests.sql.conversations import uuid
 from tests.sql.embedded_chat import VECTORS, Vector, cosine, embed
+from tests.sql.signed_slices import one, replay
 
 QUERY: Vector = [0.28, 0.96, 0.0]
-
-
-def one(db: Connection, query: str, *values: Any) -> dict[str, Any]:
-    with db.cursor(row_factory=dict_row) as cursor:
-        row = cursor.execute(query, values).fetchone()
-    assert row is not None
-    return row
 
 
 def retrieve(db: Connection, **arguments: Any) -> list[dict[str, Any]]:
@@ -37,10 +31,6 @@ def retrieve(db: Connection, **arguments: Any) -> list[dict[str, Any]]:
 
 def trace_of(db: Connection, hits: list[dict[str, Any]]) -> dict[str, Any]:
     return one(db, "select * from ragdb.get_trace(%s)", hits[0]["trace_id"])
-
-
-def replay(db: Connection, trace: Any) -> dict[str, Any]:
-    return one(db, "select * from ragdb.replay(%s)", trace)
 
 
 def test_a_slice_is_ranked_by_cosine_and_the_trace_says_how(embedded: Connection) -> None:

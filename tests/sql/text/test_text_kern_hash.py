@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -12,11 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Connection
-
-
-@pytest.fixture(scope="module")
-def golden(shared: Path) -> Any:
-    return json.loads((shared / "golden/reference_runtime.json").read_text())
 
 
 def chunk_hash(text: str) -> str:
