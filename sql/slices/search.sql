@@ -113,17 +113,14 @@ comment on function ragdb_internal.turn_filter(integer, jsonb, text[]) is
 create or replace function ragdb_internal.search_turns(
   corpus ragdb.corpora, asked ragdb_internal.search_arguments)
 returns ragdb.hit[]
-language sql stable parallel restricted
-return array(
-  select h
-    from ragdb_internal.turn_filter((corpus).corpus_id, (asked).filter, (asked).chunk_ids) f
-    cross join lateral ragdb.search(
-      (corpus).name, (asked).query, (asked).k, (asked).mode, (asked).min_score, f.rest, f.members,
-      (asked).statistics, (asked).query_embedding, (asked).fusion, (asked).lexical_weight,
-      (asked).min_lexical, (asked).min_semantic, ((asked).options).syntax,
-      ((asked).options).per_document, ((asked).options).collapse, ((asked).options).diversity,
-      ((asked).options).context, ((asked).options).section, ((asked).options).typos) h
-    order by h.rank);
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  select f.rest, f.members into asked.filter, asked.chunk_ids
+    from ragdb_internal.turn_filter(corpus.corpus_id, asked.filter, asked.chunk_ids) f;
+  return array(select h from ragdb_internal.search_as(corpus.name, asked) h order by h.rank);
+end $$;
 comment on function ragdb_internal.search_turns(ragdb.corpora, ragdb_internal.search_arguments) is
   'Returns the hits of ragdb.search under a filter that may ask for fields of turns. Raises what '
   'ragdb.search raises.';
