@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -151,6 +152,15 @@ def test_every_variable_that_the_package_reads_is_on_a_page() -> None:
     pages = "\n".join(page.read_text() for page in PAGES)
     read = set(re.findall(r"\b(?:RAGDB|GRAPH_KERNEL)_[A-Z_]+", code))
     assert {name for name in read if name not in pages} == set()
+
+
+def test_every_extra_of_the_package_is_on_a_page() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    pages = "\n".join(page.read_text() for page in PAGES)
+    named = re.findall(r"(?:postgres|\.)\[([a-z,]+)\]", pages)
+    assert set(extras) - set(",".join(named).split(",")) == set()
 
 
 def test_the_change_log_speaks_of_this_version() -> None:
