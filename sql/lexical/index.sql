@@ -106,6 +106,8 @@ set jit = off
 as $$
 declare
   v_corpus ragdb.corpora;
+  -- chunks from which on a lexeme is in blocks; one of fewer has a list
+  v_frequent constant integer := 64;
   v_last constant integer := ragdb_internal.last_in_blocks(index_chunks.corpus_id);
   v_until integer;
   v_after integer;
@@ -123,7 +125,7 @@ begin
     from chunks c
   ), terms as materialized (
     select t.*, l.term_id is null as is_new,
-      l.in_blocks is true or coalesce(l.df, 0) + t.df >= 64 as in_blocks,
+      l.in_blocks is true or coalesce(l.df, 0) + t.df >= v_frequent as in_blocks,
       coalesce(l.term_id, ragdb_internal.next_term_id(v_corpus,
         row_number() over (partition by l.term_id is null order by t.lexeme))) as term_id
     from (
@@ -141,16 +143,16 @@ begin
   ), counted as (
     insert into ragdb.lexemes as l
         (corpus_id, lexeme, term_id, df, max_impact, in_blocks, chunk_nos)
-      select v_corpus.corpus_id, t.lexeme, t.term_id, t.df, t.max_impact, t.df >= 64,
-        case when t.df < 64
+      select v_corpus.corpus_id, t.lexeme, t.term_id, t.df, t.max_impact, t.df >= v_frequent,
+        case when t.df < v_frequent
           then (select string_agg(int4send(n), '') from unnest(t.chunk_nos) n) else '' end
       from terms t order by t.lexeme
     on conflict on constraint lexemes_are_unique_per_corpus do update
       set df = l.df + excluded.df, max_impact = greatest(l.max_impact, excluded.max_impact),
-        in_blocks = l.in_blocks or l.df + excluded.df >= 64,
+        in_blocks = l.in_blocks or l.df + excluded.df >= v_frequent,
         chunk_nos = case
           when l.in_blocks then l.chunk_nos
-          when l.df + excluded.df < 64 then l.chunk_nos || excluded.chunk_nos
+          when l.df + excluded.df < v_frequent then l.chunk_nos || excluded.chunk_nos
           else (select coalesce(string_agg(int4send(n), ''), '')
             from unnest(ragdb_internal.listed_numbers(l.chunk_nos)) n where n <= v_last) end
   ), indexed as (
