@@ -72,6 +72,10 @@ begin
   end if;
   v_doc_nos := ragdb_internal.documents_once_at(v_corpus.corpus_id, uri);
   past_rows_erased := ragdb_internal.erase_images(v_corpus.corpus_id, v_doc_nos);
+  if past_rows_erased > 0 then
+    perform ragdb_internal.record_deletion('history_erased', v_corpus, '{}',
+      format('source %s: %s rows of the history%s', uri, past_rows_erased, ': ' || reason));
+  end if;
   return next;
 end $$;
 comment on function ragdb.erase_source(text, text, text) is

@@ -1,5 +1,6 @@
 -- What static embedders rest on, and what they made: each can be made again here. What other
--- embedders gave cannot.
+-- embedders gave cannot. Vectors are compared by "=": a dump writes "is distinct from" without the
+-- schema of pgvector, and is not restored.
 
 create or replace function ragdb_internal.has_other_pieces(model ragdb.static_models)
 returns boolean
@@ -21,7 +22,7 @@ begin atomic
     from ragdb_internal.cut_vectors(wrong_words.model, wrong_words.words) c
       join ragdb.static_words w
         on w.embedder_id = (wrong_words.model).embedder_id and w.word = c.word
-    where w.embedding::vector is distinct from c.embedding
+    where (w.embedding::vector = c.embedding) is not true
     order by 1);
 end;
 comment on function ragdb_internal.wrong_words(ragdb.static_models, text[]) is
@@ -86,7 +87,7 @@ begin atomic
     where e.space_id = (wrong_embeddings.space).space_id
       and e.corpus_id = (wrong_embeddings.space).corpus_id
       and e.chunk_no = any (wrong_embeddings.chunk_nos)
-      and (e.input_hash, e.half) is distinct from (m.input_hash, m.half)
+      and (e.input_hash = m.input_hash and e.half = m.half) is not true
     order by 1);
 end;
 comment on function ragdb_internal.wrong_embeddings(

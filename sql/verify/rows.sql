@@ -76,8 +76,15 @@ begin
   with batch as materialized (
     select p.corpus_id, p.key, p.until,
         jsonb_build_array(p.corpus_id, p.key, p.until) as place,
-        (p.was ->> 'content_hash')::bytea <> ragdb_internal.content_hash(p.was ->> 'text')
-          as is_changed, format('chunk %s of corpus %s until version %s', p.was ->> 'chunk_id',
+        case
+          when p.was is not null and (p.was ->> 'content_hash')::bytea
+              is distinct from ragdb_internal.content_hash(p.was ->> 'text')
+            then 'its text is not the text that was there'
+          when p.is_erased and not exists (select from ragdb.ledger_acts a
+              where a.act = 'history_erased' and a.corpus_id = p.corpus_id)
+            then 'it is said to be erased, and no act says so' end as problem,
+        format('chunk %s of corpus %s until version %s',
+            coalesce(p.was ->> 'chunk_id', 'number ' || p.key),
             (select c.name from ragdb.corpora c where c.corpus_id = p.corpus_id), p.until) as name
       from ragdb.past_rows p
       where p.kind = 'chunk' and (p.corpus_id, p.key, p.until) > (
@@ -87,16 +94,17 @@ begin
   )
   select count(*) as looked,
       (array_agg(b.place order by b.corpus_id, b.key, b.until))[count(*)] as last,
-      array_agg(row('history', 'error', b.name, 'its text is not the text that was there',
-        'nothing brings it back; ragdb.erase_source() takes it out of every version')
-        ::ragdb.finding order by b.corpus_id, b.key, b.until) filter (where b.is_changed)
+      array_agg(row('history', 'error', b.name, b.problem,
+        'restore it from a backup; ragdb.erase_source() takes it out of every version')
+        ::ragdb.finding order by b.corpus_id, b.key, b.until) filter (where b.problem is not null)
         as findings
     into strict v_made
     from batch b;
   return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings);
 end $$;
 comment on function ragdb_internal.verify_history(jsonb, integer) is
-  'Compares the texts of a batch of chunks of earlier versions with their hashes.';
+  'Compares the texts of a batch of chunks of earlier versions with their hashes, and those that '
+  'were erased with acts.';
 
 -- A hundredth of the batch: files are larger than rows.
 create or replace function ragdb_internal.verify_blobs(after jsonb, most integer)

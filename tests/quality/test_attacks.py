@@ -603,7 +603,7 @@ def test_functions_replaced_with_the_record_of_them_are_found_in_a_restored_back
         assert code == 0, output  # what it passes without
         subprocess.run([postgres.binary(dump[0], 18), *dump[1:]], check=True)
         code, output = evidence.ragdb(f"backup verify dump --dsn '{dsn}'", dsn)
-        assert code == 1
+        assert code == 1, output
         assert re.search("error +traces: .*its row or its hits are not what was rec", output)
 
 

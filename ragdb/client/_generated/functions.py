@@ -2068,7 +2068,8 @@ class Functions(Caller):
 
     def list_ledger_acts(self, count: int = 100) -> Rows[rows.LedgerActs]:
         """Lists the latest 1 to 10000 acts: rows dropped by age, erased or dropped with a
-        corpus, and the ledger switched on or off. Raises RG400.
+        corpus, documents deleted, history erased, and the ledger switched on or off. Raises
+        RG400.
         """
         return self._rows(calls.LIST_LEDGER_ACTS, rows.LedgerActs, count)
 
