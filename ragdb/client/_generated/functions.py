@@ -4064,9 +4064,9 @@ class Functions(Caller):
     ) -> Rows[rows.Finding]:
         """Verifies all evidence and what guards it: code, triggers, rights, keys, corpora,
         pgvector, policies, documents, chunks, blobs, slices, traces, hits, reranks, atoms,
-        proposals, decisions, incidents, erasures, the ledger, history, static embedders and
-        their embeddings, or some of them; quick leaves out those that read all rows. No row
-        means that nothing is wrong. Raises RG400.
+        proposals, decisions, incidents, erasures, the ledger, history, static embedders,
+        their embeddings and contracts, or some of them; quick leaves out those that read all
+        rows. No row means that nothing is wrong. Raises RG400.
         """
         return self._rows(calls.VERIFY, rows.Finding, quick, checks)
 
