@@ -1,15 +1,20 @@
 -- Chunks, originals, slices, policies and what was promoted, each against its hash or against what
 -- it rests on.
 
--- Turns, and chunks of a document with an id of its own, are named by whoever put them. Few chunks
--- say what one before them in their document says, so those before are counted last.
+-- Turns are named by whoever put them, and chunks of a document with an id of its own by that. Few
+-- chunks say what one before them in their document says, so those before are counted last.
 create or replace function ragdb_internal.is_named_by_text(
   chunk ragdb.chunks, document ragdb.documents, corpus text)
 returns boolean
 language sql stable parallel safe
 return case
-  when (document).external_id is not null or ragdb_internal.has_turns((document).chunking)
-    or ragdb_internal.chunk_id(
+  when ragdb_internal.has_turns((document).chunking) then exists (
+    select from ragdb.turns t
+    where t.corpus_id = (chunk).corpus_id and t.chunk_no = (chunk).chunk_no)
+  when (document).external_id is not null then ragdb_internal.chunk_name(
+    null, (document).external_id, (document).chunks, (chunk).ordinal, null, null, null, null)
+    = (chunk).chunk_id
+  when ragdb_internal.chunk_id(
       ragdb_internal.source_slug((document).source_name, (document).source),
       ragdb_internal.source_bytes(
         is_named_by_text.corpus, (document).source_name, (document).source),
@@ -24,8 +29,8 @@ return case
         and c.ordinal < (chunk).ordinal and c.content_hash = (chunk).content_hash))
     = (chunk).chunk_id end;
 comment on function ragdb_internal.is_named_by_text(ragdb.chunks, ragdb.documents, text) is
-  'Tells whether the id of a chunk is the one that its corpus, its source and its text make, where '
-  'it is made of them.';
+  'Tells whether the id of a chunk is the one that its corpus, its source and its text make, or '
+  'that the id of its document makes where that has one, or whether it is a turn.';
 
 create or replace function ragdb_internal.verify_chunks(after jsonb, most integer)
 returns ragdb_internal.verified
@@ -41,7 +46,8 @@ begin
     select c.corpus_id, c.chunk_no, c.chunk_id, coalesce(p.name, c.corpus_id::text) as corpus, case
         when c.content_hash <> ragdb_internal.content_hash(c.text)
           then 'its text is not the text that was put'
-        when not ragdb_internal.is_named_by_text(c, d, (ragdb_internal.whole_of(p)).name)
+        when ragdb_internal.is_named_by_text(c, d, (ragdb_internal.whole_of(p)).name)
+            is not true
           then 'its text is not the text that its id was made of'
         when c.source <> d.source then 'its source is not that of its document' end as problem
       from ragdb.chunks c

@@ -161,6 +161,20 @@ ATTACKS = {
         VERIFY,
         "error +chunks: chunk .*its text is not the text that its id was made of",
     ),
+    "5 the same, and the document has an id of its own": Attack(
+        f"update ragdb.chunks set text = '{FORGED}', content_hash = sha256('{FORGED}')"
+        " where source = 'a.md'; update ragdb.documents set external_id = 'mine'"
+        " where source = 'a.md'",
+        VERIFY,
+        "error +chunks: chunk .*its text is not the text that its id was made of",
+    ),
+    "5 the same, and the document is a conversation": Attack(
+        f"update ragdb.chunks set text = '{FORGED}', content_hash = sha256('{FORGED}')"
+        " where source = 'a.md'; update ragdb.documents set chunking = '{\"chunker\": \"turns/1\"}'"
+        " where source = 'a.md'",
+        VERIFY,
+        "error +chunks: chunk .*its text is not the text that its id was made of",
+    ),
     "5 the text of a turn, with its hash": Attack(
         f"update ragdb.chunks set text = '{FORGED}', content_hash = sha256('{FORGED}')"
         " where chunk_no = 2 and source like 'chat%'",
