@@ -187,11 +187,13 @@ begin
   with batch as materialized (
     select s.corpus_id, s.slice_id, s.graph_snapshot_hash = encode(sha256(
           ragdb_internal.packed('ragdb-snapshot-1') || ragdb_internal.packed(coalesce((
-            select string_agg(ragdb_internal.packed(m.id)
+            select string_agg(coalesce(ragdb_internal.packed(m.id), E'\\xffffffff')
                 || coalesce(ragdb_internal.packed(m.hash), E'\\xffffffff'), '' order by m.n)
               from unnest(s.chunk_ids, s.content_hashes) with ordinality m (id, hash, n)), ''))
           || ragdb_internal.packed(int4send(s.edge_count))
-          || ragdb_internal.packed(s.schema_version)), 'hex') as is_intact
+          || ragdb_internal.packed(s.schema_version)), 'hex')
+          and s.chunk_ids = array(
+            select o.id collate "C" from unnest(s.selection_order) o (id) order by 1) as is_intact
       from ragdb.slices s
       where (s.corpus_id, s.slice_id)
         > (coalesce((after ->> 0)::integer, -1), coalesce(after ->> 1, '') collate "C")

@@ -253,6 +253,17 @@ EDITS = {
         "slices",
         "its members are not those of its fingerprint",
     ),
+    "a slice with a member that has no name": (
+        "update ragdb.slices set chunk_ids = chunk_ids || null::text,"
+        " content_hashes = content_hashes || null::bytea",
+        "slices",
+        "its members are not those of its fingerprint",
+    ),
+    "who was taken into a slice": (
+        "update ragdb.slices set selection_order = selection_order[2:]",
+        "slices",
+        "its members are not those of its fingerprint",
+    ),
     "a policy": (
         "update ragdb.slice_policies set policy = policy || '{\"max_nodes\": 3}'",
         "policies",
