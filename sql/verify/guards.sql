@@ -121,7 +121,8 @@ return row(1, null, array(
     select a.f from (
       select o from ragdb_internal.owner_findings() o
       union all select u from ragdb_internal.unexplained_grants() u
-      union all select m from ragdb_internal.missing_grants() m) a (f) order by a.f))
+      union all select m from ragdb_internal.missing_grants() m
+      union all select s from ragdb_internal.unexplained_silence() s) a (f) order by a.f))
   ::ragdb_internal.verified;
 comment on function ragdb_internal.verify_rights(jsonb, integer) is
   'Looks at owners, grants on partitions, rights to corpora against the events that gave them, and '

@@ -432,6 +432,22 @@ def test_what_guards_evidence_and_is_off_is_found_quickly(
     assert (check, finding) in said, said
 
 
+def test_reads_that_are_recorded_no_more_without_an_event_are_found(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('whole'), ragdb.create_corpus('quiet')")
+    db.execute("select ragdb.create_corpus('part', part_of => 'whole')")
+    for mode in ("on", "required"):
+        db.execute("select ragdb.record_reads('whole', %s)", (mode,))
+        assert found(db, "verify(true, '{rights}')") == []
+    for corpus in ("whole", "part"):
+        with db.transaction(force_rollback=True):
+            db.execute("update ragdb.corpora set record_reads = 'off' where name = %s", (corpus,))
+            ((place, finding),) = [
+                (row["place"], row["finding"]) for row in found(db, "verify(true, '{rights}')")
+            ]
+            assert place == f"corpus {corpus}"
+            assert finding.endswith("was set to off, and no event says by whom")
+
+
 def test_that_sessions_may_set_the_clock_is_said(db: Connection) -> None:
     said = "select count(*) from ragdb.verify(true) v where v.place = 'setting allow_test_clock'"
     assert db.execute(said).fetchone() == (1,)
