@@ -543,6 +543,22 @@ def test_18_a_witness_does_not_cosign_the_other_history(evidence: Evidence) -> N
         assert "too_few_witnesses" in output
 
 
+def test_two_copies_of_one_database_are_two_histories_under_one_name(evidence: Evidence) -> None:
+    """Nobody attacks: both go on from one dump, and each by itself is right."""
+    with evidence.clone() as first, evidence.clone() as second:
+        for name, copy in (("copy1", first), ("copy2", second)):
+            dsn = evidence.server.dsn(copy.dbname)
+            with psycopg.connect(dsn, autocommit=True) as db:
+                db.execute("select ragdb.retrieve('docs', 'refunds')")
+            assert evidence.ragdb("ledger seal", dsn)[0] == 0
+            assert evidence.ragdb(f"ledger checkpoint --key log.pem --out {name}", dsn)[0] == 0
+            assert evidence.ragdb(VERIFY, dsn)[0] == 0
+            assert evidence.ragdb(KEPT, dsn)[0] == 0
+    code, output = evidence.ragdb("ledger verify copy1 copy2 --log-key log.key")
+    assert code == 1
+    assert "two_histories" in output
+
+
 def test_21_a_token_of_another_database_is_of_another_origin(evidence: Evidence) -> None:
     """The same key, corpus, slice, policy and anchor; the database is another."""
     call = "select valid, reason from ragdb.verify_token(%s, %s, %s, %s, %s, %s, %s, %s)"
