@@ -66,7 +66,8 @@ return ragdb_internal.record_act(row(null, null, 'erasure', null, array(
 comment on function ragdb_internal.record_erased(text[], text) is
   'Records that some rows, each named kind:id, were erased or redacted.';
 
--- Documents are no rows of the ledger: what an act calls them excuses nothing there.
+-- Documents are not rows of the ledger, and what an act calls them excuses nothing there. Their
+-- sources are for those who may read the corpus: the events have them.
 create or replace function ragdb_internal.record_deletion(
   act text, corpus ragdb.corpora, documents text[], reason text)
 returns void

@@ -70,8 +70,7 @@ begin
     into documents_deleted, chunks_deleted
     from ragdb.corpora c where c.corpus_id = corpus.corpus_id;
   perform ragdb_internal.record_deletion('deletion', corpus, v_documents,
-    format('%s: %s documents, %s chunks%s', cause, documents_deleted, chunks_deleted,
-      ': ' || reason));
+    format('%s documents, %s chunks%s', documents_deleted, chunks_deleted, ': ' || reason));
   return next;
 end $$;
 comment on function ragdb_internal.remove_sources(

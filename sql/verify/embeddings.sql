@@ -59,8 +59,9 @@ begin
   v_wrong := ragdb_internal.wrong_words(v_model, v_words);
   if v_wrong <> '{}' then
     v_findings := v_findings || row('embedders', 'error', v_name,
-      format('%s words are kept with another vector than that of their pieces, such as %s',
-        cardinality(v_wrong), ragdb_internal.quote(v_wrong[1])),
+      -- a word is of a text that the caller need not be allowed to read
+      format('%s words are kept with another vector than that of their pieces',
+        cardinality(v_wrong)),
       'empty ragdb.static_words, which is derived')::ragdb.finding;
   end if;
   return row(cardinality(v_words) + 1, case

@@ -271,13 +271,12 @@ def test_documents_that_are_deleted_leave_an_act(clone: str) -> None:
         ).fetchall()
         me = "postgres"
         assert acts[::-1] == [
-            ("deletion", me, "docs", [ids["a.md"]], "source a.md: 1 documents, 1 chunks: asked"),
-            ("deletion", me, "docs", [ids["b.md"]], "1 sources: 1 documents, 1 chunks"),
-            ("deletion", me, "docs", [ids["c.md"]],
-             "sources that begin with : 1 documents, 1 chunks: old"),
-            ("deletion", me, "docs", [ids["d.md"]], "source d.md: 1 documents, 1 chunks: by law"),
-            ("history_erased", me, "docs", [], "source d.md: 3 rows of the history: by law"),
-            ("history_erased", me, "docs", [], "source a.md: 3 rows of the history: by law, too"),
+            ("deletion", me, "docs", [ids["a.md"]], "1 documents, 1 chunks: asked"),
+            ("deletion", me, "docs", [ids["b.md"]], "1 documents, 1 chunks"),
+            ("deletion", me, "docs", [ids["c.md"]], "1 documents, 1 chunks: old"),
+            ("deletion", me, "docs", [ids["d.md"]], "1 documents, 1 chunks: by law"),
+            ("history_erased", me, "docs", [ids["d.md"]], "3 rows of the history: by law"),
+            ("history_erased", me, "docs", [ids["a.md"]], "3 rows of the history: by law, too"),
         ]  # fmt: skip
 
 
