@@ -152,4 +152,4 @@ begin
 end $$;
 comment on function ragdb.list_ledger_acts(integer) is
   'Lists the latest 1 to 10000 acts: rows dropped by age, erased or dropped with a corpus, '
-  'documents deleted, history erased, and the ledger switched on or off. Raises RG400.';
+  'documents deleted, history erased or dropped, and the ledger switched on or off. Raises RG400.';

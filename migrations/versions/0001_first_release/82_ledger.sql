@@ -81,12 +81,13 @@ create table ragdb.ledger_acts (
 create index ledger_acts_by_entry on ragdb.ledger_acts using gin (entries);
 comment on table ragdb.ledger_acts is
   'What was done to evidence on purpose: rows dropped by age, erased or dropped with a corpus, '
-  'documents deleted, history erased, and the ledger switched on or off. Append-only. Read it '
-  'through ragdb.list_ledger_acts.';
+  'documents deleted, history erased or dropped, and the ledger switched on or off. Append-only. '
+  'Read it through ragdb.list_ledger_acts.';
 comment on column ragdb.ledger_acts.act_id is 'UUID of version 7.';
 comment on column ragdb.ledger_acts.created_at is 'When it was done.';
 comment on column ragdb.ledger_acts.act is
-  'retention, erasure, corpus_dropped, deletion, history_erased, ledger_on or ledger_off.';
+  'retention, erasure, corpus_dropped, deletion, history_erased, history_dropped, ledger_on or '
+  'ledger_off.';
 comment on column ragdb.ledger_acts.caller is 'Role that did it.';
 comment on column ragdb.ledger_acts.kinds is 'Kinds of the rows that it took away or changed.';
 comment on column ragdb.ledger_acts.corpus_id is

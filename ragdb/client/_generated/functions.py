@@ -995,8 +995,8 @@ class Functions(Caller):
         self._run(calls.DROP_CORPUS, corpus, reason)
 
     def drop_history(self, corpus: str) -> int:
-        """Removes the history of a corpus and has it keep none, and returns how many rows it
-        had. Raises RG400, RG401, RG404.
+        """Removes the history of a corpus, on record, and has it keep none, and returns how many
+        rows it had. Raises RG400, RG401, RG404.
         """
         value: int = self._value(calls.DROP_HISTORY, corpus)
         return value
@@ -2068,8 +2068,8 @@ class Functions(Caller):
 
     def list_ledger_acts(self, count: int = 100) -> Rows[rows.LedgerActs]:
         """Lists the latest 1 to 10000 acts: rows dropped by age, erased or dropped with a
-        corpus, documents deleted, history erased, and the ledger switched on or off. Raises
-        RG400.
+        corpus, documents deleted, history erased or dropped, and the ledger switched on or
+        off. Raises RG400.
         """
         return self._rows(calls.LIST_LEDGER_ACTS, rows.LedgerActs, count)
 

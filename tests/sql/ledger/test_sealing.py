@@ -263,6 +263,7 @@ def test_documents_that_are_deleted_leave_an_act(clone: str) -> None:
         db.execute("select ragdb.prune_sources('docs', '', '{d.md}', reason => 'old')")
         db.execute("select ragdb.erase_source('docs', 'd.md', 'by law')")
         db.execute("select ragdb.erase_source('docs', 'a.md', 'by law, too')")
+        db.execute("select ragdb.drop_history('docs')")
         acts = db.execute(
             "select act, caller, (select c.name from ragdb.corpora c"
             " where c.corpus_id = a.corpus_id),"
@@ -277,6 +278,7 @@ def test_documents_that_are_deleted_leave_an_act(clone: str) -> None:
             ("deletion", me, "docs", [ids["d.md"]], "1 documents, 1 chunks: by law"),
             ("history_erased", me, "docs", [ids["d.md"]], "3 rows of the history: by law"),
             ("history_erased", me, "docs", [ids["a.md"]], "3 rows of the history: by law, too"),
+            ("history_dropped", me, "docs", [], "16 rows of the history"),
         ]  # fmt: skip
 
 
