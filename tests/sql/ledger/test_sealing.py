@@ -257,7 +257,9 @@ def test_documents_that_are_deleted_leave_an_act(clone: str) -> None:
         db.execute("select ragdb.create_corpus('docs', history => '90 days')")
         for name in "abcd":
             db.execute("select ragdb.put_text('docs', %s, %s)", (f"{name}.md", f"Text {name}"))
-        ids = dict(db.execute("select source, event_id::text from ragdb.events").fetchall())
+        ids: dict[str, str] = dict(
+            db.execute("select source, event_id::text from ragdb.events").fetchall()
+        )
         db.execute("select ragdb.delete_source('docs', 'a.md', reason => 'asked')")
         db.execute("select ragdb.delete_sources('docs', '{b.md,nothing}')")
         db.execute("select ragdb.prune_sources('docs', '', '{d.md}', reason => 'old')")
