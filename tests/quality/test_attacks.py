@@ -181,6 +181,13 @@ ATTACKS = {
         "slice verify {trace}",
         "evidence: ",
     ),
+    "the index by words is edited": Attack(
+        "update ragdb.chunk_lexemes x set impacts = y.impacts from ragdb.chunk_lexemes y,"
+        " ragdb.corpora c where c.name = 'docs' and (x.corpus_id, x.chunk_no) = (c.corpus_id, 1)"
+        " and (y.corpus_id, y.chunk_no) = (c.corpus_id, 2)",
+        "doctor --deep",
+        "FAIL +corpus docs.*chunks that are indexed by another text",
+    ),
     "6 an edge is edited": Attack(
         "update ragdb.edges set edge_type = 'branch' where child_no = 2",
         "slice verify {trace}",
