@@ -19,7 +19,7 @@ begin
   with letter as materialized (
     select c.letter, c.n from regexp_split_to_table(text, '') with ordinality c (letter, n)
   ), form as materialized (
-    select d.letter, case
+    select d.letter, d.letter ~ ('[' || ragdb_internal.exponents() || ']') as is_exponent, case
       when d.letter ~ E'[\\u0001-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029'
         '\\u202f\\u205f\\u3000]' then ' '
       when d.letter ~ E'[\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f'
@@ -35,7 +35,7 @@ begin
   ), spread as (
     select l.n, case
         -- 10² is not 102
-        when l.letter ~ ('[' || ragdb_internal.exponents() || ']')
+        when f.is_exponent
           and lag(l.letter) over (order by l.n) ~ ('[0-9' || ragdb_internal.exponents() || ']')
           then l.letter
         else f.form end as form,
