@@ -44,8 +44,9 @@ def verify(
     """Verify all evidence and what guards it. Exit code 1 if anything is not what it was.
 
     Functions, triggers, rights, keys, versions, pgvector, policies, documents, chunks, originals,
-    slices, traces, hits, rerankings, atoms, proposals, decisions, incidents, erasures, the ledger
-    and history. An interrupted run prints the state that --resume takes.
+    slices, traces, hits, rerankings, atoms, proposals, decisions, incidents, erasures, the ledger,
+    history, static embedders, their embeddings, and contracts. An interrupted run prints the state
+    that --resume takes.
     """
     with session.connect() as db:
         return run(session, db, quick=quick, checks=check, state=_state(resume), batch=batch)

@@ -55,13 +55,16 @@ class Keys:
             return
         if not signed:
             yield Finding(file, False, "unsigned", f"{about}: the key of the ledger did not sign")
-        elif len(seen) < self.quorum:
-            yield Finding(
-                file, False, "too_few_witnesses", f"{about}: {len(seen)} of {self.quorum}"
-            )
+        elif (count := _witnesses(seen, own)) < self.quorum:
+            yield Finding(file, False, "too_few_witnesses", f"{about}: {count} of {self.quorum}")
         else:
             names = "".join(f", witness {key.name}" for key in seen)
             yield Finding(file, True, "signed", f"{about}; signed by {signed[0].name}{names}")
+
+
+def _witnesses(seen: Sequence[Verifier], logs: Sequence[Verifier]) -> int:
+    """How many: one key is one witness, whatever its names, and the ledger is not its own."""
+    return len({key.public for key in seen} - {key.public for key in logs})
 
 
 def keys(logs: Sequence[str], witnesses: Sequence[str], quorum: int | None) -> Keys:
@@ -77,7 +80,7 @@ def keys(logs: Sequence[str], witnesses: Sequence[str], quorum: int | None) -> K
     if any(key.kind != WITNESS for key in seen):
         raise LedgerError("this is the key of a ledger, not of a witness", exit_code=2)
     own = [Verifier.parse(line) for given in logs for line in text_of(given).splitlines() if line]
-    return Keys(own, seen, len(seen) if quorum is None else quorum)
+    return Keys(own, seen, len({key.public for key in seen}) if quorum is None else quorum)
 
 
 class Verification:

@@ -141,6 +141,18 @@ return (
 comment on function ragdb_internal.items_hash(ragdb_internal.contract_item[]) is
   'Returns the SHA-256 of the nodes and keys of a contract, wherever they stand in its text.';
 
+create or replace function ragdb_internal.stored_items_hash(contract text, version integer)
+  returns bytea
+language sql stable parallel safe
+return (
+  select pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_array(
+    n.node, n.parent_no, n.keys, n.prompt_sha256) order by n.node_no)::text))
+  from ragdb.contract_nodes n
+  where n.contract = stored_items_hash.contract and n.version = stored_items_hash.version);
+comment on function ragdb_internal.stored_items_hash(text, integer) is
+  'Returns what ragdb_internal.items_hash returned when a version of a contract was applied, by '
+  'its rows now.';
+
 -- Before any corpus is locked, as everybody else does.
 create or replace function ragdb_internal.lock_rags(items ragdb_internal.contract_item[],
   contract text, old_version integer) returns void

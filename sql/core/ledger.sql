@@ -66,6 +66,18 @@ return ragdb_internal.record_act(row(null, null, 'erasure', null, array(
 comment on function ragdb_internal.record_erased(text[], text) is
   'Records that some rows, each named kind:id, were erased or redacted.';
 
+-- Documents are not rows of the ledger, and what an act calls them excuses nothing there. Their
+-- sources are for those who may read the corpus: the events have them.
+create or replace function ragdb_internal.record_deletion(
+  act text, corpus ragdb.corpora, documents text[], reason text)
+returns void
+language sql
+return ragdb_internal.record_act(row(null, null, record_deletion.act, null, null,
+  (corpus).corpus_id, null, null, record_deletion.documents, record_deletion.reason
+  )::ragdb.ledger_acts);
+comment on function ragdb_internal.record_deletion(text, ragdb.corpora, text[], text) is
+  'Records that documents of a corpus (each by its event) or rows of its history went, and why.';
+
 create or replace function ragdb_internal.record_corpus_dropped(corpus ragdb.corpora) returns void
 language sql
 return ragdb_internal.record_act(row(null, null, 'corpus_dropped', null,

@@ -36,26 +36,47 @@ return array(
 comment on function ragdb_internal.chunks_that_go(integer, text[]) is
   'Returns the chunks of the documents whose bytes have no sources but these.';
 
+create or replace function ragdb_internal.documents_at_sources(corpus_id integer, uris text[])
+returns text[]
+language sql stable parallel safe
+return array(
+  select distinct 'document:' || documents_at_sources.corpus_id || '/' || d.event_id
+  from pg_catalog.unnest(documents_at_sources.uris) u (uri)
+    cross join lateral (
+      select h.doc_no from ragdb.document_sources h
+      where h.corpus_id = documents_at_sources.corpus_id and h.uri = u.uri offset 0) s
+    cross join lateral (
+      select h.event_id from ragdb.documents h
+      where h.corpus_id = documents_at_sources.corpus_id and h.doc_no = s.doc_no offset 0) d
+  order by 1);
+comment on function ragdb_internal.documents_at_sources(integer, text[]) is
+  'Returns the documents found at some sources, each by its event as an act names it.';
+
 create or replace function ragdb_internal.remove_sources(
   corpus ragdb.corpora, uris text[], derived text, cause text, reason text)
 returns table (documents_deleted integer, chunks_deleted integer)
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_documents constant text[] := ragdb_internal.documents_at_sources(corpus.corpus_id, uris);
 begin
   if exists (select from ragdb.semantic_atoms a where a.corpus_id = corpus.corpus_id) then
     perform ragdb_internal.erase_derived(corpus,
       ragdb_internal.chunks_that_go(corpus.corpus_id, uris), derived, cause, reason);
   end if;
   perform ragdb_internal.write_documents(corpus, '[]', false, uris);
-  return query
-    select corpus.documents - c.documents, corpus.chunks - c.chunks
+  select corpus.documents - c.documents, corpus.chunks - c.chunks
+    into documents_deleted, chunks_deleted
     from ragdb.corpora c where c.corpus_id = corpus.corpus_id;
+  perform ragdb_internal.record_deletion('deletion', corpus, v_documents,
+    format('%s documents, %s chunks%s', documents_deleted, chunks_deleted, ': ' || reason));
+  return next;
 end $$;
 comment on function ragdb_internal.remove_sources(
   ragdb.corpora, text[], text, text, text) is
-  'Takes sources away, with what was derived from documents that go, and counts what went; the '
-  'caller holds the corpus lock.';
+  'Takes sources away, with what was derived from documents that go, on record, and counts what '
+  'went; the caller holds the corpus lock.';
 
 create or replace function ragdb.delete_source(
   corpus text, uri text, derived text default 'redact', reason text default null)

@@ -215,6 +215,7 @@ create or replace function ragdb.ask(
 returns ragdb.asked_answer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_source constant ragdb.asked_retriever := ragdb.ask_retriever(

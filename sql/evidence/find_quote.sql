@@ -133,6 +133,10 @@ begin
     v_run.last := v_places[v_run.last];
   end if;
   if v_run.first is null
+    or not ragdb_internal.stands_apart(
+      substr(letters, greatest(v_run.first - 2, 1), least(v_run.first - 1, 2)),
+      substr(letters, v_run.first, v_run.last - v_run.first + 1),
+      substr(letters, v_run.last + 1, 2))
     or ragdb_internal.numerals(substr(letters, v_run.first, v_run.last - v_run.first + 1))
       is distinct from ragdb_internal.numerals(quote) then
     return null;
@@ -175,13 +179,13 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_at integer := strpos(text, quote);
+  v_at integer := ragdb_internal.apart_at(text, quote);
   v_quote text;
   v_letters text;
   v_places integer[];
   v_run ragdb_internal.letter_run;
 begin
-  if v_at > 0 and quote <> '' then
+  if v_at > 0 then
     method := 'exact';
     similarity := 1;
     start_offset := v_at - 1;
@@ -193,7 +197,7 @@ begin
     return;
   end if;
   select q.letters, q.places into v_letters, v_places from ragdb_internal.quotable(text) q;
-  v_at := strpos(v_letters, v_quote);
+  v_at := ragdb_internal.apart_at(v_letters, v_quote);
   if v_at > 0 then
     method := 'normalised';
     v_run := row(v_at, v_at + length(v_quote) - 1, 1);
@@ -216,5 +220,6 @@ end $$;
 comment on function ragdb_internal.find_quote(text, text) is
   'Finds a quote in a text: exact, normalised (case, white space, quotation marks, dashes and '
   'ligatures aside) or approximate (as a scanner misreads; at least 0.85 of its letters in one run '
-  'of words, every number right). Places count characters from 0, the end is behind the last; all '
-  'is null where the text does not have it.';
+  'of words, every number right). A quote that begins or ends within a word or a number is not '
+  'found. Places count characters from 0, the end is behind the last; all is null where the text '
+  'does not have it.';

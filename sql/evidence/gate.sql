@@ -164,6 +164,7 @@ create or replace function ragdb.rag_enough_context_gate(
 returns jsonb
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1 -- what is recorded is read out of this
 as $$
 declare
   v_evidence constant jsonb := ragdb_internal.evidence_of(pack);
@@ -185,8 +186,9 @@ begin
     select distinct l.lexeme from jsonb_array_elements(v_evidence -> 'chunks') c (chunk)
       cross join lateral unnest(tsvector_to_array(
         ragdb_internal.lexemes(c.chunk ->> 'text', v_config))) l (lexeme));
-  select count(*), coalesce(sum(t.weight order by t.lexeme) filter (where t.lexeme = any (v_found))
-      / sum(t.weight order by t.lexeme), 0),
+  select count(*), coalesce(
+      sum(t.weight order by t.lexeme collate "C") filter (where t.lexeme = any (v_found))
+        / sum(t.weight order by t.lexeme collate "C"), 0),
     coalesce(array_agg(t.lexeme order by t.lexeme collate "C")
       filter (where t.lexeme <> all (v_found)), '{}')
     into v_terms, v_coverage, v_missing

@@ -1,6 +1,12 @@
 -- The letters that quotes and texts are compared by, and which words may be misread ones. Places
 -- are kept beside the letters, because an answer is told where in the chunk its quote stands.
 
+create or replace function ragdb_internal.exponents() returns text
+language sql immutable parallel safe
+return '\u00b2\u00b3\u00b9\u2070\u2074-\u2079\u2080-\u2089';
+comment on function ragdb_internal.exponents() is
+  'Returns what a class of characters in a regular expression lists for raised and lowered digits.';
+
 -- Letters as a reader compares them, each with the place it came from: decomposed, without case,
 -- white space as one space, quotation marks and dashes as ASCII, soft hyphens and what cannot be
 -- seen gone.
@@ -13,7 +19,7 @@ begin
   with letter as materialized (
     select c.letter, c.n from regexp_split_to_table(text, '') with ordinality c (letter, n)
   ), form as materialized (
-    select d.letter, case
+    select d.letter, d.letter ~ ('[' || ragdb_internal.exponents() || ']') as is_exponent, case
       when d.letter ~ E'[\\u0001-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029'
         '\\u202f\\u205f\\u3000]' then ' '
       when d.letter ~ E'[\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f'
@@ -27,7 +33,13 @@ begin
       else normalize(ragdb_internal.fold(normalize(d.letter, nfkc)), nfkd) end as form
     from (select distinct l.letter from letter l) d
   ), spread as (
-    select l.n, f.form, lag(f.form) over (order by l.n) as before
+    select l.n, case
+        -- 10² is not 102
+        when f.is_exponent
+          and lag(l.letter) over (order by l.n) ~ ('[0-9' || ragdb_internal.exponents() || ']')
+          then l.letter
+        else f.form end as form,
+      lag(f.form) over (order by l.n) as before
     from letter l join form f using (letter) where f.form <> ''
   ), kept as (
     select s.n, s.form from spread s where not (s.form = ' ' and coalesce(s.before, ' ') = ' ')
@@ -61,6 +73,60 @@ return pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.trans
 comment on function ragdb_internal.skeleton(text) is
   'Returns letters without white space and ASCII punctuation, those that scanners confuse (0 o, 1 '
   'i l |, rn m, vv w, cl d) made one.';
+
+create or replace function ragdb_internal.is_in_word(letter text) returns boolean
+language sql immutable parallel safe
+return letter ~ '[0-9A-Za-z]' or pg_catalog.octet_length(letter) > 1
+  and letter ~ ('[' || ragdb_internal.spaced() || ']')
+  and letter !~ ('[' || ragdb_internal.exponents() || ']');
+comment on function ragdb_internal.is_in_word(text) is
+  'Tells whether a character is a letter, a mark or a digit of a script with spaces between words.';
+
+-- "void" is not said by "voidable", nor "5" by "1.5".
+create or replace function ragdb_internal.stands_apart(before text, part text, after text)
+returns boolean
+language sql immutable parallel safe
+return not (
+  ragdb_internal.is_in_word(pg_catalog.right(before, 1))
+    and ragdb_internal.is_in_word(pg_catalog.left(part, 1))
+  or ragdb_internal.is_in_word(pg_catalog.right(part, 1))
+    and ragdb_internal.is_in_word(pg_catalog.left(after, 1))
+  or part ~ '^[0-9]' and before ~ '([0-9][.,:]|(^|[^0-9A-Za-z])-)$'
+  or part ~ '[0-9]$' and after ~ ('^([.,:][0-9]|[' || ragdb_internal.exponents() || '])'));
+comment on function ragdb_internal.stands_apart(text, text, text) is
+  'Tells whether a part of a text begins and ends between words and numbers; before and after are '
+  'the two characters on its sides.';
+
+-- In one pass, however often the part stands there.
+create or replace function ragdb_internal.apart_at(text text, part text) returns integer
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_between text[];
+  v_last integer;
+  v_at integer := 1;
+begin
+  if coalesce(strpos(text, part), 0) = 0 or part = '' then
+    return 0;
+  end if;
+  v_between := string_to_array(text, part);
+  v_last := cardinality(v_between);
+  for i in 1 .. v_last - 1 loop
+    v_at := v_at + length(v_between[i]);
+    if ragdb_internal.stands_apart(
+      right(case when i > 1 then part else '' end || v_between[i], 2), part,
+      left(v_between[i + 1] || case when i + 1 < v_last then part else '' end, 2))
+    then
+      return v_at;
+    end if;
+    v_at := v_at + length(part);
+  end loop;
+  return 0;
+end $$;
+comment on function ragdb_internal.apart_at(text, text) is
+  'Returns the first place (from 1) where a part of a text begins and ends between words; 0 for '
+  'none.';
 
 create or replace function ragdb_internal.numerals(letters text) returns text[]
 language sql immutable parallel safe

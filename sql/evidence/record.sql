@@ -46,7 +46,8 @@ begin
         hint = 'pass what ragdb.build_evidence_pack() returns';
   end if;
   if evidence ->> 'sha256'
-      <> encode(sha256(ragdb_internal.utf8(evidence ->> 'canonical_text')), 'hex') then
+      is distinct from encode(sha256(ragdb_internal.utf8(evidence ->> 'canonical_text')), 'hex')
+  then
     raise exception 'the sha256 of evidence is not that of its text'
       using errcode = 'RG460', detail = 'it is recorded as the hash of canonical_text',
         hint = 'pass what ragdb.build_evidence_pack() returns';

@@ -152,7 +152,8 @@ begin
       union all
       select i.term, 2, i.n
       from unnest(ragdb_internal.terms_of(v_said)) with ordinality i (term, n)
-      where not exists (select from unnest(v_texts) t (text) where strpos(t.text, i.term) > 0)) s
+      where not exists (select from unnest(v_texts) t (text)
+        where ragdb_internal.apart_at(t.text, i.term) > 0)) s
     order by s.kind, s.n limit 1);
 end $$;
 comment on function ragdb_internal.unsupported(text, text[]) is

@@ -18,6 +18,18 @@ return array(
 comment on function ragdb_internal.documents_once_at(integer, text) is
   'Returns the documents that are gone and were once found at a source.';
 
+create or replace function ragdb_internal.documents_erased(corpus_id integer, doc_nos integer[])
+returns text[]
+language sql stable parallel safe
+return array(
+  select distinct 'document:' || p.corpus_id || '/' || (p.was ->> 'event_id')
+  from ragdb.past_rows p
+  where p.corpus_id = documents_erased.corpus_id and p.kind = 'document'
+    and p.was ->> 'doc_no' = any (documents_erased.doc_nos::text[])
+  order by 1);
+comment on function ragdb_internal.documents_erased(integer, integer[]) is
+  'Returns documents of the history of a corpus, each by its event as an act names it.';
+
 create or replace function ragdb_internal.erase_images(corpus_id integer, doc_nos integer[])
 returns integer
 language plpgsql
@@ -53,6 +65,7 @@ as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(erase_source.corpus, 'admin');
   v_doc_nos integer[];
+  v_documents text[];
 begin
   perform ragdb_internal.check_erasure('erase', reason);
   documents_deleted := 0;
@@ -71,7 +84,12 @@ begin
         hint = 'ragdb.list_documents() lists the sources, ragdb.diff_corpus() those that went';
   end if;
   v_doc_nos := ragdb_internal.documents_once_at(v_corpus.corpus_id, uri);
+  v_documents := ragdb_internal.documents_erased(v_corpus.corpus_id, v_doc_nos);
   past_rows_erased := ragdb_internal.erase_images(v_corpus.corpus_id, v_doc_nos);
+  if past_rows_erased > 0 then
+    perform ragdb_internal.record_deletion('history_erased', v_corpus, v_documents,
+      format('%s rows of the history%s', past_rows_erased, ': ' || reason));
+  end if;
   return next;
 end $$;
 comment on function ragdb.erase_source(text, text, text) is

@@ -55,11 +55,13 @@ begin
   delete from ragdb.corpus_versions v where v.corpus_id = v_corpus.corpus_id;
   update ragdb.corpora c set history = null, history_from = null, history_since = null
     where c.corpus_id = v_corpus.corpus_id;
+  perform ragdb_internal.record_deletion('history_dropped', v_corpus, '{}',
+    format('%s rows of the history', v_rows));
   return v_rows;
 end $$;
 comment on function ragdb.drop_history(text) is
-  'Removes the history of a corpus and has it keep none, and returns how many rows it had. Raises '
-  'RG400, RG401, RG404.';
+  'Removes the history of a corpus, on record, and has it keep none, and returns how many rows it '
+  'had. Raises RG400, RG401, RG404.';
 
 -- What was changed before the interval began is not asked for again. A corpus that somebody writes
 -- to is left for the next time, and so is what is over the limit.

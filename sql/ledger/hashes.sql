@@ -68,6 +68,8 @@ return ragdb_internal.fields_hash(variadic array[
   pg_catalog.boolsend((answer).is_verified), pg_catalog.int4send((answer).citations),
   pg_catalog.int4send((answer).problems), ragdb_internal.utf8((answer).task),
   ragdb_internal.utf8((answer).model), pg_catalog.int4send((answer).attempt),
+  pg_catalog.float8send((answer).elapsed_ms), pg_catalog.int4send((answer).input_tokens),
+  pg_catalog.int4send((answer).output_tokens),
   ragdb_internal.utf8((answer).client), ragdb_internal.utf8((answer).caller)]
   || array(
     select f.field

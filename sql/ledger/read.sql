@@ -150,5 +150,5 @@ begin
   return query select a.* from ragdb.ledger_acts a order by a.act_id desc limit count;
 end $$;
 comment on function ragdb.list_ledger_acts(integer) is
-  'Lists the latest 1 to 10000 acts: rows dropped by age, erased or dropped with a corpus, and the '
-  'ledger switched on or off. Raises RG400.';
+  'Lists the latest 1 to 10000 acts: rows dropped by age, erased or dropped with a corpus, '
+  'documents deleted, history erased or dropped, and the ledger switched on or off. Raises RG400.';

@@ -69,3 +69,20 @@ begin atomic
 end;
 comment on function ragdb_internal.missing_grants() is
   'Returns the rights that events gave and that are gone, and the corpora that no event opened.';
+
+-- Those of the parts of a corpus are chosen with its own.
+create or replace function ragdb_internal.unexplained_silence() returns setof ragdb.finding
+language sql stable parallel safe
+begin atomic
+  select 'rights', 'error', 'corpus ' || c.name, 'whether its reads are recorded was set to '
+      || c.record_reads || ', and no event says by whom',
+    'ragdb.record_reads() sets it on record; find out who did it without'
+  from ragdb.corpora c
+    cross join lateral (
+      select e.what from ragdb.access_events e
+      where e.corpus_id = (ragdb_internal.whole_of(c)).corpus_id and e.kind = 'record_reads'
+      order by e.created_at desc, e.id desc limit 1) l
+  where l.what <> c.record_reads;
+end;
+comment on function ragdb_internal.unexplained_silence() is
+  'Returns the corpora whose reads are recorded otherwise than the last event about that says.';

@@ -1,25 +1,57 @@
 -- Triggers, owners and rights: what holds everybody else off the rows of evidence.
 
+-- A trigger fires on what its type says (bits of pg_trigger.tgtype), and another of its name may
+-- fire on less. What keeps the past of embeddings is that of chunks.
+create or replace function ragdb_internal.partition_guards()
+returns table (parent text, name text, function regprocedure, enabled "char", type integer,
+  condition text)
+language sql stable parallel safe
+begin atomic
+  select p.parent, g.* from pg_catalog.unnest(ragdb_internal.partitioned()) p (parent)
+    cross join lateral (values
+      ('rows_are_append_only', 'ragdb_internal.refuse_change()'::regprocedure, 'A'::"char", 27,
+        null),
+      ('table_is_append_only', 'ragdb_internal.refuse_change()', 'A', 34, null)) g
+  union all
+  select 'retrieval_traces', 'admissibility_is_proved', 'ragdb_internal.check_admissible()', 'O',
+    7, 'WHEN (new.is_admissible) EXECUTE'
+  union all
+  select 'chunk_embeddings', t.tgname, t.tgfoid::regprocedure, t.tgenabled, 29,
+    pg_catalog.substring(pg_catalog.pg_get_triggerdef(t.oid), 'WHEN .* EXECUTE')
+    from pg_catalog.pg_trigger t
+    where t.tgrelid = 'ragdb.chunks'::regclass and t.tgname = 'past_is_kept';
+end;
+comment on function ragdb_internal.partition_guards() is
+  'Returns the triggers that every partition of a table must have: the function, whether it always '
+  'fires, on what, and its condition.';
+
+create or replace function ragdb_internal.guard_findings() returns setof ragdb.finding
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set quote_all_identifiers = off -- as conditions are compared
+begin atomic
+  select 'triggers', 'error', 'ragdb.' || c.relname, 'trigger ' || g.name || ' is ' || case
+      when t.oid is null then 'missing'
+      when t.tgenabled not in (g.enabled, 'A') then 'switched off' else 'not what it was' end,
+    'ragdb init --force puts it back; find out who took it'
+    from ragdb_internal.partition_guards() g
+      join pg_catalog.pg_class o on o.relname = g.parent
+        and o.relnamespace = 'ragdb'::regnamespace
+      join pg_catalog.pg_inherits i on i.inhparent = o.oid
+      join pg_catalog.pg_class c on c.oid = i.inhrelid
+      left join pg_catalog.pg_trigger t on t.tgrelid = c.oid and t.tgname = g.name
+        and t.tgfoid = g.function
+    where t.oid is null or t.tgenabled not in (g.enabled, 'A') or t.tgtype <> g.type
+      or t.tgattr <> ''::int2vector
+      or pg_catalog.substring(pg_catalog.pg_get_triggerdef(t.oid), 'WHEN .* EXECUTE')
+        is distinct from g.condition;
+end;
+comment on function ragdb_internal.guard_findings() is
+  'Looks for triggers of partitions that are missing, switched off, or fire on less than they did.';
+
 create or replace function ragdb_internal.trigger_findings() returns setof ragdb.finding
 language sql stable parallel safe
 begin atomic
-  select 'triggers', 'error', 'ragdb.' || c.relname, 'trigger ' || n.name || ' is '
-      || case when t.oid is null then 'missing' else 'switched off' end,
-    'ragdb init --force puts it back; find out who took it'
-    from pg_catalog.pg_inherits i
-      join pg_catalog.pg_class c on c.oid = i.inhrelid
-      join pg_catalog.pg_class o on o.oid = i.inhparent
-      cross join lateral (values
-        ('rows_are_append_only', 'ragdb_internal.refuse_change()', 'A'),
-        ('table_is_append_only', 'ragdb_internal.refuse_change()', 'A'),
-        (case when o.relname = 'retrieval_traces' then 'admissibility_is_proved' end,
-          'ragdb_internal.check_admissible()', 'O')) n (name, function, enabled)
-      left join pg_catalog.pg_trigger t on t.tgrelid = c.oid and t.tgname = n.name
-        and t.tgfoid = n.function::regprocedure
-    where o.relnamespace = 'ragdb'::regnamespace
-      and o.relname = any (ragdb_internal.partitioned()) and n.name is not null
-      and (t.oid is null or t.tgenabled not in (n.enabled::"char", 'A'))
-  union all
   -- foreign keys, which `disable trigger all` switches off too
   select 'triggers', 'error', t.tgrelid::regclass::text,
     'foreign keys of the table are switched off', 'alter table … enable trigger all'
@@ -43,7 +75,7 @@ begin atomic
     where pg_catalog.current_setting('session_replication_role') <> 'origin';
 end;
 comment on function ragdb_internal.trigger_findings() is
-  'Looks for triggers of append-only partitions and foreign keys that are missing or off.';
+  'Looks for foreign keys that are off, and for settings that switch triggers off.';
 
 create or replace function ragdb_internal.added_triggers() returns setof ragdb.finding
 language sql stable parallel safe
@@ -108,11 +140,12 @@ returns ragdb_internal.verified
 language sql stable parallel safe
 return row(1, null, array(
     select t.f from (
-      select m from ragdb_internal.trigger_findings() m
+      select g from ragdb_internal.guard_findings() g
+      union all select m from ragdb_internal.trigger_findings() m
       union all select a from ragdb_internal.added_triggers() a) t (f) order by t.f))
   ::ragdb_internal.verified;
 comment on function ragdb_internal.verify_triggers(jsonb, integer) is
-  'Looks for triggers that are missing, off or not of ragdb.';
+  'Looks for triggers that are missing, off, changed or not of ragdb.';
 
 create or replace function ragdb_internal.verify_rights(after jsonb, most integer)
 returns ragdb_internal.verified
@@ -121,7 +154,8 @@ return row(1, null, array(
     select a.f from (
       select o from ragdb_internal.owner_findings() o
       union all select u from ragdb_internal.unexplained_grants() u
-      union all select m from ragdb_internal.missing_grants() m) a (f) order by a.f))
+      union all select m from ragdb_internal.missing_grants() m
+      union all select s from ragdb_internal.unexplained_silence() s) a (f) order by a.f))
   ::ragdb_internal.verified;
 comment on function ragdb_internal.verify_rights(jsonb, integer) is
   'Looks at owners, grants on partitions, rights to corpora against the events that gave them, and '

@@ -1,15 +1,20 @@
 -- Chunks, originals, slices, policies and what was promoted, each against its hash or against what
 -- it rests on.
 
--- Turns, and chunks of a document with an id of its own, are named by whoever put them. Few chunks
--- say what one before them in their document says, so those before are counted last.
+-- Turns are named by whoever put them, and chunks of a document with an id of its own by that. Few
+-- chunks say what one before them in their document says, so those before are counted last.
 create or replace function ragdb_internal.is_named_by_text(
   chunk ragdb.chunks, document ragdb.documents, corpus text)
 returns boolean
 language sql stable parallel safe
 return case
-  when (document).external_id is not null or ragdb_internal.has_turns((document).chunking)
-    or ragdb_internal.chunk_id(
+  when ragdb_internal.has_turns((document).chunking) then exists (
+    select from ragdb.turns t
+    where t.corpus_id = (chunk).corpus_id and t.chunk_no = (chunk).chunk_no)
+  when (document).external_id is not null then ragdb_internal.chunk_name(
+    null, (document).external_id, (document).chunks, (chunk).ordinal, null, null, null, null)
+    = (chunk).chunk_id
+  when ragdb_internal.chunk_id(
       ragdb_internal.source_slug((document).source_name, (document).source),
       ragdb_internal.source_bytes(
         is_named_by_text.corpus, (document).source_name, (document).source),
@@ -24,8 +29,8 @@ return case
         and c.ordinal < (chunk).ordinal and c.content_hash = (chunk).content_hash))
     = (chunk).chunk_id end;
 comment on function ragdb_internal.is_named_by_text(ragdb.chunks, ragdb.documents, text) is
-  'Tells whether the id of a chunk is the one that its corpus, its source and its text make, where '
-  'it is made of them.';
+  'Tells whether the id of a chunk is the one that its corpus, its source and its text make, or '
+  'that the id of its document makes where that has one, or whether it is a turn.';
 
 create or replace function ragdb_internal.verify_chunks(after jsonb, most integer)
 returns ragdb_internal.verified
@@ -41,7 +46,8 @@ begin
     select c.corpus_id, c.chunk_no, c.chunk_id, coalesce(p.name, c.corpus_id::text) as corpus, case
         when c.content_hash <> ragdb_internal.content_hash(c.text)
           then 'its text is not the text that was put'
-        when not ragdb_internal.is_named_by_text(c, d, (ragdb_internal.whole_of(p)).name)
+        when ragdb_internal.is_named_by_text(c, d, (ragdb_internal.whole_of(p)).name)
+            is not true
           then 'its text is not the text that its id was made of'
         when c.source <> d.source then 'its source is not that of its document' end as problem
       from ragdb.chunks c
@@ -76,8 +82,15 @@ begin
   with batch as materialized (
     select p.corpus_id, p.key, p.until,
         jsonb_build_array(p.corpus_id, p.key, p.until) as place,
-        (p.was ->> 'content_hash')::bytea <> ragdb_internal.content_hash(p.was ->> 'text')
-          as is_changed, format('chunk %s of corpus %s until version %s', p.was ->> 'chunk_id',
+        case
+          when p.was is not null and (p.was ->> 'content_hash')::bytea
+              is distinct from ragdb_internal.content_hash(p.was ->> 'text')
+            then 'its text is not the text that was there'
+          when p.is_erased and not exists (select from ragdb.ledger_acts a
+              where a.act = 'history_erased' and a.corpus_id = p.corpus_id)
+            then 'it is said to be erased, and no act says so' end as problem,
+        format('chunk %s of corpus %s until version %s',
+            coalesce(p.was ->> 'chunk_id', 'number ' || p.key),
             (select c.name from ragdb.corpora c where c.corpus_id = p.corpus_id), p.until) as name
       from ragdb.past_rows p
       where p.kind = 'chunk' and (p.corpus_id, p.key, p.until) > (
@@ -87,16 +100,17 @@ begin
   )
   select count(*) as looked,
       (array_agg(b.place order by b.corpus_id, b.key, b.until))[count(*)] as last,
-      array_agg(row('history', 'error', b.name, 'its text is not the text that was there',
-        'nothing brings it back; ragdb.erase_source() takes it out of every version')
-        ::ragdb.finding order by b.corpus_id, b.key, b.until) filter (where b.is_changed)
+      array_agg(row('history', 'error', b.name, b.problem,
+        'restore it from a backup; ragdb.erase_source() takes it out of every version')
+        ::ragdb.finding order by b.corpus_id, b.key, b.until) filter (where b.problem is not null)
         as findings
     into strict v_made
     from batch b;
   return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings);
 end $$;
 comment on function ragdb_internal.verify_history(jsonb, integer) is
-  'Compares the texts of a batch of chunks of earlier versions with their hashes.';
+  'Compares the texts of a batch of chunks of earlier versions with their hashes, and those that '
+  'were erased with acts.';
 
 -- A hundredth of the batch: files are larger than rows.
 create or replace function ragdb_internal.verify_blobs(after jsonb, most integer)
@@ -173,11 +187,13 @@ begin
   with batch as materialized (
     select s.corpus_id, s.slice_id, s.graph_snapshot_hash = encode(sha256(
           ragdb_internal.packed('ragdb-snapshot-1') || ragdb_internal.packed(coalesce((
-            select string_agg(ragdb_internal.packed(m.id)
+            select string_agg(coalesce(ragdb_internal.packed(m.id), E'\\xffffffff')
                 || coalesce(ragdb_internal.packed(m.hash), E'\\xffffffff'), '' order by m.n)
               from unnest(s.chunk_ids, s.content_hashes) with ordinality m (id, hash, n)), ''))
           || ragdb_internal.packed(int4send(s.edge_count))
-          || ragdb_internal.packed(s.schema_version)), 'hex') as is_intact
+          || ragdb_internal.packed(s.schema_version)), 'hex')
+          and s.chunk_ids = array(
+            select o.id collate "C" from unnest(s.selection_order) o (id) order by 1) as is_intact
       from ragdb.slices s
       where (s.corpus_id, s.slice_id)
         > (coalesce((after ->> 0)::integer, -1), coalesce(after ->> 1, '') collate "C")

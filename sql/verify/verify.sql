@@ -25,7 +25,10 @@ begin atomic
     (18, 'incidents', false, 'ragdb_internal.verify_incidents'),
     (19, 'erasures', false, 'ragdb_internal.verify_erasures'),
     (20, 'ledger', false, 'ragdb_internal.verify_ledger_entries'),
-    (21, 'history', false, 'ragdb_internal.verify_history')
+    (21, 'history', false, 'ragdb_internal.verify_history'),
+    (22, 'embedders', false, 'ragdb_internal.verify_embedders'),
+    (23, 'embeddings', false, 'ragdb_internal.verify_embeddings'),
+    (24, 'contracts', false, 'ragdb_internal.verify_contracts')
   ) c (place, "check", is_quick, step);
 end;
 comment on function ragdb_internal.verifications() is
@@ -138,5 +141,6 @@ end $$;
 comment on function ragdb.verify(boolean, text[]) is
   'Verifies all evidence and what guards it: code, triggers, rights, keys, corpora, pgvector, '
   'policies, documents, chunks, blobs, slices, traces, hits, reranks, atoms, proposals, decisions, '
-  'incidents, erasures, the ledger and history, or some of them; quick leaves out those that read '
-  'all rows. No row means that nothing is wrong. Raises RG400.';
+  'incidents, erasures, the ledger, history, static embedders, their embeddings and contracts, '
+  'or some of them; quick leaves out those that read all rows. No row means that nothing is wrong. '
+  'Raises RG400.';

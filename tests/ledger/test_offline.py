@@ -139,6 +139,11 @@ def test_a_witness_cosigns_what_follows_and_nothing_else(ragdb: Run, clone: str)
     assert ragdb(*witnessed, "cosigned")[0] == 0
     code, output = ragdb(*witnessed, "kept")
     assert (code, found(output)) == (1, ["too_few_witnesses"])
+    # given twice, or in two files, it is one witness
+    twice = (*witnessed, "--witness-key", "w.key")
+    assert ragdb(*twice, "cosigned")[0] == 0
+    code, output = ragdb(*twice, "--quorum", "2", "cosigned")
+    assert (code, found(output)) == (1, ["too_few_witnesses"])
     grow(clone, 301, 420)
     assert ragdb("ledger", "checkpoint", "--key", "log.pem", "--out", "kept2")[0] == 0
     # a request from another size, without a proof, or with one that is false

@@ -161,11 +161,32 @@ ATTACKS = {
         VERIFY,
         "error +chunks: chunk .*its text is not the text that its id was made of",
     ),
+    "5 the same, and the document has an id of its own": Attack(
+        f"update ragdb.chunks set text = '{FORGED}', content_hash = sha256('{FORGED}')"
+        " where source = 'a.md'; update ragdb.documents set external_id = 'mine'"
+        " where source = 'a.md'",
+        VERIFY,
+        "error +chunks: chunk .*its text is not the text that its id was made of",
+    ),
+    "5 the same, and the document is a conversation": Attack(
+        f"update ragdb.chunks set text = '{FORGED}', content_hash = sha256('{FORGED}')"
+        " where source = 'a.md'; update ragdb.documents set chunking = '{\"chunker\": \"turns/1\"}'"
+        " where source = 'a.md'",
+        VERIFY,
+        "error +chunks: chunk .*its text is not the text that its id was made of",
+    ),
     "5 the text of a turn, with its hash": Attack(
         f"update ragdb.chunks set text = '{FORGED}', content_hash = sha256('{FORGED}')"
         " where chunk_no = 2 and source like 'chat%'",
         "slice verify {trace}",
         "evidence: ",
+    ),
+    "the index by words is edited": Attack(
+        "update ragdb.chunk_lexemes x set impacts = y.impacts from ragdb.chunk_lexemes y,"
+        " ragdb.corpora c where c.name = 'docs' and (x.corpus_id, x.chunk_no) = (c.corpus_id, 1)"
+        " and (y.corpus_id, y.chunk_no) = (c.corpus_id, 2)",
+        "doctor --deep",
+        "FAIL +corpus docs.*chunks that are indexed by another text",
     ),
     "6 an edge is edited": Attack(
         "update ragdb.edges set edge_type = 'branch' where child_no = 2",
@@ -529,6 +550,22 @@ def test_18_a_witness_does_not_cosign_the_other_history(evidence: Evidence) -> N
         assert "too_few_witnesses" in output
 
 
+def test_two_copies_of_one_database_are_two_histories_under_one_name(evidence: Evidence) -> None:
+    """Nobody attacks: both go on from one dump, and each by itself is right."""
+    with evidence.clone() as first, evidence.clone() as second:
+        for name, copy in (("copy1", first), ("copy2", second)):
+            dsn = evidence.server.dsn(copy.dbname)
+            with psycopg.connect(dsn, autocommit=True) as db:
+                db.execute("select ragdb.retrieve('docs', 'refunds')")
+            assert evidence.ragdb("ledger seal", dsn)[0] == 0
+            assert evidence.ragdb(f"ledger checkpoint --key log.pem --out {name}", dsn)[0] == 0
+            assert evidence.ragdb(VERIFY, dsn)[0] == 0
+            assert evidence.ragdb(KEPT, dsn)[0] == 0
+    code, output = evidence.ragdb("ledger verify copy1 copy2 --log-key log.key")
+    assert code == 1
+    assert "two_histories" in output
+
+
 def test_21_a_token_of_another_database_is_of_another_origin(evidence: Evidence) -> None:
     """The same key, corpus, slice, policy and anchor; the database is another."""
     call = "select valid, reason from ragdb.verify_token(%s, %s, %s, %s, %s, %s, %s, %s)"
@@ -603,7 +640,7 @@ def test_functions_replaced_with_the_record_of_them_are_found_in_a_restored_back
         assert code == 0, output  # what it passes without
         subprocess.run([postgres.binary(dump[0], 18), *dump[1:]], check=True)
         code, output = evidence.ragdb(f"backup verify dump --dsn '{dsn}'", dsn)
-        assert code == 1
+        assert code == 1, output
         assert re.search("error +traces: .*its row or its hits are not what was rec", output)
 
 

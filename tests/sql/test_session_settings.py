@@ -58,6 +58,13 @@ ASKED = [
     " lexical_weight => 0.12345678901234568)",
     f"select lexeme, impact from ragdb.explain_search('docs', 'gamma w2', {CHUNK})",
     f"select ragdb.build_evidence_pack(chunk_ids => array[{CHUNK}], corpus => 'docs')",
+    "select ragdb.record_gate('gamma w3 omega', p, min_score => 0.12345678901234568,"
+    " min_coverage => 0.51234567890123456) - 'gate_id'"
+    f" from ragdb.build_evidence_pack(chunk_ids => array[{CHUNK}], corpus => 'docs') p",
+    "select a.status, a.gate - 'gate_id' from ragdb.ask('docs', 'gamma w3 omega?',"
+    " min_score => 0.012345678901234568, min_coverage => 0.01234567890123456) a",
+    "select is_enough, best_score, min_score, coverage, min_coverage from ragdb.evidence_gates"
+    " order by created_at, id",
     "select ranking, result_hash from ragdb.list_traces()",
     "select ragdb.export_corpus('docs') ->> 'digest'",
     "select * from ragdb.check_corpus('docs')",

@@ -80,22 +80,25 @@ create table ragdb.ledger_acts (
 );
 create index ledger_acts_by_entry on ragdb.ledger_acts using gin (entries);
 comment on table ragdb.ledger_acts is
-  'What was done to evidence on purpose: rows dropped by age, erased or dropped with a corpus, and '
-  'the ledger switched on or off. Append-only. Read it through ragdb.list_ledger_acts.';
+  'What was done to evidence on purpose: rows dropped by age, erased or dropped with a corpus, '
+  'documents deleted, history erased or dropped, and the ledger switched on or off. Append-only. '
+  'Read it through ragdb.list_ledger_acts.';
 comment on column ragdb.ledger_acts.act_id is 'UUID of version 7.';
 comment on column ragdb.ledger_acts.created_at is 'When it was done.';
 comment on column ragdb.ledger_acts.act is
-  'retention, erasure, corpus_dropped, ledger_on or ledger_off.';
+  'retention, erasure, corpus_dropped, deletion, history_erased, history_dropped, ledger_on or '
+  'ledger_off.';
 comment on column ragdb.ledger_acts.caller is 'Role that did it.';
 comment on column ragdb.ledger_acts.kinds is 'Kinds of the rows that it took away or changed.';
 comment on column ragdb.ledger_acts.corpus_id is
-  'Corpus whose rows of those kinds it took away; null where it was not one corpus.';
+  'Corpus whose rows it took away; null where it was not one corpus.';
 comment on column ragdb.ledger_acts.from_at is
   'Time from which on it took rows away; null without a first time.';
 comment on column ragdb.ledger_acts.to_at is
   'Time before which it took rows away; null without a last time.';
 comment on column ragdb.ledger_acts.entries is
-  'Rows that it took away or changed one by one, each as kind:id.';
+  'Rows that it took away or changed one by one, each as kind:id; of a document the id is its '
+  'event.';
 comment on column ragdb.ledger_acts.reason is 'Why, and how much.';
 
 create table ragdb.ledger_checkpoints (

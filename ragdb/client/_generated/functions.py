@@ -995,8 +995,8 @@ class Functions(Caller):
         self._run(calls.DROP_CORPUS, corpus, reason)
 
     def drop_history(self, corpus: str) -> int:
-        """Removes the history of a corpus and has it keep none, and returns how many rows it
-        had. Raises RG400, RG401, RG404.
+        """Removes the history of a corpus, on record, and has it keep none, and returns how many
+        rows it had. Raises RG400, RG401, RG404.
         """
         value: int = self._value(calls.DROP_HISTORY, corpus)
         return value
@@ -2068,7 +2068,8 @@ class Functions(Caller):
 
     def list_ledger_acts(self, count: int = 100) -> Rows[rows.LedgerActs]:
         """Lists the latest 1 to 10000 acts: rows dropped by age, erased or dropped with a
-        corpus, and the ledger switched on or off. Raises RG400.
+        corpus, documents deleted, history erased or dropped, and the ledger switched on or
+        off. Raises RG400.
         """
         return self._rows(calls.LIST_LEDGER_ACTS, rows.LedgerActs, count)
 
@@ -4063,9 +4064,9 @@ class Functions(Caller):
     ) -> Rows[rows.Finding]:
         """Verifies all evidence and what guards it: code, triggers, rights, keys, corpora,
         pgvector, policies, documents, chunks, blobs, slices, traces, hits, reranks, atoms,
-        proposals, decisions, incidents, erasures, the ledger and history, or some of them;
-        quick leaves out those that read all rows. No row means that nothing is wrong. Raises
-        RG400.
+        proposals, decisions, incidents, erasures, the ledger, history, static embedders,
+        their embeddings and contracts, or some of them; quick leaves out those that read all
+        rows. No row means that nothing is wrong. Raises RG400.
         """
         return self._rows(calls.VERIFY, rows.Finding, quick, checks)
 

@@ -134,3 +134,29 @@ def test_who_may_not_read_the_corpus_lists_no_cases(docs: Connection) -> None:
     docs.execute("select ragdb.restrict_corpus('docs')")
     docs.execute("set role reader")
     refused(docs, "RG441", "select ragdb.list_eval_cases('A')")
+
+
+@pytest.mark.parametrize(
+    ("edit", "problem"),
+    [
+        (
+            "contract_nodes set keys = keys || '{\"value\": \"x\"}' where node = 'ragAssert'",
+            "nodes",
+        ),
+        ("contract_nodes set keys = keys || '{\"topK\": 9}' where node = 'retriever'", "nodes"),
+        ("eval_cases set asserts = '[]' where name = 'refunds'", "cases"),
+        ("eval_cases set min_score = 0 where name = 'refunds'", "cases"),
+        ("eval_labels set source = 'docs/late.md'", "cases"),
+    ],
+)
+def test_what_was_edited_of_a_contract_is_found(docs: Connection, edit: str, problem: str) -> None:
+    take(docs, {"name": "mine", "query": "parcel", "labels": [{"source": "docs/late.md"}]})
+    apply(docs, contract(REFUNDS + "      ragAssert kind=contains value=parcel\n" + OTHER))
+    found = "select finding from ragdb.verify(checks => '{contracts}')"
+    assert docs.execute(found).fetchall() == []
+    docs.execute(f"update ragdb.{edit}".encode())
+    said = {
+        "nodes": "its nodes are not those that were applied",
+        "cases": "its cases are not those that it declares",
+    }
+    assert (said[problem],) in docs.execute(found).fetchall()

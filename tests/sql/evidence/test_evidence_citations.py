@@ -625,10 +625,46 @@ def test_the_answer_s_own_ranges_are_in_the_unit_too(any_db: Connection) -> None
         ("it is typical of the whole region here", "it is atypical of the whole region here"),
         ("they are now allowed to enter it", "they are not allowed to enter it"),
         ("press the blue button", "press the red button"),
+        # what begins or ends within a word or a number
+        ("this contract is voidable at once", "this contract is void"),
+        ("Unpaid refunds are void.", "Paid refunds are void."),
+        ("Unpaid refunds are void.", "paid refunds are void."),
+        ("the limit is 114 days here", "14 days here"),
+        ("they sold 1.5 million units", "5 million units"),
+        ("it was -5 degrees outside", "5 degrees outside"),
+        ("the price is 5.50 in euros", "The price is 5"),
+        ("the price is 5.50 in euros", "the price is 5"),
+        ("a field of 10² units", "a field of 102 units"),
+        ("a field of 10² units", "a field of 10"),
+        ("send your resume\u0301", "send your resume"),
+        ("der Zürcher Rat beschloß es", "der Zürcher Rat beschlo"),
     ],
 )  # fmt: skip
 def test_what_changes_the_sense_is_no_misreading(db: Connection, text: str, quote: str) -> None:
     assert found(db, [text], [quote])[0][0] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "method", "start", "end"),
+    [
+        # the first place that stands apart
+        ("voidable or void, or void", "void", "exact", 12, 16),
+        ("voidvoid void", "void", "exact", 9, 13),
+        ("Voidable or VOID", "void", "normalised", 12, 16),
+        ("an area of 5 m²", "5 m2", "normalised", 11, 15),
+        ("paid¹ by card", "paid", "exact", 0, 4),
+        ("_void_ and (paid)", "void", "exact", 1, 5),
+        ("from 2-5 days", "5 days", "exact", 7, 13),
+        ("1. 5 days", "5 days", "exact", 3, 9),
+        # scripts that set no spaces
+        ("払い戻しは可能です", "戻しは可能", "exact", 2, 7),
+        ("คืนเงินได้", "เงิน", "exact", 3, 7),
+    ],
+)
+def test_a_quote_stands_between_words(
+    any_db: Connection, text: str, quote: str, method: str, start: int, end: int
+) -> None:
+    assert found(any_db, [text], [quote]) == [(method, start, end)]
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,7 @@ def test_a_pack_of_two_retrievals_is_held_to_both(asked: Connection) -> None:
     (shipping,) = second["chunks"]
     pack = {
         "sha256": first["sha256"],
+        "canonical_text": first["canonical_text"],
         "chunks": [
             *({**c, "trace_id": first["trace_id"]} for c in first["chunks"]),
             {**shipping, "trace_id": second["trace_id"]},
@@ -204,7 +205,11 @@ def test_after_an_upgrade_the_first_record_makes_the_partitions(asked: Connectio
 
 def test_the_hash_of_a_pack_is_that_of_its_text(asked: Connection) -> None:
     pack = retrieved(asked)
-    for wrong in ({"sha256": "0" * 64}, {"canonical_text": pack["canonical_text"] + "."}):
+    for wrong in (
+        {"sha256": "0" * 64},
+        {"canonical_text": pack["canonical_text"] + "."},
+        {"canonical_text": None},
+    ):
         with pytest.raises(psycopg.Error) as caught, asked.transaction():
             scalar(asked, "select ragdb.record_gate('refunds', %s)", json.dumps(pack | wrong))
         assert caught.value.sqlstate == "RG460"

@@ -192,6 +192,7 @@ def test_what_was_erased_is_in_no_version_and_is_named(committed: Connection) ->
     ).fetchall() == [("kim.md", "erased", None), ("lee.md", "added", None)]
     replayed = db.execute("select verdict, cause from ragdb.replay(%s)", (trace,)).fetchone()
     assert replayed == ("drifted", "erased")
+    assert db.execute("select * from ragdb.verify(checks => '{history}')").fetchall() == []
     assert "has and had no source" in refused(
         db, "select * from ragdb.erase_source('people', 'nobody.md')"
     )
@@ -204,13 +205,20 @@ def test_a_text_of_before_that_was_edited_is_found(committed: Connection) -> Non
     store(db, "proved", "a.md", "Another bridge.")
     check = "select to_jsonb(v) from ragdb.verify(checks => array['history']) v"
     assert db.execute(check).fetchall() == []
-    with db.transaction(force_rollback=True):
-        db.execute("update ragdb.past_rows set was = was || '{\"text\": \"A tunnel.\"}'"
-                   " where kind = 'chunk' and was ->> 'text' = 'A bridge.'"
-                   " and corpus_id = (select corpus_id from ragdb.corpora where name = 'proved')"
-        )  # fmt: skip
-        ((finding,),) = db.execute(check).fetchall()
-        assert "of corpus proved until version 2" in str(finding)
+    for edit, problem in (
+        ('was = was || \'{"text": "A tunnel."}\'', "its text is not the text that was there"),
+        ("was = was - 'content_hash'", "its text is not the text that was there"),
+        ("was = null, is_erased = true", "it is said to be erased, and no act says so"),
+    ):
+        with db.transaction(force_rollback=True):
+            db.execute(
+                f"update ragdb.past_rows set {edit}"
+                " where kind = 'chunk' and was ->> 'text' = 'A bridge.'"
+                " and corpus_id = (select corpus_id from ragdb.corpora where name = 'proved')"
+            )
+            ((finding,),) = db.execute(check).fetchall()
+            assert "of corpus proved until version 2" in finding["place"]
+            assert finding["finding"] == problem
 
 
 def test_what_is_gone_already_can_be_erased(committed: Connection) -> None:

@@ -222,6 +222,69 @@ def test_an_edit_of_a_row_of_every_kind_is_among_the_attacks() -> None:
     assert changed >= KINDS
 
 
+OTHER = {
+    "integer": 77777,
+    "bigint": 77777,
+    "oid": 77777,
+    "double precision": 0.125,
+    "boolean": None,
+    "uuid": "00000000-0000-4000-8000-000000000000",
+    "timestamp with time zone": "2001-01-01T00:00:00Z",
+    "text": "another",
+    "bytea": "\\x00",
+    "jsonb": {"another": 1},
+    "text[]": ["another"],
+    "uuid[]": ["00000000-0000-4000-8000-000000000000"],
+    "bytea[]": ["\\x00"],
+}
+# texts go in by their hashes, and no hash is of itself or its signature
+LEFT_OUT = {
+    "access": {"event_hash"},
+    "atom": {"text", "lexemes", "atom_hash", "atom_mac"},
+    "decision": {"reason", "decision_hash", "decision_mac"},
+    "erasure": {"erasure_hash", "erasure_mac"},
+    "incident": {"incident_hash", "incident_mac"},
+    "key": {"hash", "mac"},
+    "proposal": {"text", "lexemes", "proposal_hash", "proposal_mac"},
+    "rerank": {"rerank_hash", "rerank_mac", "corpus_id", "created_at", "trace_id"},
+    "trace": {"trace_hash", "trace_mac"},
+}
+
+
+def test_every_column_of_what_is_sealed_is_hashed(evidence: Connection) -> None:
+    """Another value anywhere in a row is another hash; a rerank is read anew from its table."""
+    kinds = evidence.execute(
+        "select kind, relation, hash, counts from ragdb_internal.ledger_kinds()"
+    )
+    for kind, relation, hashed, counts in kinds.fetchall():
+        if kind == "rerank":
+            continue
+        columns: dict[str, str] = dict(
+            evidence.execute(
+                "select attname, format_type(atttypid, atttypmod) from pg_attribute"
+                " where attrelid = %s::regclass and attnum > 0 and not attisdropped",
+                (relation,),
+            ).fetchall()
+        )
+        assert LEFT_OUT.get(kind, set()) <= set(columns)
+        unhashed = set()
+        for column, kind_of in columns.items():
+            if kind_of == "tsvector":
+                unhashed.add(column)
+                continue
+            value = json.dumps({column: OTHER[kind_of]})
+            ((same,),) = evidence.execute(
+                f"select before.h = {hashed} from {relation} o"
+                f" cross join lateral (select {hashed.replace('(r)', '(o)')} as h) before"
+                f" cross join lateral jsonb_populate_record(o, %s) r"
+                f" where {counts.replace('r.', 'o.')} limit 1",
+                (value,),
+            ).fetchall()
+            if same:
+                unhashed.add(column)
+        assert unhashed == LEFT_OUT.get(kind, set()), kind
+
+
 def test_how_late_a_row_may_be_is_given(evidence: Connection) -> None:
     """The control of attack 13: whoever allows a hundred days does not see it."""
     run(evidence, ATTACKS["13 a trace is back-dated"][0])

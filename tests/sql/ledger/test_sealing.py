@@ -251,6 +251,39 @@ def test_a_dropped_corpus_leaves_its_entries_and_an_act(evidence: Connection) ->
     assert missing == {"act", "event", "slice"}  # what was derived has acts of its own
 
 
+def test_documents_that_are_deleted_leave_an_act(clone: str) -> None:
+    """Whether or not anything was derived from them: who, when, which and why."""
+    with psycopg.connect(clone, autocommit=True) as db:
+        db.execute("select ragdb.create_corpus('docs', history => '90 days')")
+        for name in "abcd":
+            db.execute("select ragdb.put_text('docs', %s, %s)", (f"{name}.md", f"Text {name}"))
+        ids: dict[str, str] = dict(
+            db.execute("select source, event_id::text from ragdb.events").fetchall()
+        )
+        db.execute("select ragdb.delete_source('docs', 'a.md', reason => 'asked')")
+        db.execute("select ragdb.delete_sources('docs', '{b.md,nothing}')")
+        db.execute("select ragdb.prune_sources('docs', '', '{d.md}', reason => 'old')")
+        db.execute("select ragdb.erase_source('docs', 'd.md', 'by law')")
+        db.execute("select ragdb.erase_source('docs', 'a.md', 'by law, too')")
+        db.execute("select ragdb.drop_history('docs')")
+        acts = db.execute(
+            "select act, caller, (select c.name from ragdb.corpora c"
+            " where c.corpus_id = a.corpus_id),"
+            " array(select substr(e, strpos(e, '/') + 1) from unnest(entries) e), reason"
+            " from ragdb.list_ledger_acts() a"
+        ).fetchall()
+        me = "postgres"
+        assert acts[::-1] == [
+            ("deletion", me, "docs", [ids["a.md"]], "1 documents, 1 chunks: asked"),
+            ("deletion", me, "docs", [ids["b.md"]], "1 documents, 1 chunks"),
+            ("deletion", me, "docs", [ids["c.md"]], "1 documents, 1 chunks: old"),
+            ("deletion", me, "docs", [ids["d.md"]], "1 documents, 1 chunks: by law"),
+            ("history_erased", me, "docs", [ids["d.md"]], "3 rows of the history: by law"),
+            ("history_erased", me, "docs", [ids["a.md"]], "3 rows of the history: by law, too"),
+            ("history_dropped", me, "docs", [], "16 rows of the history"),
+        ]  # fmt: skip
+
+
 def test_an_erasure_is_an_act_that_names_its_rows(evidence: Connection) -> None:
     ((id,),) = evidence.execute(
         "select corpus_id || '/' || atom_id from ragdb.semantic_atoms"

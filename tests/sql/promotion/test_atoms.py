@@ -71,6 +71,8 @@ def intact(db: Connection, atom: Any) -> dict[str, bool]:
         # as a scanner would misread it
         ("Refunds are pald by card within two weeks.", "letters"),
         ("Refunds are paid by card within 3 weeks.", "QUOTE_NOT_FOUND"),
+        # a part of a word
+        ("funds are paid by card within two weeks.", "QUOTE_NOT_FOUND"),
         ("So.", "QUOTE_TOO_SHORT"),
     ],
 )

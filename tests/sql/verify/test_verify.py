@@ -253,6 +253,17 @@ EDITS = {
         "slices",
         "its members are not those of its fingerprint",
     ),
+    "a slice with a member that has no name": (
+        "update ragdb.slices set chunk_ids = chunk_ids || null::text,"
+        " content_hashes = content_hashes || null::bytea",
+        "slices",
+        "its members are not those of its fingerprint",
+    ),
+    "who was taken into a slice": (
+        "update ragdb.slices set selection_order = selection_order[2:]",
+        "slices",
+        "its members are not those of its fingerprint",
+    ),
     "a policy": (
         "update ragdb.slice_policies set policy = policy || '{\"max_nodes\": 3}'",
         "policies",
@@ -405,6 +416,30 @@ def test_what_was_done_without_a_key_is_found(proved: Connection, attack: str) -
             "triggers",
             "foreign keys of the table are switched off",
         ),
+        (
+            "create or replace trigger rows_are_append_only before update or delete on"
+            " ragdb.retrieval_hits_default for each row when (false)"
+            " execute function ragdb_internal.refuse_change(); alter table"
+            " ragdb.retrieval_hits_default enable always trigger rows_are_append_only",
+            "triggers",
+            "trigger rows_are_append_only is not what it was",
+        ),
+        (
+            "create or replace trigger rows_are_append_only before delete on"
+            " ragdb.retrieval_hits_default for each row"
+            " execute function ragdb_internal.refuse_change(); alter table"
+            " ragdb.retrieval_hits_default enable always trigger rows_are_append_only",
+            "triggers",
+            "trigger rows_are_append_only is not what it was",
+        ),
+        (
+            "create or replace trigger rows_are_append_only before delete or update of caller on"
+            " ragdb.retrieval_traces_default for each row"
+            " execute function ragdb_internal.refuse_change(); alter table"
+            " ragdb.retrieval_traces_default enable always trigger rows_are_append_only",
+            "triggers",
+            "trigger rows_are_append_only is not what it was",
+        ),
         ("alter table ragdb.key_events disable trigger user", "code", "it was changed"),
         ("alter role all set session_replication_role = replica", "triggers",
          "session_replication_role is set, which switches ordinary triggers off"),
@@ -419,6 +454,45 @@ def test_what_guards_evidence_and_is_off_is_found_quickly(
     db.execute(edit)
     said = {(row["check"], row["finding"]) for row in found(db, "verify(quick => true)")}
     assert (check, finding) in said, said
+
+
+def test_a_space_whose_past_is_not_kept_is_found(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('docs'), ragdb.create_embedder('three', 3)")
+    db.execute("select ragdb.embed_corpus('docs', 'three')")
+    assert found(db, "verify(true, '{triggers}')") == []
+    ((space,),) = db.execute(
+        "select inhrelid::regclass::text from pg_inherits"
+        " where inhparent = 'ragdb.chunk_embeddings'::regclass"
+    ).fetchall()
+    make = (
+        f"create or replace trigger past_is_kept after insert or update or delete on {space}"
+        " for each row when ({}) execute function ragdb_internal.keep_past_row('embedding')"
+    )
+    for edit, state in (
+        (f"alter table {space} disable trigger past_is_kept", "switched off"),
+        (f"drop trigger past_is_kept on {space}", "missing"),
+        (make.format("current_setting('ragdb.history', true) = 'off'"), "not what it was"),
+    ):
+        with db.transaction(force_rollback=True):
+            db.execute(edit)
+            (row,) = found(db, "verify(true, '{triggers}')")
+            assert row["finding"] == f"trigger past_is_kept is {state}"
+
+
+def test_reads_that_are_recorded_no_more_without_an_event_are_found(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('whole'), ragdb.create_corpus('quiet')")
+    db.execute("select ragdb.create_corpus('part', part_of => 'whole')")
+    for mode in ("on", "required"):
+        db.execute("select ragdb.record_reads('whole', %s)", (mode,))
+        assert found(db, "verify(true, '{rights}')") == []
+    for corpus in ("whole", "part"):
+        with db.transaction(force_rollback=True):
+            db.execute("update ragdb.corpora set record_reads = 'off' where name = %s", (corpus,))
+            ((place, finding),) = [
+                (row["place"], row["finding"]) for row in found(db, "verify(true, '{rights}')")
+            ]
+            assert place == f"corpus {corpus}"
+            assert finding.endswith("was set to off, and no event says by whom")
 
 
 def test_that_sessions_may_set_the_clock_is_said(db: Connection) -> None:
@@ -449,7 +523,7 @@ def test_steps_of_any_size_find_what_one_call_finds(proved: Connection) -> None:
             if state is None:
                 break
         assert (rows, looked) == (whole, 5)
-    assert calls == 21
+    assert calls == 24
 
 
 def test_traces_whose_key_is_not_at_hand_are_one_warning(proved: Connection) -> None:
