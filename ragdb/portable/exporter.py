@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import glob
 import gzip
 import hashlib
 import json
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +52,7 @@ def write(
         raise ExportError(f"{target} exists already", "give another name, or --force to replace it")
     with _snapshot(db):
         header = db.export_corpus(corpus)
+        _clear(target)
         try:
             descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         except OSError as error:
@@ -68,6 +71,14 @@ def write(
                 os.unlink(name)
             raise
     return exported_of(header, originals, size)
+
+
+def _clear(target: Path) -> None:
+    """Remove what exports to this file left that were killed: nothing wrote to it for an hour."""
+    for left in target.parent.glob(f".{glob.escape(target.name)}.????????"):
+        with contextlib.suppress(OSError):
+            if left.stat().st_mtime < time.time() - 3600:
+                left.unlink()
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
+from psycopg.pq import PGconn, Ping
 
 from ragdb.client.connecting import connect
 from ragdb.server import migrate, prepare, roles, scripts
@@ -48,11 +49,8 @@ def status(folder: Path | None = None, version: int = 18) -> Status | None:
     if len(lines) < 8 or lines[7].strip() != "ready":
         return None
     found = Status(int(lines[0]), folder, version, Path(lines[4]))
-    try:  # the file outlives a killed server; an answer on the socket does not
-        connect(found.superuser).close()
-    except psycopg.OperationalError:
-        return None
-    return found
+    # the file outlives a killed server; an answer on the socket does not, and may be a refusal
+    return found if PGconn.ping(found.superuser.encode()) == Ping.OK else None
 
 
 def start(folder: Path | None = None, version: int = 18) -> str:
@@ -68,7 +66,7 @@ def start(folder: Path | None = None, version: int = 18) -> str:
             if running is None:
                 if not (folder / "PG_VERSION").exists():
                     initialise(folder, version)
-                launch(folder, version)
+                launch(folder, version, lambda: status(folder, version) is not None)
                 running = status(folder, version)
     if running is None:
         raise EmbeddedError(f"the server in {folder} started but does not answer")

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -114,8 +115,8 @@ def _settings() -> dict[str, str]:
     }
 
 
-def launch(folder: Path, version: int) -> None:
-    """Start the postmaster, waiting for what a killed one left."""
+def launch(folder: Path, version: int, answers: Callable[[], bool]) -> None:
+    """Start the postmaster, waiting for what a killed one left, or for one that recovers."""
     log = folder / "startup.log"
     socket = _socket_folder(folder)
     options = f'-p {PORT} -k "{socket}"'
@@ -137,6 +138,8 @@ def launch(folder: Path, version: int) -> None:
         )
         waited = time.monotonic() - began
         leftover = "lock file" in said or "pre-existing shared memory" in said
+        if leftover and answers():  # it was there, and had lost a process
+            return
         if not leftover or waited > 60:
             raise EmbeddedError(f"the server in {folder} does not start:\n{said.strip()}")
         if waited > 10 and not spoken:

@@ -6,6 +6,7 @@ import base64
 import gzip
 import hashlib
 import json
+import os
 import struct
 import zlib
 from collections.abc import Callable, Iterator
@@ -783,6 +784,21 @@ def test_an_export_that_fails_midway_leaves_no_file(original18: Original, tmp_pa
     with ragdb.connect(original18.dsn) as db, pytest.raises(KeyboardInterrupt):
         exporter.write(db, "house", tmp_path / "x.gz", progress=stop)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_export_removes_what_a_killed_one_left_and_no_other_file(
+    original18: Original, tmp_path: Path
+) -> None:
+    old, at_work, other = (
+        tmp_path / name for name in (".x.gz.abcd1234", ".x.gz.wxyz5678", ".y.gz.abcd1234")
+    )
+    for file in (old, at_work, other):
+        file.touch()
+    for file in (old, other):
+        os.utime(file, (0, 0))
+    with ragdb.connect(original18.dsn) as db:
+        exporter.write(db, "house", tmp_path / "x.gz")
+    assert {*tmp_path.iterdir()} == {at_work, other, tmp_path / "x.gz"}
 
 
 def test_originals_may_stay_behind(

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import psycopg
@@ -162,6 +163,27 @@ def test_after_a_kill_it_starts_again_with_all_that_was_committed(
         os.kill(pid, signal.SIGKILL)
     assert embedded.dsn(home / "pg18") == dsn
     assert value(dsn, "select count(*) from acknowledged") == before
+
+
+def test_one_that_has_lost_a_process_is_waited_for_while_it_recovers(dsn: str, home: Path) -> None:
+    with psycopg.connect(dsn) as lost:
+        os.kill(lost.info.backend_pid, signal.SIGKILL)  # as who is short of memory does
+        began = time.monotonic()
+        superuser = embedded.start(home / "pg18")
+        assert time.monotonic() - began < 20
+    assert value(superuser, "select 1") == 1
+
+
+def test_one_without_a_free_connection_is_not_started_again(dsn: str, home: Path) -> None:
+    superuser = embedded.start(home / "pg18")
+    with ExitStack() as stack:
+        for _ in range(int(str(value(superuser, "show max_connections"))) - 1):
+            with suppress(psycopg.OperationalError):  # the server's own may have some
+                stack.enter_context(psycopg.connect(superuser))
+        with pytest.raises(psycopg.OperationalError, match="too many clients"):
+            [stack.enter_context(psycopg.connect(superuser)) for _ in range(9)]
+        assert embedded.start(home / "pg18") == superuser
+        assert embedded.status(home / "pg18") is not None
 
 
 def test_a_killed_server_that_nobody_reaps_does_not_stop_the_next(home: Path) -> None:
