@@ -13,6 +13,7 @@ begin
     corpora := ragdb_internal.with_chunks(corpora);
   end if;
   if request.mode is null and not ragdb_internal.are_filled(corpora) then
+    perform ragdb_internal.note_unfilled(corpora);
     request.mode := 'lexical';
     return request;
   end if;
