@@ -35,7 +35,7 @@ class FeedbackList(BaseModel):
     feedback: list[rows.ListFeedbackRow]
 
 
-class Cases(BaseModel):
+class FeedbackCases(BaseModel):
     cases: list[dict[str, Any]]
 
 
@@ -78,7 +78,10 @@ def register(app: FastAPI, server: Server) -> None:
         return Answer({"feedback": [row for row in listed if row.corpus_name != "personal"]})
 
     @app.get(
-        "/api/feedback/cases", tags=["Feedback"], response_model=Cases, responses=failures(404, 409)
+        "/api/feedback/cases",
+        tags=["Feedback"],
+        response_model=FeedbackCases,
+        responses=failures(404, 409),
     )
     async def feedback_cases(
         request: Request,
