@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ragdb.client.notices import heard
 from ragdb.client.rows import record
 from ragdb.evidence import asking as evidence_asking
 from ragdb.mcp.builtin import CLIENT, document_id
@@ -61,15 +62,18 @@ def list_documents(served: Served, arguments: Json) -> Json:
 
 
 class Calls:
-    """The database, each call of which is a transaction of its own."""
+    """The database, each call of which is a transaction of its own; `notes` are what it said."""
 
     def __init__(self, served: Served) -> None:
         self.served = served
+        self.notes: dict[str, None] = {}
 
     def __getattr__(self, name: str) -> Any:
         def call(*args: Any, **how: Any) -> Any:
-            with self.served.database() as db:
-                return getattr(db, name)(*args, **how)
+            with self.served.database() as db, heard(db.connection) as notes:
+                found = getattr(db, name)(*args, **how)
+            self.notes |= dict.fromkeys(notes)
+            return found
 
         return call
 
@@ -113,6 +117,8 @@ def ask(served: Served, arguments: Json) -> Json:
         made = evidence_asking.ask(db, corpus, arguments["question"], asking).as_json()
     except ValueError as error:
         raise ToolError(str(error)) from None
+    if db.notes:
+        more.setdefault("note", "\n".join(db.notes))
     return {**made, **more}
 
 
