@@ -169,7 +169,9 @@ begin
     return mode;
   end if;
   if mode is null and not ragdb_internal.are_filled(corpora) then
-    perform ragdb_internal.note_unfilled(corpora);
+    if cardinality(corpora) > 1 then
+      perform ragdb_internal.note_unfilled(corpora);
+    end if;
     return 'lexical';
   end if;
   foreach v_corpus in array corpora loop

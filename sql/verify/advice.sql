@@ -25,8 +25,8 @@ begin atomic
   union all
   -- it cannot be changed later, so it is worth an ingest of its own; few chunks say little
   select pg_catalog.concat('corpus ', c.name), c.name, false,
-    pg_catalog.format('most of its documents are in the language %s, and its words are stemmed as %s '
-      'ones', c.language_majority, o.text_config),
+    pg_catalog.format('most of its documents are in the language %s, and its words are stemmed as '
+      '%s ones', c.language_majority, o.text_config),
     pg_catalog.concat('ragdb ingest PATH --corpus ANOTHER --text-config ', t.config)
   from ragdb.list_corpora() c join ragdb.corpora o on o.name = c.name
     join ragdb_internal.text_configs() t on t.language = c.language_majority
