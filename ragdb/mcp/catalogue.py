@@ -56,7 +56,7 @@ BUILTIN: dict[str, Builtin] = {
     "fetch": Builtin(
         "Fetch",
         "Returns a passage in full by the id that search gave, with where it stands and the ids of"
-        " its document and neighbours; or a whole document by its id.",
+        " its document and neighbours; or a document by its id, 200,000 characters at most.",
         {
             "id": string(
                 "An id of search or list_documents, or one in the metadata of fetch: corpus/id.",

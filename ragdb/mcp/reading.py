@@ -12,7 +12,7 @@ from ragdb.mcp.served import Json, Served, ToolError
 
 # what lists show: a model has to read all of it, and what is left out is shown one by one
 DOCUMENT = (
-    "source", "sources", "title", "language", "media_type", "external_id", "pages", "chunks",
+    "source", "title", "language", "media_type", "external_id", "pages", "chunks",
     "metadata", "updated_at",
 )  # fmt: skip
 TRACE = (
@@ -27,9 +27,9 @@ RUN = (
 
 
 def brief(row: Any, names: tuple[str, ...]) -> Json:
-    """Some fields of a row, without those that are null."""
+    """Some fields of a row, without those that are null or empty."""
     found = record(row)
-    return {name: found[name] for name in names if found[name] is not None}
+    return {name: found[name] for name in names if found[name] not in (None, {}, [])}
 
 
 def facets(served: Served, arguments: Json) -> Json:
