@@ -263,6 +263,18 @@ def test_lists_are_short_enough_to_be_read(dsn: str, trace: str) -> None:
             assert len(json.dumps(row)) < 600, row
 
 
+def test_what_the_database_says_names_the_tools_that_are_there(dsn: str) -> None:
+    asked = {"query": "x", "corpora": ["dox"]}
+    lists, makes = "list_corpora lists the names; ", "create_corpus makes one"
+    assert call(dsn, "search", asked).endswith(f"{lists}ragdb.create_corpus() makes one")
+    assert call(dsn, "search", asked, write=True).endswith(f"{lists}{makes}")
+    filtered = {"query": "refunds", "corpora": ["docs"], "filter": {"nobody": 1}}
+    note = call(dsn, "search", filtered)["note"]
+    assert note.endswith("; facets counts the values that a field has")
+    semantic = {"query": "x", "corpora": ["more"], "mode": "semantic"}
+    assert call(dsn, "search", semantic).endswith("or pass mode lexical")
+
+
 def test_an_id_without_a_corpus_says_what_an_id_is(dsn: str) -> None:
     said = call(dsn, "fetch", {"id": "refunds"})
     assert said == "'refunds' names no corpus: an id is corpus/chunk_id, as search gives it"
