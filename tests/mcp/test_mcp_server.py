@@ -275,6 +275,11 @@ def test_what_the_database_says_names_the_tools_that_are_there(dsn: str) -> None
     assert call(dsn, "search", semantic).endswith("or pass mode lexical")
 
 
+def test_a_question_without_a_corpus_is_told_which_there_are(dsn: str) -> None:
+    said = call(dsn, "ask", {"question": "How do refunds work?"}, corpora=["docs", "bare"])
+    assert said == "there are 2 corpora: docs, bare; give corpus, retriever or rag"
+
+
 def test_an_id_without_a_corpus_says_what_an_id_is(dsn: str) -> None:
     said = call(dsn, "fetch", {"id": "refunds"})
     assert said == "'refunds' names no corpus: an id is corpus/chunk_id, as search gives it"
