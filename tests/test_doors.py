@@ -235,15 +235,18 @@ def test_every_door_says_that_the_embedder_knows_too_few_words(
         token = db.create_http_token("reader", "asker")
     api = serve(dsn, {"reader": token})
     try:
-        assert (
-            said in api("POST", "/api/search", {"corpora": ["docs"], "query": asked}).body["note"]
-        )
+        found = api("POST", "/api/search", {"corpora": ["docs"], "query": asked})
+        assert said in found.body["note"]
+        answer = api("POST", "/api/ask", {"corpus": "docs", "question": asked})
+        assert answer.body["note"].count(said) == 1
     finally:
         api.process.terminate()
         api.process.wait(30)
 
     async def note(client: Any) -> str:
         made = await client.call_tool("search", {"query": asked, "corpora": ["docs"]})
+        answer = await client.call_tool("ask", {"question": asked, "corpus": "docs"})
+        assert answer.structured_content["note"].count(said) == 1
         return str(made.structured_content["note"])
 
     assert said in talk(dsn, note)

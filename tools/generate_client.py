@@ -116,8 +116,11 @@ def docstring(text: str, indent: int) -> str:
     one = f'"""{text}"""'
     if len(one) + indent <= 100 and not text.endswith('"'):
         return one
-    first, *rest = textwrap.wrap(text, 94 - indent, break_long_words=False)
-    return '"""' + "\n".join([first, *rest]) + '\n"""'
+    wrapped = (
+        textwrap.fill(paragraph, 94 - indent, break_long_words=False)
+        for paragraph in text.split("\n\n")
+    )
+    return '"""' + "\n\n".join(wrapped) + '\n"""'
 
 
 def constant(function: Function, number: int | None) -> str:
@@ -260,7 +263,7 @@ def method(group: list[Function], constants: list[str], is_async: bool) -> str:
     body = (
         f"{'async ' if is_async else ''}def {first.name}(self, *args: Any, **kwargs: Any) "
         f"-> {result(first)}:"
-        + documented(first, is_async)
+        + described(group, is_async)
         + f"\n    call, values = choose(({of_calls}), args, kwargs)\n"
         f"    {returned_value(first, runner, what)}\n"
     )
@@ -286,6 +289,23 @@ def one_method(function: Function, name: str, is_async: bool) -> str:
 def documented(function: Function, is_async: bool) -> str:
     """The docstring of a method; `documented_by` gives the asynchronous one that of the other."""
     return "" if is_async else "\n" + textwrap.indent(docstring(function.comment, 8), "    ")
+
+
+def described(group: list[Function], is_async: bool) -> str:
+    """The docstring of all overloads, the one that is told at length first."""
+    if is_async:
+        return ""
+    told = sorted(group, key=lambda function: -len(function.comment))
+    text = "\n\n".join(f"{form(function)}\n\n{function.comment}" for function in told)
+    return "\n" + textwrap.indent(docstring(text, 8), "    ")
+
+
+def form(function: Function) -> str:
+    """A call as help shows it: the names of the arguments and their defaults."""
+    arguments = (
+        a.name if a.default is None else f"{a.name}={python_default(a)}" for a in function.arguments
+    )
+    return f"{function.name}({', '.join(arguments)})"
 
 
 def head(function: Function, is_async: bool) -> str:

@@ -43,11 +43,11 @@ MODES = {
 class RagdbVectorStore(BasePydanticVectorStore):
     """A corpus as a vector store of LlamaIndex.
 
-    Without `embedder` the corpus ranks as it does for everyone, and the vectors of nodes and
-    queries are not used. With it they are: the corpus is bound to the model that makes them, under
-    that name. Filters are over the metadata of the nodes; `ragdb.source` is the field `source` of
-    ragdb, and so on. A chunk that was not put as a node, such as one of a file, is a TextNode with
-    `source`, `title`, `heading` and `page` in its metadata.
+    Without `embedder` the corpus ranks as it does for everyone, and the vectors of nodes and of
+    queries that have words are not used. With it they are: the corpus is bound to the model that
+    makes them, under that name. Filters are over the metadata of the nodes; `ragdb.source` is the
+    field `source` of ragdb, and so on. A chunk that was not put as a node, such as one of a file,
+    is a TextNode with `source`, `title`, `heading` and `page` in its metadata.
 
     >>> store = RagdbVectorStore(ragdb.connect(), "docs", embedder="bge-small")
     >>> index = VectorStoreIndex.from_vector_store(store, embed_model=model)
@@ -152,7 +152,7 @@ class RagdbVectorStore(BasePydanticVectorStore):
         words = query.query_str
         if not words:
             # nothing is known of the query but its vector, and a search takes no empty one
-            words, mode = "*", "semantic"
+            words, mode, how["query_embedding"] = "*", "semantic", query.query_embedding
         return self._db.search(self.corpus, words, k, mode, **how)
 
     def _chunks(

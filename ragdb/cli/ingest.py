@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.ingested import bar, show, summary
+from ragdb.cli.ingested import advise, bar, show, summary
 from ragdb.cli.session import INTERRUPTED, NOTHING, OK, PARTIAL, Failure, Session
 
 if TYPE_CHECKING:
@@ -168,6 +168,8 @@ def ingest(
             if report is None:
                 return INTERRUPTED
             show(session, report)
+            if report.created:
+                advise(session, db, corpus)
             if watched is None:
                 break
             session.debug("watching")

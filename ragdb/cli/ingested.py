@@ -11,6 +11,7 @@ from ragdb.cli.session import Session
 from ragdb.cli.spoken import spoken
 
 if TYPE_CHECKING:
+    from ragdb.database import Database
     from ragdb.ingest.report import Progress, Report
 
 
@@ -74,6 +75,13 @@ def show(session: Session, report: Report) -> None:
         _reasons(session, report)
     session.note(summary(report))
     sys.stdout.flush()
+
+
+def advise(session: Session, db: Database, corpus: str) -> None:
+    """What a new corpus should be otherwise, as long as that costs little."""
+    for row in db.advice():
+        if row.subject == f"corpus {corpus}":
+            session.note(f"  hint: {row.found}: `{row.fix}`")
 
 
 def _line(file: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ VERBS = {
     "create_signing_key": "keys create",
     "drop_corpus": "corpus drop",
     "export_signing_keys": "keys export",
+    "facets": "search --facets FIELD",
     "grant_corpus": "corpus grant",
     "list_contracts": "contract ls",
     "list_corpora": "corpus ls",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
@@ -148,15 +148,21 @@ def choose(calls: Sequence[Call], args: Sequence[Any], kwargs: Mapping[str, Any]
     raise TypeError(_problem(calls, args, kwargs))
 
 
+def unknown(name: str, argument: str, known: Iterable[str]) -> str:
+    """What is said of an argument that a verb does not have."""
+    names = list(known)
+    near = difflib.get_close_matches(argument, names, 1)
+    meant = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(names)}"
+    return f"{name}() has no argument {argument!r}{meant}"
+
+
 def _problem(calls: Sequence[Call], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
     """Why no overload takes these arguments."""
     name = calls[0].name
     known = dict.fromkeys(argument for call in calls for argument in call.types)
     for argument in kwargs:
         if argument not in known:
-            near = difflib.get_close_matches(argument, known, 1)
-            meant = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(known)}"
-            return f"{name}() has no argument {argument!r}{meant}"
+            return unknown(name, argument, known)
     if len(args) > max(len(call.types) for call in calls):
         return f"{name}() takes {max(len(call.types) for call in calls)} arguments, not {len(args)}"
     for call in calls:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from ragdb.client.calling import unknown
 from ragdb.evidence.answers import Answer, PolicyOverrides, RagError, Task, Told
 from ragdb.evidence.database import CorpusRetriever, Embed, PostgresRetriever
 from ragdb.evidence.engine import Engine
@@ -80,8 +81,8 @@ def ask(db: Client, corpus: str | None, question: str, asking: Asking) -> Answer
 
     One that the mode `required` refuses is an answer too, as in SQL: its status is failed.
     """
-    if unknown := asking.keys() - Asking.__annotations__.keys():
-        raise TypeError(f"ask() has no argument {min(unknown)!r}")
+    if others := asking.keys() - Asking.__annotations__.keys():
+        raise TypeError(unknown("ask", min(others), Asking.__annotations__))
     contract, rag = asking.get("contract"), asking.get("rag")
     source = db.ask_retriever(
         corpus, asking.get("retriever"), rag, asking.get("k"), asking.get("rank_mode")

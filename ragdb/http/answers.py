@@ -48,12 +48,15 @@ class Citations(m.Body):
 class Told(BaseModel):
     """What the task returned, such as `answer` and `citations`, and what is known of it.
 
+    `note` is what the database said, such as what it searched without.
+
     An output with `problems` has not been verified and is not to be shown as an answer.
     """
 
     model_config = ConfigDict(extra="allow")
     status: Literal["answered", "insufficient", "unverified", "failed"]
     reason: str | None
+    note: str | None
     problems: list[str]
     proves: str
     gate: dict[str, Any] | None

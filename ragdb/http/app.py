@@ -57,6 +57,8 @@ def create_app(config: Config) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
         dependencies=[Depends(_only_known_parameters)],
+        # what the functions of a generated client are called
+        generate_unique_id_function=lambda route: route.name,
     )
     app.add_middleware(
         Gate,

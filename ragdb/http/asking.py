@@ -16,6 +16,7 @@ from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
 from ragdb.client.client import AsyncClient
+from ragdb.client.notices import heard
 from ragdb.client.rows import dumps
 from ragdb.errors import RagdbError
 from ragdb.evidence.asking import Asking, ask
@@ -66,10 +67,14 @@ class Question(m.Body):
 
 
 class Bridge:
-    """The database for code of another thread: each call is a transaction of the request's role."""
+    """The database for code of another thread: each call is a transaction of the request's role.
+
+    `notes` are what the database said meanwhile, once each.
+    """
 
     def __init__(self, server: Server, request: Request) -> None:
         self.server, self.request = server, request
+        self.notes: dict[str, None] = {}
         self.loop = asyncio.get_running_loop()
 
     def __getattr__(self, name: str) -> Any:
@@ -77,7 +82,10 @@ class Bridge:
 
         async def call(*args: Any, **how: Any) -> Any:
             async with self.server.transaction(self.request) as db:
-                return await getattr(db, name)(*args, **how, **more)
+                with heard(db.connection) as notes:
+                    found = await getattr(db, name)(*args, **how, **more)
+                self.notes |= dict.fromkeys(notes)
+            return found
 
         return lambda *args, **how: self.wait(call(*args, **how))
 
@@ -153,7 +161,7 @@ class Asked:
             found = answer.as_json()
             enough = answer.gate["enough"] if answer.gate else None
             span.note(trace=found["trace_id"], enough=enough, problems=len(answer.problems))
-            return found
+            return {**found, "note": "\n".join(bridge.notes) or None}
 
     async def _ready(self, corpus: str, text: str) -> None:
         async def named(_: AsyncClient) -> list[str]:

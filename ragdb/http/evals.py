@@ -50,7 +50,7 @@ class Case(BaseModel):
     name: str
 
 
-class Cases(BaseModel):
+class RunCases(BaseModel):
     run: rows.EvalRuns
     cases: list[rows.EvalCaseResults]
     assertions: list[rows.EvalAssertResults]
@@ -147,7 +147,7 @@ def _add_cases(app: FastAPI, server: Server) -> None:
     @app.get(
         "/api/evals/runs/{id}",
         tags=["Evaluation"],
-        response_model=Cases,
+        response_model=RunCases,
         responses=failures(404),
     )
     async def get_run(request: Request, id: UUID, _: Token) -> Answer:

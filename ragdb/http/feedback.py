@@ -36,7 +36,7 @@ class FeedbackList(BaseModel):
     feedback: list[rows.ListFeedbackRow]
 
 
-class Cases(BaseModel):
+class FeedbackCases(BaseModel):
     cases: list[dict[str, Any]]
 
 
@@ -79,7 +79,10 @@ def register(app: FastAPI, server: Server) -> None:
         return Answer({"feedback": personal.served(listed, "corpus_name")})
 
     @app.get(
-        "/api/feedback/cases", tags=["Feedback"], response_model=Cases, responses=failures(404, 409)
+        "/api/feedback/cases",
+        tags=["Feedback"],
+        response_model=FeedbackCases,
+        responses=failures(404, 409),
     )
     async def feedback_cases(
         request: Request,

@@ -45,7 +45,7 @@ class Turns(m.Body):
     ] = None
 
 
-class Edge(m.Body):
+class NewEdge(m.Body):
     """An edge between two chunks of a corpus."""
 
     parent: Chunk
@@ -54,7 +54,7 @@ class Edge(m.Body):
 
 
 class Edges(m.Body):
-    edges: Annotated[list[Edge], Field(max_length=10000)]
+    edges: Annotated[list[NewEdge], Field(max_length=10000)]
 
 
 class Appended(BaseModel):

@@ -52,6 +52,7 @@ def register(app: FastAPI, server: Server) -> None:
     for path, in_schema in (("/health", True), ("/health/ready", True), ("/ready", False)):
         app.get(
             path,
+            name="health" if path == "/health" else "ready",
             tags=["Health"],
             response_model=Health,
             responses=unknown | unready,

@@ -42,7 +42,7 @@ class Differences(BaseModel):
     differences: list[rows.DiffCorpusRow]
 
 
-class Dropped(BaseModel):
+class DroppedVersions(BaseModel):
     dropped: int
 
 
@@ -74,7 +74,7 @@ def register(app: FastAPI, server: Server) -> None:
             kept = await db.keep_history(server.served(corpus), timedelta(days=body.days))
         return Answer(record(kept))
 
-    @app.delete(path, tags=["Corpora"], response_model=Dropped, responses=failures(404))
+    @app.delete(path, tags=["Corpora"], response_model=DroppedVersions, responses=failures(404))
     async def drop_history(request: Request, corpus: Corpus, _: Token) -> Answer:
         """Remove the history of a corpus and keep none; says how many rows it had."""
         async with server.transaction(request) as db:

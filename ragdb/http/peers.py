@@ -45,7 +45,7 @@ def register(app: FastAPI, server: Server) -> None:
     @app.get(
         f"{CORPUS}/feed/events", tags=["Peers"], response_model=EventPage, responses=failures(404)
     )
-    async def events(
+    async def feed_events(
         request: Request,
         corpus: Corpus,
         _: Token,

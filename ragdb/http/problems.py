@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 import psycopg
@@ -156,8 +157,16 @@ def _told(found: Mapping[str, Any], body: Any, request: Request) -> Mapping[str,
         return {"loc": ("body",), "msg": f"it is not JSON: {why} at line {line}, column {column}"}
     taken = getattr(request.scope["route"], "body_field", None)
     if found["type"] == "extra_forbidden" and len(found["loc"]) == 2 and taken is not None:
-        names = ", ".join(taken.field_info.annotation.model_fields)
-        return {"loc": found["loc"], "msg": f"there is no such field; there are {names}"}
+        names = list(taken.field_info.annotation.model_fields)
+        near = "".join(
+            f"did you mean {name}? " for name in get_close_matches(str(found["loc"][1]), names, 1)
+        )
+        message = f"there is no such field; {near}there are {', '.join(names)}"
+        return {"loc": found["loc"], "msg": message}
+    if found["type"] in ("string_too_short", "too_short") and found["ctx"]["min_length"] == 1:
+        return {"loc": found["loc"], "msg": "it is empty"}
+    if found["type"] == "model_attributes_type":
+        return {"loc": found["loc"], "msg": "it is not an object"}
     return found
 
 

@@ -60,7 +60,7 @@ class Job(BaseModel):
     created_at: str | None
 
 
-class Place(m.Body):
+class After(m.Body):
     """Where to go on in the events of all corpora; what is absent is the beginning."""
 
     after: Annotated[
@@ -167,7 +167,9 @@ def register(app: FastAPI, server: Server) -> None:
             found = await db.why_not(id, chunk_id)
         return Answer(record(found))
 
-    blob: dict[str, Any] = {"required": True, "content": {"*/*": {"schema": {}}}}  # any bytes
+    # of any type; a generated client says this one
+    octets = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    blob: dict[str, Any] = {"required": True, "content": octets}
 
     @app.post(
         "/api/blobs",
@@ -212,7 +214,7 @@ def register(app: FastAPI, server: Server) -> None:
         return Answer(page)
 
     @app.post("/api/events", tags=["Ingest"], response_model=Events, responses=failures())
-    async def events(request: Request, body: Place, _: Token) -> Answer:
+    async def events(request: Request, body: After, _: Token) -> Answer:
         """Return the envelopes of the next events of all corpora."""
         async with server.transaction(request) as db:
             page = await db.event_envelopes(body.after, body.count)

@@ -82,7 +82,7 @@ class Server(Transactions):
             raise Refused(
                 409,
                 "CORPUS_AMBIGUOUS",
-                "more than one corpus qualifies: name one as corpus",
+                "more than one corpus qualifies: name one of them",
                 {"corpora": found},
             )
         return found[0]

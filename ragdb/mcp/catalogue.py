@@ -8,7 +8,6 @@ from ragdb.mcp.shapes import (
     CHUNK,
     CORPORA,
     CORPUS,
-    COUNT,
     IDS,
     LIST,
     MATCHING,
@@ -19,6 +18,7 @@ from ragdb.mcp.shapes import (
     TRACE,
     Builtin,
     K,
+    count,
     result,
     string,
 )
@@ -56,7 +56,7 @@ BUILTIN: dict[str, Builtin] = {
     "fetch": Builtin(
         "Fetch",
         "Returns a passage in full by the id that search gave, with where it stands and the ids of"
-        " its document and neighbours; or a whole document by its id.",
+        " its document and neighbours; or a document by its id, 200,000 characters at most.",
         {
             "id": string(
                 "An id of search or list_documents, or one in the metadata of fetch: corpus/id.",
@@ -156,7 +156,7 @@ BUILTIN: dict[str, Builtin] = {
             "fields": {**IDS, "maxItems": 20, "description": "Fields to count by."},
             "query": QUERY,
             "corpora": CORPORA,
-            "most_values": COUNT,
+            "most_values": count(100),
             **MATCHING,
         },
         ("fields",),
@@ -173,12 +173,13 @@ BUILTIN: dict[str, Builtin] = {
     ),
     "list_documents": Builtin(
         "List documents",
-        "Lists the documents of a corpus by their source, with ids that fetch accepts.",
+        "Lists the documents of a corpus by their source, with ids that fetch accepts; count or"
+        " prefix keeps the list short.",
         {
             "corpus": CORPUS,
             "prefix": string("How sources begin."),
             "after": string("The last source seen."),
-            "count": COUNT,
+            "count": count(100),
         },
         ("corpus",),
         reading.list_documents,
@@ -246,11 +247,11 @@ BUILTIN: dict[str, Builtin] = {
     ),
     "list_traces": Builtin(
         "List recorded retrievals",
-        "Lists the latest recorded retrievals, newest first.",
+        "Lists the latest recorded retrievals, newest first. get_trace has all of one.",
         {
             "corpus": CORPUS,
             "since": string("Recorded then or later.", format="date-time"),
-            "count": COUNT,
+            "count": count(50),
         },
         (),
         reading.list_traces,
@@ -259,7 +260,7 @@ BUILTIN: dict[str, Builtin] = {
     "list_eval_runs": Builtin(
         "List runs of evaluations",
         "Lists the latest runs of evaluations, newest first.",
-        {"rag": string("Name of a rag."), "eval": string("Name of an eval."), "count": COUNT},
+        {"rag": string("Name of a rag."), "eval": string("Name of an eval."), "count": count(50)},
         (),
         reading.list_eval_runs,
         result(runs=LIST),
@@ -281,7 +282,7 @@ BUILTIN: dict[str, Builtin] = {
         "List what was promoted",
         "Lists the latest statements and conclusions of a corpus, and what has become of their"
         " evidence.",
-        {"corpus": CORPUS, "count": COUNT},
+        {"corpus": CORPUS, "count": count(100)},
         ("corpus",),
         reading.list_promoted,
         result(atoms=LIST, proposals=LIST),

@@ -6,7 +6,7 @@ from typing import Any
 
 from ragdb.client.rows import record
 from ragdb.mcp.served import Json, Served
-from ragdb.mcp.shapes import CHUNK, CORPUS, COUNT, LIST, MODE, QUERY, Builtin, K, result, string
+from ragdb.mcp.shapes import CHUNK, CORPUS, LIST, MODE, QUERY, Builtin, K, count, result, string
 
 
 def explain_passage(served: Served, arguments: Json) -> Json:
@@ -72,7 +72,7 @@ TOOLS: dict[str, Builtin] = {
             "corpus": CORPUS,
             "chunk_id": CHUNK,
             "after": string("The last child seen."),
-            "count": COUNT,
+            "count": count(1000),
         },
         ("corpus", "chunk_id"),
         list_edges,
@@ -84,7 +84,7 @@ TOOLS: dict[str, Builtin] = {
         {
             "corpus": CORPUS,
             "document": string("Its source, or its external id.", minLength=1),
-            "count": COUNT,
+            "count": count(20),
         },
         ("corpus", "document"),
         document_versions,

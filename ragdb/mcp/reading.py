@@ -4,10 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
+from ragdb.client.notices import heard
 from ragdb.client.rows import record
 from ragdb.evidence import asking as evidence_asking
 from ragdb.mcp.builtin import CLIENT, document_id
 from ragdb.mcp.served import Json, Served, ToolError
+
+# what lists show: a model has to read all of it, and what is left out is shown one by one
+DOCUMENT = (
+    "source", "title", "language", "media_type", "external_id", "pages", "chunks",
+    "metadata", "updated_at",
+)  # fmt: skip
+TRACE = (
+    "id", "created_at", "corpus", "retriever", "rag", "retrieval_mode", "rank_mode", "query_text",
+    "slice_id", "is_admissible", "limit_returned", "elapsed_ms", "error_code", "client",
+)  # fmt: skip
+RUN = (
+    "run_id", "created_at", "corpus", "rag", "eval", "retriever", "rank_mode", "label", "metric",
+    "threshold", "metric_value", "cases", "passed_cases", "assertions", "passed_assertions",
+    "stale_labels", "status", "reasons",
+)  # fmt: skip
+
+
+def brief(row: Any, names: tuple[str, ...]) -> Json:
+    """Some fields of a row, without those that are null or empty."""
+    found = record(row)
+    return {name: found[name] for name in names if found[name] not in (None, {}, [])}
 
 
 def facets(served: Served, arguments: Json) -> Json:
@@ -34,19 +56,24 @@ def list_documents(served: Served, arguments: Json) -> Json:
     with served.database() as db:
         listed = db.list_documents(**arguments)
     corpus = arguments["corpus"]
-    return {"documents": [{"id": document_id(corpus, row), **record(row)} for row in listed]}
+    return {
+        "documents": [{"id": document_id(corpus, row), **brief(row, DOCUMENT)} for row in listed]
+    }
 
 
 class Calls:
-    """The database, each call of which is a transaction of its own."""
+    """The database, each call of which is a transaction of its own; `notes` are what it said."""
 
     def __init__(self, served: Served) -> None:
         self.served = served
+        self.notes: dict[str, None] = {}
 
     def __getattr__(self, name: str) -> Any:
         def call(*args: Any, **how: Any) -> Any:
-            with self.served.database() as db:
-                return getattr(db, name)(*args, **how)
+            with self.served.database() as db, heard(db.connection) as notes:
+                found = getattr(db, name)(*args, **how)
+            self.notes |= dict.fromkeys(notes)
+            return found
 
         return call
 
@@ -90,6 +117,8 @@ def ask(served: Served, arguments: Json) -> Json:
         made = evidence_asking.ask(db, corpus, arguments["question"], asking).as_json()
     except ValueError as error:
         raise ToolError(str(error)) from None
+    if db.notes:
+        more.setdefault("note", "\n".join(db.notes))
     return {**made, **more}
 
 
@@ -119,13 +148,13 @@ def list_traces(served: Served, arguments: Json) -> Json:
     if "corpus" in arguments:
         served.check(arguments["corpus"])
     with served.database() as db:
-        listed = [record(row) for row in db.list_traces(**arguments)]
+        listed = [brief(row, TRACE) for row in db.list_traces(**arguments)]
     return {"traces": [row for row in listed if served.serves(row["corpus"])]}
 
 
 def list_eval_runs(served: Served, arguments: Json) -> Json:
     with served.database() as db:
-        listed = [record(row) for row in db.list_eval_runs(**arguments)]
+        listed = [brief(row, RUN) for row in db.list_eval_runs(**arguments)]
     return {"runs": [row for row in listed if served.serves(row["corpus"])]}
 
 

@@ -88,8 +88,10 @@ def server(tools: Tools) -> Server[Any]:
         try:
             made = await _run(lambda: tools.call(params.name, params.arguments or {}))
         except (ToolError, psycopg.Error, PoolTimeout) as error:
-            content = types.TextContent(type="text", text=_shown(error))
+            content = types.TextContent(type="text", text=tools.spoken(_shown(error)))
             return types.CallToolResult(content=[content], is_error=True)
+        if isinstance(note := made.get("note"), str):
+            made["note"] = tools.spoken(note)
         text = dumps(made)
         content = types.TextContent(type="text", text=text)
         return types.CallToolResult(content=[content], structured_content=json.loads(text))

@@ -68,6 +68,15 @@ def string(description: str, **more: Any) -> Json:
     return {"type": "string", "description": description, **more}
 
 
+def count(default: int) -> Json:
+    return {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 10000,
+        "description": f"Rows at most; {default} unless given.",
+    }
+
+
 K = {
     "type": "integer",
     "minimum": 1,
@@ -80,7 +89,6 @@ AS_OF = {
     "minimum": 0,
     "description": "Version of one corpus that keeps its history: searches it as it was then.",
 }
-COUNT = {"type": "integer", "minimum": 1, "maximum": 10000, "description": "Rows at most."}
 SHARE: Json = {"type": "number", "minimum": 0, "maximum": 1}
 QUERY = string("Question, or words.", minLength=1)
 CORPUS = string("Name of the corpus.", minLength=1)

@@ -8,6 +8,7 @@ once.
 
 from __future__ import annotations
 
+import re
 from urllib.parse import unquote
 
 import jsonschema
@@ -70,6 +71,16 @@ class Tools(Served):
                 more = f"; allowed are {', '.join(builtin.properties)}"
             raise ToolError(f"{at}{error.message[:200]}{more}") from None
         return builtin.call(self, own(self, arguments))
+
+    def spoken(self, text: str) -> str:
+        """What the database said, with a tool's name for the function of that name."""
+        offered = self.always()
+        text = re.sub(r"\b(mode|syntax) => '([a-z]+)'", r"\1 \2", text)
+        return re.sub(
+            r"\bragdb\.([a-z_]+)\(\)",
+            lambda found: found[1] if found[1] in offered else found[0],
+            text,
+        )
 
     def prompts(self) -> list[types.Prompt]:
         with self.database() as db:

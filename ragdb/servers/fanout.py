@@ -14,6 +14,7 @@ from ragdb.database import Database, connect
 from ragdb.server import settings
 
 T = TypeVar("T")
+PARTS_ELSEWHERE = "01R01"  # the notice of a server that has some of the parts alone
 
 
 class ServersMissing(Exception):
@@ -106,7 +107,7 @@ class FanOut:
 
     def _hear(self, notice: psycopg.errors.Diagnostic) -> None:
         # whoever asks all servers need not be told to
-        if self._on_notice is not None and "ragdb.Servers" not in (notice.message_hint or ""):
+        if self._on_notice is not None and notice.sqlstate != PARTS_ELSEWHERE:
             self._on_notice(notice)
 
     def _all(

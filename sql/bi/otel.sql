@@ -1,3 +1,11 @@
+-- Sessions show fewer digits where they are told to.
+create or replace function bi.as_json(score float8) returns json
+language sql immutable parallel safe
+set extra_float_digits = 1
+return pg_catalog.to_json(score);
+comment on function bi.as_json(float8) is
+  'Returns a score as JSON, whatever digits a session shows.';
+
 -- Attributes as OpenTelemetry's conventions for generative AI (in development) and OpenInference
 -- name them. The query and the documents are opt-in there: here the corpus decides about the query,
 -- and whoever selects the column about both.
@@ -9,8 +17,8 @@ select t.otel_trace_id as trace_id, t.otel_span_id as span_id, 'retrieval ' || c
     'retrieval' as "gen_ai.operation.name", c.corpus as "gen_ai.data_source.id",
     t.limit_requested as "gen_ai.request.top_k", t.embedding_model as "gen_ai.request.model",
     case when c.shows_queries and o.is_shown then t.query_text end as "gen_ai.retrieval.query.text",
-    (select pg_catalog.json_agg(pg_catalog.json_build_object('id', h.chunk_id, 'score', h.score)
-        order by h.rank)::text
+    (select pg_catalog.json_agg(pg_catalog.json_build_object(
+          'id', h.chunk_id, 'score', bi.as_json(h.score)) order by h.rank)::text
       from ragdb.retrieval_hits h
       where h.corpus_id = t.corpus_id and h.trace_id = t.id and h.created_at = t.created_at)
       as "gen_ai.retrieval.documents",
@@ -18,7 +26,7 @@ select t.otel_trace_id as trace_id, t.otel_span_id as span_id, 'retrieval ' || c
     'RETRIEVER' as "openinference.span.kind",
     case when c.shows_queries and o.is_shown then t.query_text end as "input.value",
     (select pg_catalog.json_agg(pg_catalog.json_build_object(
-          'document.id', h.chunk_id, 'document.score', h.score) order by h.rank)::text
+          'document.id', h.chunk_id, 'document.score', bi.as_json(h.score)) order by h.rank)::text
       from ragdb.retrieval_hits h
       where h.corpus_id = t.corpus_id and h.trace_id = t.id and h.created_at = t.created_at)
       as "retrieval.documents",

@@ -178,6 +178,7 @@ comment on function ragdb_internal.judge_answer(jsonb, jsonb) is
 create or replace function ragdb.evaluate_answer(contract jsonb, retrieval jsonb) returns jsonb
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 begin
   if not ragdb_internal.is_answer_contract(contract) then

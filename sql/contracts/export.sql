@@ -64,6 +64,7 @@ create or replace function ragdb.export_contract(contract text, version integer 
   returns jsonb
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_version integer;

@@ -53,6 +53,7 @@ comment on function ragdb_internal.markers(text) is
 create or replace function ragdb.inline_spans(answer text, chunk_ids text[]) returns jsonb
 language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_marker record;

@@ -8,6 +8,7 @@ create or replace function ragdb.search_tool(
 returns jsonb
 language plpgsql stable parallel restricted security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_tool ragdb_internal.tool_binding := ragdb_internal.open_tool(tool);
@@ -45,6 +46,7 @@ create or replace function ragdb.retrieve_tool(
 returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_tool ragdb_internal.tool_binding := ragdb_internal.open_tool(tool);

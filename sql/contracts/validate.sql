@@ -182,6 +182,7 @@ create or replace function ragdb.parse_contract(contract text,
 returns jsonb
 language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_read constant ragdb_internal.contract_text :=

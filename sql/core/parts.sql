@@ -12,7 +12,8 @@ begin
   if v_elsewhere > 0 then
     raise notice 'corpus % has % of its parts on other servers', ragdb_internal.quote(whole.name),
         v_elsewhere
-      using detail = 'what this server returns is of the parts that it has',
+      using errcode = '01R01', -- who asks all servers knows it by this
+        detail = 'what this server returns is of the parts that it has',
         hint = 'ragdb.Servers in Python, and `ragdb search --server`, ask all servers';
   end if;
 end $$;

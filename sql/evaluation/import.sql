@@ -106,19 +106,44 @@ end $$;
 comment on function ragdb_internal.insert_labels(integer, ragdb.contract_nodes, jsonb) is
   'Stores the labels of imported cases and returns how many there are.';
 
-create or replace function ragdb_internal.count_stale_labels(corpus_id integer,
-  declared ragdb.contract_nodes) returns bigint
+create or replace function ragdb_internal.stale_labels(corpus_id integer,
+  declared ragdb.contract_nodes) returns text[]
 language sql stable parallel safe
-return (
-  select pg_catalog.count(*) filter (where r.is_stale)
-  from pg_catalog.unnest(ragdb_internal.resolved_labels(count_stale_labels.corpus_id, array(
-    select row(0, l.label_no, l.source, l.start_offset, l.end_offset, l.grade, l.span_hash, null,
-      null, null)::ragdb_internal.eval_label
+begin atomic
+  with given as materialized (
+    select l.*, (pg_catalog.row_number() over (order by l.name, l.label_no))::integer as n
     from ragdb.eval_labels l
-    where l.corpus_id = count_stale_labels.corpus_id and l.rag = (declared).rag
-      and l.eval = (declared).name))) r);
-comment on function ragdb_internal.count_stale_labels(integer, ragdb.contract_nodes) is
-  'Returns how many imported labels of an eval no longer resolve.';
+    where l.corpus_id = stale_labels.corpus_id and l.rag = (stale_labels.declared).rag
+      and l.eval = (stale_labels.declared).name)
+  select array(
+    select pg_catalog.format('%s of case %s',
+      ragdb_internal.quote(
+        g.source || coalesce('#' || g.start_offset || '-' || g.end_offset, '')),
+      ragdb_internal.quote(g.name))
+    from pg_catalog.unnest(ragdb_internal.resolved_labels(stale_labels.corpus_id, array(
+        select row(g.n, g.label_no, g.source, g.start_offset, g.end_offset, g.grade, g.span_hash,
+          null, null, null)::ragdb_internal.eval_label from given g))) r
+      join given g on g.n = r.case_no
+    where r.is_stale order by g.n);
+end;
+comment on function ragdb_internal.stale_labels(integer, ragdb.contract_nodes) is
+  'Returns the imported labels of an eval that do not resolve, as a message names them.';
+
+create or replace function ragdb_internal.say_stale(labels text[]) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if labels <> '{}' then
+    raise notice 'stale labels: %', array_to_string(labels[:3], ', ')
+        || coalesce(' and ' || nullif(greatest(cardinality(labels) - 3, 0), 0) || ' more', '')
+      using detail = 'a case whose labels are all stale fails, and metrics leave stale labels out',
+        hint = 'a label names a source or an external id of the corpus, and characters that it '
+               'has: ragdb.list_documents() lists the former';
+  end if;
+end $$;
+comment on function ragdb_internal.say_stale(text[]) is
+  'Says in a notice which labels do not resolve, the first three by name.';
 
 create or replace function ragdb.import_eval(rag text, eval text, cases jsonb)
 returns table (case_count integer, label_count integer, stale_labels integer)
@@ -131,6 +156,7 @@ declare
   v_settings ragdb.retriever_settings := ragdb_internal.retriever_settings(
     ragdb_internal.contract_node('retriever', v_rag.keys ->> 'retriever'));
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(v_settings.corpus, 'write', true);
+  v_stale text[];
 begin
   perform ragdb_internal.check_imported_cases(cases);
   perform ragdb_internal.lock_evals(v_eval.rag, true);
@@ -148,7 +174,9 @@ begin
     from jsonb_array_elements(cases) with ordinality c (v, n);
   get diagnostics case_count = row_count;
   label_count := ragdb_internal.insert_labels(v_corpus.corpus_id, v_eval, cases);
-  stale_labels := ragdb_internal.count_stale_labels(v_corpus.corpus_id, v_eval);
+  v_stale := ragdb_internal.stale_labels(v_corpus.corpus_id, v_eval);
+  perform ragdb_internal.say_stale(v_stale);
+  stale_labels := cardinality(v_stale);
   return next;
 end $$;
 comment on function ragdb.import_eval(text, text, jsonb) is

@@ -114,7 +114,6 @@ create or replace function ragdb_internal.asked_result(lookup ragdb_internal.loo
 returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp
-set extra_float_digits = 1
 as $$
 declare
   v_chunks constant jsonb := (

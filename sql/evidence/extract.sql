@@ -202,6 +202,7 @@ create or replace function ragdb.answer_from_evidence(
 returns jsonb
 language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_evidence constant jsonb := ragdb_internal.evidence_of(evidence);
@@ -224,8 +225,8 @@ begin
       tsvector_to_array(ragdb_internal.lexemes(question, v_config)), v_sentences),
     v_sentences, max_sentences);
   if coalesce(v_answer.support, 0) < min_support or v_answer.picked = '{}' then
-    return jsonb_build_object('answer', '', 'citations', '[]'::jsonb, 'insufficient_evidence', true,
-      'support', coalesce(v_answer.support, 0));
+    return jsonb_build_object('answer', '', 'citations', '[]'::jsonb,
+      'insufficient_evidence', true, 'support', coalesce(v_answer.support, 0));
   end if;
   return (
     select jsonb_build_object('answer', string_agg(p.sentence, ' ' order by p.ord),
@@ -235,8 +236,7 @@ begin
     from (
       select u.sentence, row(u.n, u.source_id, u.chunk_id, u.page, u.score, u.start_offset,
           u.end_offset, u.sentence, u.lexemes, u.headed)::ragdb_internal.evidence_sentence
-          as picked, u.ord,
-        (coalesce(sum(length(u.sentence) + 1) over (
+          as picked, u.ord, (coalesce(sum(length(u.sentence) + 1) over (
           order by u.ord rows between unbounded preceding and 1 preceding), 0))::integer
           as answer_start
       from unnest(v_answer.picked) with ordinality u (n, source_id, chunk_id, page, score,

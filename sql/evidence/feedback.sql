@@ -152,6 +152,7 @@ create or replace function ragdb.feedback_cases(corpus text, since timestamptz d
 returns jsonb
 language plpgsql stable security definer -- feedback and traces are granted to nobody
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_corpus constant ragdb.corpora :=

@@ -164,7 +164,7 @@ create or replace function ragdb.rag_enough_context_gate(
 returns jsonb
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
-set extra_float_digits = 1 -- what is recorded is read out of this
+set extra_float_digits = 1
 as $$
 declare
   v_evidence constant jsonb := ragdb_internal.evidence_of(pack);

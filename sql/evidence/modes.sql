@@ -205,6 +205,7 @@ create or replace function ragdb.ask_plan(
 returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_policy jsonb := ragdb_internal.ask_policy(policy);

@@ -117,6 +117,7 @@ comment on function ragdb_internal.check_evidence(jsonb) is
 create or replace function ragdb.evidence_pack_to_input(pack jsonb) returns jsonb
 language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 begin
   perform ragdb_internal.check_evidence(pack);

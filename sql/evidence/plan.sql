@@ -65,6 +65,7 @@ comment on function ragdb_internal.planned_queries(text) is
 create or replace function ragdb.rag_query_plan(question text) returns jsonb
 language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_reason text;

@@ -76,6 +76,7 @@ create or replace function ragdb.record_gate(
 returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   -- what a search says that left no trace cannot be shown later

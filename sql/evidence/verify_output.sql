@@ -227,6 +227,7 @@ create or replace function ragdb.ask_verify(
 returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 begin
   perform ragdb_internal.check_run(run);

@@ -169,6 +169,7 @@ create or replace function ragdb.ask_weigh(
 returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_results constant jsonb := coalesce(results, '[]');

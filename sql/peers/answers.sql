@@ -89,6 +89,7 @@ create or replace function ragdb.merge_peer_answers(corpus text, answer jsonb, a
   k integer default 5) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(merge_peer_answers.corpus, 'read');

@@ -107,6 +107,7 @@ comment on function ragdb_internal.check_held(ragdb.moves) is
 create or replace function ragdb.move_digest(move_id uuid) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_move ragdb.moves := ragdb_internal.take_move(move_digest.move_id, 'out');

@@ -32,8 +32,7 @@ language sql stable parallel safe
 begin atomic
   select jsonb_build_object(
     'chunks', coalesce((
-      select jsonb_agg(
-        jsonb_build_object(
+      select jsonb_agg(jsonb_build_object(
           'text', c.text, 'start', c.start_offset, 'end', c.end_offset, 'tokens', c.token_count,
           'page', c.page, 'heading', c.heading)
         || case when ragdb_internal.has_turns(document.chunking)
@@ -179,6 +178,7 @@ comment on function ragdb_internal.export_header(ragdb.corpora) is
 create or replace function ragdb.export_corpus(corpus text) returns jsonb
 language sql security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 return ragdb_internal.export_header(ragdb_internal.open_export(export_corpus.corpus, 'header'));
 comment on function ragdb.export_corpus(text) is
   'Returns what an export of a corpus begins with: its settings, its embedder, counts, and a '

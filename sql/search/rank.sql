@@ -13,6 +13,9 @@ begin
     corpora := ragdb_internal.with_chunks(corpora);
   end if;
   if request.mode is null and not ragdb_internal.are_filled(corpora) then
+    if cardinality(corpora) > 1 then
+      perform ragdb_internal.note_unfilled(corpora);
+    end if;
     request.mode := 'lexical';
     return request;
   end if;

@@ -1,5 +1,5 @@
--- What a search in syntax web says in notices beside its hits: which words of a phrase it does not
--- look for, and that its clauses left nothing.
+-- What a search says in notices beside its hits: in syntax web which words of a phrase it does not
+-- look for, and that its clauses left nothing; and that its filter left nothing to search.
 create or replace function ragdb_internal.say_what_phrases_lack(query text, config text)
 returns void
 language plpgsql stable parallel safe
@@ -44,6 +44,24 @@ end $$;
 comment on function ragdb_internal.say_unmet(text) is
   'Says in a notice that the clauses of a query left nothing, where its words alone find some.';
 
+create or replace function ragdb_internal.say_filtered(corpora ragdb.corpora[], filter jsonb)
+returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if filter <> '{}' and not exists (
+    select from unnest(corpora) c
+    where ragdb_internal.filtered_chunks(c.corpus_id, filter, null, 1) <> '{}')
+  then
+    raise notice 'no document meets the filter %', ragdb_internal.quote(filter::text)
+      using detail = 'a field that no document has in its metadata is met by none',
+            hint = 'ragdb.facets() counts the values that a field has';
+  end if;
+end $$;
+comment on function ragdb_internal.say_filtered(ragdb.corpora[], jsonb) is
+  'Says in a notice that a filter leaves no chunk of some corpora.';
+
 create or replace function ragdb_internal.say_of_query(
   corpora ragdb.corpora[], as_of bigint, statistics ragdb.corpora,
   request ragdb_internal.search_request, is_empty boolean)
@@ -52,10 +70,13 @@ language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  request.options.syntax := 'plain';
-  if not ragdb_internal.has_clauses(request.query) then
+  if is_empty and as_of is null then
+    perform ragdb_internal.say_filtered(corpora, request.filter);
+  end if;
+  if (request.options).syntax = 'plain' or not ragdb_internal.has_clauses(request.query) then
     return;
   end if;
+  request.options.syntax := 'plain';
   if is_empty and (case when as_of is null
       then ragdb_internal.rank_corpora(corpora, statistics, request) <> '{}'
       else ragdb_internal.search_then(corpora, as_of, statistics, request) <> '{}' end)
@@ -67,5 +88,5 @@ begin
 end $$;
 comment on function ragdb_internal.say_of_query(
   ragdb.corpora[], bigint, ragdb.corpora, ragdb_internal.search_request, boolean) is
-  'Says in notices what the clauses of a query came to: that they left nothing (is_empty) where '
-  'its words alone find some, else which words of phrases are not looked for.';
+  'Says in notices what a query came to: that its filter left nothing, that its clauses did '
+  '(is_empty) where its words alone find some, else which words of phrases are not looked for.';

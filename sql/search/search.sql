@@ -53,7 +53,7 @@ begin
   v_ranked := case when ragdb_internal.picks(v_request.options)
     then ragdb_internal.rank_picked(v_corpora, v_statistics, v_request)
     else ragdb_internal.rank_corpora(v_corpora, v_statistics, v_request) end;
-  if syntax = 'web' then
+  if syntax = 'web' or v_ranked = '{}' then
     perform ragdb_internal.say_of_query(
       v_corpora, null, v_statistics, v_request, v_ranked = '{}');
   end if;

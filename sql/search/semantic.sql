@@ -130,6 +130,27 @@ end $$;
 comment on function ragdb_internal.are_filled(ragdb.corpora[]) is
   'Whether every chunk of every one of some corpora has had an embedding.';
 
+-- A corpus that has no embeddings says nothing: that is how it is. Beside others it changes what
+-- these find.
+create or replace function ragdb_internal.note_unfilled(corpora ragdb.corpora[]) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_unfilled constant text[] := array(
+    select c.name from unnest(corpora) c where not ragdb_internal.are_filled(array[c])
+    order by c.name);
+begin
+  if cardinality(v_unfilled) < cardinality(corpora) then
+    raise notice 'searching by words only: corpus % is not embedded to its end, as others are',
+        ragdb_internal.quote(v_unfilled[1])
+      using detail = 'scores by meaning of some corpora and by words of others do not compare',
+        hint = format('ragdb embed %s embeds it; or search the others without it', v_unfilled[1]);
+  end if;
+end $$;
+comment on function ragdb_internal.note_unfilled(ragdb.corpora[]) is
+  'Says in a notice which of some corpora keeps the others from being searched by meaning.';
+
 create or replace function ragdb_internal.search_mode(
   corpora ragdb.corpora[], mode text, query text, query_embedding real[])
 returns text
@@ -148,6 +169,9 @@ begin
     return mode;
   end if;
   if mode is null and not ragdb_internal.are_filled(corpora) then
+    if cardinality(corpora) > 1 then
+      perform ragdb_internal.note_unfilled(corpora);
+    end if;
     return 'lexical';
   end if;
   foreach v_corpus in array corpora loop

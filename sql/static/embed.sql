@@ -188,19 +188,18 @@ language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_embedder ragdb.embedders;
   v_model ragdb.static_models;
 begin
   if text is null then
     raise exception 'text is null'
       using errcode = 'RG400', detail = 'an embedding is of a text', hint = 'pass a text';
   end if;
-  v_model := ragdb_internal.static_model(case when embedder is null
-    then ragdb_internal.default_embedder()
-    else (ragdb_internal.embedder(embedder)).embedder_id end);
+  v_embedder := ragdb_internal.embedder_or_default(embedder);
+  v_model := ragdb_internal.static_model(v_embedder.embedder_id);
   if v_model.embedder_id is null then
-    raise exception '%', case when embedder is null then 'no static embedder is loaded'
-        else format('embedder %s does not run inside the database',
-          ragdb_internal.quote(embedder)) end
+    raise exception 'embedder % does not run inside the database',
+        ragdb_internal.quote(v_embedder.name)
       using errcode = 'RG416', detail = 'only static embedders embed in SQL',
             hint = 'ragdb embedder load loads one';
   end if;

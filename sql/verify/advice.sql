@@ -21,7 +21,16 @@ begin atomic
     pg_catalog.format('%s of its %s parts were written to since their statistics were summed',
       c.stale_parts, c.parts),
     pg_catalog.concat('ragdb corpus sync ', c.name)
-  from ragdb.list_corpora() c where c.stale_parts > 0;
+  from ragdb.list_corpora() c where c.stale_parts > 0
+  union all
+  -- it cannot be changed later, so it is worth an ingest of its own; few chunks say little
+  select pg_catalog.concat('corpus ', c.name), c.name, false,
+    pg_catalog.format('most of its documents are in the language %s, and its words are stemmed as '
+      '%s ones', c.language_majority, o.text_config),
+    pg_catalog.concat('ragdb ingest PATH --corpus ANOTHER --text-config ', t.config)
+  from ragdb.list_corpora() c join ragdb.corpora o on o.name = c.name
+    join ragdb_internal.text_configs() t on t.language = c.language_majority
+  where c.chunks >= 20 and c.part_of is null and o.text_config not in (t.config, 'simple');
 end;
 comment on function ragdb_internal.advice_on_corpora() is
   'Returns what is to be done for the ranking of corpora that the caller may read.';

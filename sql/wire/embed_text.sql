@@ -107,6 +107,7 @@ comment on function ragdb_internal.answer_texts(ragdb.embedders, text[], boolean
 create or replace function ragdb.embed_text(request jsonb) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_began constant timestamptz := clock_timestamp();

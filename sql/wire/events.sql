@@ -24,6 +24,7 @@ create or replace function ragdb.corpus_event_envelopes(
 returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_corpus constant ragdb.corpora :=
@@ -45,6 +46,7 @@ create or replace function ragdb.event_envelopes(
 returns jsonb
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_page constant ragdb.events[] :=

@@ -185,6 +185,7 @@ comment on function ragdb_internal.answer_ingest(ragdb.corpora, text, jsonb, tim
 create or replace function ragdb.rag_ingest(request jsonb) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_began constant timestamptz := clock_timestamp();

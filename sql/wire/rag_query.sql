@@ -122,6 +122,7 @@ comment on function ragdb_internal.answer_query(ragdb.corpora, text, integer, js
 create or replace function ragdb.rag_query(request jsonb) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_began constant timestamptz := clock_timestamp();
@@ -163,6 +164,7 @@ comment on function ragdb.rag_query(jsonb) is
 create or replace function ragdb.rag_list_corpora(request jsonb default '{}') returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_began constant timestamptz := clock_timestamp();

@@ -66,6 +66,7 @@ comment on function ragdb.retrieve_global(text, text, integer, text, float8, jso
 create or replace function ragdb.provenance(trace_id uuid) returns jsonb
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 declare
   v_trace ragdb.retrieval_traces := ragdb_internal.open_trace(trace_id, is_audit => true);

@@ -137,6 +137,15 @@ def test_a_query_finds_what_the_database_finds(
         assert result.ids == [hit.chunk_id for hit in hits]
 
 
+def test_a_query_that_is_only_a_vector_is_searched_by_it(
+    db: ragdb.Database, filled: RagdbVectorStore
+) -> None:
+    asked = VectorStoreQuery(query_embedding=[0.6, 0.8], similarity_top_k=3)
+    expected = db.search("filled", "*", 3, "semantic", query_embedding=[0.6, 0.8])
+    for store in (filled, RagdbVectorStore(db, "filled")):
+        assert store.query(asked).ids == [hit.chunk_id for hit in expected]
+
+
 def test_the_modes_of_a_query_are_those_of_the_database(
     db: ragdb.Database, filled: RagdbVectorStore
 ) -> None:

@@ -211,7 +211,7 @@ def test_hints_name_verbs_for_functions_that_exist(db: psycopg.Connection[Any]) 
     commands = typer.main.get_command(app)
     for verb in VERBS.values():
         command: Any = commands
-        for word in verb.split():
+        for word in verb.partition(" --")[0].split():
             command = command.commands[word]
 
 

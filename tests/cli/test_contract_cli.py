@@ -98,6 +98,11 @@ def test_runs_are_blessed_compared_and_labels_imported(run: Run, tmp_path: Path)
     qrels.write_text("q0 0 1 2\nq1 0 2 1\n")  # of TREC
     imported = run("eval", "import", "A", "V", "--queries", queries, "--qrels", qrels, "--judged", "--json")  # fmt: skip
     assert json.loads(imported.stdout)["case_count"] == 2
+    qrels.write_text("q0 0 1 2\n" + "".join(f"q{n} 0 gone{n} 1\n" for n in range(1, 5)))
+    imported = run("eval", "import", "A", "V", "--queries", queries, "--qrels", qrels, "--json")
+    assert json.loads(imported.stdout)["stale_labels"] == 4
+    named = ", ".join(f'"gone{n}" of case "q{n}"' for n in range(1, 4))
+    assert f"stale labels: {named} and 1 more" in imported.stderr
     assert run("eval", "run", "A").exit_code == 1
     assert run("eval", "report", "x").exit_code == 2
 

@@ -241,3 +241,16 @@ def test_what_a_corpus_cannot_be_is_refused_before_anything_is_read(
         assert done.stderr.startswith(says)
     for given in (["--text-config", "german"], []):
         assert run("ingest", tmp_path, "-c", "docs", *given, *dry).exit_code == 0
+
+
+def test_a_new_corpus_of_another_language_is_told_how_its_words_are_stemmed(
+    run: Run, tmp_path: Path
+) -> None:
+    text = "Die Werkstatt verleiht ihre Maschinen an alle Mitglieder, die einen Kurs besucht haben."
+    for n in range(20):
+        (tmp_path / f"{n}.md").write_text(f"# Blatt {n}\n\n{text}\n")
+    said = "stemmed as english ones: `ragdb ingest PATH --corpus ANOTHER --text-config german`"
+    assert said in run("ingest", tmp_path, "--corpus", "blatt").stderr
+    assert "stemmed" not in run("ingest", tmp_path, "--corpus", "blatt").stderr
+    done = run("ingest", tmp_path, "--corpus", "deutsch", "--text-config", "german")
+    assert (done.exit_code, "stemmed" in done.stderr) == (0, False)

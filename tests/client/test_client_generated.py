@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -78,6 +79,11 @@ def test_each_function_is_a_method_with_its_arguments_in_their_order(
                 v for v in vars(generated_calls).values() if isinstance(v, Call) and v.name == name
             ]
             assert sorted(list(call.types) for call in calls) == sorted(overloads), name
+            # its signature says nothing, so help has all forms
+            for call in calls:
+                shown = f"{name}({', '.join(call.types)})"
+                told = re.sub(r"=[^,)]+", "", " ".join(method.__doc__.split()))
+                assert shown in told, (name, shown)
         assert method.__doc__, name
         assert method.__doc__ == getattr(ragdb.Database, name).__doc__, name
 

@@ -133,8 +133,10 @@ def test_a_callable_may_write_the_answer_and_its_quotes_are_checked(db: ragdb.Da
     asked = "When is the library closed?"
     assert db.ask("docs", asked, model=model(TEXTS[0]), k=1).text == "On Monday."
     assert not db.ask("docs", asked, model=model("The library is closed on Friday.")).is_answered
-    with pytest.raises(TypeError, match="'modell'"):
+    with pytest.raises(TypeError, match="no argument 'modell'; did you mean 'model'"):
         db.ask("docs", asked, modell="x")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="no argument 'top'; it has k, max_context, "):
+        db.ask("docs", asked, top=3)  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="endpoint"):
         db.ask("docs", asked, endpoint="http://127.0.0.1:1")
 

@@ -159,7 +159,25 @@ def test_a_body_that_is_not_json_is_told_where(api: Api) -> None:
 def test_a_field_that_there_is_not_is_answered_with_those_that_there_are(api: Api) -> None:
     answer = api("POST", "/api/search", {"query": "x", "corpus": "docs"})
     said = check(answer, 400, "BAD_REQUEST")["error"]
-    assert said.startswith("body.corpus: there is no such field; there are query, corpora, ")
+    assert said.startswith(
+        "body.corpus: there is no such field; did you mean corpora? there are query, corpora, "
+    )
+    said = check(api("POST", "/api/search", {"query": "x", "zz": 1}), 400, "BAD_REQUEST")["error"]
+    assert said.startswith("body.zz: there is no such field; there are query, corpora, ")
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b'{"query": ""}', "body.query: it is empty"),
+        (b'{"query": "x", "corpora": []}', "body.corpora: it is empty"),
+        (b"[1]", "body: it is not an object"),
+    ],
+)
+def test_what_is_empty_or_of_another_form_is_told_in_our_words(
+    api: Api, body: bytes, said: str
+) -> None:
+    assert check(api("POST", "/api/search", body), 400, "BAD_REQUEST")["error"] == said
 
 
 @pytest.mark.parametrize(

@@ -95,3 +95,16 @@ def test_every_operation_says_what_a_parameter_that_is_not_there_gives(api: Api)
         answer = api(method, f"{re.sub('{[^}]*}', gone, path)}?nosuch=1", body)
         assert (answer.status, answer.body["code"]) == (400, "BAD_REQUEST"), label
         assert "400" in operation["responses"], label
+
+
+def test_a_generated_client_has_names_that_speak_for_themselves(api: Api) -> None:
+    document = api("GET", "/openapi.json").body
+    names = [
+        operation["operationId"] for way in document["paths"].values() for operation in way.values()
+    ]
+    assert len(names) == len(set(names))
+    assert {"search", "ask", "create_corpus", "list_documents", "get_trace"} < set(names)
+    assert max(map(len, names)) < 25
+    # one of two models that share a name would be called by its module
+    schemas = document["components"]["schemas"]
+    assert {name for name, schema in schemas.items() if schema.get("title", name) != name} == set()

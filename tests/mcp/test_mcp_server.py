@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import os
 import re
@@ -237,6 +238,46 @@ def test_a_passage_whose_own_id_begins_with_its_corpus_is_found_by_it(clone: str
     for given, own in (("more/one", "more/one"), ("more/more/one", "more/one"), ("one", "one")):
         pack = call(clone, "build_pack", {"corpus": "more", "chunk_ids": [given]})
         assert [chunk["chunk_id"] for chunk in pack["chunks"]] == [own]
+
+
+def test_what_a_list_returns_unless_told_is_said(dsn: str) -> None:
+    async def described(client: Client) -> dict[str, dict[str, Any]]:
+        tools = (await client.list_tools()).tools
+        return {tool.name: tool.input_schema["properties"] for tool in tools}
+
+    takes = talk(dsn, described, write=True)
+    verbs = {"list_edges": "get_children", "list_promoted": "list_atoms"}
+    for tool, properties in takes.items():
+        if "count" in properties:
+            verb = getattr(ragdb.Database, verbs.get(tool, tool))
+            default = inspect.signature(verb).parameters["count"].default
+            assert f"; {default} unless given" in properties["count"]["description"], tool
+
+
+def test_lists_are_short_enough_to_be_read(dsn: str, trace: str) -> None:
+    """A model reads all that it is given; one document or trace is shown in full."""
+    for tool, listed in (("list_documents", "documents"), ("list_traces", "traces")):
+        rows = call(dsn, tool, {"corpus": "docs"})[listed]
+        for row in rows:
+            assert None not in row.values()
+            assert len(json.dumps(row)) < 600, row
+
+
+def test_what_the_database_says_names_the_tools_that_are_there(dsn: str) -> None:
+    asked = {"query": "x", "corpora": ["dox"]}
+    lists, makes = "list_corpora lists the names; ", "create_corpus makes one"
+    assert call(dsn, "search", asked).endswith(f"{lists}ragdb.create_corpus() makes one")
+    assert call(dsn, "search", asked, write=True).endswith(f"{lists}{makes}")
+    filtered = {"query": "refunds", "corpora": ["docs"], "filter": {"nobody": 1}}
+    note = call(dsn, "search", filtered)["note"]
+    assert note.endswith("; facets counts the values that a field has")
+    semantic = {"query": "x", "corpora": ["more"], "mode": "semantic"}
+    assert call(dsn, "search", semantic).endswith("or pass mode lexical")
+
+
+def test_a_question_without_a_corpus_is_told_which_there_are(dsn: str) -> None:
+    said = call(dsn, "ask", {"question": "How do refunds work?"}, corpora=["docs", "bare"])
+    assert said == "there are 2 corpora: docs, bare; give corpus, retriever or rag"
 
 
 def test_an_id_without_a_corpus_says_what_an_id_is(dsn: str) -> None:

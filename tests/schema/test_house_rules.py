@@ -86,6 +86,10 @@ RULES = {
       select p.oid::regprocedure::text from pg_proc p
       where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.prosqlbody is null and p.prokind = 'f'
         and coalesce(not p.proconfig @> '{"search_path=pg_catalog, pg_temp"}', true)""",
+    "a public function that returns JSON writes numbers in it whatever the session's digits": """
+      select p.oid::regprocedure::text from pg_proc p
+      where p.pronamespace in ('ragdb'::regnamespace, 'bi'::regnamespace) and p.prorettype in ('json'::regtype, 'jsonb'::regtype)
+        and coalesce(not p.proconfig @> '{"extra_float_digits=1"}', true)""",
     "a definer's path is pinned or its body bound": """
       select p.oid::regprocedure::text from pg_proc p
       where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.prosecdef and p.prosqlbody is null
@@ -213,6 +217,7 @@ BREACHES = {
     "a table that a view of bi shows says so": "comment on table ragdb.evidence_gates is 'Verdicts.'",
     "every object belongs to ragdb_owner": "reset role; create table ragdb.t (x int)",
     "a function's path is pinned or its body bound": "create function ragdb.f() returns int language sql as 'select 1'",
+    "a public function that returns JSON writes numbers in it whatever the session's digits": "create function ragdb.f() returns jsonb language sql return to_jsonb(0.1::float8)",
     "a definer's path is pinned or its body bound": "create function ragdb.f() returns int language sql security definer set search_path = ragdb as 'select 1'",
     "no private function is a definer": "create function ragdb_internal.f() returns int language sql security definer return 1",
     "what sets or writes something, itself or through others, is not parallel safe": "create function ragdb_internal.f() returns text language plpgsql as 'begin return set_config(''a.b'', ''c'', true); end'; create function ragdb.g() returns text language plpgsql parallel safe as 'begin return ragdb_internal.f(); end'",

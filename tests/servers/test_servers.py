@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import ragdb
 from ragdb import errors
 from ragdb.cli.main import app
-from ragdb.servers.fanout import ServersMissing
+from ragdb.servers.fanout import PARTS_ELSEWHERE, ServersMissing
 from tests.conftest import Login, Server
 from tests.embedding import embed, make_embedder, one, put
 from tests.sql.corpora.test_parts import Collection, ask, questions, write
@@ -308,6 +308,7 @@ def test_one_server_says_that_parts_are_elsewhere(filled: Pair) -> None:
 
     def note(notice: Any) -> None:
         said.append(notice.message_primary)
+        assert notice.sqlstate == PARTS_ELSEWHERE
 
     filled.dbs[0].add_notice_handler(note)
     filled.dbs[0].execute("select ragdb.search('whole', 'red', mode => 'lexical')")

@@ -67,6 +67,13 @@ ASKED = [
     " order by created_at, id",
     "select ranking, result_hash from ragdb.list_traces()",
     "select ragdb.export_corpus('docs') ->> 'digest'",
+    "select gate - 'gate_id' from ragdb.ask('docs', 'What of gamma w3 x7 and y31 delta?')",
+    'select ragdb.rag_query(\'{"params": {"corpus": "docs"}, "input": {"query": "gamma w3"}}\')'
+    " #>> '{output}'",
+    "select ragdb.answer_from_evidence('What of gamma w3 x7 and y31 delta?',"
+    f" ragdb.build_evidence_pack(chunk_ids => array[{CHUNK}], corpus => 'docs'))::text",
+    'select "gen_ai.retrieval.documents", "retrieval.documents" from bi.traces_otel'
+    " where \"gen_ai.retrieval.documents\" <> '' order by start_at limit 2",
     "select * from ragdb.check_corpus('docs')",
     "select * from ragdb.verify() where severity <> 'note'",
 ]

@@ -162,6 +162,20 @@ def test_an_answer_shows_the_words_that_each_citation_stands_on(site: Api) -> No
         assert re.search("<blockquote.*<mark>refunds", client.get(sound).text)
 
 
+def test_a_verdict_says_what_fell_short(site: Api) -> None:
+    with psycopg.connect(site.dsn, autocommit=True) as db:
+        db.execute("grant reader to current_user")
+        db.execute("set role reader")
+        db.execute("select ragdb.ask('docs', 'refunds of the okapi', min_score => 0.9)")
+    with logged_in(site) as client:
+        page = client.get("/studio/answers").text
+    (row,) = (row for row in page.split("<tr>") if "too little" in row and "okapi" in row)
+    chunks, score, coverage = re.findall(r'<td class="number">(.*?)</td>', row)
+    assert re.fullmatch(r"\d+ ≥ 1", chunks)
+    assert re.fullmatch(r"0\.\d+ &lt; 0\.900", score)
+    assert re.fullmatch(r"0\.\d+ (≥|&lt;) 0\.500", coverage)
+
+
 def test_only_who_may_see_the_ledger_is_told_of_it(site: Api) -> None:
     with logged_in(site, "admin") as admin, logged_in(site, "reader") as reader:
         assert "entries sealed" in admin.get("/studio/health").text

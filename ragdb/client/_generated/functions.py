@@ -129,9 +129,17 @@ class Functions(Caller):
         """
 
     def apply_contract(self, *args: Any, **kwargs: Any) -> rows.ApplyContractRow:
-        """Puts a contract in force, in one transaction: makes its corpora, their grants (tenant:
+        """apply_contract(contract)
+
+        Puts a contract in force, in one transaction: makes its corpora, their grants (tenant:
         admin, acl: read) and embedders, and stores it as a new version unless nothing
         changed. Raises RG400, RG401, RG409, RG417, RG440.
+
+        apply_contract(contract, contract_name='contract')
+
+        Puts the text of a contract (up to 10000000 characters, in the line syntax or as JSON)
+        in force, as ragdb.apply_contract does for a contract in JSON. Raises RG400, RG401,
+        RG409, RG413, RG417, RG440.
         """
         call, values = choose((calls.APPLY_CONTRACT_1, calls.APPLY_CONTRACT_2), args, kwargs)
         return self._row(call, rows.ApplyContractRow, *values)
@@ -765,9 +773,17 @@ class Functions(Caller):
         """
 
     def count_matches(self, *args: Any, **kwargs: Any) -> rows.CountMatchesRow:
-        """Counts the documents and chunks of several corpora (null: all that the caller may
+        """count_matches(corpora=None, query=None, filter=None, syntax='plain')
+
+        Counts the documents and chunks of several corpora (null: all that the caller may
         read) that match a query (null: everything) under a filter, as ragdb.facets does.
         Raises RG400, RG401, RG404, RG410.
+
+        count_matches(corpus, query, filter=None, syntax='plain')
+
+        Counts the documents and chunks of a corpus (null: all that the caller may read) that
+        match a query (null: everything) under a filter, as ragdb.facets does. Raises RG400,
+        RG401, RG404, RG410.
         """
         call, values = choose((calls.COUNT_MATCHES_1, calls.COUNT_MATCHES_2), args, kwargs)
         return self._row(call, rows.CountMatchesRow, *values)
@@ -925,7 +941,15 @@ class Functions(Caller):
         """
 
     def did_you_mean(self, *args: Any, **kwargs: Any) -> str | None:
-        """Returns what the first of several corpora (null: all that the caller may read) says
+        """did_you_mean(corpus, query, syntax='plain')
+
+        Returns a query with the words that a corpus lacks replaced by those that were
+        probably meant: what differs in accents alone, else what is one edit away; null where
+        there are none. Raises RG400, RG404.
+
+        did_you_mean(corpora=None, query=None, syntax='plain')
+
+        Returns what the first of several corpora (null: all that the caller may read) says
         that a query probably meant by words that all of them lack; null where none does.
         Raises RG400, RG404.
         """
@@ -1384,7 +1408,18 @@ class Functions(Caller):
         """
 
     def facets(self, *args: Any, **kwargs: Any) -> Rows[rows.FacetsRow]:
-        """Counts the documents and chunks of several corpora (null: all that the caller may
+        """facets(corpus, query, fields, filter=None, most_values=100, syntax='plain')
+
+        Counts the documents and chunks of a corpus (null: all that the caller may read) that
+        match a query (null: everything), exactly and by the values of 1 to 20 fields, built-
+        in or keys of the metadata, each item of an array by itself; of each field the
+        most_values (1 to 10000) that most documents have. What matches has a word of the
+        query, and in syntax web what it demands. Raises RG400, RG401, RG404, RG410.
+
+        facets(corpora=None, query=None, fields=None, filter=None, most_values=100,
+        syntax='plain')
+
+        Counts the documents and chunks of several corpora (null: all that the caller may
         read) together, with the arguments of the facets of one. Raises RG400, RG401, RG404,
         RG410.
         """
@@ -3557,7 +3592,32 @@ class Functions(Caller):
         """
 
     def search(self, *args: Any, **kwargs: Any) -> Rows[rows.Hit]:
-        """Returns the k (1 to 1000) best chunks of several corpora (null: all that the caller
+        """search(corpus, query, k=10, mode=None, min_score=0.0, filter=None, chunk_ids=None,
+        statistics=None, query_embedding=None, fusion='convex', lexical_weight=None,
+        min_lexical=0.0, min_semantic=0.0, syntax='plain', per_document=None, collapse=False,
+        diversity=0.0, context=0, section=False, typos=True, as_of=None)
+
+        Returns the k (1 to 1000) best chunks of a corpus (null: all that the caller may read)
+        for a query, by score (0 to 1, none below min_score), then chunk_id. mode is lexical,
+        semantic, hybrid or reference, and when left out hybrid where the corpus has
+        embeddings and the query one, given (query_embedding) or kept, else lexical. In syntax
+        plain every word of the query only ranks; in web a "phrase" and a +word are demanded
+        and a -word is excluded, and a notice says so where that leaves nothing, or where a
+        phrase has fewer than two words that count. A hybrid search joins its legs by fusion
+        (convex or rrf) with lexical_weight (0 to 1, null: what suits the embedder);
+        min_lexical and min_semantic are floors for the legs, one that did not run counting 0.
+        as_of is a version of a corpus that keeps its history (ragdb.version_at gives that of
+        a time): the hits, their order and their scores are those of the corpus as it was
+        then, and every chunk of it is looked at. Raises RG400, RG401, RG404, RG410, RG415,
+        RG418, RG437.
+
+        search(corpora=None, query=None, k=10, mode=None, min_score=0.0, filter=None,
+        chunk_ids=None, statistics=None, query_embedding=None, fusion='convex',
+        lexical_weight=None, min_lexical=0.0, min_semantic=0.0, syntax='plain',
+        per_document=None, collapse=False, diversity=0.0, context=0, section=False,
+        typos=True, as_of=None)
+
+        Returns the k (1 to 1000) best chunks of several corpora (null: all that the caller
         may read) for a query, in one order of scores in [0, 1], with the arguments of the
         search of one; as_of takes one corpus. Raises RG400, RG401, RG404, RG410, RG415,
         RG418, RG437.
@@ -4039,10 +4099,19 @@ class Functions(Caller):
         """
 
     def validate_contract(self, *args: Any, **kwargs: Any) -> Rows[rows.ValidateContractRow]:
-        """Returns everything that is wrong with a contract, {"contract": name, "nodes":
+        """validate_contract(contract)
+
+        Returns everything that is wrong with a contract, {"contract": name, "nodes":
         [{"node", "keys", "children", "line", "column"}]}, in the order of its lines: the
         rule, error or warning, where, what is wrong and what to do. A contract without a row
         of severity error can be applied. Raises RG400.
+
+        validate_contract(contract, contract_name='contract')
+
+        Returns everything that is wrong with the text of a contract, in the order of its
+        lines, as ragdb.validate_contract does for a contract in JSON. Rows of rule contract-
+        syntax (the first 1000) say what cannot be read; as long as there are any, there are
+        no others. Raises RG400, RG413.
         """
         call, values = choose((calls.VALIDATE_CONTRACT_1, calls.VALIDATE_CONTRACT_2), args, kwargs)
         return self._rows(call, rows.ValidateContractRow, *values)

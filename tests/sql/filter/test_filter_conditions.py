@@ -215,6 +215,34 @@ def test_a_page_is_that_of_a_chunk_and_all_else_that_of_its_document(docs: Conne
             }
 
 
+@pytest.mark.parametrize("verb", ["search", "retrieve"])
+def test_a_filter_that_leaves_nothing_says_so(docs: Connection, verb: str) -> None:
+    said: list[Any] = []
+
+    def hear(notice: Any) -> None:
+        said.append((notice.message_primary, notice.message_hint))
+
+    def asked(query: str, filter: dict[str, Any]) -> int:
+        call = f"select count(*) from ragdb.{verb}('docs', %s, filter => %s)"
+        row = docs.execute(call.encode(), (query, json.dumps(filter))).fetchone()
+        return row[0] if row else 0
+
+    docs.add_notice_handler(hear)
+    try:
+        assert asked("apple", {"team": "red"}) > 0
+        assert asked("nowhereatall", {"team": "red"}) == 0  # the words find nothing
+        assert said == []
+        assert asked("apple", {"teem": "red"}) == 0
+    finally:
+        docs.remove_notice_handler(hear)
+    assert said == [
+        (
+            'no document meets the filter "{"teem": "red"}"',
+            "ragdb.facets() counts the values that a field has",
+        )
+    ]
+
+
 def test_a_filter_that_leaves_k_chunks_returns_k(db: Connection) -> None:
     # given 8,000 chunks, of which the filter leaves ten that rank last, or all but a few
     db.execute("select ragdb.create_corpus('docs')")

@@ -104,6 +104,29 @@ def test_a_question_of_unknown_words_is_searched_by_words_and_says_so(loaded: Da
         loaded.search("docs", "检索 模型", mode="semantic")
 
 
+def test_a_corpus_that_keeps_others_from_being_searched_by_meaning_is_named(
+    loaded: Database,
+) -> None:
+    fill(loaded)
+    loaded.set_default_embedder(None)
+    for name in ("bare", "none"):
+        loaded.create_corpus(name)
+    loaded.put_text("bare", "b", "Fusion of words.")
+    said: list[Any] = []
+    loaded.connection.add_notice_handler(lambda n: said.append((n.message_primary, n.message_hint)))
+
+    def asked(*corpora: str, mode: str | None = None) -> set[str]:
+        return {hit.mode for hit in loaded.search(list(corpora), "hybrid fusion", mode=mode)}
+
+    assert asked("bare") == asked("docs", "bare", mode="lexical") == {"lexical"}
+    assert asked("docs", "none") == {"hybrid"}
+    assert said == []
+    assert asked("docs", "bare") == {"lexical"}
+    ((message, hint),) = said
+    assert message.startswith('searching by words only: corpus "bare" is not embedded to its end')
+    assert hint == "ragdb embed bare embeds it; or search the others without it"
+
+
 @pytest.mark.parametrize("question", ["interfusion", "interfusion chunkery unforeseeables"])
 def test_a_question_of_few_words_may_have_to_be_cut(loaded: Database, question: str) -> None:
     fill(loaded)

@@ -57,6 +57,14 @@ def embedded(db: Connection, text: str, name: str = "small") -> Any:
     return np.array(row[0])
 
 
+def test_without_a_default_a_text_is_refused_as_a_corpus_is(any_db: Connection) -> None:
+    any_db.execute("select ragdb.create_corpus('docs')")
+    for asked in ("ragdb.embed_corpus('docs')", "ragdb.embed('a text')"):
+        nobody = pytest.raises(EmbedderNotFound, match="no embedder is the default")
+        with nobody, any_db.transaction():
+            any_db.execute(f"select {asked}".encode())
+
+
 def test_every_kind_of_tokenizer_embeds_as_its_twin_does(any_db: Connection, twin: Twin) -> None:
     static.load(Database(any_db), "small", str(twin.folder))
     for text in TEXTS:

@@ -57,6 +57,24 @@ def test_each_thing_to_do_is_done_by_what_it_says(any_db: Connection) -> None:
     }  # fmt: skip
 
 
+def test_a_corpus_of_another_language_than_its_words_are_stemmed_by_is_named(
+    any_db: Connection,
+) -> None:
+    for corpus, config in (("wrong", "english"), ("right", "german"), ("plain", "simple")):
+        any_db.execute("select ragdb.create_corpus(%s, text_config => %s)", (corpus, config))
+        put(any_db, {f"{n}.txt": "Das Haus" for n in range(19)}, corpus, language="de")
+        assert advice(any_db) == {}
+    for corpus in ("wrong", "right", "plain"):
+        put(any_db, {"last.txt": "Das Haus"}, corpus, language="de")
+        any_db.execute("select ragdb.optimize_corpus(%s)", (corpus,))
+    (found,) = advice(any_db).values()
+    assert found == (
+        "corpus wrong", "wrong", False,
+        "most of its documents are in the language de, and its words are stemmed as english ones",
+        "ragdb ingest PATH --corpus ANOTHER --text-config german",
+    )  # fmt: skip
+
+
 def test_no_index_is_advised_that_would_not_be_built(any_db: Connection) -> None:
     make_embedder(any_db, dims=3)
     any_db.execute("select ragdb.create_corpus('docs')")
