@@ -2523,9 +2523,9 @@ class Functions(Caller):
 
     def put_blob(self, bytes: bytes, media_type: str, corpus: str | None = None) -> str:
         """Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex
-        digits; the media type given first stays. Readers of the corpus may read them, and of
-        every corpus in which the caller puts their document. Raises RG400, RG401, RG404,
-        RG470.
+        digits; the media type that the caller, or whoever brought them to the corpus, gave
+        first stays. Readers of the corpus may read them, and of every corpus in which the
+        caller puts their document. Raises RG400, RG401, RG404, RG470.
         """
         value: str = self._value(calls.PUT_BLOB, bytes, media_type, corpus)
         return value
