@@ -105,7 +105,8 @@ def test_the_original_of_a_recorded_document_is_a_read(vault: Connection) -> Non
     )
     vault.execute(
         "insert into ragdb.corpus_blobs (corpus_id, cid, media_type, brought_by, brought_at)"
-        " select corpus_id, %s, 'text/plain', 'writer', now() from ragdb.corpora where name = 'vault'",
+        " select corpus_id, %s, 'text/plain', 'writer', now() from ragdb.corpora"
+        " where name = 'vault'",
         (cid,),
     )
     as_role(vault, "reader", f"get_blob('{cid}')")
