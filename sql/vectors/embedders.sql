@@ -124,14 +124,17 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- a worker loads what is named here: a writer may name only what cannot harm
-  if not (pg_has_role(ragdb_internal.caller(), 'ragdb_admin', 'usage') or provider = 'hash'
-    or (provider_model = 'packaged' and embedder.weights_sha256 is not null))
+  -- a worker loads what is named here, for every corpus of the embedder: a writer may name only what
+  -- cannot harm, and nothing in the place of what is named already
+  if not (pg_has_role(ragdb_internal.caller(), 'ragdb_admin', 'usage')
+    or (provider = 'hash' or provider_model = 'packaged' and embedder.weights_sha256 is not null)
+      and (embedder.provider is null or (embedder.provider, embedder.provider_model)
+        = (check_binding.provider, check_binding.provider_model)))
   then
     raise exception 'role % may not bind an embedder to %',
         ragdb_internal.quote(ragdb_internal.caller()), ragdb_internal.quote(provider_model)
       using errcode = 'RG401',
-            detail = 'a writer may bind to hash-v1 and to packaged weights of a known digest',
+            detail = 'a writer may bind to hash-v1 and to packaged weights of a known digest, once',
             hint = 'ask an admin, who may call ragdb.bind_embedder()';
   end if;
   if embedder.provider = 'static' then
