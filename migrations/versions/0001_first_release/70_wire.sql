@@ -102,12 +102,13 @@ comment on table ragdb.embed_jobs is
   'Texts that ragdb.embed_text was asked to embed, and for a day the answers. Read the state of a '
   'job through ragdb.job_state.';
 comment on column ragdb.embed_jobs.embedder_id is 'The embedder.';
-comment on column ragdb.embed_jobs.request_hash is 'SHA-256 of the texts, each after its length.';
+comment on column ragdb.embed_jobs.request_hash is
+  'SHA-256 of the role that asked, its oid and the texts, each after its length.';
 comment on column ragdb.embed_jobs.job_id is 'Id that the caller was given, a UUID of version 7.';
 comment on column ragdb.embed_jobs.texts is 'The texts, kept only while they wait.';
 comment on column ragdb.embed_jobs.embeddings is
   'Their embeddings, one after the other; null until they are made.';
-comment on column ragdb.embed_jobs.requested_by is 'Role that asked first.';
+comment on column ragdb.embed_jobs.requested_by is 'Role that asked.';
 comment on column ragdb.embed_jobs.requested_by_oid is
   'Oid of that role.';
 comment on column ragdb.embed_jobs.attempt is 'Claims so far. A completion must name the last one.';
