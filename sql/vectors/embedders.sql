@@ -124,8 +124,8 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- a worker loads what is named here, for every corpus of the embedder: a writer may name only what
-  -- cannot harm, and nothing in the place of what is named already
+  -- a worker loads what is named here, for every corpus of the embedder: a writer may name only
+  -- what cannot harm, and nothing in the place of what is named already
   if not (pg_has_role(ragdb_internal.caller(), 'ragdb_admin', 'usage')
     or (provider = 'hash' or provider_model = 'packaged' and embedder.weights_sha256 is not null)
       and (embedder.provider is null or (embedder.provider, embedder.provider_model)
