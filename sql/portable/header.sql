@@ -103,10 +103,9 @@ begin
     embedder ->> 'metric', (embedder ->> 'max_tokens')::integer, embedder ->> 'revision',
     embedder ->> 'query_prefix', embedder ->> 'passage_prefix', embedder ->> 'weights_sha256');
   if v_known.provider is null then
-    -- the two that need no address, no path and no admin
-    if embedder ->> 'provider' = 'hash'
-        or embedder ->> 'provider_model' = 'packaged' and v_known.weights_sha256 is not null
-          and v_is_writer then
+    -- the two that need no address, no path and no admin; other corpora may have it too
+    if v_is_writer and (embedder ->> 'provider' = 'hash'
+        or embedder ->> 'provider_model' = 'packaged' and v_known.weights_sha256 is not null) then
       perform ragdb.bind_embedder(
         v_known.name, embedder ->> 'provider', embedder ->> 'provider_model');
     end if;
