@@ -121,6 +121,22 @@ def test_whoever_may_apply_nothing_learns_no_name(any_clone: str, login: Login) 
         assert str(caught.value).startswith('role "reader" may not create corpora')
 
 
+def test_a_contract_brings_no_embedder_of_who_may_create_none(any_db: Connection) -> None:
+    text = "corpus name=personal\nembed name=E corpus=personal model=promised dims=3\n"
+    any_db.execute("set role reader")
+    any_db.execute("select ragdb.create_corpus('personal')")
+    with (
+        pytest.raises(psycopg.Error, match="may not create embedder") as caught,
+        any_db.transaction(),
+    ):
+        apply(any_db, text)
+    assert caught.value.sqlstate == "RG401"
+    any_db.execute("set role writer")
+    any_db.execute("select ragdb.create_embedder('promised', 3)")
+    any_db.execute("set role reader")
+    assert apply(any_db, text)[2] is True
+
+
 def test_a_contract_is_not_the_next_makers_of_its_corpus(any_clone: str, login: Login) -> None:
     one, two, admin = (
         login(any_clone, role, autocommit=True) for role in ("writer", "writer2", "admin")
