@@ -1949,7 +1949,8 @@ class Functions(Caller):
         """Returns what ragdb.check_citations found in a recorded answer: a row for each citation
         that holds (code null) and for each problem, with the text of the chunk, in which the
         quote stands from start_offset to end_offset counted in unit; the text is null where
-        the chunk is gone or the caller may not read the corpus. Raises RG407.
+        the chunk is gone or the caller may not read the corpus, and so are the offsets where
+        the caller may not read the trace. Raises RG407.
         """
         return self._rows(calls.LIST_CITATIONS, rows.ListCitationsRow, answer_id)
 
