@@ -242,6 +242,31 @@ class Tenant:
         ]
 
 
+def ask(db: Connection, tenant: Tenant, word: str) -> dict[str, Any]:
+    """Questions with a word, to the corpus of a tenant; returns arguments that say of them."""
+    corpus, query = tenant.corpus, f"refunds {word}"
+    trace = one(db, "retrieve", corpus, query, mode="lexical").trace_id
+    turn = tenant.ids["turn"]
+    call(db, "retrieve_slice", corpus, query, anchor=turn, mode="lexical")
+    pack = value(db, "build_evidence_pack", trace)
+    output = value(db, "answer_from_evidence", f"{tenant.word} refunds", Jsonb(pack))
+    call(db, "record_gate", f"who {word}", Jsonb(pack))
+    answer = one(db, "record_answer", Jsonb(output), Jsonb(pack)).answer_id
+    call(db, "record_feedback", "bad", trace, comment=word)
+    call(db, "record_failure", corpus, f"{word} failed", "RG400", 1)
+    call(db, "ask", corpus, f"is the {word} paid refunds")
+    call(db, "retrieve_tool", f"{tenant.word}-tool", Jsonb({"q": word}))
+    call(db, "request_query_embedding", corpus, word)
+    return tenant.arguments() | {
+        "trace_id": trace,
+        "answer_id": answer,
+        "prefix": str(trace)[:20],
+        "evidence": Jsonb(pack),
+        "pack": Jsonb(pack),
+        "output": Jsonb(output),
+    }
+
+
 class Row:
     """A row by the names of its columns."""
 

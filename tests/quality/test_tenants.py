@@ -1,16 +1,16 @@
 """What the calls of a tenant tell of another: nothing, whatever is called with whatever is theirs.
 
-Two databases differ by the other tenant alone. Every function and view that a role may use is
-called in both, with the ids and names of the other tenant beside its own. An answer that differs
-tells of the other; so does one that has its word. A function that is new is called by itself; one
-that is not called is named here with the reason.
+Two databases differ by the other tenant alone, or by what another reader asked. Every function and
+view that a role may use is called in both, with the ids and names of the other beside its own. An
+answer that differs tells of the other; so does one that has its word. A function that is new is
+called by itself; one that is not called, or may differ, is named here with the reason.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import groupby
@@ -22,11 +22,11 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from tests.conftest import Connection, Server
-from tests.quality.tenants import Tenant, text_of
+from tests.quality.tenants import Tenant, ask, text_of
 
 NOW = "set ragdb.now to '2026-11-20 {}:00+00'"
 ONE, OTHER = "tulipwood", "xylotheca"
-WORDS = re.compile(rf"{OTHER}|vault")
+ASKED = "whistleblower"
 NOBODY = str(UUID(int=9))
 # what is given where neither tenant says anything
 ANY: dict[str, Any] = {
@@ -59,7 +59,16 @@ DIFFERS = {
     *("job_status", "advice"),  # count the texts that wait for a worker
     "reembed_corpus",  # returns the number of a space, which are given in turn
 }
-KNOWN = {"reader": set[str](), "writer": DIFFERS, "bi_reader": set[str]()}
+KNOWN = {"writer": DIFFERS}
+# how much was asked and found, by whom, and which chunks were found: not what was asked
+COUNTS = {
+    *("list_answers", "get_answer", "list_citations", "list_gates"),
+    *("metrics", "traffic", "advice", "job_status"),
+    *("bi.agg_retrieval_hour", "bi.agg_retrieval_day", "bi.agg_latency_hour"),
+    *("bi.agg_latency_day", "bi.agg_top_score_hour", "bi.agg_top_score_day"),
+    *("bi.retrieval_traces", "bi.fact_retrieval", "bi.fact_retrieved_chunk", "bi.traces_otel"),
+    *("bi.fact_answer", "bi.fact_citation", "bi.fact_gate", "bi.fact_feedback", "bi.fact_stage"),
+}
 # how long something took or has waited
 TIMES = {"elapsed_ms", "ms", "oldest_ms", "waited_ms"}
 SECRET = re.compile(r"rgs_\w+|[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -89,12 +98,15 @@ class Call:
 
 @dataclass
 class Worlds:
-    """Two databases; `other` is only in the first."""
+    """Two databases, of which the first has the other, too."""
 
     server: Server
-    one: Tenant
-    other: Tenant
     names: tuple[str, str]
+    one: Tenant
+    theirs: dict[str, Any]  # arguments by their names
+    said: list[tuple[str, dict[str, Any]]]
+    words: re.Pattern[str]
+    known: dict[str, set[str]]
 
     def connect(self, database: str, role: str) -> Connection:
         db = psycopg.connect(self.server.dsn(database), user=role)
@@ -105,29 +117,62 @@ class Worlds:
 
 
 @pytest.fixture(scope="module")
-def worlds(server18: Server) -> Iterator[Worlds]:
+def base(server18: Server) -> Iterator[tuple[str, Tenant]]:
+    """A database with the one tenant."""
     one = Tenant("writer", "garden", ONE, 1000)
-    other = Tenant("writer2", "vault", OTHER, 2000)
-    with ExitStack() as stack:
-        base = stack.enter_context(server18.database())
-        with at(server18, base.dbname, "10:00") as admin:
+    with server18.database() as database:
+        with at(server18, database.dbname, "10:00") as admin:
             admin.execute("select ragdb.create_signing_key('k1')")
-            for tenant in (one, other):
-                admin.execute("select ragdb.create_embedder(%s, 3)", (tenant.model,))
-                admin.execute("select ragdb.bind_embedder(%s, 'hash', 'x')", (tenant.model,))
+            for model in (one.model, "model-2000"):
+                admin.execute("select ragdb.create_embedder(%s, 3)", (model,))
+                admin.execute("select ragdb.bind_embedder(%s, 'hash', 'x')", (model,))
             one.share(admin)
-            admin.execute("select ragdb.grant_corpus('garden', 'reader', 'read')")
-        with at(server18, base.dbname, "10:00", one.role) as db:
+            for reader in ("reader", "reader2"):
+                admin.execute("select ragdb.grant_corpus('garden', %s, 'read')", (reader,))
+        with at(server18, database.dbname, "10:00", one.role) as db:
             one.fill(db)
-        both = [stack.enter_context(server18.database(base.dbname)) for _ in range(2)]
-        with at(server18, both[0].dbname, "11:00") as admin:
-            other.share(admin)
-        with at(server18, both[0].dbname, "11:00", other.role) as db:
-            other.fill(db)
-        for made in both:
-            with at(server18, made.dbname, "12:00") as admin:
+        yield database.dbname, one
+
+
+@contextmanager
+def copies(server: Server, base: str, differ: Callable[[str], Any]) -> Iterator[Any]:
+    """Two copies, of which the first is made to differ; with what that returned."""
+    with server.database(base) as first, server.database(base) as second:
+        made = differ(first.dbname)
+        for copy in (first, second):
+            with at(server, copy.dbname, "12:00") as admin:
                 admin.execute("select ragdb.refresh_rollups()")
-        yield Worlds(server18, one, other, (both[0].dbname, both[1].dbname))
+        yield (first.dbname, second.dbname), made
+
+
+@pytest.fixture(scope="module")
+def worlds(server18: Server, base: tuple[str, Tenant]) -> Iterator[Worlds]:
+    """With another tenant, and without."""
+    other = Tenant("writer2", "vault", OTHER, 2000)
+
+    def fill(database: str) -> None:
+        with at(server18, database, "11:00") as admin:
+            other.share(admin)
+        with at(server18, database, "11:00", other.role) as db:
+            other.fill(db)
+
+    with copies(server18, base[0], fill) as (names, _):
+        words = re.compile(rf"{OTHER}|vault")
+        theirs, said = other.arguments(), other.said()
+        yield Worlds(server18, names, base[1], theirs, said, words, KNOWN)
+
+
+@pytest.fixture(scope="module")
+def questions(server18: Server, base: tuple[str, Tenant]) -> Iterator[Worlds]:
+    """With what another reader asked the same corpus, and without."""
+
+    def asked(database: str) -> Any:
+        with at(server18, database, "11:00", "reader2") as db:
+            return ask(db, base[1], ASKED)
+
+    with copies(server18, base[0], asked) as (names, theirs):
+        known = dict.fromkeys(("reader", "bi_reader"), COUNTS)
+        yield Worlds(server18, names, base[1], theirs, [], re.compile(ASKED), known)
 
 
 def at(server: Server, database: str, time: str, role: str = "admin") -> Connection:
@@ -151,14 +196,14 @@ def fits(value: Any, kind: str) -> bool:
 
 def calls(worlds: Worlds, role: str) -> Iterator[Call]:
     """Each function with what is of the one and what is of the other, in all parts."""
-    sides = {"one": worlds.one.arguments(), "other": worlds.other.arguments()}
+    sides = {"one": worlds.one.arguments(), "other": worlds.theirs}
     with worlds.connect(worlds.names[0], "postgres") as db:
         functions = db.execute(COLUMNS, (role,)).fetchall()
         views = db.execute(VIEWS, (role,)).fetchall()
     for (view,) in views:
         yield Call(f"select * from {view}", view, {})
     called = {name for name, *_ in functions} - NOT_CALLED
-    for function, given in worlds.other.said():
+    for function, given in worlds.said:
         if function in called:
             yield made(function, given)
     for function, is_procedure, required, names, kinds in functions:
@@ -258,15 +303,25 @@ def leaks(worlds: Worlds, role: str, only: Collection[str] = ()) -> tuple[int, l
                 continue
             count += 1
             answer, without = (asker.ask(call) for asker in askers)
-            words = set(WORDS.findall(answer)) - set(WORDS.findall(text_of(call.given)))
-            if words or (answer != without and call.function not in KNOWN[role]):
-                found.append(f"{call.function} {text_of(call.given)[:300]}\n{answer}\n{without}")
+            given = text_of(call.given)
+            words = set(worlds.words.findall(answer)) - set(worlds.words.findall(given))
+            if words or (answer != without and call.function not in worlds.known.get(role, ())):
+                found.append(f"{call.function} {given[:300]}\n{answer}\n{without}")
     return count, found
 
 
 @pytest.mark.parametrize(("role", "least"), [("reader", 900), ("writer", 900), ("bi_reader", 20)])
 def test_no_answer_tells_of_another_tenant(worlds: Worlds, role: str, least: int) -> None:
     count, found = leaks(worlds, role)
+    assert found == [], "\n\n".join(found)
+    assert count > least
+
+
+@pytest.mark.parametrize(("role", "least"), [("reader", 400), ("bi_reader", 20)])
+def test_no_answer_tells_what_another_reader_asked(
+    questions: Worlds, role: str, least: int
+) -> None:
+    count, found = leaks(questions, role)
     assert found == [], "\n\n".join(found)
     assert count > least
 
@@ -311,7 +366,7 @@ def held(owner: Connection, worlds: Worlds) -> dict[str, Any]:
         "blob_uploads": "t.role = 'writer2'",
         "contracts": f"t.contract like '{OTHER}%'",
         "contract_nodes": f"t.contract like '{OTHER}%'",
-        "embedders": f"t.name = '{worlds.other.model}'",
+        "embedders": f"t.name = '{worlds.theirs['name']}'",
     }
     hashes = " union all ".join(
         f"select '{table}', md5(string_agg(t::text, '|' order by t::text))"
