@@ -93,7 +93,6 @@ blobs = Table(
     metadata,
     Column("cid", Text, primary_key=True),
     Column("bytes", LargeBinary, nullable=False),
-    Column("media_type", Text, nullable=False),
     Column("size", BigInteger, nullable=False),
 )
 
@@ -720,6 +719,7 @@ blob_uploads = Table(
     Column("cid", Text, primary_key=True),
     Column("role", Text, primary_key=True),
     Column("role_oid", OID, primary_key=True),
+    Column("media_type", Text, nullable=False),
     Column("put_at", DateTime(timezone=True), nullable=False),
     ForeignKeyConstraint(
         ["cid"], ["ragdb.blobs.cid"], name="blob_uploads_blob_exists", ondelete="CASCADE"
@@ -771,6 +771,7 @@ corpus_blobs = Table(
     metadata,
     Column("corpus_id", Integer, primary_key=True),
     Column("cid", Text, primary_key=True),
+    Column("media_type", Text, nullable=False),
     Column("brought_by", Text, nullable=False),
     Column("brought_at", DateTime(timezone=True), nullable=False),
     ForeignKeyConstraint(
@@ -1041,6 +1042,7 @@ ingest_jobs = Table(
     Column("corpus_id", Integer, primary_key=True),
     Column("doc_cid", Text, primary_key=True),
     Column("job_id", Uuid, nullable=False),
+    Column("media_type", Text, nullable=False),
     Column("title", Text),
     Column("language", Text),
     Column("metadata", JSONB, nullable=False),

@@ -12,6 +12,8 @@ from ragdb.mcp.served import Json, Served, ToolError
 
 def create_corpus(served: Served, arguments: Json) -> Json:
     served.check(arguments["corpus"])
+    if "part_of" in arguments:
+        served.check(arguments["part_of"])
     with served.database() as db:
         db.create_corpus(**arguments)
         return record(db.corpus_info(arguments["corpus"]))

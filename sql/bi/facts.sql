@@ -4,8 +4,9 @@ create or replace view bi.fact_gate with (security_barrier = true) as
 select g.id::text as gate_id, g.created_at, (g.created_at at time zone 'UTC')::date as day,
     g.corpus_id::bigint as corpus_id, c.corpus,
     g.trace_id::text as trace_id,
-    case when c.sees_all then g.query_hash end as query_hash, g.pack_hash, g.is_enough,
-    g.chunks as pack_chunks, g.min_chunks, g.best_score, g.min_score, g.min_score_by, g.rank_mode,
+    case when c.sees_all then g.query_hash end as query_hash,
+    case when c.sees_all then g.pack_hash end as pack_hash, g.is_enough, g.chunks as pack_chunks,
+    g.min_chunks, g.best_score, g.min_score, g.min_score_by, g.rank_mode,
     g.terms,
     g.coverage as term_coverage_ratio,
     g.min_coverage as min_term_coverage_ratio,
@@ -18,7 +19,8 @@ comment on view bi.fact_gate is 'One row per decision whether evidence is enough
 create or replace view bi.fact_answer with (security_barrier = true) as
 select a.id::text as answer_id, a.created_at, (a.created_at at time zone 'UTC')::date as day,
     a.corpus_id::bigint as corpus_id, c.corpus,
-    a.trace_id::text as trace_id, a.pack_hash, a.answer_hash, a.is_insufficient, a.is_verified,
+    a.trace_id::text as trace_id, case when c.sees_all then a.pack_hash end as pack_hash,
+    case when c.sees_all then a.answer_hash end as answer_hash, a.is_insufficient, a.is_verified,
     a.citations, a.problems, a.task, a.model, a.attempt, a.elapsed_ms, a.input_tokens,
     a.output_tokens, a.client, a.caller
 from ragdb.evidence_answers a join bi.readable_corpora() c on c.corpus_id = a.corpus_id;
@@ -46,7 +48,8 @@ select x.answer_id::text as answer_id, x.created_at, (x.created_at at time zone 
     x.corpus_id::bigint as corpus_id, c.corpus,
     x.row_no, x.citation as citation_no, x.code, x.code is null as is_sound, x.is_advisory,
     x.source_id as source, x.corpus_id || ':' || k.doc_no as source_id, x.chunk_id, x.method,
-    x.similarity, x.start_offset, x.end_offset, x.unit as offset_unit
+    x.similarity, case when c.sees_all then x.start_offset end as start_offset,
+    case when c.sees_all then x.end_offset end as end_offset, x.unit as offset_unit
 from ragdb.answer_citations x join bi.readable_corpora() c on c.corpus_id = x.corpus_id
   left join ragdb.chunks k on k.corpus_id = x.corpus_id and k.chunk_id = x.chunk_id;
 comment on view bi.fact_citation is

@@ -34,7 +34,8 @@ select t.otel_trace_id as trace_id, t.otel_span_id as span_id, 'retrieval ' || c
     t.id::text as "ragdb.trace.id", t.retrieval_mode as "ragdb.retrieval.mode",
     t.rank_mode as "ragdb.rank.mode", t.slice_id as "ragdb.slice.id",
     t.policy_id as "ragdb.policy.id", t.is_admissible as "ragdb.is_admissible",
-    t.result_hash as "ragdb.result.hash", t.client as "ragdb.client"
+    case when o.is_shown then t.result_hash end as "ragdb.result.hash",
+    t.client as "ragdb.client"
 from ragdb.retrieval_traces t join bi.readable_corpora() c on c.corpus_id = t.corpus_id
   cross join lateral (
     select c.sees_all or t.caller = c.role and t.caller_oid = c.role_oid as is_shown) o;

@@ -35,7 +35,8 @@ select t.id::text as id, t.created_at, t.corpus, t.retriever, t.rag, t.retrieval
     t.slice_edge_count, t.policy_id, t.policy_params_hash, t.schema_version,
     t.graph_snapshot_hash, t.admissibility_token, t.is_admissible, t.admissibility_shortfall,
     t.shortfall_reason, t.limit_requested, t.limit_returned, t.min_score,
-    case when o.is_shown then t.filters::text end as filters, t.result_hash, t.corpus_version,
+    case when o.is_shown then t.filters::text end as filters,
+    case when o.is_shown then t.result_hash end as result_hash, t.corpus_version,
     t.is_exact, t.elapsed_ms, t.error_code, t.client, t.caller, t.otel_trace_id, t.otel_span_id,
     case when o.is_shown then pg_catalog.encode(t.trace_hash, 'hex') end as trace_hash,
     case when o.is_shown then pg_catalog.encode(t.trace_mac, 'hex') end as trace_mac

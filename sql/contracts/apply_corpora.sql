@@ -106,6 +106,7 @@ begin
     where e.name = apply_embedder.model or e.model = apply_embedder.model
     order by e.name = apply_embedder.model desc, e.embedder_id limit 1;
   if not found then
+    perform ragdb_internal.check_may_create_embedder(model);
     v_embedder := ragdb.create_embedder(model, dims, metric => metric);
   elsif v_embedder.dims <> dims or v_embedder.metric <> metric then
     raise exception 'model % has % dimensions and metric %', ragdb_internal.quote(model),
@@ -117,4 +118,4 @@ begin
 end $$;
 comment on function ragdb_internal.apply_embedder(text, text, integer, text) is
   'Has a corpus embedded by the model of a contract, and creates its embedder where there is none. '
-  'Raises RG400, RG417.';
+  'Raises RG400, RG401, RG417.';

@@ -117,6 +117,17 @@ return exists (select from ragdb.contract_nodes n
 comment on function ragdb_internal.is_declared(text) is
   'Whether a contract, in force or not, has a retriever of a corpus of that name.';
 
+create or replace function ragdb_internal.is_declared_by_others(corpus text) returns boolean
+language sql stable parallel safe
+return exists (
+  select from ragdb.contract_nodes n
+    join ragdb.contracts k on k.contract = n.contract and k.version = n.version
+  where n.node = 'corpus' and n.corpus = is_declared_by_others.corpus
+    and not (ragdb_internal.is_role(k.applied_by, k.applied_by_oid) and coalesce(
+      pg_catalog.pg_has_role(ragdb_internal.caller_oid(), k.applied_by_oid, 'usage'), false)));
+comment on function ragdb_internal.is_declared_by_others(text) is
+  'Whether a contract that the caller did not apply, in force or not, has a corpus of that name.';
+
 -- The lock, for another version may be put in force meanwhile.
 create or replace function ragdb_internal.restore_declared_cases(corpus_id integer, corpus text)
   returns void

@@ -68,6 +68,15 @@ begin
     raise exception 'role % may not create corpora', ragdb_internal.quote(v_caller)
       using errcode = 'RG401', detail = 'creating a corpus takes ragdb_writer',
         hint = 'create "personal", which every role may, or ask for ragdb_writer';
+  -- whoever may read the corpus may read the contract and answer by its tools
+  elsif corpus <> 'personal' and not pg_has_role(v_caller, 'ragdb_admin', 'usage')
+    and ragdb_internal.is_declared_by_others(corpus)
+  then
+    raise exception 'role % may not create corpus %', ragdb_internal.quote(v_caller),
+        ragdb_internal.quote(corpus)
+      using errcode = 'RG401', detail = 'a contract that another role applied has a corpus of '
+          'that name',
+        hint = 'choose another name, or ask that role or an admin to create it';
   end if;
 end $$;
 comment on function ragdb_internal.check_may_create(text) is

@@ -7,15 +7,15 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if corpus is null or exists (
-      select from ragdb.corpora c where c.name = ensure_corpus.corpus
-        and (ensure_corpus.corpus <> 'personal'
-          or ragdb_internal.is_caller(c.personal_of, c.personal_oid))) then
+      select from ragdb.corpora c
+      where c.corpus_id = ragdb_internal.corpus_number(ensure_corpus.corpus)
+        and ragdb_internal.privilege(c) > 0) then
     return;
   end if;
   begin
     perform ragdb.create_corpus(corpus);
   exception when sqlstate 'RG409' then
-    null;  -- another was quicker
+    null;  -- another was quicker, or it is hidden from the caller, which the gate says
   end;
 end $$;
 comment on function ragdb_internal.ensure_corpus(text) is

@@ -3,18 +3,19 @@
 -- opens nothing: anybody can write a hash. Both public functions are definers because nobody but
 -- the owner touches the tables.
 
-create or replace function ragdb_internal.may_see_blob(cid text) returns boolean
+-- What others call the same bytes would tell that they have them.
+create or replace function ragdb_internal.blob_type(cid text) returns text
 language sql stable parallel safe
-return exists (
-    select from ragdb.blob_uploads u
-    where u.cid = may_see_blob.cid and ragdb_internal.is_caller(u.role, u.role_oid))
-  or exists (
-    select from ragdb.corpus_blobs b join ragdb.corpora c on c.corpus_id = b.corpus_id
-    where b.cid = may_see_blob.cid
-      and ragdb_internal.privilege(c) >= 1);
-comment on function ragdb_internal.may_see_blob(text) is
-  'Tells whether the caller brought the bytes of a blob, or may read a corpus that somebody '
-  'brought them to.';
+return coalesce((
+    select u.media_type from ragdb.blob_uploads u
+    where u.cid = blob_type.cid and ragdb_internal.is_caller(u.role, u.role_oid) limit 1), (
+    select b.media_type
+    from ragdb.corpus_blobs b join ragdb.corpora c on c.corpus_id = b.corpus_id
+    where b.cid = blob_type.cid and ragdb_internal.privilege(c) >= 1
+    order by b.corpus_id limit 1));
+comment on function ragdb_internal.blob_type(text) is
+  'Returns the media type of a blob that the caller put, or that somebody brought to a corpus that '
+  'the caller may read; null for any other.';
 
 create or replace function ragdb.put_blob(
   bytes bytea, media_type text, corpus text default null)
@@ -40,11 +41,15 @@ begin
         hint = 'create a corpus first';
   end if;
   perform ragdb_internal.check_blob_quota(octet_length(bytes));
-  insert into ragdb.blobs (cid, bytes, media_type, size)
-    values (v_cid, put_blob.bytes, put_blob.media_type, octet_length(put_blob.bytes))
+  if exists (select from ragdb.corpus_blobs b where b.corpus_id = v_id and b.cid = v_cid) then
+    return v_cid;
+  end if;
+  insert into ragdb.blobs (cid, bytes, size)
+    values (v_cid, put_blob.bytes, octet_length(put_blob.bytes))
     on conflict on constraint blobs_cid_is_unique do nothing;
-  insert into ragdb.blob_uploads (cid, role, role_oid, put_at)
-    values (v_cid, ragdb_internal.caller(), ragdb_internal.caller_oid(), ragdb_internal.now())
+  insert into ragdb.blob_uploads (cid, role, role_oid, media_type, put_at)
+    values (v_cid, ragdb_internal.caller(), ragdb_internal.caller_oid(), put_blob.media_type,
+      ragdb_internal.now())
     on conflict on constraint blob_uploads_are_unique do nothing;
   if v_id is not null then
     perform ragdb_internal.bring_blobs(v_id, array[v_cid]);
@@ -53,8 +58,9 @@ begin
 end $$;
 comment on function ragdb.put_blob(bytea, text, text) is
   'Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex digits; the '
-  'media type given first stays. Readers of the corpus may read them, and of every corpus in which '
-  'the caller puts their document. Raises RG400, RG401, RG404, RG470.';
+  'media type that the caller, or whoever brought them to the corpus, gave first stays. Readers of '
+  'the corpus may read them, and of every corpus in which the caller puts their document. Raises '
+  'RG400, RG401, RG404, RG470.';
 
 create or replace function ragdb.get_blob(cid text)
 returns setof ragdb.blob
@@ -70,8 +76,9 @@ begin
   perform ragdb_internal.record_read(c)
     from unnest(v_corpora) c where c.record_reads <> 'off';
   return query
-    select b.cid, b.media_type, b.size, b.bytes from ragdb.blobs b
-    where b.cid = get_blob.cid and ragdb_internal.may_see_blob(b.cid);
+    select b.cid, t.media_type, b.size, b.bytes
+    from ragdb.blobs b cross join lateral ragdb_internal.blob_type(b.cid) t (media_type)
+    where b.cid = get_blob.cid and t.media_type is not null;
   if not found then
     raise exception 'no blob %', ragdb_internal.quote(get_blob.cid)
       using errcode = 'RG408',

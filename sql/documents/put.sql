@@ -51,11 +51,11 @@ create or replace function ragdb_internal.bring_blobs(corpus_id integer, cids te
 returns void
 language sql
 begin atomic
-  insert into ragdb.corpus_blobs (corpus_id, cid, brought_by, brought_at)
-    select bring_blobs.corpus_id, u.cid, u.role, ragdb_internal.now()
+  insert into ragdb.corpus_blobs (corpus_id, cid, media_type, brought_by, brought_at)
+    select bring_blobs.corpus_id, u.cid, u.media_type, u.role, ragdb_internal.now()
     from (select distinct c.cid from unnest(bring_blobs.cids) c (cid)) c
       cross join lateral (
-        select o.cid, o.role from ragdb.blob_uploads o
+        select o.cid, o.role, o.media_type from ragdb.blob_uploads o
         where o.cid = c.cid and ragdb_internal.is_caller(o.role, o.role_oid) limit 1) u
     where not exists (
       select from ragdb.corpus_blobs b

@@ -6,7 +6,7 @@
 -- takes longer than all the rest: then a session keeps its plans. Only the pieces that insert say
 -- otherwise.
 
--- What was never brought to this corpus is not its to drop.
+-- What was never brought to this corpus is not its to drop, and what others have put stays theirs.
 create or replace function ragdb_internal.drop_unused_blobs(corpus_id integer, cids text[])
 returns void
 language plpgsql
@@ -18,15 +18,23 @@ begin
   with gone as (
     delete from ragdb.corpus_blobs b
       where b.corpus_id = drop_unused_blobs.corpus_id and b.cid = any (cids)
-      returning b.cid
+      returning b.cid, b.brought_by
+  ), taken as (
+    delete from ragdb.blob_uploads u using gone g
+      where u.cid = g.cid and u.role = g.brought_by
+        and not exists (select from ragdb.corpus_blobs o
+          where o.cid = u.cid and o.brought_by = u.role
+            and o.corpus_id <> drop_unused_blobs.corpus_id)
   )
   select array_agg(g.cid) into v_gone from gone g;
   delete from ragdb.blobs b
     where b.cid = any (v_gone)
-      and not exists (select from ragdb.corpus_blobs o where o.cid = b.cid);
+      and not exists (select from ragdb.corpus_blobs o where o.cid = b.cid)
+      and not exists (select from ragdb.blob_uploads u where u.cid = b.cid);
 end $$;
 comment on function ragdb_internal.drop_unused_blobs(integer, text[]) is
-  'Takes the given blobs from a corpus, and removes those that are left in none.';
+  'Takes the given blobs from a corpus and from who brought them there, and removes those that '
+  'are left in none and that nobody else has put.';
 
 create or replace function ragdb_internal.check_numbers(
   corpus ragdb.corpora, touched ragdb_internal.touched_document[],

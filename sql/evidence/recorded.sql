@@ -29,6 +29,20 @@ return (
 comment on function ragdb_internal.question_of(integer, uuid) is
   'Returns the question of a trace that the caller may read; null for any other.';
 
+-- What an answer cites is what it says.
+create or replace function ragdb_internal.is_shown_answer(answer ragdb.evidence_answers)
+returns boolean
+language sql stable parallel safe
+return exists (
+  select from ragdb.retrieval_traces t
+  where t.corpus_id = (answer).corpus_id and t.id = (answer).trace_id
+    and t.created_at = ragdb_internal.uuid_time((answer).trace_id)
+    and ragdb_internal.may_open_trace(t, true))
+  or ((answer).trace_id is null and (answer).caller = ragdb_internal.caller())
+  or ragdb_internal.is_auditor();
+comment on function ragdb_internal.is_shown_answer(ragdb.evidence_answers) is
+  'Whether the caller may read the trace of an answer, or gave it without one.';
+
 -- Definer, like those below: the tables are granted to nobody. Ids are in the order of time, so
 -- each corpus is one range of each partition's key, read backwards.
 create or replace function ragdb.list_answers(

@@ -34,12 +34,14 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_answer constant ragdb.evidence_answers := ragdb_internal.open_answer(answer_id);
-  v_reads constant boolean := exists (select from ragdb.corpora c
+  v_is_shown constant boolean := ragdb_internal.is_shown_answer(v_answer);
+  v_reads constant boolean := v_is_shown and exists (select from ragdb.corpora c
     where c.corpus_id = v_answer.corpus_id and ragdb_internal.privilege(c) > 0);
 begin
   return query
     select x.row_no, x.citation, x.code, x.is_advisory, x.source_id, x.chunk_id, x.method,
-      x.similarity, x.start_offset, x.end_offset, x.unit, k.text, k.page
+      x.similarity, case when v_is_shown then x.start_offset end,
+      case when v_is_shown then x.end_offset end, x.unit, k.text, k.page
     from ragdb.answer_citations x
       left join lateral ragdb_internal.chunk_of(x.corpus_id, x.chunk_id) k on v_reads
     where x.corpus_id = v_answer.corpus_id and x.answer_id = v_answer.id
@@ -50,7 +52,8 @@ comment on function ragdb.list_citations(uuid) is
   'Returns what ragdb.check_citations found in a recorded answer: a row for each citation that '
   'holds (code null) and for each problem, with the text of the chunk, in which the quote stands '
   'from start_offset to end_offset counted in unit; the text is null where the chunk is gone or '
-  'the caller may not read the corpus. Raises RG407.';
+  'the caller may not read the corpus, and so are the offsets where the caller may not read the '
+  'trace. Raises RG407.';
 
 -- Of the latest of each kind only the bad ones are looked up: a lookup checks who may see it.
 create or replace function ragdb_internal.unanswered_evidence(corpus text, since timestamptz)

@@ -68,27 +68,6 @@ end $$;
 comment on function ragdb_internal.check_header(jsonb) is
   'Refuses a header of an export that is not one, or not whole. Raises RG455.';
 
-create or replace function ragdb_internal.check_may_bring_embedder(name text) returns void
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_caller constant text := ragdb_internal.caller();
-begin
-  if not (pg_has_role(v_caller, 'ragdb_writer', 'usage')
-      or pg_has_role(v_caller, 'ragdb_owner', 'usage')
-      or exists (select from ragdb.embedders e where e.name = check_may_bring_embedder.name)) then
-    raise exception 'role % may not create embedder %',
-        ragdb_internal.quote(v_caller), ragdb_internal.quote(name)
-      using errcode = 'RG401',
-        detail = 'the corpus has embeddings by it, and this database does not know it',
-        hint = 'ask somebody with ragdb_writer to call ragdb.create_embedder()';
-  end if;
-end $$;
-comment on function ragdb_internal.check_may_bring_embedder(text) is
-  'Refuses an embedder that this database does not know from a caller who may not create one. '
-  'Raises RG401.';
-
 create or replace function ragdb_internal.import_embedder(embedder jsonb) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -103,10 +82,9 @@ begin
     embedder ->> 'metric', (embedder ->> 'max_tokens')::integer, embedder ->> 'revision',
     embedder ->> 'query_prefix', embedder ->> 'passage_prefix', embedder ->> 'weights_sha256');
   if v_known.provider is null then
-    -- the two that need no address, no path and no admin
-    if embedder ->> 'provider' = 'hash'
-        or embedder ->> 'provider_model' = 'packaged' and v_known.weights_sha256 is not null
-          and v_is_writer then
+    -- the two that need no address, no path and no admin; other corpora may have it too
+    if v_is_writer and (embedder ->> 'provider' = 'hash'
+        or embedder ->> 'provider_model' = 'packaged' and v_known.weights_sha256 is not null) then
       perform ragdb.bind_embedder(
         v_known.name, embedder ->> 'provider', embedder ->> 'provider_model');
     end if;

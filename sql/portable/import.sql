@@ -35,7 +35,7 @@ begin
     perform ragdb_internal.set_grant(v_id, v_caller, 'admin');
   end if;
   if v_embedder is not null then
-    perform ragdb_internal.check_may_bring_embedder(v_embedder ->> 'name');
+    perform ragdb_internal.check_may_create_embedder(v_embedder ->> 'name');
     perform ragdb_internal.import_embedder(v_embedder);
   end if;
   return v_name;

@@ -65,6 +65,29 @@ end $$;
 comment on function ragdb_internal.embedder(text) is
   'Returns the row of an embedder. Raises RG416.';
 
+-- Of a name that is there, anybody may promise the same again.
+create or replace function ragdb_internal.check_may_create_embedder(name text) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_caller constant text := ragdb_internal.caller();
+begin
+  if not (pg_has_role(v_caller, 'ragdb_writer', 'usage')
+      or pg_has_role(v_caller, 'ragdb_owner', 'usage')
+      or exists (select from ragdb.embedders e
+        where e.name = check_may_create_embedder.name)) then
+    raise exception 'role % may not create embedder %',
+        ragdb_internal.quote(v_caller), ragdb_internal.quote(name)
+      using errcode = 'RG401',
+        detail = 'this database does not know it, and creating one takes ragdb_writer',
+        hint = 'ask somebody with ragdb_writer to call ragdb.create_embedder()';
+  end if;
+end $$;
+comment on function ragdb_internal.check_may_create_embedder(text) is
+  'Refuses an embedder that this database does not know from a caller who may not create one. '
+  'Raises RG401.';
+
 create or replace function ragdb.create_embedder(
   name text, dims integer, model text default null, metric text default 'cosine',
   max_tokens integer default 256, revision text default null, query_prefix text default '',
@@ -124,14 +147,17 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- a worker loads what is named here: a writer may name only what cannot harm
-  if not (pg_has_role(ragdb_internal.caller(), 'ragdb_admin', 'usage') or provider = 'hash'
-    or (provider_model = 'packaged' and embedder.weights_sha256 is not null))
+  -- a worker loads what is named here, for every corpus of the embedder: a writer may name only
+  -- what cannot harm, and nothing in the place of what is named already
+  if not (pg_has_role(ragdb_internal.caller(), 'ragdb_admin', 'usage')
+    or (provider = 'hash' or provider_model = 'packaged' and embedder.weights_sha256 is not null)
+      and (embedder.provider is null or (embedder.provider, embedder.provider_model)
+        = (check_binding.provider, check_binding.provider_model)))
   then
     raise exception 'role % may not bind an embedder to %',
         ragdb_internal.quote(ragdb_internal.caller()), ragdb_internal.quote(provider_model)
       using errcode = 'RG401',
-            detail = 'a writer may bind to hash-v1 and to packaged weights of a known digest',
+            detail = 'a writer may bind to hash-v1 and to packaged weights of a known digest, once',
             hint = 'ask an admin, who may call ragdb.bind_embedder()';
   end if;
   if embedder.provider = 'static' then

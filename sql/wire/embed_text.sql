@@ -55,8 +55,7 @@ begin
       ragdb_internal.caller_oid(), clock_timestamp(), ragdb_internal.now())
     on conflict on constraint embed_jobs_request_is_unique_per_embedder do update
       set texts = excluded.texts, failed_at = null, message = null, failures = 0, worker = null,
-        attempt = j.attempt + 1, due_at = excluded.due_at, requested_by = excluded.requested_by,
-        requested_by_oid = excluded.requested_by_oid
+        attempt = j.attempt + 1, due_at = excluded.due_at
       where j.failed_at is not null;
   select j.* into strict v_job from ragdb.embed_jobs j
     where j.embedder_id = queue_texts.embedder_id and j.request_hash = queue_texts.request_hash;
@@ -72,8 +71,11 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  -- with who asks: an answer that is there at once would tell that another asked the same
   v_hash constant bytea := ragdb_internal.fields_hash(variadic array(
-    select ragdb_internal.utf8(t) from unnest(texts) with ordinality e (t, n) order by n));
+    select ragdb_internal.utf8(t)
+    from unnest(array[ragdb_internal.caller(), ragdb_internal.caller_oid()::text] || texts)
+      with ordinality e (t, n) order by n));
   v_job ragdb.embed_jobs;
 begin
   if ragdb_internal.is_static(embedder.embedder_id) then

@@ -61,7 +61,7 @@ begin
       due_at = clock_timestamp() + claim_ingest_jobs.lease
     from due d join ragdb.blobs b on true
     where j.job_id = d.job_id and b.cid = j.doc_cid
-    returning j.job_id, j.attempt, d.corpus, j.doc_cid, b.media_type, b.bytes, j.title, j.language,
+    returning j.job_id, j.attempt, d.corpus, j.doc_cid, j.media_type, b.bytes, j.title, j.language,
       j.metadata, case when (d.space).space_id is null then 1000 else 240 end,
       case when (d.space).space_id is null then 200 else 48 end;
 end $$;
@@ -87,8 +87,8 @@ begin
         hint = 'the doc_cid of a document is that of its bytes';
   end if;
   -- who asked had brought the bytes, or could read them
-  insert into ragdb.corpus_blobs (corpus_id, cid, brought_by, brought_at)
-    select v_job.corpus_id, b.cid, v_job.requested_by, ragdb_internal.now()
+  insert into ragdb.corpus_blobs (corpus_id, cid, media_type, brought_by, brought_at)
+    select v_job.corpus_id, b.cid, v_job.media_type, v_job.requested_by, ragdb_internal.now()
       from ragdb.blobs b where b.cid = v_job.doc_cid
     on conflict do nothing;
   select p.* into strict v_result from ragdb.corpora c,

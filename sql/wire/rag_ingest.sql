@@ -89,8 +89,9 @@ as $$
 declare
   v_blob record;
 begin
-  select b.media_type, substring(b.bytes from 1 for 8) as head into v_blob from ragdb.blobs b
-    where b.cid = check_blob.cid and ragdb_internal.may_see_blob(b.cid);
+  select t.media_type, substring(b.bytes from 1 for 8) as head into v_blob
+    from ragdb.blobs b cross join lateral ragdb_internal.blob_type(b.cid) t (media_type)
+    where b.cid = check_blob.cid and t.media_type is not null;
   if not found then
     raise exception 'no blob %', ragdb_internal.quote(check_blob.cid)
       using errcode = 'RG408',
@@ -116,17 +117,19 @@ declare
   v_job ragdb.ingest_jobs;
 begin
   perform ragdb_internal.check_waiting_jobs();
-  insert into ragdb.ingest_jobs as j (corpus_id, doc_cid, job_id, title, language, metadata,
-      requested_by, requested_by_oid, due_at, created_at)
+  insert into ragdb.ingest_jobs as j (corpus_id, doc_cid, job_id, media_type, title, language,
+      metadata, requested_by, requested_by_oid, due_at, created_at)
     values (queue_ingest.corpus_id, queue_ingest.doc_cid,
-      ragdb_internal.uuid7(ragdb_internal.now()), queue_ingest.title, queue_ingest.language,
+      ragdb_internal.uuid7(ragdb_internal.now()), ragdb_internal.blob_type(doc_cid),
+      queue_ingest.title, queue_ingest.language,
       coalesce(nullif(queue_ingest.metadata, 'null'), '{}'), ragdb_internal.caller(),
       ragdb_internal.caller_oid(), clock_timestamp(), ragdb_internal.now())
     on conflict on constraint ingest_jobs_document_is_unique_per_corpus do update
-      set title = excluded.title, language = excluded.language, metadata = excluded.metadata,
-        requested_by = excluded.requested_by, requested_by_oid = excluded.requested_by_oid,
-        failures = 0, attempt = j.attempt + 1, worker = null, due_at = excluded.due_at,
-        error = null, message = null, hint = null, failed_at = null
+      set media_type = excluded.media_type, title = excluded.title, language = excluded.language,
+        metadata = excluded.metadata, requested_by = excluded.requested_by,
+        requested_by_oid = excluded.requested_by_oid, failures = 0, attempt = j.attempt + 1,
+        worker = null, due_at = excluded.due_at, error = null, message = null, hint = null,
+        failed_at = null
       where j.failed_at is not null;
   select j.* into strict v_job from ragdb.ingest_jobs j
     where j.corpus_id = queue_ingest.corpus_id and j.doc_cid = queue_ingest.doc_cid;
@@ -154,7 +157,7 @@ begin
     where d.corpus_id = corpus.corpus_id and d.doc_cid = answer_ingest.doc_cid
     order by d.source = d.doc_cid desc, d.doc_no limit 1;
   -- a document whose bytes nobody brought may say what it likes: a worker reads those that came
-  if found and (not ragdb_internal.may_see_blob(doc_cid) or exists (
+  if found and (ragdb_internal.blob_type(doc_cid) is null or exists (
     select from ragdb.corpus_blobs b
     where b.corpus_id = corpus.corpus_id and b.cid = answer_ingest.doc_cid))
   then

@@ -858,6 +858,11 @@ def keeps_its_own_turns(dsn: str) -> None:
     assert call(dsn, "remove_edges", edges, write=True) == {"removed": 1}
 
 
+def test_no_corpus_that_is_served_becomes_a_part_of_another(dsn: str) -> None:
+    part = {"corpus": "fresh", "part_of": "docs"}
+    assert "not served here" in call(dsn, "create_corpus", part, write=True, corpora=["fresh"])
+
+
 def test_what_changes_corpora_is_offered_with_write_alone_and_as_the_role_may(
     dsn: str, login_dsn: str
 ) -> None:

@@ -4,7 +4,6 @@ create table ragdb.blobs (
   cid text collate "C" constraint blobs_cid_is_unique primary key,
   -- file bytes are mostly compressed already: out of line and untouched
   bytes bytea storage external not null,
-  media_type text not null,
   size bigint not null
 );
 comment on table ragdb.blobs is
@@ -12,7 +11,6 @@ comment on table ragdb.blobs is
 comment on column ragdb.blobs.cid is
   'sha256: and the SHA-256 of the bytes in hex. It equals the doc_cid of the document.';
 comment on column ragdb.blobs.bytes is 'The bytes.';
-comment on column ragdb.blobs.media_type is 'Media type of the bytes.';
 comment on column ragdb.blobs.size is 'Number of bytes.';
 
 create table ragdb.corpus_blobs (
@@ -20,6 +18,7 @@ create table ragdb.corpus_blobs (
     constraint corpus_blobs_corpus_exists references ragdb.corpora on delete cascade,
   cid text collate "C" not null
     constraint corpus_blobs_blob_exists references ragdb.blobs on delete cascade,
+  media_type text not null,
   brought_by text not null,
   brought_at timestamptz not null,
   constraint corpus_blobs_are_unique primary key (corpus_id, cid)
@@ -30,6 +29,7 @@ comment on table ragdb.corpus_blobs is
   'ragdb.get_blob.';
 comment on column ragdb.corpus_blobs.corpus_id is 'The corpus.';
 comment on column ragdb.corpus_blobs.cid is 'The blob.';
+comment on column ragdb.corpus_blobs.media_type is 'Media type that they were brought as.';
 comment on column ragdb.corpus_blobs.brought_by is 'Role that brought the bytes.';
 comment on column ragdb.corpus_blobs.brought_at is 'When they came to the corpus.';
 

@@ -5,6 +5,7 @@ create table ragdb.blob_uploads (
     constraint blob_uploads_blob_exists references ragdb.blobs on delete cascade,
   role text collate "C" not null,
   role_oid oid not null,
+  media_type text not null,
   put_at timestamptz not null,
   constraint blob_uploads_are_unique primary key (cid, role, role_oid)
 );
@@ -16,6 +17,7 @@ comment on column ragdb.blob_uploads.cid is 'The blob.';
 comment on column ragdb.blob_uploads.role is 'Database role that put the blob.';
 comment on column ragdb.blob_uploads.role_oid is
   'Oid of that role.';
+comment on column ragdb.blob_uploads.media_type is 'Media type that the role gave.';
 comment on column ragdb.blob_uploads.put_at is 'When that role first put the blob.';
 
 create table ragdb.ingest_jobs (
@@ -24,6 +26,7 @@ create table ragdb.ingest_jobs (
   doc_cid text collate "C" not null
     constraint ingest_jobs_cid_is_a_sha256 check (doc_cid ~ '^sha256:[0-9a-f]{64}$'),
   job_id uuid not null constraint ingest_jobs_id_is_unique unique,
+  media_type text not null,
   title text,
   language text,
   metadata jsonb not null
@@ -50,6 +53,7 @@ comment on table ragdb.ingest_jobs is
 comment on column ragdb.ingest_jobs.corpus_id is 'The corpus that the document is for.';
 comment on column ragdb.ingest_jobs.doc_cid is 'The blob, and the document that it becomes.';
 comment on column ragdb.ingest_jobs.job_id is 'Id that the caller was given, a UUID of version 7.';
+comment on column ragdb.ingest_jobs.media_type is 'Media type of the blob, as who asked sees it.';
 comment on column ragdb.ingest_jobs.title is 'Title asked for; null for the one in the file.';
 comment on column ragdb.ingest_jobs.language is 'Language asked for; null for the one in the file.';
 comment on column ragdb.ingest_jobs.metadata is
@@ -98,12 +102,13 @@ comment on table ragdb.embed_jobs is
   'Texts that ragdb.embed_text was asked to embed, and for a day the answers. Read the state of a '
   'job through ragdb.job_state.';
 comment on column ragdb.embed_jobs.embedder_id is 'The embedder.';
-comment on column ragdb.embed_jobs.request_hash is 'SHA-256 of the texts, each after its length.';
+comment on column ragdb.embed_jobs.request_hash is
+  'SHA-256 of the role that asked, its oid and the texts, each after its length.';
 comment on column ragdb.embed_jobs.job_id is 'Id that the caller was given, a UUID of version 7.';
 comment on column ragdb.embed_jobs.texts is 'The texts, kept only while they wait.';
 comment on column ragdb.embed_jobs.embeddings is
   'Their embeddings, one after the other; null until they are made.';
-comment on column ragdb.embed_jobs.requested_by is 'Role that asked first.';
+comment on column ragdb.embed_jobs.requested_by is 'Role that asked.';
 comment on column ragdb.embed_jobs.requested_by_oid is
   'Oid of that role.';
 comment on column ragdb.embed_jobs.attempt is 'Claims so far. A completion must name the last one.';

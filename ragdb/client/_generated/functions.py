@@ -1984,7 +1984,8 @@ class Functions(Caller):
         """Returns what ragdb.check_citations found in a recorded answer: a row for each citation
         that holds (code null) and for each problem, with the text of the chunk, in which the
         quote stands from start_offset to end_offset counted in unit; the text is null where
-        the chunk is gone or the caller may not read the corpus. Raises RG407.
+        the chunk is gone or the caller may not read the corpus, and so are the offsets where
+        the caller may not read the trace. Raises RG407.
         """
         return self._rows(calls.LIST_CITATIONS, rows.ListCitationsRow, answer_id)
 
@@ -2559,9 +2560,9 @@ class Functions(Caller):
 
     def put_blob(self, bytes: bytes, media_type: str, corpus: str | None = None) -> str:
         """Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex
-        digits; the media type given first stays. Readers of the corpus may read them, and of
-        every corpus in which the caller puts their document. Raises RG400, RG401, RG404,
-        RG470.
+        digits; the media type that the caller, or whoever brought them to the corpus, gave
+        first stays. Readers of the corpus may read them, and of every corpus in which the
+        caller puts their document. Raises RG400, RG401, RG404, RG470.
         """
         value: str = self._value(calls.PUT_BLOB, bytes, media_type, corpus)
         return value

@@ -110,6 +110,57 @@ def test_whoever_may_not_write_a_corpus_may_not_apply(any_clone: str, login: Log
     assert caught.value.sqlstate == "RG401"
 
 
+def test_whoever_may_apply_nothing_learns_no_name(any_clone: str, login: Login) -> None:
+    admin = login(any_clone, "admin", autocommit=True)
+    apply(admin, PLAIN.replace("title=T", "tenant=writer"))
+    reader = login(any_clone, "reader", autocommit=True)
+    other = PLAIN.replace("My Docs", "Mine")
+    for text, name in ((PLAIN, "c"), (PLAIN, "d"), (other, "c"), (other, "d")):
+        with pytest.raises(psycopg.Error) as caught:
+            apply(reader, text, name)
+        assert str(caught.value).startswith('role "reader" may not create corpora')
+
+
+def test_a_contract_brings_no_embedder_of_who_may_create_none(any_db: Connection) -> None:
+    text = "corpus name=personal\nembed name=E corpus=personal model=promised dims=3\n"
+    any_db.execute("set role reader")
+    any_db.execute("select ragdb.create_corpus('personal')")
+    with (
+        pytest.raises(psycopg.Error, match="may not create embedder") as caught,
+        any_db.transaction(),
+    ):
+        apply(any_db, text)
+    assert caught.value.sqlstate == "RG401"
+    any_db.execute("set role writer")
+    any_db.execute("select ragdb.create_embedder('promised', 3)")
+    any_db.execute("set role reader")
+    assert apply(any_db, text)[2] is True
+
+
+def test_a_contract_is_not_the_next_makers_of_its_corpus(any_clone: str, login: Login) -> None:
+    one, two, admin = (
+        login(any_clone, role, autocommit=True) for role in ("writer", "writer2", "admin")
+    )
+    apply(one, PLAIN)
+    apply(one, PLAIN.replace("My Docs", "Mine"))
+    for name in ("my-docs", "mine"):
+        admin.execute("select ragdb.drop_corpus(%s)", (name,))
+    # of which versions before the one in force tell too
+    for call in (
+        "create_corpus('my-docs')",
+        "create_corpus('mine')",
+        "put_text('mine', 'a.md', 'tulips')",
+        "apply_contract('corpus name=mine', 'mine')",
+    ):
+        with pytest.raises(psycopg.Error, match="may not create corpus") as caught:
+            two.execute(f"select ragdb.{call}")
+        assert caught.value.sqlstate == "RG401"
+    assert two.execute("select * from ragdb.list_contracts()").fetchall() == []
+    one.execute("select ragdb.create_corpus('mine')")
+    admin.execute("select ragdb.create_corpus('my-docs')")
+    two.execute("select ragdb.create_corpus('free')")
+
+
 def test_a_retriever_searches_as_declared_and_says_so_in_the_trace(any_db: Connection) -> None:
     apply(any_db, PLAIN)
     for n, text in enumerate(["refund policy", "refund", "refund of a bicycle that came late"]):

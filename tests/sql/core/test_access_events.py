@@ -100,12 +100,13 @@ def test_the_original_of_a_recorded_document_is_a_read(vault: Connection) -> Non
     (cid,) = vault.execute("select doc_cid from ragdb.list_documents('vault')").fetchone() or ("",)
     before = kinds(vault).count("read")
     vault.execute(
-        "insert into ragdb.blobs (cid, bytes, media_type, size) values (%s, 'x', 'text/plain', 1)",
+        "insert into ragdb.blobs (cid, bytes, size) values (%s, 'x', 1)",
         (cid,),
     )
     vault.execute(
-        "insert into ragdb.corpus_blobs (corpus_id, cid, brought_by, brought_at)"
-        " select corpus_id, %s, 'writer', now() from ragdb.corpora where name = 'vault'",
+        "insert into ragdb.corpus_blobs (corpus_id, cid, media_type, brought_by, brought_at)"
+        " select corpus_id, %s, 'text/plain', 'writer', now() from ragdb.corpora"
+        " where name = 'vault'",
         (cid,),
     )
     as_role(vault, "reader", f"get_blob('{cid}')")

@@ -130,6 +130,19 @@ def test_a_hidden_corpus_answers_as_one_that_does_not_exist(db: Connection, call
 
 
 @pytest.mark.parametrize(
+    "call", ["put_text({0}, 'a.md', 'tulips')", "put_texts({0}, array['tulips'])"]
+)
+def test_whoever_may_create_no_corpus_does_not_learn_by_putting_texts_which_there_are(
+    db: Connection, call: str
+) -> None:
+    db.execute("select ragdb.create_corpus('hidden', is_restricted => true)")
+    db.execute("set local role reader")
+    for name in ("hidden", "absent"):
+        raised = error(db, f"select ragdb.{call.format('%s::text')}", name)
+        assert str(raised).startswith('role "reader" may not create corpora')
+
+
+@pytest.mark.parametrize(
     ("arguments", "problem"),
     [
         (("docs", "nobody at all", "read"), "role"),

@@ -161,3 +161,72 @@ def test_the_same_text_cut_in_another_way_stays_as_its_first_source_has_it(
     other["chunking"] = other["chunking"] | {"max_tokens": 100}
     put(docs, other)
     assert texts(docs) == before
+
+
+@pytest.fixture
+def twin(clone: str, login: Login) -> tuple[Connection, Connection]:
+    """Two writers, each with a corpus that is closed to the other."""
+    writers = login(clone, "writer", autocommit=True), login(clone, "writer2", autocommit=True)
+    for writer, corpus in zip(writers, ("one", "two"), strict=True):
+        writer.execute("select ragdb.create_corpus(%s, is_restricted => true)", (corpus,))
+    return writers
+
+
+@pytest.mark.parametrize("into", ["'two'", "null"])
+def test_a_media_type_does_not_tell_that_another_has_the_bytes(
+    twin: tuple[Connection, Connection], into: str
+) -> None:
+    one, two = twin
+    one.execute("select ragdb.put_blob(%s, 'text/markdown', 'one')", (DATA,))
+    two.execute(f"select ragdb.put_blob(%s, 'application/x-guess', {into})", (DATA,))
+    kind = "select media_type from ragdb.get_blob(%s)"
+    assert two.execute(kind, (CID,)).fetchone() == ("application/x-guess",)
+    # nor does what another says of them keep a worker from reading them
+    assert one.execute(kind, (CID,)).fetchone() == ("text/markdown",)
+    ingest = "select ragdb.rag_ingest(%s) ->> 'error'"
+    for writer, corpus, error in ((two, "two", "bad_request"), (one, "one", "partition")):
+        request = json.dumps({"params": {"corpus": corpus}, "input": {"doc_cid": CID}})
+        assert writer.execute(ingest, (request,)).fetchone() == (error,)
+    claimed = one.execute("select media_type from ragdb.claim_ingest_jobs('w')").fetchall()
+    assert claimed == [("text/markdown",)]
+
+
+def test_who_takes_bytes_away_takes_only_their_own(twin: tuple[Connection, Connection]) -> None:
+    one, two = twin
+    one.execute("select ragdb.put_blob(%s, 'text/plain')", (DATA,))
+    request = json.dumps({"params": {"corpus": "one"}, "input": {"doc_cid": CID}})
+    one.execute("select ragdb.rag_ingest(%s)", (request,))
+    two.execute("select ragdb.put_blob(%s, 'text/plain', 'two')", (DATA,))
+    two.execute("select ragdb.drop_corpus('two')")
+    assert sees(one)
+    assert len(one.execute("select * from ragdb.claim_ingest_jobs('w')").fetchall()) == 1
+
+
+@pytest.mark.parametrize("elsewhere", [True, False])
+def test_bytes_that_were_taken_away_do_not_tell_that_another_has_them(
+    twin: tuple[Connection, Connection], elsewhere: bool
+) -> None:
+    one, two = twin
+    if elsewhere:
+        one.execute("select ragdb.put_blob(%s, 'text/plain', 'one')", (DATA,))
+    two.execute("select ragdb.put_blob(%s, 'text/plain', 'two')", (DATA,))
+    two.execute("select ragdb.drop_corpus('two')")
+    assert not sees(two)
+    # and what was only put stays, whoever takes theirs away
+    two.execute("select ragdb.create_corpus('two', is_restricted => true)")
+    two.execute("select ragdb.put_blob(%s, 'text/plain')", (DATA,))
+    if elsewhere:
+        one.execute("select ragdb.drop_corpus('one')")
+    assert sees(two)
+
+
+def test_bytes_that_two_brought_to_one_corpus_go_with_it(
+    twin: tuple[Connection, Connection],
+) -> None:
+    one, two = twin
+    one.execute("select ragdb.grant_corpus('one', 'writer2', 'write')")
+    for writer in (one, two):
+        writer.execute("select ragdb.put_blob(%s, 'text/plain', 'one')", (DATA,))
+    one.execute("select ragdb.drop_corpus('one')")
+    assert not sees(one)
+    assert not sees(two)

@@ -60,6 +60,15 @@ def test_a_citation_has_the_words_it_stands_on(docs: Connection) -> None:
     assert one(docs, "select text from ragdb.list_citations(%s)", id) is None
 
 
+def test_what_an_answer_cites_is_shown_to_whom_its_question_is(docs: Connection) -> None:
+    docs.execute("set role writer")
+    id = answer(docs, "refunds take fourteen")
+    cited = "select code, text is not null, start_offset from ragdb.list_citations(%s)"
+    for role, shown in zip(ROLES, (False, True, True), strict=True):
+        docs.execute(f"set role {role}")
+        assert docs.execute(cited, (id,)).fetchall() == [(None, shown, 6 if shown else None)]
+
+
 def test_every_code_that_a_check_returns_has_a_meaning(docs: Connection) -> None:
     wrong = one(
         docs, "select array_agg(code) from ragdb.list_citations(%s)", answer(docs, "x" * 40)

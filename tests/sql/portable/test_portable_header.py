@@ -40,6 +40,20 @@ def test_a_sound_header_makes_a_corpus_of_its_settings(db: Connection) -> None:
     assert db.execute("select privilege from ragdb.corpus_grants").fetchall() == [("admin",)]
 
 
+@pytest.mark.parametrize(("role", "bound"), [("reader", None), ("writer", "hash")])
+def test_an_import_binds_an_embedder_that_is_there_only_for_who_may_bind_it(
+    db: Connection, role: str, bound: str | None
+) -> None:
+    db.execute("select ragdb.create_embedder('theirs', 3)")
+    embedder = db.execute("select to_jsonb(e) from ragdb.list_embedders() e").fetchone()
+    assert embedder is not None
+    given = embedder[0] | {"m": 16, "ef_construction": 128, "provider": "hash"}
+    header = HEADER | {"embedder": given | {"provider_model": "hash-v1"}}
+    db.execute(f"set role {role}")
+    db.execute("select ragdb.import_corpus(%s, 'personal')", (json.dumps(header),))
+    assert db.execute("select provider from ragdb.list_embedders()").fetchall() == [(bound,)]
+
+
 @pytest.mark.parametrize(
     ("part", "field", "value"),
     [

@@ -158,6 +158,33 @@ def test_dashboards_count_what_others_asked_and_do_not_tell_it(
     assert login(dsn, "auditor").execute(hash_of).fetchall()[0][0] is not None
 
 
+GUESSED_BY = {
+    "retrieval_traces": ("result_hash",),
+    "traces_otel": ('"ragdb.result.hash"',),
+    "fact_answer": ("pack_hash", "answer_hash"),
+    "fact_gate": ("pack_hash",),
+    "fact_citation": ("start_offset", "end_offset"),
+}
+
+
+def test_no_hash_is_shown_by_which_a_guess_of_a_question_could_be_tried(
+    asked: tuple[str, str], login: Login
+) -> None:
+    dsn, _ = asked
+    login(dsn, "reader", autocommit=True).execute(
+        "select ragdb.ask('docs', 'tulips and daffodils')"
+    )
+    for view, columns in GUESSED_BY.items():
+        for column in columns:
+            shown = f"select count(*), count({column}) from bi.{view} where {{}} = 'docs'"
+            shown = shown.format('"gen_ai.data_source.id"' if view == "traces_otel" else "corpus")
+            for role in ("bi_reader", "reader2", "writer", "admin"):
+                rows, told = login(dsn, role).execute(shown).fetchall()[0]
+                assert rows > 0
+                assert told == 0, (view, column, role)
+            assert login(dsn, "auditor").execute(shown).fetchall()[0][1] > 0
+
+
 def test_an_auditor_may_be_a_login_of_a_bi_tool(asked: tuple[str, str]) -> None:
     dsn, _ = asked
     with psycopg.connect(dsn) as owner:

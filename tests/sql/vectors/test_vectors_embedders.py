@@ -26,3 +26,15 @@ def test_a_writer_binds_only_what_cannot_harm(db: Connection) -> None:
     for provider, model in (("sentence-transformers", "/tmp/x"), ("openai", "x")):
         with pytest.raises(errors.NotAuthorized), db.transaction():
             db.execute("select ragdb.bind_embedder('mine', %s, %s)", (provider, model))
+
+
+@pytest.mark.parametrize("digest", [None, "ab" * 32])
+def test_a_writer_binds_nothing_in_the_place_of_what_an_admin_bound(
+    db: Connection, digest: str | None
+) -> None:
+    db.execute("select ragdb.create_embedder('theirs', 3, weights_sha256 => %s)", (digest,))
+    db.execute("select ragdb.bind_embedder('theirs', 'openai', 'text-embedding-3-small')")
+    db.execute("set role writer")
+    for provider, model in (("hash", "hash-v1"), ("sentence-transformers", "packaged")):
+        with pytest.raises(errors.NotAuthorized), db.transaction():
+            db.execute("select ragdb.bind_embedder('theirs', %s, %s)", (provider, model))

@@ -555,6 +555,26 @@ def test_texts_are_embedded_by_a_worker_and_answered_for_a_day(docs: Connection)
 
 
 @pytest.mark.parametrize(
+    "ends", ["complete_embed_job(%s, %s, %s::real[])", "fail_embed_job(%s, %s, %s, true)"]
+)
+def test_no_answer_tells_that_another_role_asked_the_same(docs: Connection, ends: str) -> None:
+    make_embedder(docs)
+    request = {"params": {"model": "hash"}, "input": {"texts": ["a secret"]}}
+    docs.execute("set role reader")
+    first = call(docs, "embed_text", request)
+    docs.execute("set role writer")
+    ((job, attempt, *_),) = docs.execute("select * from ragdb.claim_embed_jobs('w')")
+    given = ENCODER.encode(["a secret"]).ravel().tolist() if "complete" in ends else "no"
+    docs.execute(f"select ragdb.{ends}", (job, attempt, given))
+    docs.execute("set role reader")
+    assert call(docs, "embed_text", request).get("error") != "partition"
+    docs.execute("set role reader2")
+    second = call(docs, "embed_text", request)
+    assert second.pop("job_id") != first.pop("job_id")
+    assert second == first
+
+
+@pytest.mark.parametrize(
     ("fields", "word"),
     [
         ({"texts": []}, "bad_request"),
