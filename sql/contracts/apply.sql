@@ -169,32 +169,6 @@ end;
 comment on function ragdb_internal.lock_rags(ragdb_internal.contract_item[], text, integer) is
   'Waits for the runs of the evals of a contract and of its version before, and has them wait.';
 
--- Before any name is compared, for whoever may apply nothing shall not learn what others declare.
-create or replace function ragdb_internal.check_may_apply(items ragdb_internal.contract_item[])
-returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_name text;
-begin
-  for v_name in
-    select ragdb_internal.contract_slug(i.name) from unnest(items) i where i.node = 'corpus'
-    order by 1
-  loop
-    if exists (
-      select from ragdb.corpora c where c.corpus_id = ragdb_internal.corpus_number(v_name)
-        and ragdb_internal.privilege(c) > 0)
-    then
-      perform ragdb_internal.open_corpus(v_name, 'write', true);
-    else
-      perform ragdb_internal.check_may_create(v_name);
-    end if;
-  end loop;
-end $$;
-comment on function ragdb_internal.check_may_apply(ragdb_internal.contract_item[]) is
-  'Refuses a contract over corpora that the caller may neither write nor create. Raises RG401.';
-
 -- Definer: contracts are granted to nobody. One at a time, for names are unique over all contracts.
 create or replace function ragdb.apply_contract(contract jsonb)
 returns table (name text, version integer, is_new boolean, corpora text[], nodes integer)

@@ -119,3 +119,29 @@ end $$;
 comment on function ragdb_internal.apply_embedder(text, text, integer, text) is
   'Has a corpus embedded by the model of a contract, and creates its embedder where there is none. '
   'Raises RG400, RG401, RG417.';
+
+-- Before any name is compared, for whoever may apply nothing shall not learn what others declare.
+create or replace function ragdb_internal.check_may_apply(items ragdb_internal.contract_item[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_name text;
+begin
+  for v_name in
+    select ragdb_internal.contract_slug(i.name) from unnest(items) i where i.node = 'corpus'
+    order by 1
+  loop
+    if exists (
+      select from ragdb.corpora c where c.corpus_id = ragdb_internal.corpus_number(v_name)
+        and ragdb_internal.privilege(c) > 0)
+    then
+      perform ragdb_internal.open_corpus(v_name, 'write', true);
+    else
+      perform ragdb_internal.check_may_create(v_name);
+    end if;
+  end loop;
+end $$;
+comment on function ragdb_internal.check_may_apply(ragdb_internal.contract_item[]) is
+  'Refuses a contract over corpora that the caller may neither write nor create. Raises RG401.';
