@@ -133,10 +133,14 @@ class Worker:
         return connect(self.conninfo, autocommit=True, application_name="ragdb/worker")
 
     def _renew(self) -> None:
-        # whoever works meets the error too, and says it
-        with contextlib.suppress(psycopg.OperationalError), self._connect() as connection:
-            while not self._stop.wait(self.lease / 4):
-                Functions(connection).renew_embeddings(self.name, timedelta(seconds=self.lease))
+        """Keep what this worker has claimed its own, on one connection after another."""
+        pause = self.lease / 4
+        while not self._stop.wait(pause):
+            # whoever works meets an outage too, and says it
+            with contextlib.suppress(psycopg.OperationalError), self._connect() as connection:
+                while not self._stop.is_set():
+                    Functions(connection).renew_embeddings(self.name, timedelta(seconds=self.lease))
+                    self._stop.wait(pause)
 
     def _encoder(self, db: Functions, name: str) -> encoders.Encoder:
         if name not in self._embedders or self._embedders[name].provider is None:

@@ -169,6 +169,35 @@ def test_two_living_workers_embed_nothing_twice(
         assert status(db, "coverage") == 1
 
 
+def test_a_worker_keeps_what_it_claimed_when_the_connection_that_keeps_it_is_lost(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with corpus_of(clone, 10) as db, psycopg.connect(clone, autocommit=True) as other:
+
+        def keeping() -> set[int]:
+            return {
+                pid
+                for (pid,) in other.execute(
+                    "select pid from pg_stat_activity"
+                    " where datname = current_database() and query like '%renew_embeddings%'"
+                    " and pid <> pg_backend_pid()"
+                )
+            }
+
+        class Slow(encoders.HashEncoder):
+            def encode(self, texts: Sequence[str]) -> Any:
+                until(keeping)
+                lost = keeping()
+                for pid in lost:
+                    other.execute("select pg_terminate_backend(%s, 5000)", (pid,))
+                until(lambda: keeping() - lost)
+                return super().encode(texts)
+
+        monkeypatch.setattr(embedders, "_load", lambda *_: Slow(WIDTH))
+        assert Worker(clone, lease=1).run(until="empty").embedded == 10
+        assert status(db, "coverage") == 1
+
+
 def test_an_outage_shows_and_then_drains(clone: str, monkeypatch: pytest.MonkeyPatch) -> None:
     down = True
 
