@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from ragdb.client._generated import rows
-from ragdb.client.client import AsyncClient
 from ragdb.http import models as m
 from ragdb.http import personal
 from ragdb.http.gate import Answer
@@ -100,7 +99,7 @@ def register(app: FastAPI, server: Server) -> None:
     ) -> Response:
         """Return the report of a run."""
         async with server.transaction(request) as db:
-            await _served(db, id)
+            await personal.served_run(db, id)
             made = await db.eval_report(id, format)
         return Response(made, media_type=MEDIA[format])
 
@@ -127,9 +126,7 @@ def _add_cases(app: FastAPI, server: Server) -> None:
     ) -> Answer:
         """List the cases of an eval: those of its contract, imported ones, questions asked."""
         async with server.transaction(request) as db:
-            for row in await db.list_evals():
-                if row.rag == rag:
-                    personal.check_served(row.corpus, "EVAL_NOT_FOUND")
+            await personal.check_rag_served(db, rag)
             return Answer({"cases": list(await db.list_eval_cases(rag, eval))})
 
     @app.post(
@@ -142,6 +139,7 @@ def _add_cases(app: FastAPI, server: Server) -> None:
     async def add_case(request: Request, body: NewCase, _: Token) -> Answer:
         """Make a case of a question; it fails until the question is answered."""
         async with server.transaction(request) as db:
+            await personal.check_rag_served(db, body.rag)
             return Answer({"name": await db.add_eval_case(**body.model_dump())}, 201)
 
     @app.get(
@@ -153,7 +151,7 @@ def _add_cases(app: FastAPI, server: Server) -> None:
     async def get_run(request: Request, id: UUID, _: Token) -> Answer:
         """Return a run with its cases, what was tested of each, and the metrics (case 0: all)."""
         async with server.transaction(request) as db:
-            run = await _served(db, id)
+            run = await personal.served_run(db, id)
             found = {
                 "run": run,
                 "cases": list(await db.eval_case_results(id)),
@@ -171,12 +169,6 @@ def _add_cases(app: FastAPI, server: Server) -> None:
     async def compare(request: Request, id: UUID, baseline: UUID, _: Token) -> Answer:
         """Compare a run with another: the verdict, and each metric with interval and p."""
         async with server.transaction(request) as db:
-            await _served(db, id)
-            await _served(db, baseline)
+            await personal.served_run(db, id)
+            await personal.served_run(db, baseline)
             return Answer({"compared": list(await db.compare_runs(baseline, id))})
-
-
-async def _served(db: AsyncClient, id: UUID) -> rows.EvalRuns:
-    run = await db.get_eval_run(id)
-    personal.check_served(run.corpus, "RUN_NOT_FOUND")
-    return run

@@ -60,7 +60,7 @@ def register(router: APIRouter, studio: Studio) -> None:
     @router.get("/evals/run/{id}")
     async def run(request: Request, id: UUID, failed: bool = False) -> HTMLResponse:
         async with studio.transaction(request) as db:
-            found = await _served(db, id)
+            found = await personal.served_run(db, id)
             sheet = await runs.load(db, found)
             baseline = await db.baseline_run(found.rag, found.eval)
             before = runs.until(await _latest(db, found.rag, found.eval, 1000), id, 2)[1:]
@@ -72,14 +72,17 @@ def register(router: APIRouter, studio: Studio) -> None:
     @router.get("/evals/run/{id}/report.html")
     async def report(request: Request, id: UUID) -> Response:
         async with studio.transaction(request) as db:
-            text = await reports.of_served_run(db, await _served(db, id))
+            text = await reports.of_served_run(db, await personal.served_run(db, id))
         name = {"Content-Disposition": f'attachment; filename="run-{str(id)[:8]}.html"'}
         return HTMLResponse(text, 200, {**sessions.headers(), **name})
 
     @router.get("/evals/compare")
     async def compare(request: Request, run: UUID, baseline: UUID) -> HTMLResponse:
         async with studio.transaction(request) as db:
-            newer, older = await _served(db, run), await _served(db, baseline)
+            newer, older = (
+                await personal.served_run(db, run),
+                await personal.served_run(db, baseline),
+            )
             verdict, *metrics = await db.compare_runs(baseline, run)
             sheets = [await runs.load(db, one) for one in (newer, older)]
         most = max((abs(b) for m in metrics for b in (m.low, m.high) if b is not None), default=0)
@@ -105,6 +108,7 @@ def _add_changes(router: APIRouter, studio: Studio) -> None:
         if goal.keys() != {"rag", "eval"}:
             raise Refused(400, "BAD_REQUEST", "the form names no eval")
         async with studio.transaction(request) as db:
+            await personal.check_rag_served(db, goal["rag"])
             name = await db.add_eval_case(
                 goal["rag"], goal["eval"], fields.get("query", ""), fields.get("source") or None
             )
@@ -115,7 +119,7 @@ def _add_changes(router: APIRouter, studio: Studio) -> None:
     async def bless(request: Request, id: UUID) -> Response:
         fields = await sessions.form_of(request)
         async with studio.transaction(request) as db:
-            await _served(db, id)
+            await personal.served_run(db, id)
             await db.bless_run(id, "main", fields.get("reason") or None)
         return RedirectResponse(f"/studio/evals/run/{id}", 303, dict(sessions.headers()))
 
@@ -125,6 +129,7 @@ def _add_changes(router: APIRouter, studio: Studio) -> None:
         fields = await sessions.form_of(request)
         rag, eval = fields.get("rag", ""), fields.get("eval", "")
         async with studio.transaction(request) as db:
+            await personal.check_rag_served(db, rag)
             found = await db.challenge_eval(rag, eval)
         return studio.page(
             request,
@@ -134,12 +139,6 @@ def _add_changes(router: APIRouter, studio: Studio) -> None:
             broken=[row for row in found if row.subject == "retriever"],
             blind=[row for row in found if row.subject == "case"],
         )
-
-
-async def _served(db: AsyncClient, id: UUID) -> rows.EvalRuns:
-    found = await db.get_eval_run(id)
-    personal.check_served(found.corpus, "RUN_NOT_FOUND")
-    return found
 
 
 async def _latest(

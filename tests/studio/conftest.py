@@ -69,7 +69,10 @@ def record(dsn: str) -> None:
             pack = db.build_evidence_pack(hits.trace_id)
             db.record_gate(word, pack)
             cited = {"source_id": hits[0].source, "chunk_id": hits[0].chunk_id}
-            for quote in (hits[0].text[:20], "nobody ever said anything like this"):
+            for quote in (
+                hits[0].text[:20].rpartition(" ")[0],
+                "nobody ever said anything like this",
+            ):
                 answer = {"answer": "so it is", "citations": [{**cited, "quote": quote}]}
                 db.record_answer(answer, pack, task=f"{CLAIM} {corpus}")
             db.retrieve(corpus, f"{corpus} {CLAIM} xylophone", syntax="web")
