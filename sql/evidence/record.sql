@@ -79,11 +79,11 @@ set search_path = pg_catalog, pg_temp
 set extra_float_digits = 1
 as $$
 declare
+  v_evidence jsonb := ragdb_internal.evidence_of(pack);
   -- what a search says that left no trace cannot be shown later
-  v_evidence jsonb := ragdb_internal.evidence_of(pack) - 'searched';
-  v_verdict jsonb := ragdb.rag_enough_context_gate(query, v_evidence || case
-    when trace_id is null then '{}' else jsonb_build_object('trace_id', trace_id) end,
-    min_chunks, min_score, min_coverage);
+  v_verdict jsonb := ragdb.rag_enough_context_gate(query, (v_evidence || case
+    when trace_id is null then '{}' else jsonb_build_object('trace_id', trace_id) end)
+    - 'searched', min_chunks, min_score, min_coverage);
   v_of record;
   v_row ragdb.evidence_gates;
 begin
