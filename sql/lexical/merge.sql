@@ -3,8 +3,30 @@
 -- One term after the other, because the sum of a term is 61 kB wide. To gather all of them at once
 -- took 570 GB of temporary files at a million chunks. Most terms have a few groups in each block:
 -- these are written anew entry by entry, because such a sum costs as much for a few as for all.
+-- A term that became frequent has no row in the blocks of before, and the dictionary lists its
+-- chunks there. The most that the term scores anywhere bounds what it scores in these.
+create or replace function ragdb_internal.listed_row(
+  lexeme ragdb.lexemes, weight real, block_no integer, units integer)
+returns ragdb.term_blocks
+language sql stable parallel safe
+return (
+  select row((listed_row.lexeme).corpus_id, (listed_row.lexeme).term_id, listed_row.block_no,
+    listed_row.weight, ragdb_internal.sparse_block(pg_catalog.string_agg(
+      g.place || ':' || listed_row.weight * (listed_row.lexeme).max_impact, ','),
+      listed_row.units), null)::ragdb.term_blocks
+  from (
+    select distinct (n - 1) / 4 - ragdb_internal.unit_groups() * listed_row.block_no + 1 as place
+    from pg_catalog.unnest(ragdb_internal.listed_numbers((listed_row.lexeme).chunk_nos)) n
+    where (n - 1) / ragdb_internal.unit_chunks() - listed_row.block_no
+      between 0 and listed_row.units - 1) g
+  having count(*) > 0);
+comment on function ragdb_internal.listed_row(ragdb.lexemes, real, integer, integer) is
+  'Returns the row that a lexeme has, by the chunks that the dictionary lists for it, in a block '
+  'of so many units; null where none of them is there.';
+
 create or replace function ragdb_internal.rows_to_merge(
-  corpus_id integer, term_id integer, first_no integer, last_no integer, made ragdb.term_blocks)
+  corpus_id integer, term_id integer, first_no integer, last_no integer,
+  others ragdb.term_blocks[])
 returns setof ragdb.term_blocks
 language sql stable parallel safe
 begin atomic
@@ -12,12 +34,11 @@ begin atomic
   where b.corpus_id = rows_to_merge.corpus_id and b.term_id = rows_to_merge.term_id
     and b.block_no between rows_to_merge.first_no and rows_to_merge.last_no
   union all
-  select (rows_to_merge.made).* where (rows_to_merge.made).term_id is not null;
+  select o.* from pg_catalog.unnest(rows_to_merge.others) o where o.term_id is not null;
 end;
 comment on function ragdb_internal.rows_to_merge(
-  integer, integer, integer, integer, ragdb.term_blocks) is
-  'Returns the rows of a term in the blocks between two, and one that is made but not stored, if '
-  'there is one.';
+  integer, integer, integer, integer, ragdb.term_blocks[]) is
+  'Returns the rows of a term in the blocks between two, and others that are not stored.';
 
 create or replace function ragdb_internal.merged_terms(
   corpus_id integer, block_nos integer[], units integer, made ragdb.term_blocks[])
@@ -30,34 +51,41 @@ begin atomic
         ragdb_internal.even(0, ragdb_internal.unit_groups() * merged_terms.units) as zeros
       from pg_catalog.unnest(merged_terms.block_nos) m
       offset 0) s
-    cross join (
-      select l.term_id, ragdb_internal.idf(c.chunks, l.df)::real as weight, m as made
-      from ragdb.corpora c join ragdb.lexemes l on l.corpus_id = c.corpus_id and l.in_blocks
-        left join pg_catalog.unnest(merged_terms.made) m on m.term_id = l.term_id
-      where c.corpus_id = merged_terms.corpus_id
+    cross join lateral (
+      select w.term_id, w.weight, array[w.made, case when (w.l).chunk_nos <> '' then
+        ragdb_internal.listed_row(w.l, w.weight, s.first_no, merged_terms.units) end] as others
+      from (
+        select l, l.term_id, ragdb_internal.idf(c.chunks, l.df)::real as weight, m as made
+        from ragdb.corpora c join ragdb.lexemes l on l.corpus_id = c.corpus_id and l.in_blocks
+          left join pg_catalog.unnest(merged_terms.made) m on m.term_id = l.term_id
+        where c.corpus_id = merged_terms.corpus_id
+        offset 0) w
       offset 0) t
     cross join lateral (
       select avg(coalesce(pg_catalog.pg_column_size(b.scores), 1e9)) <= 400 as are_short
       from ragdb_internal.rows_to_merge(
-        merged_terms.corpus_id, t.term_id, s.first_no, s.last_no, t.made) b
+        merged_terms.corpus_id, t.term_id, s.first_no, s.last_no, t.others) b
       offset 0) r
     cross join lateral (
-      select ragdb_internal.sparse_block(pg_catalog.string_agg(
-          (e.entries[i] + ragdb_internal.unit_groups() * (e.block_no - s.first_no))
-            || ':' || e.entries[i + 1] * e.factor, ','), merged_terms.units) as scores
+      select ragdb_internal.sparse_block(
+          pg_catalog.string_agg(g.place || ':' || g.score, ','), merged_terms.units) as scores
       from (
-          select b.block_no, t.weight / b.weight::float8 as factor,
-            ragdb_internal.entries(b.scores) as entries
-          from ragdb_internal.rows_to_merge(
-            merged_terms.corpus_id, t.term_id, s.first_no, s.last_no, t.made) b
-          offset 0) e
-        cross join pg_catalog.generate_series(1, pg_catalog.cardinality(e.entries), 2) i
+        select e.entries[i] + ragdb_internal.unit_groups() * (e.block_no - s.first_no) as place,
+          max(e.entries[i + 1] * e.factor) as score
+        from (
+            select b.block_no, t.weight / b.weight::float8 as factor,
+              ragdb_internal.entries(b.scores) as entries
+            from ragdb_internal.rows_to_merge(
+              merged_terms.corpus_id, t.term_id, s.first_no, s.last_no, t.others) b
+            offset 0) e
+          cross join pg_catalog.generate_series(1, pg_catalog.cardinality(e.entries), 2) i
+        group by 1) g
       where r.are_short
       union all
       select ragdb_internal.sparsely(sum(ragdb_internal.placed(b.scores, b.dense_scores,
         t.weight / b.weight, b.block_no - s.first_no, merged_terms.units, s.zeros)))
       from ragdb_internal.rows_to_merge(
-        merged_terms.corpus_id, t.term_id, s.first_no, s.last_no, t.made) b
+        merged_terms.corpus_id, t.term_id, s.first_no, s.last_no, t.others) b
       where not r.are_short) m
   where m.scores is not null;
 end;
@@ -65,6 +93,58 @@ comment on function ragdb_internal.merged_terms(
   integer, integer[], integer, ragdb.term_blocks[]) is
   'Returns the rows of the block of so many units that some blocks become, of whose last one the '
   'rows may be made but not stored.';
+
+-- How wide a block is its rows tell; one without rows may be as wide as there is room.
+create or replace function ragdb_internal.blocks_before(corpus_id integer, before_no integer)
+returns table (block_no integer, units integer)
+language sql stable parallel safe
+begin atomic
+  select n.block_no, coalesce((
+      select vector_dims(ragdb_internal.densely(t.scores, t.dense_scores))
+        / ragdb_internal.unit_groups()
+      from ragdb.term_blocks t
+      where t.corpus_id = blocks_before.corpus_id and t.block_no = n.block_no limit 1),
+    n.next_no - n.block_no)
+  from (
+    select b.block_no,
+      pg_catalog.lead(b.block_no, 1, blocks_before.before_no) over (order by b.block_no) as next_no
+    from ragdb.block_states s cross join pg_catalog.unnest(s.block_nos) b (block_no)
+    where s.corpus_id = blocks_before.corpus_id
+      and b.block_no < blocks_before.before_no) n;
+end;
+comment on function ragdb_internal.blocks_before(integer, integer) is
+  'Returns the blocks of a corpus before one, and how many units each has.';
+
+-- A row that is there already was made when the term was frequent: it has all of its chunks.
+create or replace function ragdb_internal.place_listed(
+  corpus_id integer, before_no integer, until_no integer)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
+as $$
+begin
+  insert into ragdb.term_blocks
+    select (r.made).*
+    from ragdb_internal.blocks_before(place_listed.corpus_id, place_listed.before_no) b
+      cross join (
+        select l, ragdb_internal.idf(c.chunks, l.df)::real as weight
+        from ragdb.corpora c join ragdb.lexemes l on l.corpus_id = c.corpus_id
+        where c.corpus_id = place_listed.corpus_id and l.in_blocks and l.chunk_nos <> '') t
+      cross join lateral (
+        select ragdb_internal.listed_row(t.l, t.weight, b.block_no, b.units) as made offset 0) r
+    where (r.made).term_id is not null
+    on conflict on constraint term_blocks_are_unique do nothing;
+  update ragdb.lexemes l set chunk_nos = (
+      select coalesce(string_agg(int4send(n), ''), '')
+      from unnest(ragdb_internal.listed_numbers(l.chunk_nos)) n
+      where (n - 1) / ragdb_internal.unit_chunks() >= place_listed.until_no)
+    where l.corpus_id = place_listed.corpus_id and l.in_blocks and l.chunk_nos <> '';
+end $$;
+comment on function ragdb_internal.place_listed(integer, integer, integer) is
+  'Has the blocks before one know the chunks that the dictionary lists for terms that became '
+  'frequent, and takes those of units before another out of the lists; the caller holds the corpus '
+  'lock.';
 
 create or replace function ragdb_internal.merge_blocks(
   corpus_id integer, block_nos integer[], units integer, made ragdb.term_blocks[] default '{}')
@@ -94,6 +174,8 @@ begin
   update ragdb.block_states s set block_nos = array(select n from unnest(s.block_nos) n
       where n <= v_first or n <> all (merge_blocks.block_nos))
     where s.corpus_id = merge_blocks.corpus_id;
+  perform ragdb_internal.place_listed(
+    merge_blocks.corpus_id, v_first, v_first + merge_blocks.units);
 end $$;
 comment on function ragdb_internal.merge_blocks(
   integer, integer[], integer, ragdb.term_blocks[]) is

@@ -62,10 +62,10 @@ begin
   if corpus.chunks < 2000 then
     return;
   end if;
-  perform ragdb_internal.cover_chunks(corpus.corpus_id, corpus.next_chunk_no - 1);
-  perform ragdb_internal.merge_many(corpus.corpus_id, 8, true);
   update ragdb.lexemes l set chunk_nos = ''
     where l.corpus_id = corpus.corpus_id and l.in_blocks and l.chunk_nos <> '';
+  perform ragdb_internal.cover_chunks(corpus.corpus_id, corpus.next_chunk_no - 1);
+  perform ragdb_internal.merge_many(corpus.corpus_id, 8, true);
 end $$;
 comment on function ragdb_internal.build_blocks(ragdb.corpora) is
   'Makes all blocks of a corpus anew; the caller holds the corpus lock.';
