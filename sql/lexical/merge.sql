@@ -3,6 +3,7 @@
 -- One term after the other, because the sum of a term is 61 kB wide. To gather all of them at once
 -- took 570 GB of temporary files at a million chunks. Most terms have a few groups in each block:
 -- these are written anew entry by entry, because such a sum costs as much for a few as for all.
+--
 -- A term that became frequent has no row in the blocks of before, and the dictionary lists its
 -- chunks there. The most that the term scores anywhere bounds what it scores in these.
 create or replace function ragdb_internal.listed_row(
@@ -38,7 +39,27 @@ begin atomic
 end;
 comment on function ragdb_internal.rows_to_merge(
   integer, integer, integer, integer, ragdb.term_blocks[]) is
-  'Returns the rows of a term in the blocks between two, and others that are not stored.';
+  'Returns the rows of a term in the blocks between two, and others that are not stored; nulls '
+  'among these are left out.';
+
+create or replace function ragdb_internal.terms_to_merge(
+  corpus_id integer, first_no integer, units integer, made ragdb.term_blocks[])
+returns table (term_id integer, weight real, others ragdb.term_blocks[])
+language sql stable parallel safe
+begin atomic
+  select t.term_id, t.weight, array[t.made, case when (t.l).chunk_nos <> '' then
+    ragdb_internal.listed_row(
+      t.l, t.weight, terms_to_merge.first_no, terms_to_merge.units) end]
+  from (
+    select l, l.term_id, ragdb_internal.idf(c.chunks, l.df)::real as weight, m as made
+    from ragdb.corpora c join ragdb.lexemes l on l.corpus_id = c.corpus_id and l.in_blocks
+      left join pg_catalog.unnest(terms_to_merge.made) m on m.term_id = l.term_id
+    where c.corpus_id = terms_to_merge.corpus_id
+    offset 0) t;
+end;
+comment on function ragdb_internal.terms_to_merge(integer, integer, integer, ragdb.term_blocks[]) is
+  'Returns the terms that blocks have, what each weighs now, and which rows it has of a block that '
+  'is not stored: one that is made, and what the dictionary lists.';
 
 create or replace function ragdb_internal.merged_terms(
   corpus_id integer, block_nos integer[], units integer, made ragdb.term_blocks[])
@@ -51,16 +72,8 @@ begin atomic
         ragdb_internal.even(0, ragdb_internal.unit_groups() * merged_terms.units) as zeros
       from pg_catalog.unnest(merged_terms.block_nos) m
       offset 0) s
-    cross join lateral (
-      select w.term_id, w.weight, array[w.made, case when (w.l).chunk_nos <> '' then
-        ragdb_internal.listed_row(w.l, w.weight, s.first_no, merged_terms.units) end] as others
-      from (
-        select l, l.term_id, ragdb_internal.idf(c.chunks, l.df)::real as weight, m as made
-        from ragdb.corpora c join ragdb.lexemes l on l.corpus_id = c.corpus_id and l.in_blocks
-          left join pg_catalog.unnest(merged_terms.made) m on m.term_id = l.term_id
-        where c.corpus_id = merged_terms.corpus_id
-        offset 0) w
-      offset 0) t
+    cross join lateral ragdb_internal.terms_to_merge(
+      merged_terms.corpus_id, s.first_no, merged_terms.units, merged_terms.made) t
     cross join lateral (
       select avg(coalesce(pg_catalog.pg_column_size(b.scores), 1e9)) <= 400 as are_short
       from ragdb_internal.rows_to_merge(
@@ -117,7 +130,7 @@ comment on function ragdb_internal.blocks_before(integer, integer) is
 
 -- A row that is there already was made when the term was frequent: it has all of its chunks.
 create or replace function ragdb_internal.place_listed(
-  corpus_id integer, before_no integer, until_no integer)
+  corpus_id integer, before_no integer, until_no integer default null)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -138,7 +151,7 @@ begin
   update ragdb.lexemes l set chunk_nos = (
       select coalesce(string_agg(int4send(n), ''), '')
       from unnest(ragdb_internal.listed_numbers(l.chunk_nos)) n
-      where (n - 1) / ragdb_internal.unit_chunks() >= place_listed.until_no)
+      where (n - 1) / ragdb_internal.unit_chunks() >= coalesce(until_no, before_no))
     where l.corpus_id = place_listed.corpus_id and l.in_blocks and l.chunk_nos <> '';
 end $$;
 comment on function ragdb_internal.place_listed(integer, integer, integer) is

@@ -87,6 +87,8 @@ begin
     perform ragdb_internal.cover_chunks(corpus.corpus_id, corpus.next_chunk_no - 1);
   end if;
   perform ragdb_internal.merge_many(corpus.corpus_id, 8, true);
+  perform ragdb_internal.place_listed(corpus.corpus_id,
+    (corpus.next_chunk_no - 2) / ragdb_internal.unit_chunks() + 1);
   perform ragdb_internal.reweigh_blocks(corpus.corpus_id);
 end $$;
 comment on function ragdb_internal.catch_up(ragdb.corpora) is

@@ -193,6 +193,62 @@ def test_rows_that_complete_a_block_are_merged_as_they_are_made(db: Connection) 
             made.agrees(made.question(words))
 
 
+def test_the_chunks_of_a_word_that_became_frequent_come_into_the_blocks_of_before(
+    db: Connection,
+) -> None:
+    made = Made(db, vocabulary=2_000)
+
+    def listed() -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The chunks that the dictionary lists for words that are in blocks."""
+        return np.array(
+            db.execute(
+                "select unnest(ragdb_internal.listed_numbers(chunk_nos))"
+                " from ragdb.lexemes where in_blocks"
+            ).fetchall(),
+            np.int64,
+        )
+
+    def rows(block: int) -> int:
+        ((count,),) = db.execute(
+            "select count(*) from ragdb.term_blocks where block_no = %s", (block,)
+        ).fetchall()
+        return int(count)
+
+    def check() -> None:
+        assert faults(db) == []
+        for words in (1, 1, 1, 2, 3, 8):
+            made.agrees(made.question(words))
+
+    for first, last in ((1, 4_200), (50_001, 55_000)):
+        made.add(last - first + 1, np.arange(first, last + 1))
+    assert listed().max() <= 4_096
+    assert len(listed()) > 500
+    before = rows(0)
+    check()
+    # the block that is made of all has them
+    made.add(6_500, np.arange(55_501, 62_001))
+    assert listed().size == 0
+    assert rows(0) > before + 50
+    check()
+    # as the widest block has that was there already; what is after both stays listed
+    made.rewrite([5, 900, 5_000], made.draw(3))
+    made.add(4_500, np.arange(62_001, 66_501))
+    assert len(listed()) > 50
+    before = rows(0)
+    made.add(7_000, np.arange(117_001, 124_001))
+    assert listed().size == 0
+    assert rows(0) > before + 10
+    check()
+    # and the last ones, which are not merged yet, once the corpus is optimized
+    for first in (124_001, 128_501, 133_001):
+        made.add(4_500, np.arange(first, first + 4_500))
+    assert len(listed()) > 10
+    check()
+    made.optimize()
+    assert listed().size == 0
+    check()
+
+
 def test_a_merged_block_says_what_those_say_that_it_is_made_of(db: Connection) -> None:
     made = Made(db, vocabulary=3_000)  # of a few groups, and of most
     for size in (4_200, 5_000, 6_000):
@@ -209,7 +265,14 @@ def test_a_merged_block_says_what_those_say_that_it_is_made_of(db: Connection) -
                 found[term, 64 * block + int(place)] = float(value) / weight
         return found
 
-    before = scores()
+    # a chunk that the dictionary lists scores at most what its word does anywhere
+    before = scores() | {
+        (term, (number - 1) // 4 + 1): impact
+        for term, impact, number in db.execute(
+            "select term_id, max_impact, unnest(ragdb_internal.listed_numbers(chunk_nos))"
+            " from ragdb.lexemes where in_blocks"
+        )
+    }
     db.execute("select ragdb_internal.merge_many(%s, 3)", (made.corpus_id,))
     assert db.execute("select block_nos from ragdb.block_states").fetchall() == [([0],)]
     after = scores()
