@@ -5,7 +5,7 @@
 -- these are written anew entry by entry, because such a sum costs as much for a few as for all.
 --
 -- A term that became frequent has no row in the blocks of before, and the dictionary lists its
--- chunks there. The most that the term scores anywhere bounds what it scores in these.
+-- chunks there.
 create or replace function ragdb_internal.listed_row(
   lexeme ragdb.lexemes, weight real, block_no integer, units integer)
 returns ragdb.term_blocks
@@ -13,13 +13,21 @@ language sql stable parallel safe
 return (
   select row((listed_row.lexeme).corpus_id, (listed_row.lexeme).term_id, listed_row.block_no,
     listed_row.weight, ragdb_internal.sparse_block(pg_catalog.string_agg(
-      g.place || ':' || listed_row.weight * (listed_row.lexeme).max_impact, ','),
-      listed_row.units), null)::ragdb.term_blocks
+      g.place || ':' || listed_row.weight * g.impact, ','), listed_row.units),
+    null)::ragdb.term_blocks
   from (
-    select distinct (n - 1) / 4 - ragdb_internal.unit_groups() * listed_row.block_no + 1 as place
-    from pg_catalog.unnest(ragdb_internal.listed_numbers((listed_row.lexeme).chunk_nos)) n
-    where (n - 1) / ragdb_internal.unit_chunks() - listed_row.block_no
-      between 0 and listed_row.units - 1) g
+    select (n.chunk_no - 1) / 4 - ragdb_internal.unit_groups() * listed_row.block_no + 1 as place,
+      max(x.impact) as impact
+    from (select ragdb_internal.sparse((listed_row.lexeme).term_id || ':1') as term offset 0) t
+      cross join pg_catalog.unnest(
+        ragdb_internal.listed_numbers((listed_row.lexeme).chunk_nos)) n (chunk_no)
+      cross join lateral (
+        select ragdb_internal.inner_product(c.impacts, t.term) as impact
+        from ragdb.chunk_lexemes c
+        where c.corpus_id = (listed_row.lexeme).corpus_id and c.chunk_no = n.chunk_no offset 0) x
+    where (n.chunk_no - 1) / ragdb_internal.unit_chunks() - listed_row.block_no
+      between 0 and listed_row.units - 1
+    group by 1) g
   having count(*) > 0);
 comment on function ragdb_internal.listed_row(ragdb.lexemes, real, integer, integer) is
   'Returns the row that a lexeme has, by the chunks that the dictionary lists for it, in a block '

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -265,14 +266,16 @@ def test_a_merged_block_says_what_those_say_that_it_is_made_of(db: Connection) -
                 found[term, 64 * block + int(place)] = float(value) / weight
         return found
 
-    # a chunk that the dictionary lists scores at most what its word does anywhere
-    before = scores() | {
-        (term, (number - 1) // 4 + 1): impact
-        for term, impact, number in db.execute(
-            "select term_id, max_impact, unnest(ragdb_internal.listed_numbers(chunk_nos))"
-            " from ragdb.lexemes where in_blocks"
-        )
-    }
+    # and the chunks that the dictionary lists, each group with the most that one of them scores
+    before = scores()
+    for term, number, impacts in db.execute(
+        "select l.term_id, x.chunk_no, x.impacts::text"
+        " from ragdb.lexemes l, unnest(ragdb_internal.listed_numbers(l.chunk_nos)) n"
+        "   join ragdb.chunk_lexemes x on x.chunk_no = n where l.in_blocks"
+    ):
+        impact = re.search(rf"[{{,]{term}:([^,}}]+)", impacts)
+        key = (term, (number - 1) // 4 + 1)
+        before[key] = max(before.get(key, 0), float(impact[1])) if impact else 0
     db.execute("select ragdb_internal.merge_many(%s, 3)", (made.corpus_id,))
     assert db.execute("select block_nos from ragdb.block_states").fetchall() == [([0],)]
     after = scores()
