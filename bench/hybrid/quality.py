@@ -62,8 +62,8 @@ class Kept:
                 np.save(files[n], vector)
         return np.stack([np.load(file) for file in files])
 
-    def count_tokens(self, text: str) -> int:
-        return self.encoder.count_tokens(text)
+    def cut(self, texts: Sequence[str]) -> int:
+        return self.encoder.cut(texts)
 
 
 def judgements(name: str) -> dict[str, dict[str, float]]:

@@ -126,6 +126,11 @@ def _report(session: Session, done: Done) -> None:
         f"embedded {done.embedded} chunks and {done.queries} queries"
         f" in {done.seconds:.1f} s ({rate:.0f} chunks/s)"
     )
+    if done.cut:
+        session.note(
+            f"{done.cut} chunks go on after what the model reads of a text: the rest has no part in"
+            " their embeddings; ingest with a smaller --max-tokens to have them read whole"
+        )
     if done.read:
         session.note(f"read {done.read} blobs")
     for error, count in sorted(done.errors.items()):

@@ -13,16 +13,12 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, pairwise
-from typing import Any
+from itertools import chain, pairwise
 
 NAME = "para-sent/1"
 STRATEGIES = ("paragraph", "semantic", "page", "window")
 UNITS = {"token": 4, "tokens": 4, "word": 1, "words": 1, "char": 1, "chars": 1}
 MAX_TOKENS = 1_000_000
-
-# a batch of words to the number of tokens of each
-Count = Callable[[Sequence[str]], Sequence[int]]
 
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _SPACED_WORD = re.compile(r"[^ \t\n\r\f\v]+")
@@ -59,14 +55,13 @@ def chunk(
     max_tokens: int = 240,
     overlap: int = 48,
     unit: str = "token",
-    count: Count | None = None,
     tell: Callable[[float], None] | None = None,
 ) -> list[Chunk]:
     """Cut a text into chunks, in the order of the text.
 
     `max_tokens` (1 to 1,000,000) and `overlap` (0 to max_tokens - 1) are in `unit`: token, word or
-    char. Without `count` a token is four characters, rounded up. `tell` hears which part of the
-    work is done. Raises ValueError for an argument out of range.
+    char. A token is four characters, rounded up. `tell` hears which part of the work is done.
+    Raises ValueError for an argument out of range.
     """
     check(strategy, max_tokens, overlap, unit)
     starts, ends = _words(text)
@@ -76,13 +71,8 @@ def chunk(
         tell(0.3)
     words = len(starts)
     closings = array("l", chain((0,), ends))
-    sums: Sequence[int] | None = None
-    if count is not None:
-        sums = _sums(text, starts, ends, count)
     if unit.startswith("word"):
         measure = _Measure(range(words + 1), range(words + 1), 1)
-    elif sums is not None and unit.startswith("token"):
-        measure = _Measure(sums, sums, 1)
     else:
         measure = _Measure(starts, closings, UNITS[unit])
 
@@ -99,11 +89,7 @@ def chunk(
         for start, end in reversed(_pack(lo, hi, levels, measure, max_tokens, overlap))
     ]
     return [
-        Chunk(
-            starts[first],
-            closings[end],
-            -((starts[first] - closings[end]) // 4) if sums is None else sums[end] - sums[first],
-        )
+        Chunk(starts[first], closings[end], -((starts[first] - closings[end]) // 4))
         for first, end in ranges
     ]
 
@@ -118,30 +104,6 @@ def check(strategy: str, max_tokens: int, overlap: int, unit: str) -> None:
         raise ValueError(f"max_tokens is {max_tokens}, not 1 to {MAX_TOKENS}")
     if not 0 <= overlap < max_tokens:
         raise ValueError(f"overlap is {overlap}, not 0 to max_tokens - 1 ({max_tokens - 1})")
-
-
-class TokenCounter:
-    """Counts the tokens of words with a Hugging Face `tokenizers.Tokenizer`.
-
-    Each distinct word is tokenised once, all new words of a text in one batch. Exact where the
-    tokenizer never joins words, as WordPiece does not.
-    """
-
-    def __init__(self, tokenizer: Any, limit: int = 1_000_000) -> None:
-        self._tokenizer = tokenizer
-        self._limit = limit
-        self._known: dict[str, int] = {}
-
-    def __call__(self, words: Sequence[str]) -> Sequence[int]:
-        known = self._known
-        new = list(dict.fromkeys(word for word in words if word not in known))
-        if len(known) + len(new) > self._limit:
-            known.clear()
-            new = list(dict.fromkeys(words))
-        if new:
-            batch = self._tokenizer.encode_batch_fast(new, add_special_tokens=False)
-            known.update(zip(new, map(len, batch), strict=True))
-        return [known[word] for word in words]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +135,6 @@ def _words(text: str) -> tuple[array[int], array[int]]:
     pattern = _WORD if _HAS_UNSPACED.search(text) else _SPACED_WORD
     spans = array("l", chain.from_iterable(match.span() for match in pattern.finditer(text)))
     return spans[::2], spans[1::2]
-
-
-def _sums(text: str, starts: array[int], ends: array[int], count: Count) -> list[int]:
-    counts = count([text[start:end] for start, end in zip(starts, ends, strict=True)])
-    return list(accumulate(counts, initial=0))
 
 
 def _levels(

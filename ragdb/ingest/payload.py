@@ -30,7 +30,6 @@ def to_payload(
     max_tokens: int = 240,
     overlap: int = 48,
     unit: str = "token",
-    count: chunker.Count | None = None,
     tell: Callable[[float], None] | None = None,
 ) -> dict[str, Any]:
     """Chunk a document read from `source`, the uri of its file, and describe it for jsonb.
@@ -51,7 +50,6 @@ def to_payload(
             max_tokens=max_tokens,
             overlap=overlap,
             unit=unit,
-            count=count,
             tell=tell if not document.pages else None,
         )
     ]

@@ -37,8 +37,8 @@ class Encoder(Protocol):
         """Raises ProviderDown, InputRefused (of a single text), InvalidEmbedding."""
         ...
 
-    def count_tokens(self, text: str) -> int:
-        """Tokens of a text as the model counts them, without special ones."""
+    def cut(self, texts: Sequence[str]) -> int:
+        """How many of these texts go on after what the model reads; 0 where that is not known."""
         ...
 
 
@@ -78,8 +78,8 @@ class HashEncoder:
                 row[0] = 1
         return found.astype(np.float32)
 
-    def count_tokens(self, text: str) -> int:
-        return len(re.findall(r"\w+", text))
+    def cut(self, texts: Sequence[str]) -> int:
+        return 0
 
 
 def check(vectors: Matrix) -> list[str | None]:

@@ -43,7 +43,7 @@ class LocalEncoder:
         quiet()
         backend: Any = backend_named(os.environ.get("RAGDB_EMBED_BACKEND", "torch"))
         self.model = SentenceTransformer(str(folder), backend=backend, local_files_only=True)
-        self.model.max_seq_length = max_tokens
+        self.model.max_seq_length = self.max_tokens = max_tokens
         self.dims = dims
         width = self.model.get_embedding_dimension()
         if width != dims:
@@ -58,8 +58,13 @@ class LocalEncoder:
         )
         return found
 
-    def count_tokens(self, text: str) -> int:
-        return len(self.model.tokenizer.encode(text, add_special_tokens=False, verbose=False))
+    def cut(self, texts: Sequence[str]) -> int:
+        # a token has a character at least
+        long = [text for text in texts if len(text) > self.max_tokens - 2]
+        if not long:
+            return 0
+        found = self.model.tokenizer(long, truncation=False, padding=False, verbose=False)
+        return sum(len(tokens) > self.max_tokens for tokens in found["input_ids"])
 
 
 def backend_named(name: str) -> str:

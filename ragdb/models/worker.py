@@ -49,6 +49,7 @@ class Done:
     queries: int = 0
     read: int = 0
     failed: int = 0
+    cut: int = 0  # chunks that are longer than what their model reads
     seconds: float = 0
     errors: dict[str, int] = field(default_factory=dict)
 
@@ -185,6 +186,7 @@ class Worker:
                     [jobs[n][1] for n in good],
                     Reals(vectors[good]),
                 )
+                self.done.cut += encoder.cut([texts[n] for n in good])
             except InvalidEmbedding as error:
                 self._fail(db, space, [jobs[n] for n in good], str(error))
         return len(rows)

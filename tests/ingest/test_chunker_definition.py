@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,17 +31,8 @@ strategies = st.sampled_from(STRATEGIES)
 units = st.sampled_from(["token", "word", "char"])
 
 
-def some_tokenizer(words: Sequence[str]) -> list[int]:
-    """Counts that no rule of ours would give, nothing among them."""
-    return [len(word) * 7 % 4 for word in words]
-
-
-counters = st.sampled_from([None, some_tokenizer])
-Count = Callable[[Sequence[str]], Sequence[int]]
-
-
 def as_defined(
-    text: str, strategy: str, max_tokens: int, overlap: int, unit: str, count: Count | None
+    text: str, strategy: str, max_tokens: int, overlap: int, unit: str
 ) -> list[tuple[int, int, int]]:
     """docs/chunker.md, sentence by sentence, in quadratic time."""
     spans = [match.span() for match in WORD.finditer(text)]
@@ -104,15 +94,11 @@ def as_defined(
         if strategy == "page" and level[i] == 5:
             sections.append(i)
 
-    counts = count(words) if count else None
-
     def size(i: int, j: int) -> int:
         if i == j:
             return 0
         if unit == "word":
             return j - i
-        if unit == "token" and counts:
-            return sum(counts[i:j])
         length = spans[j - 1][1] - spans[i][0]
         return length if unit == "char" else (length + 3) // 4
 
@@ -144,25 +130,18 @@ def as_defined(
                     k += 1
         chunks += reversed(packed)
     return [
-        (
-            spans[i][0],
-            spans[j - 1][1],
-            sum(counts[i:j]) if counts else (spans[j - 1][1] - spans[i][0] + 3) // 4,
-        )
-        for i, j in chunks
+        (spans[i][0], spans[j - 1][1], (spans[j - 1][1] - spans[i][0] + 3) // 4) for i, j in chunks
     ]
 
 
 @settings(max_examples=500)
-@given(texts, strategies, limits, units, counters)
+@given(texts, strategies, limits, units)
 def test_chunks_are_those_of_the_definition(
-    text: str, strategy: str, limit: tuple[int, int], unit: str, count: Count | None
+    text: str, strategy: str, limit: tuple[int, int], unit: str
 ) -> None:
     max_tokens, overlap = limit
 
-    chunks = chunk(
-        text, strategy=strategy, max_tokens=max_tokens, overlap=overlap, unit=unit, count=count
-    )
+    chunks = chunk(text, strategy=strategy, max_tokens=max_tokens, overlap=overlap, unit=unit)
 
-    expected = as_defined(text, strategy, max_tokens, overlap, unit, count)
+    expected = as_defined(text, strategy, max_tokens, overlap, unit)
     assert [(c.start, c.end, c.tokens) for c in chunks] == expected

