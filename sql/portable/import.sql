@@ -116,6 +116,10 @@ declare
   v_corpus constant ragdb.corpora := ragdb_internal.importing(import_documents.corpus);
   v_chunks constant integer := ragdb_internal.put_exported(v_corpus.name, documents);
 begin
+  -- which the digest does not know of
+  if v_corpus.moving is null and jsonb_path_exists(documents, '$[*].sources[*].root') then
+    perform ragdb_internal.refuse_import('its sources say where they were brought from');
+  end if;
   perform ragdb_internal.import_edges(v_corpus.corpus_id, documents);
   return v_chunks;
 end $$;

@@ -537,6 +537,8 @@ HARM: dict[str, tuple[Callable[[Lines], Any], str]] = {
         lambda x: first(x, "embeddings")["of"][0].__setitem__(0, {}),
         "do not belong to chunks",
     ),
+    "an original of no type": (lambda x: first(x, "blob").pop("media_type"), "match its hash"),
+    "a root": (lambda x: plain(x)["sources"][0].update(root="/etc"), "RG455"),
     "another original": (
         lambda x: first(x, "blob").update(bytes=base64.b64encode(b"x").decode()),
         "match its hash",
