@@ -219,6 +219,9 @@ declare
   v_corpus constant ragdb.corpora := ragdb_internal.importing(finish_import.corpus);
   v_found constant jsonb := ragdb_internal.export_header(v_corpus);
 begin
+  if v_corpus.moving is not null then
+    perform ragdb_internal.refuse_import('it comes by a move, which ragdb.open_move() ends');
+  end if;
   if v_found -> 'counts' is distinct from header -> 'counts' then
     perform ragdb_internal.refuse_import(format(
       'it has %s, and its header says %s',
