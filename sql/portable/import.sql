@@ -41,10 +41,10 @@ begin
   return v_name;
 end $$;
 comment on function ragdb.import_corpus(jsonb, text) is
-  'Begins the import of a corpus, in one transaction that ragdb.finish_import ends: makes it, '
-  'under the name of its header or another, with its settings and its embedder. Where it was '
-  'restricted only the caller and admins may read it; rights are not part of an export. Raises '
-  'RG400, RG401, RG409, RG411, RG417, RG455.';
+  'Begins the import of a corpus, in one transaction that ragdb.finish_import ends and that cannot '
+  'be committed without it: makes it, under the name of its header or another, with its settings '
+  'and its embedder. Where it was restricted only the caller and admins may read it; rights are '
+  'not part of an export. Raises RG400, RG401, RG409, RG411, RG417, RG455.';
 
 create or replace function ragdb_internal.check_imported(documents jsonb) returns void
 language plpgsql immutable parallel safe

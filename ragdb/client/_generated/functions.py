@@ -1711,10 +1711,11 @@ class Functions(Caller):
         return value
 
     def import_corpus(self, header: Any, corpus: str | None = None) -> str:
-        """Begins the import of a corpus, in one transaction that ragdb.finish_import ends: makes
-        it, under the name of its header or another, with its settings and its embedder. Where
-        it was restricted only the caller and admins may read it; rights are not part of an
-        export. Raises RG400, RG401, RG409, RG411, RG417, RG455.
+        """Begins the import of a corpus, in one transaction that ragdb.finish_import ends and
+        that cannot be committed without it: makes it, under the name of its header or
+        another, with its settings and its embedder. Where it was restricted only the caller
+        and admins may read it; rights are not part of an export. Raises RG400, RG401, RG409,
+        RG411, RG417, RG455.
         """
         value: str = self._value(calls.IMPORT_CORPUS, header, corpus)
         return value
