@@ -41,5 +41,21 @@ def loads(text: str | bytes) -> Any:
     return json.loads(text, parse_constant=_refuse)
 
 
+class NotHeld(ValueError):
+    """JSON that the database cannot hold; the message says what of it."""
+
+
+def held(value: Any) -> str:
+    """A value as JSON that jsonb can hold. Raises NotHeld and what json.dumps raises."""
+    text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise NotHeld("half of a surrogate pair") from None
+    if "\\u0000" in text.replace("\\\\", ""):
+        raise NotHeld("a NUL")
+    return text
+
+
 def _refuse(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")

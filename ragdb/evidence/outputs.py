@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from ragdb.client.rows import loads
+from ragdb.client.rows import NotHeld, held, loads
 from ragdb.evidence.answers import Task
 from ragdb.models.chat import ModelError, ModelRefused
 
@@ -47,18 +47,15 @@ def _object(made: Any) -> tuple[dict[str, Any] | None, str | None]:
     try:
         if isinstance(made, str) and len(made) <= MOST:
             made = loads(_unfenced(made))
-        text = json.dumps(made, allow_nan=False, ensure_ascii=False)
-        text.encode()
-    except UnicodeEncodeError:
-        return None, "output: half of a surrogate pair"
+        text = held(made)
+    except NotHeld as error:
+        return None, f"output: {error}"
     except (ValueError, TypeError, RecursionError):
         return None, "output: not JSON"
     if not isinstance(made, dict):
         return None, "output: no object"
     if len(text) > MOST:
         return None, f"output: more than {MOST} characters"
-    if "\\u0000" in text.replace("\\\\", ""):
-        return None, "output: a NUL"
     return json.loads(text), None
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from ragdb.ledger.keys import Signer
 from ragdb.peers import PeerError, signatures
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ragdb.client.client import Client
 
 PAGE = 500
+TEXTS, NUMBERS = ("title", "text_config", "record_query_text"), ("k1", "b")
 
 
 @dataclass
@@ -83,7 +85,7 @@ def pull(
         done.add(taken)
         if between:
             between(done)
-        if taken.is_done or not came["events"]:
+        if taken.is_done:
             return done
 
 
@@ -93,30 +95,38 @@ def _route(corpus: str) -> str:
 
 def enter(db: Client, link: Link, corpus: str, remote: str | None) -> None:
     """Share a corpus as the feed that it is at a peer. Raises PeerError."""
-    found = link.get(_route(remote or corpus))
-    if not isinstance(found, dict) or not isinstance(found.get("feed"), str):
-        raise PeerError(f"peer {link.name} answered what is not a feed", exit_code=3)
+    feed, settings = _feed(link.name, link.get(_route(remote or corpus)))
     with db.connection.transaction():
-        _join(db, link.name, corpus, remote, found)
+        _join(db, link.name, corpus, remote, feed, settings)
 
 
-def _join(db: Client, peer: str, corpus: str, remote: str | None, found: dict[str, Any]) -> None:
+def _feed(peer: str, found: Any) -> tuple[UUID, dict[str, Any]]:
+    """Which feed a peer says that a corpus is, and the settings for a copy. Raises PeerError."""
+    try:
+        feed, given = UUID(found["feed"]), found["settings"]
+        texts = {name: given[name] for name in TEXTS if given.get(name) is not None}
+        numbers = {name: float(given[name]) for name in NUMBERS}
+        if not all(isinstance(text, str) for text in texts.values()):
+            raise TypeError
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+        raise PeerError(f"peer {peer} answered what is not a feed", exit_code=3) from None
+    return feed, texts | numbers
+
+
+def _join(
+    db: Client, peer: str, corpus: str, remote: str | None, feed: UUID, settings: dict[str, Any]
+) -> None:
     """Share a corpus as a feed; make it where it is missing."""
     shared = db.list_peer_corpora(corpus)
-    if shared and str(shared[0].feed) != found["feed"]:
+    if shared and shared[0].feed != feed:
         raise PeerError(
             f"corpus {corpus} is shared as another feed than the peer's",
             hint="pull into another corpus: --as NAME",
         )
     if not shared and corpus not in {row.name for row in db.list_corpora()}:
-        settings = found.get("settings")
-        if not isinstance(settings, dict):
-            raise PeerError(f"peer {peer} answered what is not a feed", exit_code=3)
-        names = ("title", "text_config", "k1", "b", "record_query_text")
-        given: Any = {name: settings[name] for name in names if settings.get(name) is not None}
-        db.create_corpus(corpus, is_restricted=True, **given)
+        db.create_corpus(corpus, is_restricted=True, **settings)
     if not shared:
-        db.share_corpus(corpus, None, found["feed"])
+        db.share_corpus(corpus, None, feed)
     db.follow_peer(corpus, peer, remote)
 
 

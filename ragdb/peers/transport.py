@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from ragdb.client.rows import held, loads
 from ragdb.ingest.fetch import fetch, post
 from ragdb.peers import PeerError
 from ragdb.readers.document import ReadError
@@ -65,13 +66,17 @@ class Link:
                     "allow_private": self.allow_private,
                 }
             )
-            return json.loads(got.data)
+            value = loads(got.data)
+            held(value)
+            return value
         except ReadError as error:
             raise PeerError(
                 f"peer {self.name}: {error.reason}", hint=error.hint, exit_code=3
             ) from None
         except (ValueError, TypeError, RecursionError):
-            raise PeerError(f"peer {self.name} answered what is not JSON", exit_code=3) from None
+            raise PeerError(
+                f"peer {self.name} answered what is not JSON that a database holds", exit_code=3
+            ) from None
 
 
 def part(name: str) -> str:

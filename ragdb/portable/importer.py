@@ -112,7 +112,7 @@ def _read_original(db: Client, source: Path, name: str, record: Json) -> None:
     data, cid, media_type = (
         _bytes(source, record.get("bytes")),
         record["blob"],
-        record["media_type"],
+        record.get("media_type"),
     )
     if cid != "sha256:" + hashlib.sha256(data).hexdigest() or not isinstance(media_type, str):
         raise strange(source, f"an original does not match its hash: {cid!r:.80}")

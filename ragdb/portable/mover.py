@@ -95,13 +95,18 @@ def abandon(source: Client, target: Client, corpus: str) -> bool:
 
     Raises MoveFailed where it has arrived.
     """
-    row = _under_way(source, corpus)
+    row = _last(source, corpus)
     if row is None:
         return False
-    if any(other.move_id == row.move_id for other in target.list_moves(corpus)):
-        target.leave_move(row.move_id)
-    # what is closed here and was removed there just now is nowhere else
-    return bool(source.leave_move(row.move_id, row.state == "done"))
+    arrivals = [other for other in target.list_moves(corpus) if other.move_id == row.move_id]
+    is_over = row.state == "left"  # as where the corpus was dropped
+    left = False
+    if arrivals and not (is_over and arrivals[0].state == "done"):
+        left = bool(target.leave_move(row.move_id))
+    if not is_over:
+        # what is closed here and was removed there just now is nowhere else
+        left = bool(source.leave_move(row.move_id, row.state == "done"))
+    return left
 
 
 def address(db: Client) -> str:
@@ -117,9 +122,13 @@ def row_peer(source: Client, courier: _Courier) -> str:
 
 
 def _under_way(source: Client, corpus: str) -> ListMovesRow | None:
-    rows = [row for row in source.list_moves(corpus) if row.direction == "out"]
-    last = rows[-1] if rows else None
+    last = _last(source, corpus)
     return last if last and last.state in ("copying", "done") else None
+
+
+def _last(source: Client, corpus: str) -> ListMovesRow | None:
+    rows = [row for row in source.list_moves(corpus) if row.direction == "out"]
+    return rows[-1] if rows else None
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@
 create or replace function ragdb_internal.is_arriving(corpus ragdb.corpora) returns boolean
 language sql stable parallel safe
 return (corpus).moving = 'arriving'
-  and (corpus).import_xid is distinct from pg_catalog.pg_current_xact_id_if_assigned();
+  and ((corpus).import_xid = pg_catalog.pg_current_xact_id_if_assigned()) is not true;
 comment on function ragdb_internal.is_arriving(ragdb.corpora) is
   'Whether a corpus arrives from another database, and this transaction is not one that brings it.';
 

@@ -13,6 +13,8 @@ as $$
 declare
   v_id constant integer := remove_corpus.corpus_id;
 begin
+  update ragdb.moves m set state = 'left', ended_at = ragdb_internal.now()
+    where m.corpus_id = v_id and m.state in ('copying', 'ready');
   -- what goes now is not to be kept
   update ragdb.corpora c set history = null, history_from = null, history_since = null
     where c.corpus_id = v_id and c.history is not null;

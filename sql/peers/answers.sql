@@ -61,19 +61,25 @@ comment on function ragdb_internal.listed_chunks(integer, jsonb, jsonb) is
   'Returns the chunks of the local answer (place 0) and of those of peers, each with its rank '
   'there.';
 
--- Scores of different corpora do not compare, ranks do. What several found counts for each.
+-- Scores of different corpora do not compare, ranks do. What several found counts for each, once
+-- however often one of them says it.
 create or replace function ragdb_internal.merged_chunks(corpus_id integer, answer jsonb,
   answers jsonb, k integer) returns jsonb
 language sql stable parallel safe
 return (
-  with found as (
-    select pg_catalog.sum(1.0 / (ragdb_internal.rrf_constant() + l.nth)) as weight,
-      pg_catalog.min(l.place) as place,
-      (pg_catalog.array_agg(l.chunk order by l.place, l.nth))[1] as chunk
+  with said as (
+    select distinct on (l.place, c.doc_cid, c.said) l.chunk, l.place, l.nth, c.doc_cid, c.said
     from ragdb_internal.listed_chunks(merged_chunks.corpus_id, merged_chunks.answer,
-      merged_chunks.answers) l
-    group by l.chunk #>> '{metadata,doc_cid}',
-      coalesce(l.chunk ->> 'text', l.chunk #>> '{metadata,chunk_id}')
+        merged_chunks.answers) l
+      cross join lateral (
+        select l.chunk #>> '{metadata,doc_cid}' as doc_cid,
+          coalesce(l.chunk ->> 'text', l.chunk #>> '{metadata,chunk_id}') as said) c
+    order by l.place, c.doc_cid, c.said, l.nth
+  ), found as (
+    select pg_catalog.sum(1.0 / (ragdb_internal.rrf_constant() + s.nth)) as weight,
+      pg_catalog.min(s.place) as place,
+      (pg_catalog.array_agg(s.chunk order by s.place))[1] as chunk
+    from said s group by s.doc_cid, s.said
   ), ranked as (
     select f.chunk, pg_catalog.row_number() over (
       order by f.weight desc, f.place, f.chunk #>> '{metadata,chunk_id}') as rank

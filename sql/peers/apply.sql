@@ -21,6 +21,9 @@ begin
     perform ragdb_internal.refuse_event(format('the peer has %s events, and had %s',
       page ->> 'head', "position"), left(page::text, 80),
       'an old backup of it was restored, or its end was cut off');
+  elsif page -> 'events' = '[]' and (page ->> 'head')::bigint > "position" then
+    perform ragdb_internal.refuse_event(format('the peer has %s events, and gives none after %s',
+      page ->> 'head', "position"), left(page::text, 80), 'the peer leaves events out');
   end if;
 end $$;
 comment on function ragdb_internal.check_page_of_peer(ragdb.shared_corpora, bigint, jsonb) is
@@ -83,6 +86,11 @@ begin
         where d.corpus_id = shared.corpus_id and d.source = v_event.source
           and d.hash = v_event.hash and d.state = 'waiting') then
       v_sources := v_sources || v_event.source;
+    end if;
+    -- all that came before it at the peer is here; else a peer could go on for ever
+    if after > shared.last_position then
+      perform ragdb_internal.refuse_event(format('it is number %s at the peer, and there are %s',
+        after, shared.last_position), v_event.event, 'the peer repeats events');
     end if;
   end loop;
   return array(select distinct s.uri from unnest(v_sources) s (uri) order by s.uri);

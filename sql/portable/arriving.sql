@@ -67,6 +67,8 @@ begin
     values ((header ->> 'move')::uuid, 'in', v_id, v_name, origin, 'copying',
       ragdb_internal.now(), ragdb_internal.caller(), header,
       decode(header ->> 'receipt', 'hex'));
+exception when data_exception or integrity_constraint_violation then
+  perform ragdb_internal.refuse_what_came(sqlerrm);
 end $$;
 comment on function ragdb.accept_move(jsonb, text) is
   'Makes a corpus that arrives from another database, origin, by the header that ragdb.begin_move '
@@ -120,6 +122,8 @@ begin
   insert into ragdb.move_documents (corpus_id, number, source, hash)
     select v_id, d.number, d.source, d.hash
     from unnest(numbers, sources, hashes) d (number, source, hash) where d.source is not null;
+exception when integrity_constraint_violation then
+  perform ragdb_internal.refuse_what_came(sqlerrm);
 end $$;
 comment on function ragdb.receive_move(uuid, integer[], text[], bytea[], text[]) is
   'Opens a corpus that arrives to this transaction, in which ragdb.import_documents, '

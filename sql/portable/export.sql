@@ -146,7 +146,7 @@ set jit = off
 as $$
 declare
   v_id constant integer := corpus.corpus_id;
-  v_space constant ragdb.embedding_spaces := ragdb_internal.space(v_id, 'current');
+  v_space constant ragdb.embedding_spaces := ragdb_internal.read_space(v_id);
   v_settings constant jsonb := ragdb_internal.exported_settings(corpus);
   v_embedder constant jsonb := ragdb_internal.exported_embedder(v_space);
 begin
@@ -171,7 +171,7 @@ begin
 end $$;
 comment on function ragdb_internal.export_header(ragdb.corpora) is
   'Returns the first line of an export: settings, embedder, counts and the digest of all that '
-  'follows.';
+  'follows. Raises RG415.';
 
 -- Definers, because tables are granted to nobody. The right to read is enough: what goes out are
 -- things that can be read one by one.
@@ -183,7 +183,7 @@ return ragdb_internal.export_header(ragdb_internal.open_export(export_corpus.cor
 comment on function ragdb.export_corpus(text) is
   'Returns what an export of a corpus begins with: its settings, its embedder, counts, and a '
   'digest (64 hex digits of SHA-256) over settings, documents, embeddings and synonyms that is '
-  'equal wherever these are equal, under whatever name. Raises RG400, RG404.';
+  'equal wherever these are equal, under whatever name. Raises RG400, RG404, RG415.';
 
 -- On a plan that is kept: custom plans would be made anew for every document, too.
 create or replace function ragdb.export_documents(
@@ -228,7 +228,7 @@ as $$
 declare
   v_id constant integer :=
     (ragdb_internal.open_export(export_embeddings.corpus, 'embeddings')).corpus_id;
-  v_space constant ragdb.embedding_spaces := ragdb_internal.space(v_id, 'current');
+  v_space constant ragdb.embedding_spaces := ragdb_internal.read_space(v_id);
 begin
   perform ragdb_internal.check_page(after, count);
   return query
@@ -247,4 +247,4 @@ end $$;
 comment on function ragdb.export_embeddings(text, integer, integer) is
   'Returns the next 1 to 1000 embeddings of the current space of a corpus after a position: '
   'document (its first source) and ordinal of each chunk, and their numbers one behind the other '
-  'as big-endian float4; no row when there are no more. Raises RG400, RG404.';
+  'as big-endian float4; no row when there are no more. Raises RG400, RG404, RG415.';

@@ -41,10 +41,10 @@ begin
   return v_name;
 end $$;
 comment on function ragdb.import_corpus(jsonb, text) is
-  'Begins the import of a corpus, in one transaction that ragdb.finish_import ends: makes it, '
-  'under the name of its header or another, with its settings and its embedder. Where it was '
-  'restricted only the caller and admins may read it; rights are not part of an export. Raises '
-  'RG400, RG401, RG409, RG411, RG417, RG455.';
+  'Begins the import of a corpus, in one transaction that ragdb.finish_import ends and that cannot '
+  'be committed without it: makes it, under the name of its header or another, with its settings '
+  'and its embedder. Where it was restricted only the caller and admins may read it; rights are '
+  'not part of an export. Raises RG400, RG401, RG409, RG411, RG417, RG455.';
 
 create or replace function ragdb_internal.check_imported(documents jsonb) returns void
 language plpgsql immutable parallel safe
@@ -116,6 +116,10 @@ declare
   v_corpus constant ragdb.corpora := ragdb_internal.importing(import_documents.corpus);
   v_chunks constant integer := ragdb_internal.put_exported(v_corpus.name, documents);
 begin
+  -- which the digest does not know of
+  if v_corpus.moving is null and jsonb_path_exists(documents, '$[*].sources[*].root') then
+    perform ragdb_internal.refuse_import('its sources say where they were brought from');
+  end if;
   perform ragdb_internal.import_edges(v_corpus.corpus_id, documents);
   return v_chunks;
 end $$;
@@ -215,6 +219,9 @@ declare
   v_corpus constant ragdb.corpora := ragdb_internal.importing(finish_import.corpus);
   v_found constant jsonb := ragdb_internal.export_header(v_corpus);
 begin
+  if v_corpus.moving is not null then
+    perform ragdb_internal.refuse_import('it comes by a move, which ragdb.open_move() ends');
+  end if;
   if v_found -> 'counts' is distinct from header -> 'counts' then
     perform ragdb_internal.refuse_import(format(
       'it has %s, and its header says %s',

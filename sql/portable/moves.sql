@@ -19,6 +19,19 @@ end $$;
 comment on function ragdb_internal.refuse_move(text, text, text) is
   'Raises RG457, saying why a corpus does not move.';
 
+create or replace function ragdb_internal.refuse_what_came(problem text) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.refuse_move(
+    'what came is not what the other side of a move gives', refuse_what_came.problem,
+    'pass what its functions return, as they return it; or give the move up with '
+      'ragdb.leave_move()');
+end $$;
+comment on function ragdb_internal.refuse_what_came(text) is
+  'Raises RG457, saying what is wrong with what a courier brought.';
+
 create or replace function ragdb_internal.schema_stamp() returns text
 language sql stable parallel safe
 return pg_catalog.obj_description('ragdb'::regnamespace, 'pg_namespace');

@@ -88,6 +88,10 @@ declare
   v_id constant integer := v_corpus.corpus_id;
   v_differing text;
 begin
+  if not coalesce((digest ->> 'lamport')::bigint between 0 and 1e18, false)
+    or (digest ->> 'history')::interval <= interval '0' then
+    perform ragdb_internal.refuse_what_came('its lamport or its history is out of range');
+  end if;
   perform ragdb_internal.take_settings(v_corpus, digest), ragdb_internal.catch_up(v_corpus);
   select coalesce(
       'documents such as ' || (select ragdb_internal.quote(m.source) from ragdb.move_documents m
@@ -107,6 +111,8 @@ begin
     from ragdb.embedding_spaces s where s.corpus_id = v_id;
   update ragdb.moves m set state = 'ready', digest = ready_move.digest
     where m.move_id = ready_move.move_id and m.direction = 'in';
+exception when data_exception or integrity_constraint_violation then
+  perform ragdb_internal.refuse_what_came(sqlerrm);
 end $$;
 comment on function ragdb.ready_move(uuid, jsonb) is
   'Compares a corpus that has arrived with what ragdb.move_digest returned there, once '

@@ -59,6 +59,28 @@ end $$;
 comment on function ragdb_internal.importing(text) is
   'Locks and returns a corpus that this transaction imports. Raises RG400, RG401, RG404, RG455.';
 
+-- Definer: before version 18 a deferred trigger runs as whoever commits.
+create or replace function ragdb_internal.check_import_is_finished() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if exists (
+      select from ragdb.corpora c
+      where c.corpus_id = new.corpus_id and c.import_xid is not null and c.moving is null) then
+    perform ragdb_internal.refuse_import('ragdb.finish_import() was not called');
+  end if;
+  return null;
+end $$;
+comment on function ragdb_internal.check_import_is_finished() is
+  'Trigger of ragdb.corpora: keeps a transaction that imports from ending before what came is '
+  'compared with its header. Raises RG455.';
+drop trigger if exists imports_are_finished on ragdb.corpora;
+create constraint trigger imports_are_finished after update of import_xid on ragdb.corpora
+  deferrable initially deferred
+  for each row when (new.import_xid is not null and new.moving is null)
+  execute function ragdb_internal.check_import_is_finished();
+
 create or replace function ragdb_internal.open_export(corpus text, part text)
 returns ragdb.corpora
 language plpgsql

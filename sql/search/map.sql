@@ -117,16 +117,15 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'read');
+  v_space constant ragdb.embedding_spaces := ragdb_internal.read_space(v_corpus.corpus_id);
 begin
   perform ragdb_internal.check_listed(count, 'points', 2000);
   return query
     select c.chunk_id, c.source, c.heading, p.x, p.y
-    from ragdb.embedding_spaces s
-      cross join lateral ragdb_internal.map_points(v_corpus.corpus_id, s.space_id, count,
+    from ragdb_internal.map_points(v_corpus.corpus_id, v_space.space_id, count,
         ragdb_internal.pgvector(ragdb_internal.query_embedding(
-          v_corpus.corpus_id, s.embedder_id, query))) p
+          v_corpus.corpus_id, v_space.embedder_id, query))) p
       left join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_no = p.chunk_no
-    where s.corpus_id = v_corpus.corpus_id and s.state = 'current'
     order by c.source, c.chunk_no;
 end $$;
 comment on function ragdb.map_corpus(text, integer, text) is
@@ -134,4 +133,4 @@ comment on function ragdb.map_corpus(text, integer, text) is
   'at most count of them (1 to 2000), evenly taken, the same each time; none without embeddings. '
   'With a query whose embedding is known, its place comes last, without a chunk. The axes are '
   'those along which the embeddings lie farthest apart and mean nothing by themselves. Raises '
-  'RG400, RG401, RG404.';
+  'RG400, RG401, RG404, RG415.';

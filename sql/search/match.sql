@@ -90,10 +90,11 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_space constant ragdb.embedding_spaces := ragdb_internal.read_space(own.corpus_id);
   v_embedding ragdb.chunk_embeddings.embedding%type;
 begin
   select ragdb_internal.full_vector(e) into v_embedding from ragdb.chunk_embeddings e
-    where e.space_id = (ragdb_internal.space(own.corpus_id, 'current')).space_id
+    where e.space_id = v_space.space_id
       and e.corpus_id = own.corpus_id and e.chunk_no = own.chunk_no;
   if not found and mode = 'semantic' then
     raise exception 'chunk % has no embedding yet', ragdb_internal.quote(own.chunk_id)

@@ -75,7 +75,7 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_space constant ragdb.embedding_spaces := ragdb_internal.space(corpus.corpus_id, 'current');
+  v_space constant ragdb.embedding_spaces := ragdb_internal.read_space(corpus.corpus_id);
   v_metric text;
   v_embedding ragdb.chunk_embeddings.embedding%type;
 begin

@@ -3,25 +3,39 @@
 create or replace function ragdb_internal.shortfall(slice ragdb.slices, mode text) returns text
 language sql stable parallel safe
 return (
-  select pg_catalog.format('%s of %s admitted chunks have no embedding by %s: %s', m.count,
-      pg_catalog.cardinality((slice).chunk_ids), e.name, pg_catalog.left(m.ids, 300))
-    from ragdb_internal.space((slice).corpus_id, 'current') s
-    join ragdb.embedders e on e.embedder_id = s.embedder_id
-    cross join lateral (
-      select pg_catalog.count(*) as count,
-          pg_catalog.string_agg(c.chunk_id, ', ' order by c.chunk_id collate "C") as ids
-        from pg_catalog.unnest((slice).chunk_ids) i (chunk_id)
-        cross join lateral (
-          select h.chunk_id, h.chunk_no from ragdb.chunks h
-            where h.corpus_id = (slice).corpus_id and h.chunk_id = i.chunk_id
-            offset 0) c
-        where not exists (select from ragdb.chunk_embeddings v
+  with members as materialized (
+    select c.chunk_id, c.chunk_no
+      from pg_catalog.unnest((slice).chunk_ids) i (chunk_id)
+      cross join lateral (
+        select h.chunk_id, h.chunk_no from ragdb.chunks h
+          where h.corpus_id = (slice).corpus_id and h.chunk_id = i.chunk_id
+          offset 0) c
+  ), lacking as (
+    -- meaning asks the index for the phrases and signs of a query
+    select 'are not in the lexical index' as what, m.chunk_id from members m
+      where shortfall.mode <> 'reference'
+        and not exists (select from ragdb.chunk_lexemes x
+          where x.corpus_id = (slice).corpus_id and x.chunk_no = m.chunk_no)
+    union all
+    select 'have no embedding by ' || e.name, m.chunk_id
+      from ragdb_internal.space((slice).corpus_id, 'current') s
+      join ragdb.embedders e on e.embedder_id = s.embedder_id
+      cross join members m
+      where ragdb_internal.uses_embeddings(shortfall.mode)
+        and not exists (select from ragdb.chunk_embeddings v
           where v.space_id = s.space_id and v.corpus_id = (slice).corpus_id
-            and v.chunk_no = c.chunk_no)) m
-    where ragdb_internal.uses_embeddings(shortfall.mode) and m.count > 0);
+            and v.chunk_no = m.chunk_no)
+  )
+  select pg_catalog.string_agg(pg_catalog.format('%s of %s admitted chunks %s: %s', n.count,
+      pg_catalog.cardinality((slice).chunk_ids), n.what, pg_catalog.left(n.ids, 300)), '; '
+      order by n.what)
+    from (
+      select l.what, pg_catalog.count(*) as count,
+          pg_catalog.string_agg(l.chunk_id, ', ' order by l.chunk_id collate "C") as ids
+        from lacking l group by l.what) n);
 comment on function ragdb_internal.shortfall(ragdb.slices, text) is
-  'Says which members of a slice a search in some mode cannot look at by meaning; null when it can '
-  'look at all.';
+  'Says which members of a slice a search in some mode cannot look at by words or by meaning; null '
+  'when it can look at all.';
 
 create type ragdb_internal.slice_finding as (
   corpus ragdb.corpora, slice ragdb.slices, policy ragdb.slice_policies, token text, mode text,
@@ -69,8 +83,8 @@ begin
     v_found.query_embedding :=
       ragdb_internal.query_vector(v_corpus, v_space, asked.query, v_embedding);
     v_found.embedder_id := v_space.embedder_id;
-    v_found.shortfall := ragdb_internal.shortfall(v_found.slice, v_found.mode);
   end if;
+  v_found.shortfall := ragdb_internal.shortfall(v_found.slice, v_found.mode);
   asked.mode := v_found.mode;
   asked.chunk_ids := (v_found.slice).chunk_ids;
   asked.query_embedding := v_found.query_embedding;
@@ -162,5 +176,6 @@ comment on function ragdb.retrieve_slice(
   float8, float8, text, integer, boolean, float8, integer, boolean, boolean, text, text, text) is
   'Returns the hits of ragdb.search_slice with the same arguments and records the one trace that '
   'proves them: slice, policy, snapshot and a fresh token, over evidence recomputed from the rows; '
-  'not admissible where members had no embedding for a search by meaning. Raises what '
-  'ragdb.search_slice raises, RG433, and RG436 when the stored slice''s evidence has changed.';
+  'not admissible where members are not in the lexical index, or have no embedding for a search by '
+  'meaning. Raises what ragdb.search_slice raises, RG433, and RG436 when the stored slice''s '
+  'evidence has changed.';

@@ -33,6 +33,22 @@ end $$;
 comment on function ragdb_internal.searched_table(ragdb.embedding_spaces) is
   'Returns the name of the partition of a space that is about to be read. Raises RG415.';
 
+-- For who reads the vectors of all spaces, which has no rows of a space that is gone.
+create or replace function ragdb_internal.read_space(corpus_id integer)
+returns ragdb.embedding_spaces
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_space constant ragdb.embedding_spaces := ragdb_internal.space(corpus_id, 'current');
+begin
+  perform ragdb_internal.searched_table(v_space) where v_space.space_id is not null;
+  return v_space;
+end $$;
+comment on function ragdb_internal.read_space(integer) is
+  'Returns the current space of a corpus, which is about to be read; null without one. Raises '
+  'RG415.';
+
 -- All that tie at the k-th place stay: they share its rank. What ties has the same score, not the
 -- same distance. So a few more than k are taken, and all only where these tie.
 create or replace function ragdb_internal.scan_space(

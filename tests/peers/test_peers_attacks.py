@@ -158,6 +158,61 @@ def test_an_old_event_from_another_peer_changes_nothing(
     bob.db.remove_peer("eve")
 
 
+def test_a_peer_that_repeats_events_without_end_is_refused(
+    pair: tuple[Node, Node], corpus: str
+) -> None:
+    ann, bob = pair
+    bob.db.add_peer("eve", new_signer().public)
+    bob.db.follow_peer(corpus, "eve")
+    page = ann.page(corpus)
+    first = page["events"][0]
+    page["head"] = 10**17
+    for position in (1, 2):
+        page["events"] = [first | {"position": position}]
+        if position == 1:
+            bob.db.apply_events("eve", corpus, page)
+        else:
+            with pytest.raises(EventRefused, match="number 2 at the peer, and there are 1"):
+                bob.db.apply_events("eve", corpus, page)
+    bob.db.remove_peer("eve")
+
+
+def test_a_peer_that_has_more_events_and_gives_none_is_refused(
+    pair: tuple[Node, Node], corpus: str
+) -> None:
+    ann, bob = pair
+
+    def tamper(page: Page) -> None:
+        page["events"] = []
+
+    assert "has 3 events, and gives none after 1" in refused(bob, ann, corpus, tamper)
+
+
+FEED = {"feed": "00000000-0000-4000-8000-000000000001", "settings": {"k1": 1.2, "b": 0.75}}
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        FEED | {"feed": "feed"},
+        FEED | {"feed": ["x"]},
+        FEED | {"settings": None},
+        FEED | {"settings": {"k1": 1.2}},
+        FEED | {"settings": {"k1": 1.2, "b": {}}},
+        FEED | {"settings": {"k1": 10**400, "b": 0.75}},
+        FEED | {"settings": {"k1": 1.2, "b": 0.75, "title": ["x"]}},
+    ],
+)
+def test_what_is_not_a_feed_is_refused(pair: tuple[Node, Node], found: dict[str, Any]) -> None:
+    ann, bob = pair
+    name = next(CORPORA)
+    link = Direct(ann)
+    link.get = lambda path, **query: found  # type: ignore[method-assign]
+    with pytest.raises(PeerError, match="answered what is not a feed"):
+        exchange.pull(bob.db, link, name)  # type: ignore[arg-type]
+    assert name not in {row.name for row in bob.db.list_corpora()}
+
+
 def test_an_event_of_another_corpus_is_refused(pair: tuple[Node, Node], corpus: str) -> None:
     ann, bob = pair
     other = next(CORPORA)

@@ -17,9 +17,10 @@ from typer.testing import CliRunner, Result
 
 import ragdb
 from ragdb.cli.main import app
+from ragdb.ingest.fetch import Fetched
 from ragdb.mcp.server import server
 from ragdb.mcp.tools import Tools
-from ragdb.peers import PeerError, asking, exchange
+from ragdb.peers import PeerError, asking, exchange, transport
 from ragdb.peers.transport import Link
 from tests.conftest import Server
 from tests.http.conftest import Api, serve
@@ -293,6 +294,40 @@ def test_whatever_a_peer_answers_is_data(
     remote = [c for c in found["output"]["chunks"] if "peer" in c["metadata"]]
     assert all(len(c.get("text", "")) <= 100_000 for c in remote)
     assert {(c["metadata"]["peer"], c["metadata"]["trust"]) for c in remote} <= {("ann", "trusted")}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        '{"output": {"chunks": [{"text": "a\\u0000b"}]}}',
+        '{"error": "a\\ud800b"}',
+        '{"output": {"chunks": [{"score": NaN}]}}',
+        '{"output": {"chunks": [{"score": 1e999}]}}',
+        "[" * 100_000,
+    ],
+)
+def test_an_answer_that_no_database_holds_is_none(
+    sites: tuple[Site, Site], asked: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, bob = sites
+    monkeypatch.setenv("RAGDB_PEER_TOKEN_ANN", "any")
+    monkeypatch.setattr(transport, "post", lambda *_, **__: Fetched(said.encode()))
+    found = asking.query(bob.db, asked, "zebra", allow_private=True)
+    assert found["output"]["chunks"]
+    [peer] = found["meta"]["peers"]
+    assert peer["error"] == "peer ann answered what is not JSON that a database holds"
+
+
+def test_what_a_peer_says_twice_counts_once(sites: tuple[Site, Site], asked: str) -> None:
+    _, bob = sites
+    local = bob.db.rag_query({"params": {"corpus": asked}, "input": {"query": "zebra of bob"}})
+    first = local["output"]["chunks"][0]["text"]
+    loud = {"text": "Loud.", "score": 1, "metadata": {"doc_cid": "x", "chunk_id": "y"}}
+    said = {"peer": "ann", "answer": {"output": {"chunks": [loud] * 20}}}
+    found = bob.db.merge_peer_answers(asked, local, [said], 20)
+    # both are first of their lists: the local one comes first
+    assert [c["text"] for c in found["output"]["chunks"]][:2] == [first, "Loud."]
+    assert [c["text"] for c in found["output"]["chunks"]].count("Loud.") == 1
 
 
 @pytest.mark.nightly

@@ -21,6 +21,7 @@ from ragdb.errors import (
     CorpusMoved,
     CorpusNotFound,
     EmbedderNotFound,
+    InvalidImport,
     MoveDelayed,
     MoveFailed,
     NotAuthorized,
@@ -448,6 +449,108 @@ def test_the_side_that_arrives_opens_only_once_the_other_is_closed(pair: tuple[s
         source.connection.execute("rollback")
         assert lives(pair[0], "proof")
         mover.abandon(source, target, "proof")
+
+
+def test_a_corpus_that_arrives_is_not_opened_by_the_end_of_an_import(
+    pair: tuple[str, str],
+) -> None:
+    small(pair[0], "arriving")
+    killed_at(pair, "arriving", "after", "check_move")
+    with ragdb.connect(pair[0]) as source, ragdb.connect(pair[1]) as target:
+        (row,) = target.list_moves("arriving")
+        with target.connection.transaction():
+            target.receive_move(row.move_id)
+            header = target.export_corpus("arriving")
+        with target.connection.transaction():
+            target.receive_move(row.move_id)
+            with pytest.raises(InvalidImport, match="by a move"):
+                target.finish_import("arriving", header)
+            raise psycopg.Rollback
+        assert not lives(pair[1], "arriving")
+        # nor by a row that no import has ever named
+        target.connection.execute(
+            "update ragdb.corpora set import_xid = null where name = 'arriving'"
+        )
+        assert not lives(pair[1], "arriving")
+        mover.abandon(source, target, "arriving")
+
+
+HEADERS: list[dict[str, Any]] = [
+    {"move": None},
+    {"move": "x"},
+    {"receipt": "zz"},
+    {"rights": {"grants": ["x"]}},
+    {"version": "another"},
+]
+DIGESTS: list[dict[str, Any]] = [
+    {"rights": None},
+    {"rights": {"grants": [], "is_restricted": False, "record_reads": "off"}},
+    {"rights": {"grants": {"reader": "own"}, "is_restricted": True, "record_reads": "off"}},
+    {"rights": {"grants": {}, "is_restricted": "x", "record_reads": "off"}},
+    {"rights": {"grants": {}, "is_restricted": False, "record_reads": "x"}},
+    {"settings": None},
+    {"synonyms": "x"},
+    {"synonyms": [[None, None]]},
+    {"lamport": None},
+    {"lamport": "x"},
+    {"lamport": -1},
+    {"lamport": 2**63 - 1},
+    {"history": "x"},
+    {"history": "-5 days"},
+    {"more": 1},
+]
+
+
+def test_what_no_other_side_says_is_refused_before_the_source_is_closed(
+    pair: tuple[str, str],
+) -> None:
+    small(pair[0], "said")
+    with ragdb.connect(pair[0]) as source, ragdb.connect(pair[1]) as target:
+        begun = source.begin_move("said", "there")
+        for harm in HEADERS:
+            with pytest.raises(MoveFailed):
+                target.accept_move(begun.header | harm, "here")
+        target.accept_move(begun.header, "here")
+        with pytest.raises(AlreadyExists):
+            target.accept_move(begun.header, "here")
+        with pytest.raises(MoveFailed, match="what came is not"):
+            target.receive_move(begun.move_id, [1, 1], ["a", "b"], [b"x", b"y"])
+        courier = mover._Courier(source, target, "said", begun.move_id, None)
+        with source.connection.transaction():
+            source.hold_move(begun.move_id)
+            courier._send(0)
+            courier._compare()
+            digest = source.move_digest(begun.move_id)
+            for harm in DIGESTS:
+                with pytest.raises(MoveFailed):
+                    target.ready_move(begun.move_id, digest | harm)
+            target.ready_move(begun.move_id, digest)
+        mover.move(source, target, "said")
+        assert (lives(pair[0], "said"), lives(pair[1], "said")) == (False, True)
+
+
+def test_who_drops_a_corpus_that_leaves_gives_its_move_up(pair: tuple[str, str]) -> None:
+    small(pair[0], "dropped")
+    killed_at(pair, "dropped", "after", "check_move")
+    with ragdb.connect(pair[0]) as source, ragdb.connect(pair[1]) as target:
+        source.drop_corpus("dropped")
+        assert [row.state for row in source.list_moves("dropped")] == ["left"]
+        assert mover.abandon(source, target, "dropped")
+        assert not mover.abandon(source, target, "dropped")
+        small(pair[0], "dropped")
+        moved = mover.move(source, target, "dropped")
+        assert moved.documents == 6
+        # and where it arrives
+        small(pair[0], "dropped-there")
+    killed_at(pair, "dropped-there", "after", "check_move")
+    with ragdb.connect(pair[0]) as source, ragdb.connect(pair[1]) as target:
+        (row,) = target.list_moves("dropped-there")
+        with target.connection.transaction():
+            target.receive_move(row.move_id)
+            target.drop_corpus("dropped-there")
+        assert [row.state for row in target.list_moves("dropped-there")] == ["left"]
+        assert mover.abandon(source, target, "dropped-there")
+        assert mover.move(source, target, "dropped-there").documents == 6
 
 
 def test_what_is_damaged_on_the_way_does_not_open(pair: tuple[str, str]) -> None:

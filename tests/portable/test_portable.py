@@ -537,6 +537,8 @@ HARM: dict[str, tuple[Callable[[Lines], Any], str]] = {
         lambda x: first(x, "embeddings")["of"][0].__setitem__(0, {}),
         "do not belong to chunks",
     ),
+    "an original of no type": (lambda x: first(x, "blob").pop("media_type"), "match its hash"),
+    "a root": (lambda x: plain(x)["sources"][0].update(root="/etc"), "RG455"),
     "another original": (
         lambda x: first(x, "blob").update(bytes=base64.b64encode(b"x").decode()),
         "match its hash",
@@ -838,7 +840,7 @@ def test_only_the_transaction_that_began_an_import_goes_on_with_it(
     original18: Original, empty: ragdb.Database
 ) -> None:
     header, page, *_ = original18.file_lines
-    empty.import_corpus(header)
+    empty.create_corpus("house")
     for call in (
         lambda: empty.import_documents("house", page["documents"]),
         lambda: empty.import_embeddings("house", ["x"], [0], [0.0] * 48),
@@ -846,6 +848,18 @@ def test_only_the_transaction_that_began_an_import_goes_on_with_it(
     ):
         with pytest.raises(ragdb.errors.InvalidImport, match="is not being imported"):
             call()
+
+
+def test_an_import_that_is_not_finished_is_not_kept(
+    original18: Original, empty: ragdb.Database
+) -> None:
+    header, page, *_ = original18.file_lines
+    empty.connection.autocommit = False
+    empty.import_corpus(header)
+    empty.import_documents("house", page["documents"])
+    with pytest.raises(ragdb.errors.InvalidImport, match=r"finish_import\(\) was not called"):
+        empty.connection.commit()
+    assert nothing_in(empty)
 
 
 @pytest.mark.parametrize(("after", "count"), [(None, 1), (0, 0), (0, 1001), (0, None)])

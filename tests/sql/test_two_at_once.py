@@ -211,9 +211,19 @@ def test_a_search_that_meets_a_drop_of_its_embeddings_is_told_to_begin_again(
     assert second(gone, f"select ragdb.{drop}", search) == "RG415"
 
 
-@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+@pytest.mark.parametrize(
+    "read",
+    [
+        SEARCH.format("search", "semantic"),
+        SEARCH.format("search", "hybrid"),
+        "select from ragdb.map_corpus('gone')",
+        "select ragdb.export_corpus('gone')",
+        "select from ragdb.export_embeddings('gone')",
+        "select from ragdb.similar('gone', (select l.chunk_id from ragdb.list_chunks('gone') l))",
+    ],
+)
 def test_a_snapshot_that_is_older_than_a_drop_of_embeddings_is_told_to_begin_again(
-    gone: str, mode: str
+    gone: str, read: str
 ) -> None:
     with psycopg.connect(gone) as reader, psycopg.connect(gone) as admin:
         reader.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
@@ -221,11 +231,11 @@ def test_a_snapshot_that_is_older_than_a_drop_of_embeddings_is_told_to_begin_aga
         admin.execute("select ragdb.drop_corpus('gone')")
         admin.commit()
         with pytest.raises(ModeNotAvailable) as refused:
-            reader.execute(SEARCH.format("search", mode))
+            reader.execute(read)
         assert refused.value.diag.message_hint == "ask again in a new transaction"
         reader.rollback()
         with pytest.raises(CorpusNotFound):
-            reader.execute(SEARCH.format("search", mode))
+            reader.execute(read)
 
 
 def test_who_grants_and_who_drops_a_corpus_wait_for_each_other(made: str) -> None:

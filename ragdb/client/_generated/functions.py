@@ -1333,7 +1333,7 @@ class Functions(Caller):
         """Returns what an export of a corpus begins with: its settings, its embedder, counts,
         and a digest (64 hex digits of SHA-256) over settings, documents, embeddings and
         synonyms that is equal wherever these are equal, under whatever name. Raises RG400,
-        RG404.
+        RG404, RG415.
         """
         return self._value(calls.EXPORT_CORPUS, corpus)
 
@@ -1353,7 +1353,7 @@ class Functions(Caller):
         """Returns the next 1 to 1000 embeddings of the current space of a corpus after a
         position: document (its first source) and ordinal of each chunk, and their numbers one
         behind the other as big-endian float4; no row when there are no more. Raises RG400,
-        RG404.
+        RG404, RG415.
         """
         return self._rows(calls.EXPORT_EMBEDDINGS, rows.ExportEmbeddingsRow, corpus, after, count)
 
@@ -1711,10 +1711,11 @@ class Functions(Caller):
         return value
 
     def import_corpus(self, header: Any, corpus: str | None = None) -> str:
-        """Begins the import of a corpus, in one transaction that ragdb.finish_import ends: makes
-        it, under the name of its header or another, with its settings and its embedder. Where
-        it was restricted only the caller and admins may read it; rights are not part of an
-        export. Raises RG400, RG401, RG409, RG411, RG417, RG455.
+        """Begins the import of a corpus, in one transaction that ragdb.finish_import ends and
+        that cannot be committed without it: makes it, under the name of its header or
+        another, with its settings and its embedder. Where it was restricted only the caller
+        and admins may read it; rights are not part of an export. Raises RG400, RG401, RG409,
+        RG411, RG417, RG455.
         """
         value: str = self._value(calls.IMPORT_CORPUS, header, corpus)
         return value
@@ -2307,7 +2308,7 @@ class Functions(Caller):
         embeddings are: at most count of them (1 to 2000), evenly taken, the same each time;
         none without embeddings. With a query whose embedding is known, its place comes last,
         without a chunk. The axes are those along which the embeddings lie farthest apart and
-        mean nothing by themselves. Raises RG400, RG401, RG404.
+        mean nothing by themselves. Raises RG400, RG401, RG404, RG415.
         """
         return self._rows(calls.MAP_CORPUS, rows.MapPoint, corpus, count, query)
 
@@ -3364,9 +3365,9 @@ class Functions(Caller):
     ) -> Recorded[rows.TurnHit]:
         """Returns the hits of ragdb.search_slice with the same arguments and records the one
         trace that proves them: slice, policy, snapshot and a fresh token, over evidence
-        recomputed from the rows; not admissible where members had no embedding for a search
-        by meaning. Raises what ragdb.search_slice raises, RG433, and RG436 when the stored
-        slice's evidence has changed.
+        recomputed from the rows; not admissible where members are not in the lexical index,
+        or have no embedding for a search by meaning. Raises what ragdb.search_slice raises,
+        RG433, and RG436 when the stored slice's evidence has changed.
         """
         return self._recorded(
             calls.RETRIEVE_SLICE,

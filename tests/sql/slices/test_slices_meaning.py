@@ -106,6 +106,23 @@ def test_a_member_without_an_embedding_is_a_shortfall(queued: Connection) -> Non
     assert (trace["is_admissible"], trace["shortfall_reason"]) == (True, None)
 
 
+@pytest.mark.parametrize("mode", ["lexical", "semantic", "hybrid"])
+def test_a_member_that_the_index_lacks_is_a_shortfall(embedded: Connection, mode: str) -> None:
+    embedded.execute(
+        "delete from ragdb.chunk_lexemes x using ragdb.chunks c"
+        " where (c.corpus_id, c.chunk_no) = (x.corpus_id, x.chunk_no) and c.chunk_id = %s",
+        (uuid(2),),
+    )
+    trace = trace_of(embedded, retrieve(embedded, mode=mode))
+    assert (trace["is_admissible"], trace["admissibility_shortfall"]) == (False, True)
+    assert trace["shortfall_reason"] == (
+        f"1 of 5 admitted chunks are not in the lexical index: {uuid(2)}"
+    )
+    # the reference ranking reads texts
+    trace = trace_of(embedded, retrieve(embedded, mode="reference"))
+    assert (trace["is_admissible"], trace["shortfall_reason"]) == (True, None)
+
+
 def test_a_slice_is_looked_at_whole_however_large_it_is(embedded: Connection) -> None:
     embedded.execute("update ragdb.embedding_spaces set is_indexed = true")
     embedded.execute("update ragdb.corpora set chunks = 20000 where name = 'chat'")
