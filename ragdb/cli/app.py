@@ -199,7 +199,7 @@ def explain(error: Exception) -> Failure | None:
             message + state,
             code=DATABASE if exit_code is None else exit_code,
             detail=error.diag.message_detail,
-            hint=spoken(error.diag.message_hint) or _hint(error),
+            hint=_hint(error) or spoken(error.diag.message_hint),
         )
     if exit_code is not None:
         return Failure(str(error), code=exit_code, hint=getattr(error, "hint", None))
@@ -217,7 +217,7 @@ def explain(error: Exception) -> Failure | None:
 
 
 def _hint(error: psycopg.Error) -> str | None:
-    """What to do about an error of PostgreSQL that has no hint of its own."""
+    """What to do about an error of PostgreSQL, where we know better than its own hint."""
     import psycopg
 
     stopped = psycopg.errors.AdminShutdown | psycopg.errors.CrashShutdown
@@ -231,6 +231,11 @@ def _hint(error: psycopg.Error) -> str | None:
         return FULL
     if not error.sqlstate:
         return "`ragdb doctor` looks for the cause"
+    if isinstance(error, psycopg.errors.DiskFull):
+        return (
+            "make room on the server's disk, and run the command again: what was committed stays,"
+            " and nothing is half written"
+        )
     if error.sqlstate in LIMITS:
         return (
             "what was committed stays, and nothing is half written; if it is a limit, set"

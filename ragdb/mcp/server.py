@@ -44,6 +44,8 @@ def _shown(error: Exception) -> str:
         return f"{message}; {hint}" if hint else message
     if isinstance(error, psycopg.errors.QueryCanceled):
         return f"it took longer than {SECONDS} seconds"
+    if isinstance(error, psycopg.errors.DiskFull):
+        return "the disk of the database is full: searches that record nothing go on"
     if isinstance(error, psycopg.DataError):
         return error.diag.message_primary or str(error)
     return "the database cannot be reached, or refuses"

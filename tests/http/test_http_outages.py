@@ -50,3 +50,19 @@ def test_a_database_that_is_back_is_asked_at_once(start: Start, server18: Server
     began = time.monotonic()
     assert api("POST", "/api/search", SEARCH).status == 200
     assert time.monotonic() - began < 3
+
+
+def test_a_full_disk_is_named_and_searches_that_record_nothing_go_on(start: Start) -> None:
+    api = start()
+    with psycopg.connect(api.dsn, autocommit=True) as admin:
+        admin.execute(
+            "create function disk() returns trigger language plpgsql as"
+            " $$ begin raise sqlstate '53100'; end $$"
+        )
+        admin.execute(
+            "create trigger is_full before insert on ragdb.retrieval_traces"
+            " for each row execute function disk()"
+        )
+    answer = api("POST", "/api/search", {**SEARCH, "record": True})
+    assert (answer.status, answer.body["error"]) == (503, "the disk of the database is full")
+    assert api("POST", "/api/search", SEARCH).status == 200
