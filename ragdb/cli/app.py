@@ -184,9 +184,10 @@ def explain(error: Exception) -> Failure | None:
     import psycopg
 
     from ragdb.cli.spoken import spoken
+    from ragdb.client.connecting import OTHER_SCHEMA
 
     exit_code: int | None = getattr(error, "exit_code", None)
-    if isinstance(error, psycopg.errors.InvalidSchemaName | psycopg.errors.UndefinedFunction):
+    if isinstance(error, OTHER_SCHEMA):
         return Failure(
             str(error.diag.message_primary),
             code=DATABASE,
@@ -220,6 +221,8 @@ def _hint(error: psycopg.Error) -> str | None:
     """What to do about an error of PostgreSQL, where we know better than its own hint."""
     import psycopg
 
+    from ragdb.client.connecting import is_replaced
+
     stopped = psycopg.errors.AdminShutdown | psycopg.errors.CrashShutdown
     was_connected = isinstance(error, psycopg.OperationalError) and error.pgconn is None
     if isinstance(error, stopped) or (not error.sqlstate and was_connected):
@@ -227,6 +230,8 @@ def _hint(error: psycopg.Error) -> str | None:
             "the server was stopped, or ended this connection; run the command again when it is up:"
             " what was committed stays, and nothing is half written"
         )
+    if is_replaced(error):
+        return "the schema was upgraded at that moment: run the command again"
     if is_full(error):
         return FULL
     if not error.sqlstate:
