@@ -95,6 +95,7 @@ def register(app: FastAPI, server: Server) -> None:
         status = server.statuses.get(state, 500)
         return error(request.scope, status, CODES.get(state, name), message, details)
 
+    @app.exception_handler(psycopg.errors.LockNotAvailable)
     @app.exception_handler(psycopg.errors.QueryCanceled)
     @app.exception_handler(psycopg.errors.TransactionTimeout)
     @app.exception_handler(psycopg.errors.IdleInTransactionSessionTimeout)

@@ -15,16 +15,17 @@ Start = Callable[..., Api]
 SEARCH = {"corpora": ["docs"], "query": "refunds"}
 
 
-def test_a_limit_of_the_database_on_transactions_is_a_timeout(start: Start) -> None:
+@pytest.mark.parametrize("limit", ["lock_timeout", "transaction_timeout"])
+def test_a_limit_of_the_database_is_a_timeout(start: Start, limit: str) -> None:
     api = start()
     with psycopg.connect(api.dsn, autocommit=True) as admin:
         (name,) = admin.execute("select current_database()").fetchone() or ("",)
-        admin.execute(f"alter database {name} set transaction_timeout = '500ms'")
+        admin.execute(f"alter database {name} set {limit} = '500ms'")
         admin.execute(
             "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
             " where datname = current_database() and pid <> pg_backend_pid()"
         )
-    with psycopg.connect(api.dsn, options="-c transaction_timeout=0") as other:
+    with psycopg.connect(api.dsn, options=f"-c {limit}=0") as other:
         other.execute("lock table ragdb.corpora")
         answer = api("POST", "/api/search", SEARCH)
     assert (answer.status, answer.body["code"]) == (408, "TIMEOUT")
