@@ -184,9 +184,10 @@ def explain(error: Exception) -> Failure | None:
     import psycopg
 
     from ragdb.cli.spoken import spoken
+    from ragdb.client.connecting import OTHER_SCHEMA
 
     exit_code: int | None = getattr(error, "exit_code", None)
-    if isinstance(error, psycopg.errors.InvalidSchemaName | psycopg.errors.UndefinedFunction):
+    if isinstance(error, OTHER_SCHEMA):
         return Failure(
             str(error.diag.message_primary),
             code=DATABASE,
@@ -199,7 +200,7 @@ def explain(error: Exception) -> Failure | None:
             message + state,
             code=DATABASE if exit_code is None else exit_code,
             detail=error.diag.message_detail,
-            hint=spoken(error.diag.message_hint) or _hint(error),
+            hint=_hint(error) or spoken(error.diag.message_hint),
         )
     if exit_code is not None:
         return Failure(str(error), code=exit_code, hint=getattr(error, "hint", None))
@@ -217,8 +218,10 @@ def explain(error: Exception) -> Failure | None:
 
 
 def _hint(error: psycopg.Error) -> str | None:
-    """What to do about an error of PostgreSQL that has no hint of its own."""
+    """What to do about an error of PostgreSQL, where we know better than its own hint."""
     import psycopg
+
+    from ragdb.client.connecting import is_replaced
 
     stopped = psycopg.errors.AdminShutdown | psycopg.errors.CrashShutdown
     was_connected = isinstance(error, psycopg.OperationalError) and error.pgconn is None
@@ -227,10 +230,17 @@ def _hint(error: psycopg.Error) -> str | None:
             "the server was stopped, or ended this connection; run the command again when it is up:"
             " what was committed stays, and nothing is half written"
         )
+    if is_replaced(error):
+        return "the schema was upgraded at that moment: run the command again"
     if is_full(error):
         return FULL
     if not error.sqlstate:
         return "`ragdb doctor` looks for the cause"
+    if isinstance(error, psycopg.errors.DiskFull):
+        return (
+            "make room on the server's disk, and run the command again: what was committed stays,"
+            " and nothing is half written"
+        )
     if error.sqlstate in LIMITS:
         return (
             "what was committed stays, and nothing is half written; if it is a limit, set"

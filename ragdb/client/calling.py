@@ -6,6 +6,8 @@ import difflib
 import os
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
@@ -63,6 +65,12 @@ class _RealsDumper(Dumper):
 psycopg.adapters.register_dumper(Reals, _RealsDumper)
 
 
+@cache
+def _columns(row: type) -> str:
+    """The fields of a row by name: a schema that is newer than this client may have more."""
+    return ", ".join(f'"{field.name}"' for field in fields(row))
+
+
 class Call:
     """One SQL function: its arguments with their types, and the values of those left out.
 
@@ -81,18 +89,24 @@ class Call:
         self.types = types
         self.defaults = defaults or {}
         arguments = ", ".join(f"{argument} => %s::{kind}" for argument, kind in types.items())
-        self.sql = f"{'call' if procedure else 'select * from'} ragdb.{name}({arguments})"
+        self.sql = f"{'call' if procedure else 'select {columns} from'} ragdb.{name}({arguments})"
         # one row without a rank where nothing is found: the trace was recorded all the same
         self.recorded_sql = (
-            "select ragdb.last_trace_id() as recorded, r.*"
+            "select ragdb.last_trace_id() as recorded, {columns}"
             f" from (select) one left join ragdb.{name}({arguments}) r on true"
         )
 
     def sent(
-        self, connection: Connection, values: Sequence[Any], *, recorded: bool = False
+        self,
+        connection: Connection,
+        values: Sequence[Any],
+        row: type | None = None,
+        *,
+        recorded: bool = False,
     ) -> tuple[str, list[Any]]:
         """The call and its values for a connection; a router is called by schema ragdb_at."""
         sql = self.recorded_sql if recorded else self.sql
+        sql = sql.replace("{columns}", _columns(row) if row else "*", 1)
         # what makes a router is the router's own
         if is_routed(connection) and not self.name.startswith("cluster_"):
             sql = sql.replace(" ragdb.", " ragdb_at.")
@@ -197,11 +211,12 @@ class Caller:
 
     def _rows(self, call: Call, row: type[Row], *values: Any) -> Rows[Row]:
         with self.connection.cursor(row_factory=class_row(row)) as cursor:
-            return Rows(cursor.execute(*call.sent(self.connection, values)).fetchall(), row)
+            found = cursor.execute(*call.sent(self.connection, values, row))
+            return Rows(found.fetchall(), row)
 
     def _recorded(self, call: Call, row: type[Row], *values: Any) -> Recorded[Row]:
         with self.connection.cursor(row_factory=tuple_row) as cursor:
-            cursor.execute(*call.sent(self.connection, values, recorded=True))
+            cursor.execute(*call.sent(self.connection, values, row, recorded=True))
             return Recorded.of(row, cursor.fetchall())
 
     def _row(self, call: Call, row: type[Row], *values: Any) -> Row:
@@ -232,12 +247,12 @@ class AsyncCaller:
 
     async def _rows(self, call: Call, row: type[Row], *values: Any) -> Rows[Row]:
         async with self.connection.cursor(row_factory=class_row(row)) as cursor:
-            found = await cursor.execute(*call.sent(self.connection, values))
+            found = await cursor.execute(*call.sent(self.connection, values, row))
             return Rows(await found.fetchall(), row)
 
     async def _recorded(self, call: Call, row: type[Row], *values: Any) -> Recorded[Row]:
         async with self.connection.cursor(row_factory=tuple_row) as cursor:
-            await cursor.execute(*call.sent(self.connection, values, recorded=True))
+            await cursor.execute(*call.sent(self.connection, values, row, recorded=True))
             return Recorded.of(row, await cursor.fetchall())
 
     async def _row(self, call: Call, row: type[Row], *values: Any) -> Row:

@@ -17,6 +17,15 @@ ALIVE = {
     "tcp_user_timeout": 30_000,
 }
 
+# what a call is told where the schema is of another version than this package
+OTHER_SCHEMA = (
+    psycopg.errors.InvalidSchemaName,
+    psycopg.errors.UndefinedColumn,
+    psycopg.errors.UndefinedFunction,
+)
+# what a statement is told that meets a function or view while an upgrade drops it
+REPLACED = ("cache lookup failed for ", "could not open relation with OID ")
+
 
 def options(conninfo: str, **given: Any) -> dict[str, Any]:
     """What psycopg is told beside the conninfo, which wins but for the encoding, as `given` does
@@ -34,6 +43,13 @@ def options(conninfo: str, **given: Any) -> dict[str, Any]:
 def connect(conninfo: str, **given: Any) -> psycopg.Connection[Any]:
     """A connection of psycopg; `given` are its arguments. Raises psycopg.OperationalError."""
     return psycopg.connect(conninfo, **options(conninfo, **given))
+
+
+def is_replaced(error: Exception) -> bool:
+    """Whether a statement met what an upgrade replaced at that moment."""
+    if not isinstance(error, psycopg.errors.InternalError_):
+        return False
+    return (error.diag.message_primary or "").startswith(REPLACED)
 
 
 def is_pooled(connection: psycopg.Connection[Any]) -> bool:

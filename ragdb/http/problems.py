@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
+from ragdb.client.connecting import is_replaced
 from ragdb.errors import RagdbError
 from ragdb.http.gate import error, log
 from ragdb.http.server import Server
@@ -29,8 +30,6 @@ CODES = {
     "RG434": "SLICE_FAILED",
 }
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
-# what a statement is told that meets a function or view while an upgrade drops it
-REPLACED = ("cache lookup failed for ", "could not open relation with OID ")
 
 
 async def as_error(request: Request, problem: Exception) -> Response:
@@ -96,6 +95,7 @@ def register(app: FastAPI, server: Server) -> None:
         status = server.statuses.get(state, 500)
         return error(request.scope, status, CODES.get(state, name), message, details)
 
+    @app.exception_handler(psycopg.errors.LockNotAvailable)
     @app.exception_handler(psycopg.errors.QueryCanceled)
     @app.exception_handler(psycopg.errors.TransactionTimeout)
     @app.exception_handler(psycopg.errors.IdleInTransactionSessionTimeout)
@@ -130,13 +130,14 @@ def register(app: FastAPI, server: Server) -> None:
     @app.exception_handler(PoolTimeout)
     @app.exception_handler(PoolClosed)
     @app.exception_handler(psycopg.OperationalError)
-    async def unavailable(request: Request, _: Exception) -> Response:
-        message = "the database is not available"
+    async def unavailable(request: Request, problem: Exception) -> Response:
+        full = isinstance(problem, psycopg.errors.DiskFull)
+        message = f"the {'disk of the database is full' if full else 'database is not available'}"
         return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, Retry_After="1")
 
     @app.exception_handler(psycopg.errors.InternalError_)
     async def replaced(request: Request, problem: psycopg.Error) -> Response:
-        if not (problem.diag.message_primary or "").startswith(REPLACED):
+        if not is_replaced(problem):
             raise problem
         message = "the functions of the database are being replaced"
         return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, Retry_After="1")

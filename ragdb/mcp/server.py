@@ -17,6 +17,7 @@ from mcp.server import ServerRequestContext
 from mcp.server.lowlevel import Server
 from psycopg_pool import PoolTimeout
 
+from ragdb.client.connecting import OTHER_SCHEMA
 from ragdb.client.rows import dumps
 from ragdb.errors import RagdbError
 from ragdb.mcp.served import SECONDS, ToolError
@@ -44,6 +45,12 @@ def _shown(error: Exception) -> str:
         return f"{message}; {hint}" if hint else message
     if isinstance(error, psycopg.errors.QueryCanceled):
         return f"it took longer than {SECONDS} seconds"
+    if isinstance(error, psycopg.errors.LockNotAvailable):
+        return "another transaction holds what it needs: call it again later"
+    if isinstance(error, OTHER_SCHEMA):
+        return "the schema of the database is not that of this server: one of them is older"
+    if isinstance(error, psycopg.errors.DiskFull):
+        return "the disk of the database is full: searches that record nothing go on"
     if isinstance(error, psycopg.DataError):
         return error.diag.message_primary or str(error)
     return "the database cannot be reached, or refuses"

@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from psycopg.pq import TransactionStatus
 
@@ -54,23 +54,31 @@ def write(
         header = db.export_corpus(corpus)
         _clear(target)
         try:
-            descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        except OSError as error:
-            raise ExportError(
-                f"{target.parent} cannot be written to: {error.strerror}", "name another folder"
-            ) from error
-        try:
-            with open(descriptor, "wb") as file:
+            with _draft(target) as file:
                 originals = _write(db, corpus, header, file, blobs, progress)
                 file.flush()
                 os.fsync(file.fileno())
                 size = file.tell()
-            os.replace(name, target)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(name)
-            raise
+        except OSError as error:
+            raise ExportError(
+                f"{target.parent} cannot be written to: {error.strerror}",
+                "name another folder, or make room there",
+            ) from error
     return exported_of(header, originals, size)
+
+
+@contextlib.contextmanager
+def _draft(target: Path) -> Iterator[BinaryIO]:
+    """A file beside its place, which is moved there whole."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with open(descriptor, "wb") as file:
+            yield file
+        os.replace(name, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+        raise
 
 
 def _clear(target: Path) -> None:

@@ -93,16 +93,21 @@ def dsn(folder: Path | None = None, version: int = 18) -> str:
     folder = (folder or data_folder(version)).absolute()
     superuser = start(folder, version)
     plain = superuser.replace("postgres@", f"{LOGIN}@").replace("/postgres?", f"/{DATABASE}?")
+    # is there until all is installed, also what is not of the schema's one transaction
+    unfinished = folder.with_name(folder.name + ".installing")
     with contextlib.suppress(psycopg.OperationalError), connect(plain) as connection:
-        if scripts.is_current(connection):
+        if scripts.is_current(connection) and not unfinished.exists():
             return plain
     with _lock(folder):
+        was_left = unfinished.exists()
+        unfinished.touch()
         _install(superuser)
-        if migrate.migrate(plain):
+        if migrate.migrate(plain) or was_left:
             from ragdb.server import manual, static
 
             static.load_default(plain)
             manual.load(plain)
+        unfinished.unlink()
     return plain
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -23,6 +24,10 @@ from typing import Any
 
 SYSTEM_USER = "pgserver"  # PostgreSQL refuses to run as root
 PORT = "5432"  # of the socket's name; said everywhere, so that PGPORT does not matter
+
+# what PostgreSQL says where a killed server has not gone yet
+LEFTOVER = re.compile(r'lock file "[^"\n]*" (already exists|is empty)|pre-existing shared memory')
+ROOM = 64 * 2**20  # bytes of disk; a start needs a file of 16 MB for the log of changes, at least
 
 LOCALE = {  # never the caller's
     16: ("--locale=C",),
@@ -117,7 +122,7 @@ def _settings() -> dict[str, str]:
 
 def launch(folder: Path, version: int, answers: Callable[[], bool]) -> None:
     """Start the postmaster, waiting for what a killed one left, or for one that recovers."""
-    log = folder / "startup.log"
+    log, logs = folder / "startup.log", folder / "log"
     socket = _socket_folder(folder)
     options = f'-p {PORT} -k "{socket}"'
     began, spoken = time.monotonic(), False
@@ -125,6 +130,7 @@ def launch(folder: Path, version: int, answers: Callable[[], bool]) -> None:
         _disown(folder / "postmaster.pid", folder)
         _disown(socket / f".s.PGSQL.{PORT}.lock", folder)
         log.unlink(missing_ok=True)
+        before = {file: file.stat().st_size for file in logs.glob("*")}
         done = run(
             folder, version, "pg_ctl", "start", "-w", "-t", "600", "-s",
             "-D", str(folder), "-l", str(log), "-o", options,
@@ -132,16 +138,19 @@ def launch(folder: Path, version: int, answers: Callable[[], bool]) -> None:
         if done.returncode == 0:
             return
         said = done.stderr + "".join(
-            file.read_text(errors="replace")[-2000:]
-            for file in (log, *sorted((folder / "log").glob("*"), key=os.path.getmtime)[-1:])
+            file.read_bytes()[before.get(file, 0) :].decode(errors="replace")[-2000:]
+            for file in (log, *sorted(logs.glob("*"), key=os.path.getmtime)[-1:])
             if file.exists()
         )
         waited = time.monotonic() - began
-        leftover = "lock file" in said or "pre-existing shared memory" in said
+        leftover = LEFTOVER.search(said)
         if leftover and answers():  # it was there, and had lost a process
             return
         if not leftover or waited > 60:
-            raise EmbeddedError(f"the server in {folder} does not start:\n{said.strip()}")
+            failed = EmbeddedError(f"the server in {folder} does not start:\n{said.strip()}")
+            if shutil.disk_usage(folder).free < ROOM:
+                failed.hint = "its disk is full: make room there, and run the command again"
+            raise failed
         if waited > 10 and not spoken:
             print(f"ragdb: waiting for the killed server of {folder} to go", file=sys.stderr)
             spoken = True

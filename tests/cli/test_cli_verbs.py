@@ -107,9 +107,10 @@ def test_ingest_says_what_was_written_before_the_database_failed(
     monkeypatch.setattr(ragdb.Database, "put_documents", fails_on_b)
     result = run("ingest", tmp_path, "-c", "docs")
     assert result.exit_code == 3
-    counted, error = result.stderr.splitlines()
+    counted, error, hint = result.stderr.splitlines()
     assert counted.startswith("docs: 1 documents (1 written, 0 unchanged, 0 failed)")
     assert error == "ragdb: no space left on device (53100)"
+    assert hint.startswith("  hint: make room on the server's disk")
 
 
 @pytest.mark.parametrize("flags", [[], ["--prune"], ["--embed"]])

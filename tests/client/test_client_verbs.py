@@ -289,3 +289,18 @@ def test_a_wrong_argument_is_named(db: ragdb.Database) -> None:
         assert said in str(caught.value)
     with pytest.raises(TypeError, match="'kk'"):
         db.retrieve("docs", "x", kk=3)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("prepare_threshold", [None, 0])
+def test_a_client_reads_the_rows_of_a_newer_schema(
+    clone: str, prepare_threshold: int | None
+) -> None:
+    """They have more columns; an upgrade need not wait until every client is gone."""
+    with ragdb.connect(clone, prepare_threshold=prepare_threshold) as db:
+        db.add(TEXTS, ids=["library", "refunds"], corpus="docs")
+        trace = db.retrieve("docs", "refunds").trace_id
+        before = db.get_trace(trace)
+        with psycopg.connect(clone) as newer:
+            newer.execute("alter table ragdb.retrieval_traces add column shelf text")
+        assert db.get_trace(trace) == before
+        assert db.list_traces()[0] == before

@@ -15,16 +15,17 @@ Start = Callable[..., Api]
 SEARCH = {"corpora": ["docs"], "query": "refunds"}
 
 
-def test_a_limit_of_the_database_on_transactions_is_a_timeout(start: Start) -> None:
+@pytest.mark.parametrize("limit", ["lock_timeout", "transaction_timeout"])
+def test_a_limit_of_the_database_is_a_timeout(start: Start, limit: str) -> None:
     api = start()
     with psycopg.connect(api.dsn, autocommit=True) as admin:
         (name,) = admin.execute("select current_database()").fetchone() or ("",)
-        admin.execute(f"alter database {name} set transaction_timeout = '500ms'")
+        admin.execute(f"alter database {name} set {limit} = '500ms'")
         admin.execute(
             "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
             " where datname = current_database() and pid <> pg_backend_pid()"
         )
-    with psycopg.connect(api.dsn, options="-c transaction_timeout=0") as other:
+    with psycopg.connect(api.dsn, options=f"-c {limit}=0") as other:
         other.execute("lock table ragdb.corpora")
         answer = api("POST", "/api/search", SEARCH)
     assert (answer.status, answer.body["code"]) == (408, "TIMEOUT")
@@ -50,3 +51,19 @@ def test_a_database_that_is_back_is_asked_at_once(start: Start, server18: Server
     began = time.monotonic()
     assert api("POST", "/api/search", SEARCH).status == 200
     assert time.monotonic() - began < 3
+
+
+def test_a_full_disk_is_named_and_searches_that_record_nothing_go_on(start: Start) -> None:
+    api = start()
+    with psycopg.connect(api.dsn, autocommit=True) as admin:
+        admin.execute(
+            "create function disk() returns trigger language plpgsql as"
+            " $$ begin raise sqlstate '53100'; end $$"
+        )
+        admin.execute(
+            "create trigger is_full before insert on ragdb.retrieval_traces"
+            " for each row execute function disk()"
+        )
+    answer = api("POST", "/api/search", {**SEARCH, "record": True})
+    assert (answer.status, answer.body["error"]) == (503, "the disk of the database is full")
+    assert api("POST", "/api/search", SEARCH).status == 200

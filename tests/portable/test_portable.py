@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import psycopg
 import pytest
@@ -801,6 +802,16 @@ def test_an_export_removes_what_a_killed_one_left_and_no_other_file(
     with ragdb.connect(original18.dsn) as db:
         exporter.write(db, "house", tmp_path / "x.gz")
     assert {*tmp_path.iterdir()} == {at_work, other, tmp_path / "x.gz"}
+
+
+def test_an_export_to_a_full_disk_names_the_place_and_leaves_nothing(
+    original18: Original, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=OSError(28, "No space left on device")))
+    said = f"{tmp_path} cannot be written to: No space left"
+    with ragdb.connect(original18.dsn) as db, pytest.raises(ExportError, match=said):
+        exporter.write(db, "house", tmp_path / "x.gz")
+    assert not [*tmp_path.iterdir()]
 
 
 def test_originals_may_stay_behind(

@@ -12,11 +12,12 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from unittest.mock import Mock
 
 import psycopg
 import pytest
 
-from ragdb.server import embedded, postgres, scripts
+from ragdb.server import embedded, manual, migrate, postgres, scripts
 from tests.waiting import until
 from tests.watcher import watched_folder
 
@@ -282,6 +283,52 @@ def test_a_server_that_cannot_start_shows_the_end_of_its_log(home: Path) -> None
         settings.write("shared_buffers = nonsense\n")
     with pytest.raises(postgres.EmbeddedError, match="nonsense"):
         embedded.start(folder)
+
+
+def test_what_an_earlier_start_said_is_not_taken_for_the_cause_of_this_one(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = home / "broken"
+    (log,) = (folder / "log").iterdir()
+    with log.open("a") as lines:
+        lines.write('FATAL:  lock file "postmaster.pid" already exists\n')
+    began = time.monotonic()
+    with pytest.raises(postgres.EmbeddedError, match="nonsense") as failed:
+        embedded.start(folder)
+    assert time.monotonic() - began < 20
+    assert "lock file" not in str(failed.value)
+    assert "doctor" in failed.value.hint
+
+
+def test_a_server_that_cannot_start_on_a_full_disk_says_so_at_once(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> subprocess.CompletedProcess[str]:
+        said = 'FATAL:  could not write lock file "postmaster.pid": No space left on device'
+        return subprocess.CompletedProcess([], 1, "", said)
+
+    monkeypatch.setattr(postgres, "run", full)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9, 9, 0))
+    began = time.monotonic()
+    with pytest.raises(postgres.EmbeddedError, match="No space left") as failed:
+        embedded.start(home / "broken")
+    assert time.monotonic() - began < 20
+    assert "disk is full" in failed.value.hint
+
+
+def test_an_install_that_was_stopped_after_the_schema_is_finished_by_the_next(
+    dsn: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as stopped:
+        stopped.setattr(scripts, "is_current", lambda _: False)
+        stopped.setattr(migrate, "migrate", lambda _: True)
+        stopped.setattr(manual, "load", Mock(side_effect=psycopg.errors.DiskFull))
+        with pytest.raises(psycopg.errors.DiskFull):
+            embedded.dsn(home / "pg18")
+    loads = Mock()
+    monkeypatch.setattr(manual, "load", loads)
+    assert [embedded.dsn(home / "pg18") for _ in range(2)] == [dsn, dsn]
+    loads.assert_called_once_with(dsn)
 
 
 def test_programs_are_copied_with_their_libraries_where_the_server_cannot_read_the_wheel(
