@@ -99,22 +99,18 @@ begin atomic
   ), vectors as materialized (
     select v.* from ragdb_internal.word_vectors(
       embedded_texts.model, array(select distinct c.word from counted c)) v
-  ), sums as materialized (
-    select c.n, c.eighths, sum(v.embedding) as total, count(*) as words,
-      sum(v.is_whole::integer) as known
-    from counted c join vectors v on v.word = c.word
-    group by c.n, c.eighths
-  ), weights as materialized (
-    select e.eighths, pg_catalog.array_fill((e.eighths / 8::float8)::real,
-      array[(select vector_dims(t.total) from sums t limit 1)])::vector as weight
-    from (select distinct u.eighths from sums u) e
   )
   select s.n, case when vector_norm(s.total) > 0 then ragdb_internal.unit_halves(s.total) end,
     s.known, null::text
   from (
     select u.n, (sum(u.known) + 1) / (sum(u.words) + 1)::float8 as known,
-      sum(case when u.eighths = 8 then u.total else u.total * w.weight end) as total
-    from sums u join weights w on w.eighths = u.eighths
+      sum(case when u.eighths = 8 then u.total else u.total * pg_catalog.array_fill(
+        (u.eighths / 8::float8)::real, array[vector_dims(u.total)])::vector end) as total
+    from (
+      select c.n, c.eighths, sum(v.embedding) as total, count(*) as words,
+        count(*) filter (where v.is_whole) as known
+      from counted c join vectors v on v.word = c.word
+      group by c.n, c.eighths) u
     group by u.n) s
   union all
   select null, v.embedding, null, v.word from vectors v where v.is_cut;

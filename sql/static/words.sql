@@ -67,8 +67,8 @@ begin atomic
       from pg_catalog.unnest(pg_catalog.string_to_array(replace(replace(replace(
         ragdb_internal.spaced_words(t.text, counted_words.folding),
         '    ', ' '), '  ', ' '), '  ', ' '), ' ')) u (word)
-      group by 1) w
-  where w.word <> '';
+      where u.word <> ''
+      group by 1) w;
 end;
 comment on function ragdb_internal.counted_words(text[], text) is
   'Returns the different words of each of some texts, cut to 64 characters, with their weights.';
