@@ -53,6 +53,12 @@ def errors(result: Any) -> list[dict[str, Any]]:
     return [row for row in json.loads(result.stdout) if row["severity"] == "error"]
 
 
+def dump_of(dsn: str, form: str, to: Path) -> Path:
+    """A dump made by pg_dump."""
+    subprocess.run([postgres.binary("pg_dump"), form, "-d", dsn, "-f", to], check=True)
+    return to
+
+
 # ── keys outside ────────────────────────────────────────────────────────────────────────────────
 
 
@@ -116,9 +122,7 @@ def test_the_secret_is_in_no_statement_and_no_dump(docs: Run, clone: str, tmp_pa
                 "select ragdb_internal.given_secret('out') = decode(%s, 'hex')", (secret,)
             ).fetchone()
             assert shown == (True,)
-    dump = tmp_path / "dump.sql"
-    subprocess.run([postgres.binary("pg_dump"), "-d", clone, "-f", dump], check=True)
-    written = dump.read_text()
+    written = dump_of(clone, "-Fp", tmp_path / "dump.sql").read_text()
     assert "COPY ragdb.key_events" in written
     assert secret not in written
     assert bytes.fromhex(secret).hex() not in written.replace("\\\\x", "")
@@ -232,25 +236,29 @@ def databases(server: str) -> list[str]:
         return sorted(n for (n,) in db.execute("select datname from pg_database").fetchall())
 
 
-@pytest.mark.parametrize("form", ["-Fc", "-Fd", "-Ft"])
+@pytest.mark.parametrize(
+    "form", ["-Fc", *(pytest.param(f, marks=pytest.mark.nightly) for f in ("-Fd", "-Ft"))]
+)
 def test_a_backup_is_restored_beside_verified_and_dropped(
     docs: Run, clone: str, server18: Server, tmp_path: Path, form: str
 ) -> None:
     assert docs("keys", "create", "k1").exit_code == 0
     record(clone, 2)
     before = databases(server18.uri)
-    dump = tmp_path / "dump"
-    program = [str(postgres.binary("pg_dump")), form, "-d", clone, "-f", str(dump)]
-    subprocess.run(program, check=True)
-    good = docs("backup", "verify", dump, "--dsn", clone)
+    good = docs("backup", "verify", dump_of(clone, form, tmp_path / "dump"), "--dsn", clone)
     assert good.exit_code == 0, good.output
     assert databases(server18.uri) == before
-    if form != "-Fc":
-        return
-    dump.unlink()
+
+
+def test_a_backup_that_was_edited_is_verified_by_our_functions(
+    docs: Run, clone: str, server18: Server, tmp_path: Path
+) -> None:
+    assert docs("keys", "create", "k1").exit_code == 0
+    record(clone, 2)
+    before = databases(server18.uri)
     forge(clone, "update ragdb.retrieval_traces set query_text = 'another question'")
-    # the fence is back: only the edit is to be found
     with psycopg.connect(clone) as db:
+        # the fence is back: only the edits are to be found
         db.execute(
             "select ragdb_internal.protect_partition(c.relname) from pg_inherits i"
             " join pg_class c on c.oid = i.inhrelid"
@@ -261,52 +269,37 @@ def test_a_backup_is_restored_beside_verified_and_dropped(
             " where inhparent = 'ragdb.retrieval_traces'::regclass"
         ).fetchall():
             db.execute(f"alter table {part} enable trigger admissibility_is_proved")
-    subprocess.run(program, check=True)
-    bad = docs("backup", "verify", dump, "--dsn", clone, "--json")
-    assert bad.exit_code == 1
-    assert [(e["check"], e["finding"]) for e in errors(bad)] == [
-        ("traces", "its row or its hits are not what was recorded")
-    ] * 2
-    assert databases(server18.uri) == before
-
-
-def test_a_backup_whose_functions_were_edited_is_verified_by_ours(
-    docs: Run, clone: str, tmp_path: Path
-) -> None:
-    assert docs("keys", "create", "k1").exit_code == 0
-    record(clone)
-    forge(clone, "update ragdb.retrieval_traces set caller = 'nobody'")
-    with psycopg.connect(clone) as db:
         db.execute(
             "create or replace function ragdb_internal.verify_traces(after jsonb, most integer)"
             " returns ragdb_internal.verified language plpgsql stable as"
             " $$ begin return row(0, null, '{}')::ragdb_internal.verified; end $$"
         )
     assert docs("verify", "--check", "traces").exit_code == 0
-    dump = tmp_path / "dump"
-    subprocess.run([postgres.binary("pg_dump"), "-Fc", "-d", clone, "-f", dump], check=True)
-    found = errors(docs("backup", "verify", dump, "--dsn", clone, "--json"))
-    assert "traces" in {row["check"] for row in found}
-    assert any("verify_traces" in row["place"] for row in found if row["check"] == "code")
+    dump = dump_of(clone, "-Fc", tmp_path / "dump")
+    bad = docs("backup", "verify", dump, "--dsn", clone, "--json")
+    assert bad.exit_code == 1
+    edited = ("traces", "its row or its hits are not what was recorded")
+    found = [(row["check"], row["finding"]) for row in errors(bad)]
+    assert sorted(found) == [("code", "it was changed"), edited, edited]
+    assert any("verify_traces" in row["place"] for row in errors(bad))
+    assert databases(server18.uri) == before
 
 
 def test_what_is_not_a_dump_is_refused(
     docs: Run, clone: str, server18: Server, tmp_path: Path
 ) -> None:
     before = databases(server18.uri)
-    plain = tmp_path / "plain.sql"
-    subprocess.run([postgres.binary("pg_dump"), "-d", clone, "-f", plain], check=True)
-    cut = tmp_path / "cut"
-    subprocess.run([postgres.binary("pg_dump"), "-Fc", "-d", clone, "-f", cut], check=True)
+    plain = dump_of(clone, "-Fp", tmp_path / "plain.sql")
+    cut = dump_of(clone, "-Fc", tmp_path / "cut")
     cut.write_bytes(cut.read_bytes()[: cut.stat().st_size // 2])
-    other = tmp_path / "other"
-    subprocess.run([postgres.binary("pg_dump"), "-Fc", "-d", server18.uri, "-f", other], check=True)
+    # restored, whatever its form, before it is seen what it holds
+    others = [dump_of(server18.uri, form, tmp_path / form) for form in ("-Fc", "-Fd", "-Ft")]
     (tmp_path / "noise").write_bytes(os.urandom(100))
     (tmp_path / "PG_VERSION").write_text("18")
     for path, said in (
         (plain, "is a program that would be run"),
         (cut, "cannot be restored"),
-        (other, "no ragdb in the dump"),
+        *((other, "no ragdb in the dump") for other in others),
         (tmp_path / "noise", "is not a dump"),
         (tmp_path / "nothing", "cannot be read"),
         (tmp_path, "is a data folder and not a dump"),

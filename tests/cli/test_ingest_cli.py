@@ -193,12 +193,17 @@ def test_the_page_of_a_citation_is_the_page_of_its_quote(run: Run, clone: str) -
 
 
 def test_progress_moves_inside_a_large_file(tmp_path: Path, clone: str) -> None:
-    words = " ".join(f"word{n}" for n in range(40))
     path = tmp_path / "large.md"
-    path.write_text("".join(f"# Part {n}\n\n{words} {n}.\n\n" * 3 for n in range(8_250)))
+    # many chunks and many bytes, but few words, of which each would be indexed
+    paragraph = f"Number {{}} of the parts that are short.{' ' * 500}\n\n"
+    path.write_text("".join(map(paragraph.format, range(8_250))))
     seen = []
+
+    def tell(now: Any) -> None:
+        seen.append((now.stage, now.bytes))
+
     with ragdb.connect(clone) as db:
-        db.ingest(path, corpus="docs", progress=lambda p: seen.append((p.stage, p.bytes)))
+        db.ingest(path, corpus="docs", max_tokens=16, overlap=0, progress=tell)
         assert db.check_corpus("docs") == []
         assert db.corpus_info("docs").chunks > 8_192
     inside = {size for _, size in seen if 0 < size < path.stat().st_size}

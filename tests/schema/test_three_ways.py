@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from typing import Any
 
 import psycopg
@@ -12,6 +13,7 @@ import ragdb
 from ragdb import extension
 from ragdb.server import migrate
 from tests.conftest import Server
+from tests.schema.conftest import Ways
 from tests.schema.facts import difference, facts
 
 
@@ -20,16 +22,20 @@ def facts_of(dsn: str) -> list[str]:
         return facts(connection)
 
 
+@pytest.fixture(scope="module")
+def migrated(any_version: Server, ways: Ways) -> list[str]:
+    """What `ragdb migrate` builds."""
+    return facts_of(any_version.dsn(ways.made(any_version, "migrate")))
+
+
 @pytest.mark.parametrize("way", ["alembic", "extension"])
-def test_every_way_builds_what_migrate_builds(make: Any, way: str) -> None:
-    migrated = facts_of(make("migrate"))
+def test_every_way_builds_what_migrate_builds(make: Any, migrated: list[str], way: str) -> None:
     assert len(migrated) > 200
     assert difference(migrated, facts_of(make(way))) == ""
 
 
-def test_a_fact_that_differs_is_seen(make: Any) -> None:
-    dsn = make("migrate")
-    before = facts_of(dsn)
+def test_a_fact_that_differs_is_seen(clone: str) -> None:
+    before = facts_of(clone)
     for change in (
         "alter table ragdb.chunks alter page set default 1",
         "comment on function ragdb.error_codes() is 'Changed.'",
@@ -37,7 +43,7 @@ def test_a_fact_that_differs_is_seen(make: Any) -> None:
         "alter table ragdb.edges drop constraint edges_join_two_chunks",
         "drop index ragdb.edges_by_child",
     ):
-        with psycopg.connect(dsn) as connection:
+        with psycopg.connect(clone) as connection:
             connection.execute(change)
             assert difference(before, facts(connection)), change
             connection.rollback()
@@ -67,7 +73,7 @@ def test_migrate_updates_the_extension_where_that_owns_the_schema(make: Any) -> 
 
 
 def test_a_plain_login_that_may_be_the_owner_installs_the_extension(
-    make: Any, any_version: Server
+    make: Any, migrated: list[str]
 ) -> None:
     dsn = make("empty")
     with psycopg.connect(dsn, autocommit=True) as connection:
@@ -81,15 +87,19 @@ def test_a_plain_login_that_may_be_the_owner_installs_the_extension(
             " where pronamespace = 'ragdb'::regnamespace"
         ).fetchall()
     assert owners == [("ragdb_owner",)]
-    assert difference(facts_of(make("migrate")), facts_of(dsn)) == ""
+    assert difference(migrated, facts_of(dsn)) == ""
 
 
-def test_the_extension_is_the_same_where_backslashes_are_escapes(make: Any) -> None:
-    make("extension")
-    dsn = make("empty")
-    with psycopg.connect(dsn, options="-c standard_conforming_strings=off") as connection:
-        connection.execute("create extension ragdb cascade")
-    assert difference(facts_of(make("migrate")), facts_of(dsn)) == ""
+def test_the_extension_is_the_same_where_backslashes_are_escapes(
+    server18: Server, ways: Ways
+) -> None:
+    ways.offer_extension(server18)
+    usual = facts_of(server18.dsn(ways.made(server18, "migrate")))
+    with ExitStack() as stack:
+        dsn = ways.database(server18, "empty", stack)
+        with psycopg.connect(dsn, options="-c standard_conforming_strings=off") as connection:
+            connection.execute("create extension ragdb cascade")
+        assert difference(usual, facts_of(dsn)) == ""
 
 
 def test_the_control_file_names_this_version() -> None:

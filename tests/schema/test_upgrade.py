@@ -27,34 +27,26 @@ def executes(dsn: str, *statements: str) -> None:
             connection.execute(statement)
 
 
-@pytest.mark.parametrize(
-    ("name", "statement"),
-    [
-        ("view public.mine", "create view mine as select * from ragdb.error_codes()"),
-        (
-            "default value for public.mine.at",
-            "create table mine (at timestamptz default ragdb_internal.now())",
-        ),
-        (
-            "function public.mine()",
-            "create function mine() returns timestamptz language sql return ragdb_internal.now()",
-        ),
-        (
-            "table constraint mine_x_check on public.mine",
-            "create table mine (x text check (ragdb_internal.quote(x) <> ''))",
-        ),
-        ("table column public.mine.x", "create table mine (x ragdb.hit)"),
-    ],
-)
-def test_an_upgrade_refuses_while_an_object_of_the_user_depends_on_ours(
-    any_clone: str, name: str, statement: str
-) -> None:
-    executes(any_clone, statement)
+# objects of a user by the name that a refusal gives them
+MINE = {
+    "default value for public.defaulted.at":
+        "create table defaulted (at timestamptz default ragdb_internal.now())",
+    "function public.mine()":
+        "create function mine() returns timestamptz language sql return ragdb_internal.now()",
+    "table column public.columned.x": "create table columned (x ragdb.hit)",
+    "table constraint checked_x_check on public.checked":
+        "create table checked (x text check (ragdb_internal.quote(x) <> ''))",
+    "view public.mine": "create view mine as select * from ragdb.error_codes()",
+}  # fmt: skip
+
+
+def test_an_upgrade_refuses_while_objects_of_the_user_depend_on_ours(any_clone: str) -> None:
+    executes(any_clone, *MINE.values())
     with psycopg.connect(any_clone) as connection:
         before = facts(connection)
     with pytest.raises(code.InUse) as refused:
         migrate.migrate(any_clone, force=True)
-    assert refused.value.objects == [name]
+    assert sorted(refused.value.objects) == list(MINE)
     with psycopg.connect(any_clone) as connection:
         assert facts(connection) == before
 
@@ -113,18 +105,18 @@ def next_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
 
 
 def test_an_upgrade_runs_the_next_revision_once_on_the_tables_and_rows_there_are(
-    any_clone: str, next_release: Path
+    clone: str, next_release: Path
 ) -> None:
     # bound bodies read the column: they are dropped first and loaded after
     (next_release / "10_one.sql").write_text("alter table ragdb.chunks alter page type bigint;")
     (next_release / "20_two.sql").write_text(
         "create table ragdb.runs as select name from ragdb.corpora;"
     )
-    executes(any_clone, "select ragdb.create_corpus('docs')")
-    assert migrate.migrate(any_clone)
-    assert not migrate.migrate(any_clone)
-    assert migrate.migrate(any_clone, force=True)  # the table would be there twice
-    with psycopg.connect(any_clone) as connection:
+    executes(clone, "select ragdb.create_corpus('docs')")
+    assert migrate.migrate(clone)
+    assert not migrate.migrate(clone)
+    assert migrate.migrate(clone, force=True)  # the table would be there twice
+    with psycopg.connect(clone) as connection:
         assert connection.execute("select name from ragdb.runs").fetchall() == [("docs",)]
         assert connection.execute("select version_num from ragdb.alembic_version").fetchall() == [
             ("0002_next",)
@@ -134,37 +126,37 @@ def test_an_upgrade_runs_the_next_revision_once_on_the_tables_and_rows_there_are
 
 
 def test_a_revision_that_fails_names_its_file_and_changes_nothing(
-    any_clone: str, next_release: Path
+    clone: str, next_release: Path
 ) -> None:
     (next_release / "10_one.sql").write_text("create table ragdb.runs (x int);")
     (next_release / "20_two.sql").write_text("alter table ragdb.none add x int;")
-    with psycopg.connect(any_clone) as connection:
+    with psycopg.connect(clone) as connection:
         before = facts(connection)
     with pytest.raises(psycopg.errors.UndefinedTable) as failed:
-        migrate.migrate(any_clone)
+        migrate.migrate(clone)
     assert failed.value.__notes__ == ["while loading migrations/versions/0002_next/20_two.sql"]
-    with psycopg.connect(any_clone) as connection:
+    with psycopg.connect(clone) as connection:
         assert facts(connection) == before
 
 
-def test_a_schema_with_a_revision_that_the_package_lacks_is_left_as_it_is(any_clone: str) -> None:
-    executes(any_clone, "update ragdb.alembic_version set version_num = '0002_next'")
-    with psycopg.connect(any_clone) as connection:
+def test_a_schema_with_a_revision_that_the_package_lacks_is_left_as_it_is(clone: str) -> None:
+    executes(clone, "update ragdb.alembic_version set version_num = '0002_next'")
+    with psycopg.connect(clone) as connection:
         before = facts(connection)
         assert scripts.unknown_revision(connection) == "0002_next"
     with pytest.raises(prepare.NotReady, match="does not know its revision 0002_next"):
-        migrate.migrate(any_clone, force=True)
-    with psycopg.connect(any_clone) as connection:
+        migrate.migrate(clone, force=True)
+    with psycopg.connect(clone) as connection:
         assert facts(connection) == before
 
 
 @pytest.mark.parametrize("is_marked", [True, False], ids=["marked", "before builds left a mark"])
 def test_tables_of_another_build_are_left_as_they_are_and_a_hint_says_what_to_do(
-    any_clone: str, is_marked: bool
+    clone: str, is_marked: bool
 ) -> None:
     """Until a release the tables change in place, and no revision leads from one to the other."""
     mark = "Revision of the tables, for Alembic. 0001_first_release, source 0123456789abcdef."
-    with psycopg.connect(any_clone) as connection:
+    with psycopg.connect(clone) as connection:
         code.drop_code(connection)  # bound bodies hold columns fast
         connection.execute("alter table ragdb.chunks drop page")
         connection.execute(
@@ -172,20 +164,20 @@ def test_tables_of_another_build_are_left_as_they_are_and_a_hint_says_what_to_do
             + (f"'{mark}'" if is_marked else "'Revision of the tables, for Alembic.'")
         )
         connection.execute("comment on schema ragdb is 'another build'")
-    with psycopg.connect(any_clone) as connection:
+    with psycopg.connect(clone) as connection:
         before = facts(connection)
     with pytest.raises(migrate.OtherBuild, match="made by another build of ragdb") as refused:
-        migrate.migrate(any_clone)
+        migrate.migrate(clone)
     assert is_marked or "column" in str(refused.value)
     assert "ragdb export CORPUS FILE" in refused.value.hint
-    with psycopg.connect(any_clone) as connection:
+    with psycopg.connect(clone) as connection:
         assert facts(connection) == before
 
 
 def test_remarks_in_a_revision_make_no_other_build(
-    any_clone: str, monkeypatch: pytest.MonkeyPatch
+    clone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with psycopg.connect(any_clone) as connection:
+    with psycopg.connect(clone) as connection:
         assert not scripts.other_tables(connection)
         remarked = {
             revision: {name: f"-- remark\n\n{text}" for name, text in texts.items()}
@@ -278,18 +270,18 @@ def test_what_a_login_may_not_make_is_named_in_statements_that_work(any_version:
             executes(dsn, "revoke ragdb_owner, ragdb_admin from stranger")
 
 
-def test_pgvector_may_be_in_any_schema(any_version: Server) -> None:
-    with any_version.database(template=None) as empty:
-        dsn = any_version.dsn(empty.dbname)
+def test_pgvector_may_be_in_any_schema(server18: Server) -> None:
+    with server18.database(template=None) as empty:
+        dsn = server18.dsn(empty.dbname)
         executes(dsn, 'create schema "else where"', 'create extension vector schema "else where"')
         executes(dsn, "drop schema public cascade")
         assert migrate.migrate(dsn)
         assert migrate.migrate(dsn, force=True)
 
 
-def test_two_migrations_at_once_leave_one_schema(any_version: Server) -> None:
-    with any_version.database(template=None) as empty:
-        dsn = any_version.dsn(empty.dbname)
+def test_two_migrations_at_once_leave_one_schema(server18: Server) -> None:
+    with server18.database(template=None) as empty:
+        dsn = server18.dsn(empty.dbname)
         both = [
             subprocess.Popen([sys.executable, "-c", MIGRATE, dsn], stderr=subprocess.PIPE)
             for _ in range(2)
