@@ -97,7 +97,11 @@ def ingest(
         int, typer.Option(min=1, help="Largest file or line of JSONL, in bytes.")
     ] = MAX_BYTES,
     text_config: Annotated[
-        str | None, typer.Option(help="Text search configuration of a new corpus, such as german.")
+        str | None,
+        typer.Option(
+            help="Text search configuration of a new corpus, such as german.",
+            show_default="by the language of its documents",
+        ),
     ] = None,
     strategy: Annotated[
         str, typer.Option(metavar="paragraph|window|semantic|page", help="Where documents are cut.")

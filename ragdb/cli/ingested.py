@@ -74,6 +74,10 @@ def show(session: Session, report: Report) -> None:
             output.rows(session, [_line(file) for file in shown])
         _reasons(session, report)
     session.note(summary(report))
+    if report.text_config not in (None, "english"):
+        session.note(
+            f"  made with --text-config {report.text_config}, by the language of most documents"
+        )
     sys.stdout.flush()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -128,13 +128,23 @@ class Run:
         self.report.created = True
         # what no corpus can be is refused now; it is made together with what is put first
         with self.db.connection.transaction(force_rollback=True):
-            self._create_corpus()
+            self._create_corpus([])
 
-    def _create_corpus(self) -> None:
-        wanted = self.options.get("text_config") or "english"
+    def _create_corpus(self, first: list[Entry]) -> None:
+        given = self.options.get("text_config")
+        wanted = given or self._config_for(first)
         # another process may be quicker
         with contextlib.suppress(AlreadyExists), self.db.connection.transaction():
             self.db.create_corpus(self.corpus, text_config=wanted)
+            self.report.text_config = wanted if first and not given else None
+
+    def _config_for(self, first: list[Entry]) -> str:
+        """That of the language of over half of those documents whose language is known."""
+        languages = Counter(e.document.language for e in first if e.document.language)
+        for row in self.db.list_text_configs():
+            if row.language and 2 * languages[row.language] > languages.total():
+                return row.text_config
+        return "english"
 
     def _check_settings(self) -> None:
         """Refuse a setting of new corpora that this one does not have."""

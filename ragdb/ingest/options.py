@@ -72,8 +72,8 @@ class Options(TypedDict, total=False):
     max_bytes: int
     """Largest file read (default 64 MiB)."""
     text_config: str
-    """Text search configuration of a corpus that is made (default english); one that is there must
-    have it."""
+    """Text search configuration of a corpus that is made (default: that of the language of most of
+    the first documents, or english); one that is there must have it."""
     strategy: str
     max_tokens: int
     overlap: int

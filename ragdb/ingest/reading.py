@@ -48,6 +48,7 @@ class Ready:
 
     uri: str
     json: bytes
+    language: str | None = None
     is_conversation: bool = False
 
 
@@ -164,7 +165,9 @@ def _documents(
             found |= {name: options[name] for name in ("title", "language") if options.get(name)}
             found["metadata"] = options.get("metadata") or {}
             found |= {"root": source.origin, "adopt": source.adopts}
-            outcome.documents.append(Ready(found["uri"], _json(found), is_conversation=True))
+            outcome.documents.append(
+                Ready(found["uri"], _json(found), found.get("language"), is_conversation=True)
+            )
         return []
     given: dict[str, Any] = {name: options.get(name) for name in ("title", "language", "metadata")}
     if tell is not _nobody:
@@ -215,7 +218,7 @@ def _prepare(
         tell=lambda part: tell(READ * (1 + part) / 2),
         **chunking,
     )
-    outcome.documents.append(Ready(ready["uri"], _json(ready)))
+    outcome.documents.append(Ready(ready["uri"], _json(ready), ready["language"]))
     outcome.cut += sum(
         len("\n".join([document.title or "", *chunk["heading"], chunk["text"]])) > INDEXED
         for chunk in ready["chunks"]

@@ -83,6 +83,8 @@ class Report:
     tokens: int = 0
     seconds: float = 0.0
     created: bool = False
+    text_config: str | None = None
+    """What was chosen for the corpus that was made, by the language of its documents."""
     optimized: bool = False
     dry_run: bool = False
     not_pruned: list[str] = field(default_factory=list)

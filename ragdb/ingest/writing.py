@@ -63,10 +63,14 @@ class Written:
 
 
 class Writer:
-    """Writes the batches of one run. `make` makes the corpus, together with the first of them."""
+    """Writes the batches of one run. `make` makes the corpus, for and with the first of them."""
 
     def __init__(
-        self, db: Client, report: Report, options: Mapping[str, Any], make: Callable[[], None]
+        self,
+        db: Client,
+        report: Report,
+        options: Mapping[str, Any],
+        make: Callable[[list[Entry]], None],
     ) -> None:
         self.db, self.report, self.make = db, report, make
         self.has_made = False  # the corpus, which stays
@@ -115,7 +119,7 @@ class Writer:
             try:
                 with self.db.connection.transaction(force_rollback=self.dry_run):
                     if self.report.created and not self.has_made:
-                        self.make()
+                        self.make(batch)
                     rows = put(self.report.corpus, given, self.force)
                     for entry, row in zip(batch, rows, strict=True):
                         if entry.outcome.blob is not None and not row.was_duplicate:

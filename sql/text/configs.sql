@@ -26,6 +26,16 @@ comment on function ragdb_internal.text_configs() is
   'Lists the text configurations a corpus may have, each with its dictionaries of ASCII and of '
   'other words, and its language code; simple is for no language.';
 
+create or replace function ragdb.list_text_configs()
+returns table (text_config text, language text)
+language sql immutable parallel safe security definer
+begin atomic
+  select c.config, c.language from ragdb_internal.text_configs() c order by c.config;
+end;
+comment on function ragdb.list_text_configs() is
+  'Lists the text configurations that a corpus may have, each with the code of the language whose '
+  'words it stems (simple stems none: null).';
+
 create or replace function ragdb_internal.config_language(text_config text) returns text
 language sql immutable parallel safe
 return (

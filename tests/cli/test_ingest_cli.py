@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +248,33 @@ def test_what_a_corpus_cannot_be_is_refused_before_anything_is_read(
         assert run("ingest", tmp_path, "-c", "docs", *given, *dry).exit_code == 0
 
 
+def test_a_new_corpus_has_the_configuration_of_the_language_of_most_of_its_documents(
+    run: Run, tmp_path: Path
+) -> None:
+    sentences = {
+        "de": "Die Werkstatt verleiht ihre Maschinen an alle Mitglieder, die einen Kurs haben.",
+        "en": "The workshop lends its machines to all of the members who have taken a course.",
+        "ja": "工房は、講習を受けたすべての会員に機械を貸し出しています。",
+    }
+
+    def made(corpus: str, *languages: str, given: Sequence[str] = ()) -> tuple[str, bool]:
+        """The configuration of the corpus, and whether that was told."""
+        (folder := tmp_path / corpus).mkdir()
+        for n, language in enumerate(languages):
+            (folder / f"{n}.md").write_text(f"# {n}\n\n{sentences[language]}\n")
+        for dry in (["--dry-run"], []):
+            done = run("ingest", folder, "--corpus", corpus, *given, *dry)
+            assert done.exit_code == 0
+        info = json.loads(run("corpus", "show", corpus, "--json").stdout)
+        return info["text_config"], "made with --text-config" in done.stderr
+
+    assert made("blatt", "de", "en", "de") == ("german", True)
+    assert made("even", "de", "en") == ("english", False)
+    assert made("most", "en", "de", "en") == ("english", False)
+    assert made("kami", "ja", "ja") == ("english", False)
+    assert made("given", "de", "de", given=["--text-config", "simple"]) == ("simple", False)
+
+
 def test_a_new_corpus_of_another_language_is_told_how_its_words_are_stemmed(
     run: Run, tmp_path: Path
 ) -> None:
@@ -255,7 +282,8 @@ def test_a_new_corpus_of_another_language_is_told_how_its_words_are_stemmed(
     for n in range(20):
         (tmp_path / f"{n}.md").write_text(f"# Blatt {n}\n\n{text}\n")
     said = "stemmed as english ones: `ragdb ingest PATH --corpus ANOTHER --text-config german`"
-    assert said in run("ingest", tmp_path, "--corpus", "blatt").stderr
-    assert "stemmed" not in run("ingest", tmp_path, "--corpus", "blatt").stderr
-    done = run("ingest", tmp_path, "--corpus", "deutsch", "--text-config", "german")
+    english = ("ingest", tmp_path, "--corpus", "blatt", "--text-config", "english")
+    assert said in run(*english).stderr
+    assert "stemmed" not in run(*english).stderr
+    done = run("ingest", tmp_path, "--corpus", "deutsch")
     assert (done.exit_code, "stemmed" in done.stderr) == (0, False)

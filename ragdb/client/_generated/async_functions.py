@@ -1331,6 +1331,9 @@ class AsyncFunctions(AsyncCaller):
     async def list_synonyms(self, corpus: str) -> Rows[rows.ListSynonymsRow]:
         return await self._rows(calls.LIST_SYNONYMS, rows.ListSynonymsRow, corpus)
 
+    async def list_text_configs(self) -> Rows[rows.ListTextConfigsRow]:
+        return await self._rows(calls.LIST_TEXT_CONFIGS, rows.ListTextConfigsRow)
+
     async def list_tools(self) -> Rows[rows.ListToolsRow]:
         return await self._rows(calls.LIST_TOOLS, rows.ListToolsRow)
 

@@ -881,6 +881,7 @@ LIST_SLICES = Call(
 LIST_SOURCES = Call("list_sources", {})
 LIST_STATIC_MODELS = Call("list_static_models", {})
 LIST_SYNONYMS = Call("list_synonyms", {"corpus": "text"})
+LIST_TEXT_CONFIGS = Call("list_text_configs", {})
 LIST_TOOLS = Call("list_tools", {})
 LIST_TRACES = Call(
     "list_traces",

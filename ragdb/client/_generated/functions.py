@@ -2216,6 +2216,12 @@ class Functions(Caller):
         """
         return self._rows(calls.LIST_SYNONYMS, rows.ListSynonymsRow, corpus)
 
+    def list_text_configs(self) -> Rows[rows.ListTextConfigsRow]:
+        """Lists the text configurations that a corpus may have, each with the code of the
+        language whose words it stems (simple stems none: null).
+        """
+        return self._rows(calls.LIST_TEXT_CONFIGS, rows.ListTextConfigsRow)
+
     def list_tools(self) -> Rows[rows.ListToolsRow]:
         """Lists the tools and prompts (kind) of the contracts in force that have a retrieve and
         whose corpus the caller may read: JSON schemas of arguments and output, the fixed

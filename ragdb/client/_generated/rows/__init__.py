@@ -174,6 +174,7 @@ if TYPE_CHECKING:
         WhyNotRow,
     )
     from ragdb.client._generated.rows.static import ListStaticModelsRow
+    from ragdb.client._generated.rows.text import ListTextConfigsRow
     from ragdb.client._generated.rows.traces import (
         DropTracesBeforeRow,
         Rerankers,
@@ -311,6 +312,7 @@ ROOMS = {
     "ListSourcesRow": "contracts",
     "ListStaticModelsRow": "static",
     "ListSynonymsRow": "corpora",
+    "ListTextConfigsRow": "text",
     "ListToolsRow": "contracts",
     "ListVersionsRow": "history",
     "LocateQuoteRow": "evidence",
@@ -473,6 +475,7 @@ __all__ = [
     "ListSourcesRow",
     "ListStaticModelsRow",
     "ListSynonymsRow",
+    "ListTextConfigsRow",
     "ListToolsRow",
     "ListVersionsRow",
     "LocateQuoteRow",

@@ -1,0 +1,15 @@
+"""Rows of text. Generated from sql/ by `make client`. Do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ragdb.client.results import Row
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ListTextConfigsRow(Row):
+    """A row of `list_text_configs`."""
+
+    text_config: str
+    language: str | None
