@@ -702,6 +702,21 @@ def test_python_moves_a_corpus_from_one_database_to_another(pair: tuple[str, str
             db.search("by-python", "pump")
 
 
+def test_long_documents_are_stored_some_at_a_time(
+    pair: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small(pair[0], "long")
+    calls: list[str] = []
+    monkeypatch.setattr(mover, "PORTION", 800)
+    target = between(pair[1], lambda when, step: calls.append(step) if when == "after" else None)
+    with ragdb.connect(pair[0]) as source:
+        longest = max(len(row.document) for row in source.export_documents("long"))
+        assert 400 < longest < 800
+        assert mover.move(source, target, "long").documents == 6
+    assert calls.count("import_documents") == 6
+    target.connection.close()
+
+
 def test_writers_wait_for_one_digest_of_what_leaves(pair: tuple[str, str]) -> None:
     small(pair[0], "digested")
     calls = (

@@ -1340,10 +1340,10 @@ class Functions(Caller):
     def export_documents(
         self, corpus: str, after: int = 0, count: int = 1000
     ) -> Rows[rows.ExportDocumentsRow]:
-        """Returns the documents of a corpus after a position, as many as have together about
-        count chunks (1 to 1000) and at least one: each as the JSON that
-        ragdb.import_documents takes, and whether ragdb.get_blob has its original. Raises
-        RG400, RG404.
+        """Returns the documents of a corpus after a position, at least one and as many as have
+        about count chunks (1 to 1000) and four million bytes: each as the JSON for
+        ragdb.import_documents, and whether ragdb.get_blob has its original. Raises RG400,
+        RG404.
         """
         return self._rows(calls.EXPORT_DOCUMENTS, rows.ExportDocumentsRow, corpus, after, count)
 
