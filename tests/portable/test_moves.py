@@ -623,6 +623,14 @@ def test_a_corpus_that_cannot_arrive_stays_as_it_is(pair: tuple[str, str]) -> No
         source.revoke_corpus("stays", "only_there")
         source.connection.execute("drop role only_there")
 
+        source.begin_move("stays", "elsewhere")
+        with pytest.raises(MoveFailed, match="moves to another database"):
+            source.share_corpus("stays")
+        source.leave_move(source.list_moves("stays")[-1].move_id)
+        source.share_corpus("stays")
+        with pytest.raises(MoveFailed, match="cannot move"):
+            source.begin_move("stays", "elsewhere")
+
         source.create_corpus("whole")
         source.create_corpus("part", part_of="whole")
         with pytest.raises(MoveFailed, match="cannot move"):

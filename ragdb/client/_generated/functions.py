@@ -3923,7 +3923,7 @@ class Functions(Caller):
         """Shares a corpus with the peers that may read it, and returns its feed: what it is at
         every peer. With a feed it joins that one. The author is the public key (32 bytes)
         that signs the changes that are made here; null leaves it. Raises RG400, RG401, RG404,
-        RG409.
+        RG409, RG457.
         """
         value: UUID | None = self._value(calls.SHARE_CORPUS, corpus, author, feed)
         return value
