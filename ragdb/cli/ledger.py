@@ -107,7 +107,7 @@ def key(
         with session.connect() as db:
             name = str(db.name_ledger())
     notes.checked_name(name)
-    signer = keys.make(file) if new else keys.from_text(file.read_text())
+    signer = keys.make(file) if new else keys.from_file(file)
     print(signer.verifier(name, notes.WITNESS if witness else notes.LOG))
 
 

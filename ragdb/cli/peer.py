@@ -60,7 +60,7 @@ def key(
     """Print the public key of a private key, in hex, for those who add this database as a peer."""
     from ragdb.ledger import keys
 
-    made = keys.make(file) if new else keys.from_text(file.read_text())
+    made = keys.make(file) if new else keys.from_file(file)
     print(made.public.hex())
 
 
@@ -255,7 +255,7 @@ def _signer(file: Path | None) -> Signer:
     from ragdb.ledger import keys
 
     if file is not None:
-        return keys.from_text(file.read_text())
+        return keys.from_file(file)
     if VARIABLE in os.environ:
         return keys.from_text(os.environ[VARIABLE])
     raise Failure("no key signs", hint=f"give --key FILE or {VARIABLE}; ragdb peer key FILE --new")

@@ -87,6 +87,11 @@ def from_text(text: str) -> Signer:
     raise LedgerError("this is not a private key of Ed25519", hint=_HINT, exit_code=2)
 
 
+def from_file(file: Path) -> Signer:
+    """The private key that a file holds."""
+    return from_text(file.read_text(errors="replace"))
+
+
 def from_command(command: str, public: bytes) -> Signer:
     """A command that reads the bytes to sign and writes the signature, raw or in base64."""
 
@@ -134,7 +139,7 @@ def signer(file: Path | None, command: str | None, public: str | None) -> Signer
             )
         return from_command(command, public_key(text_of(public)))
     if file is not None:
-        return from_text(file.read_text())
+        return from_file(file)
     if VARIABLE in os.environ:
         return from_text(os.environ[VARIABLE])
     raise LedgerError(
@@ -147,7 +152,7 @@ def signer(file: Path | None, command: str | None, public: str | None) -> Signer
 def text_of(given: str) -> str:
     """What an argument says, or the file that it names."""
     path = Path(given)
-    return path.read_text() if "+" not in given or path.is_file() else given
+    return path.read_text(errors="replace") if "+" not in given or path.is_file() else given
 
 
 def make(file: Path) -> Signer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any
 
 from ragdb.peers import PeerError
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ragdb.client.client import Client
 
 SECONDS = 5.0
-AT_ONCE = 8
+AT_ONCE = 32
 MAX_BYTES = 8 * 2**20
 Json = dict[str, Any]
 
@@ -63,5 +63,15 @@ def collect(
         except PeerError as error:
             return {"peer": row.peer, "error": str(error)}
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        return list(pool.map(ask, rows))
+    pool = ThreadPoolExecutor(min(len(rows), AT_ONCE), "ragdb-peer")
+    asks = {row.peer: pool.submit(ask, row) for row in rows}
+    # nothing cuts a name off that is looked up
+    wait(asks.values(), seconds + 1)
+    pool.shutdown(wait=False, cancel_futures=True)
+    late = "it took too long"
+    return [
+        future.result()
+        if future.done() and not future.cancelled()
+        else {"peer": peer, "error": late}
+        for peer, future in asks.items()
+    ]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 SMALL = 50  # documents and sources that writers may wait for, with those of the last page
 PATIENCE = 10  # pages in which what is left does not shrink
+PORTION = 16_000_000  # characters of documents that are stored by one call
 TRIES = 5  # times that their hold is tried
 
 
@@ -107,6 +108,18 @@ def abandon(source: Client, target: Client, corpus: str) -> bool:
         # what is closed here and was removed there just now is nowhere else
         left = bool(source.leave_move(row.move_id, row.state == "done"))
     return left
+
+
+def _portions(documents: list[str]) -> Iterator[list[str]]:
+    """Documents, some at a time: a page has so many chunks, which may be long."""
+    begin = size = 0
+    for at, document in enumerate(documents):
+        size += len(document)
+        if at > begin and size > PORTION:
+            yield documents[begin:at]
+            begin, size = at, len(document)
+    if documents:
+        yield documents[begin:]
 
 
 def address(db: Client) -> str:
@@ -220,8 +233,8 @@ class _Courier:
                 [row.hash for row in told],
                 [uri for row in rows for uri in row.uris or ()],
             )
-            if sent:
-                text = f"[{','.join(row.document for row in sent)}]".encode()
+            for documents in _portions([row.document for row in sent]):
+                text = f"[{','.join(documents)}]".encode()
                 self.target.import_documents(self.corpus, Jsonb(text, dumps=bytes))
             self._apply_embeddings(sent)
         self.documents += len(sent)

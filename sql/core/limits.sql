@@ -16,7 +16,7 @@ create type ragdb_internal.limits as (
   corpus_numbers integer,
   synonyms integer,
   contract_characters integer,
-  peer_page_bytes integer,
+  page_bytes integer,
   peer_document_bytes integer);
 comment on type ragdb_internal.limits is 'How much ragdb takes of each thing.';
 
@@ -38,7 +38,7 @@ return row(
   2000000000,  -- corpus_numbers: that a corpus gives out to documents, and as many to chunks
   100000,  -- synonyms: pairs of them in a corpus
   10000000,  -- contract_characters: of the text of one contract
-  4000000,  -- peer_page_bytes: of documents in a page of events, if it is more than one
+  4000000,  -- page_bytes: of documents in a page of an export or of events, if it is more than one
   32000000  -- peer_document_bytes: of a document as it is sent to peers
 )::ragdb_internal.limits;
 comment on function ragdb_internal.limits() is

@@ -11,6 +11,12 @@ begin
       using errcode = 'RG400', detail = 'it belongs to one role, or comes with ragdb',
         hint = 'put what you want to share into another corpus';
   end if;
+  if corpus.moving is not null then
+    perform ragdb_internal.refuse_move(
+      format('corpus %s moves to another database', ragdb_internal.quote(corpus.name)),
+      'its peers would look for its events here',
+      'share it when it has arrived, or give the move up with ragdb.leave_move()');
+  end if;
   if octet_length(author) <> 32 then
     raise exception 'the public key has % bytes, not 32', octet_length(author)
       using errcode = 'RG400', detail = 'it is a key of Ed25519',
@@ -23,8 +29,8 @@ begin
   end if;
 end $$;
 comment on function ragdb_internal.check_shareable(ragdb.corpora, bytea) is
-  'Refuses to share a corpus that is never shared, or by a key that is not one of this database''s '
-  'own. Raises RG400, RG409.';
+  'Refuses to share a corpus that is never shared or that moves, or by a key that is not one of '
+  'this database''s own. Raises RG400, RG409, RG457.';
 
 create or replace function ragdb.share_corpus(corpus text, author bytea default null,
   feed uuid default null)
@@ -36,7 +42,10 @@ declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(share_corpus.corpus, 'admin');
   v_feed uuid;
 begin
-  perform ragdb_internal.check_shareable(v_corpus, author);
+  -- who begins to move it waits, or has begun
+  perform from ragdb.corpora c where c.corpus_id = v_corpus.corpus_id for no key update;
+  perform ragdb_internal.check_shareable(
+    ragdb_internal.corpus_row(v_corpus.corpus_id), author);
   insert into ragdb.shared_corpora as s (corpus_id, feed, author, shared_by, shared_at)
     values (v_corpus.corpus_id, coalesce(share_corpus.feed, gen_random_uuid()),
       share_corpus.author, ragdb_internal.caller(), ragdb_internal.now())
@@ -56,7 +65,7 @@ end $$;
 comment on function ragdb.share_corpus(text, bytea, uuid) is
   'Shares a corpus with the peers that may read it, and returns its feed: what it is at every '
   'peer. With a feed it joins that one. The author is the public key (32 bytes) that signs the '
-  'changes that are made here; null leaves it. Raises RG400, RG401, RG404, RG409.';
+  'changes that are made here; null leaves it. Raises RG400, RG401, RG404, RG409, RG457.';
 
 create or replace function ragdb.unshare_corpus(corpus text) returns void
 language plpgsql security definer

@@ -12,7 +12,7 @@ declare
   v_corpus constant ragdb.corpora :=
     ragdb_internal.open_export(list_shared_events.corpus, 'events');
   v_shared constant ragdb.shared_corpora := ragdb_internal.shared_corpus(v_corpus);
-  v_most constant integer := (ragdb_internal.limits()).peer_page_bytes;
+  v_most constant integer := (ragdb_internal.limits()).page_bytes;
   v_bytes bigint := 0;
   v_event ragdb.shared_events;
 begin

@@ -74,14 +74,6 @@ comment on function ragdb_internal.exported_document(integer, integer) is
   'Returns a document as an export has it: as put_documents or put_conversations takes it, with '
   'sources in place of uri, source_name and etag.';
 
-create or replace function ragdb_internal.exported_settings(corpus ragdb.corpora) returns jsonb
-language sql stable parallel safe
-return pg_catalog.jsonb_build_object(
-  'title', (corpus).title, 'text_config', (corpus).text_config, 'k1', (corpus).k1,
-  'b', (corpus).b, 'pivot', (corpus).pivot, 'record_query_text', (corpus).record_query_text);
-comment on function ragdb_internal.exported_settings(ragdb.corpora) is
-  'Returns the settings of a corpus as an export has them.';
-
 create or replace function ragdb_internal.exported_embedder(space ragdb.embedding_spaces)
 returns jsonb
 language sql stable parallel safe
@@ -197,25 +189,27 @@ as $$
 declare
   v_id constant integer :=
     (ragdb_internal.open_export(export_documents.corpus, 'documents')).corpus_id;
+  v_bytes bigint := 0;
 begin
   perform ragdb_internal.check_page(after, count);
-  return query
-    select d.doc_no, d.doc_cid, d.chunks, ragdb_internal.exported_document(v_id, d.doc_no)::text,
-      exists (select from ragdb.corpus_blobs b where b.corpus_id = v_id and b.cid = d.doc_cid)
-    from (
-      select p.doc_no, p.doc_cid, p.chunks,
-        sum(greatest(p.chunks, 1)) over (order by p.doc_no) - greatest(p.chunks, 1) as before
-      from (
-        select o.doc_no, o.doc_cid, o.chunks from ragdb.documents o
-        where o.corpus_id = v_id and o.doc_no > export_documents.after
-        order by o.doc_no limit export_documents.count) p) d
-    where d.before < export_documents.count
-    order by d.doc_no;
+  for position, doc_cid, chunks, has_blob in
+    select d.doc_no, d.doc_cid, d.chunks, exists (
+      select from ragdb.corpus_blobs b where b.corpus_id = v_id and b.cid = d.doc_cid)
+    from unnest(ragdb_internal.next_documents(v_id, after, count)) n (doc_no)
+      join ragdb.documents d on d.corpus_id = v_id and d.doc_no = n.doc_no
+    order by d.doc_no
+  loop
+    document := ragdb_internal.exported_document(v_id, position);
+    exit when v_bytes > 0
+      and v_bytes + octet_length(document) > (ragdb_internal.limits()).page_bytes;
+    v_bytes := v_bytes + octet_length(document);
+    return next;
+  end loop;
 end $$;
 comment on function ragdb.export_documents(text, integer, integer) is
-  'Returns the documents of a corpus after a position, as many as have together about count chunks '
-  '(1 to 1000) and at least one: each as the JSON that ragdb.import_documents takes, and whether '
-  'ragdb.get_blob has its original. Raises RG400, RG404.';
+  'Returns the documents of a corpus after a position, at least one and as many as have about '
+  'count chunks (1 to 1000) and four million bytes: each as the JSON for ragdb.import_documents, '
+  'and whether ragdb.get_blob has its original. Raises RG400, RG404.';
 
 create or replace function ragdb.export_embeddings(
   corpus text, after integer default 0, count integer default 1000)

@@ -87,22 +87,6 @@ end $$;
 comment on function ragdb_internal.acknowledge_page(ragdb.moves) is
   'Forgets what the last page brought to the other side.';
 
-create or replace function ragdb_internal.next_walked(
-  corpus_id integer, after integer, count integer)
-returns integer[]
-language sql stable parallel safe
-return array(
-  select d.doc_no from (
-    select p.doc_no,
-      sum(greatest(p.chunks, 1)) over (order by p.doc_no) - greatest(p.chunks, 1) as before
-    from (
-      select o.doc_no, o.chunks from ragdb.documents o
-      where o.corpus_id = next_walked.corpus_id and o.doc_no > next_walked.after
-      order by o.doc_no limit next_walked.count) p) d
-  where d.before < next_walked.count order by d.doc_no);
-comment on function ragdb_internal.next_walked(integer, integer, integer) is
-  'Returns the next documents of a corpus after one, as many as have together about count chunks.';
-
 create or replace function ragdb_internal.next_changes(
   corpus_id integer, version bigint, count integer)
 returns text[]
@@ -134,7 +118,7 @@ declare
   v_keys text[];
 begin
   if not move.is_walked then
-    v_walked := ragdb_internal.next_walked(move.corpus_id, move.walked_to, count);
+    v_walked := ragdb_internal.next_documents(move.corpus_id, move.walked_to, count);
   end if;
   v_keys := case when cardinality(v_walked) > 0
     then array(select 'd ' || w from unnest(v_walked) w)

@@ -6,6 +6,14 @@
 -- counters, salience) is made anew, and what a database says about a corpus (traces, rights, keys,
 -- events, contracts) stays there.
 
+create or replace function ragdb_internal.exported_settings(corpus ragdb.corpora) returns jsonb
+language sql stable parallel safe
+return pg_catalog.jsonb_build_object(
+  'title', (corpus).title, 'text_config', (corpus).text_config, 'k1', (corpus).k1,
+  'b', (corpus).b, 'pivot', (corpus).pivot, 'record_query_text', (corpus).record_query_text);
+comment on function ragdb_internal.exported_settings(ragdb.corpora) is
+  'Returns the settings of a corpus as an export has them.';
+
 create or replace function ragdb_internal.embedding_bytes(stored ragdb.chunk_embeddings)
 returns bytea
 language sql immutable parallel safe
@@ -28,6 +36,22 @@ begin
 end $$;
 comment on function ragdb_internal.check_page(integer, integer) is
   'Refuses a page of an export that cannot be. Raises RG400.';
+
+create or replace function ragdb_internal.next_documents(
+  corpus_id integer, after integer, count integer)
+returns integer[]
+language sql stable parallel safe
+return array(
+  select d.doc_no from (
+    select p.doc_no,
+      sum(greatest(p.chunks, 1)) over (order by p.doc_no) - greatest(p.chunks, 1) as before
+    from (
+      select o.doc_no, o.chunks from ragdb.documents o
+      where o.corpus_id = next_documents.corpus_id and o.doc_no > next_documents.after
+      order by o.doc_no limit next_documents.count) p) d
+  where d.before < next_documents.count order by d.doc_no);
+comment on function ragdb_internal.next_documents(integer, integer, integer) is
+  'Returns the next documents of a corpus after one, as many as have together about count chunks.';
 
 create or replace function ragdb_internal.refuse_import(problem text) returns void
 language plpgsql immutable parallel safe

@@ -127,11 +127,14 @@ begin
       and not jsonb_path_exists(shares, 'strict $[*] ? (@.type() != "array")')
       and not jsonb_path_exists(shares, 'strict $[*][*] ? (@.type() != "object")')
       and not jsonb_path_exists(shares, '$[*][*] ? (!exists (@.chunk_id)
-        || @.chunk_id.type() != "string" || !exists (@.score) || @.score.type() != "number")')
+        || @.chunk_id.type() != "string" || !exists (@.score) || @.score.type() != "number"
+        || @.score < 0 || @.score > 1 || @.lexical_score < 0 || @.lexical_score > 1
+        || @.semantic_score < 0 || @.semantic_score > 1)')
     ) is not true
   then
     raise exception 'shares is not a list of lists of candidates'
-      using errcode = 'RG400', detail = 'a candidate is an object with chunk_id and score at least',
+      using errcode = 'RG400',
+        detail = 'a candidate is an object with chunk_id and score (0 to 1) at least',
         hint = 'pass what ragdb.search_candidates() returned, a list for each server';
   elsif (request.mode = any (ragdb_internal.search_modes())) is not true then
     raise exception 'mode is %', coalesce(ragdb_internal.quote(request.mode), 'null')

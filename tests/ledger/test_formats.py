@@ -123,6 +123,15 @@ def test_what_is_not_a_key_is_refused(key: str) -> None:
         keys.from_text(key)
 
 
+def test_a_file_of_something_else_is_not_a_key(tmp_path: Path) -> None:
+    file = tmp_path / "corpus.gz"
+    file.write_bytes(b"\x1f\x8b\x08\xff")
+    with pytest.raises(LedgerError, match="not a private key"):
+        keys.signer(file, None, None)
+    with pytest.raises(LedgerError):
+        keys.public_key(keys.text_of(str(file)))
+
+
 def test_a_command_signs_and_a_wrong_one_is_noticed(
     signer: keys.Signer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

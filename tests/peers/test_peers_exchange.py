@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ragdb.errors import EventRefused, NotPublished, NotShared
+from ragdb.errors import AlreadyExists, EventRefused, NotPublished, NotShared
 from tests.conftest import Server
 from tests.peers.nodes import Direct, Node, introduce
 from tests.sql.conversations import conversation, message, uuid
@@ -256,6 +256,27 @@ def test_three_peers_come_to_the_same_in_whatever_order(
     ]
     assert told[0] == told[1] == told[2]
     assert "waiting" not in {state for _, state, _ in told[0][1]}
+
+
+def test_two_sources_of_one_id_are_exchanged_once_one_of_them_has_another(
+    pair: tuple[Node, Node], corpus: str
+) -> None:
+    ann, bob = pair
+    bob.pull(ann, corpus)
+    ann.put(corpus, "anns", "Of Ann.", external_id="one")
+    bob.put(corpus, "bobs", "Of Bob.", external_id="one")
+    ann.publish(corpus)
+    bob.publish(corpus)
+    for one, other in ((ann, bob), (bob, ann)):
+        with pytest.raises(AlreadyExists, match='"one"'):
+            one.pull(other, corpus)
+        assert len(one.texts(corpus)) == len(other.texts(corpus))
+    bob.put(corpus, "bobs", "Of Bob.", external_id="another")
+    bob.publish(corpus)
+    ann.pull(bob, corpus)
+    bob.pull(ann, corpus)
+    assert ann.texts(corpus) == bob.texts(corpus)
+    assert ann.texts(corpus)["bobs"] == "Of Bob."
 
 
 def test_a_text_that_was_changed_and_not_published_is_waited_for(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -316,6 +317,20 @@ def test_an_answer_that_no_database_holds_is_none(
     assert found["output"]["chunks"]
     [peer] = found["meta"]["peers"]
     assert peer["error"] == "peer ann answered what is not JSON that a database holds"
+
+
+def test_a_peer_that_keeps_silent_keeps_nobody_waiting(
+    sites: tuple[Site, Site], asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, bob = sites
+    answered = threading.Event()
+    monkeypatch.setenv("RAGDB_PEER_TOKEN_ANN", "any")
+    monkeypatch.setattr(transport, "post", lambda *_, **__: answered.wait(60))
+    found = asking.query(bob.db, asked, "zebra", allow_private=True, seconds=0)
+    answered.set()
+    assert found["output"]["chunks"]
+    [peer] = found["meta"]["peers"]
+    assert peer["error"] == "it took too long"
 
 
 def test_what_a_peer_says_twice_counts_once(sites: tuple[Site, Site], asked: str) -> None:

@@ -623,6 +623,14 @@ def test_a_corpus_that_cannot_arrive_stays_as_it_is(pair: tuple[str, str]) -> No
         source.revoke_corpus("stays", "only_there")
         source.connection.execute("drop role only_there")
 
+        source.begin_move("stays", "elsewhere")
+        with pytest.raises(MoveFailed, match="moves to another database"):
+            source.share_corpus("stays")
+        source.leave_move(source.list_moves("stays")[-1].move_id)
+        source.share_corpus("stays")
+        with pytest.raises(MoveFailed, match="cannot move"):
+            source.begin_move("stays", "elsewhere")
+
         source.create_corpus("whole")
         source.create_corpus("part", part_of="whole")
         with pytest.raises(MoveFailed, match="cannot move"):
@@ -700,6 +708,21 @@ def test_python_moves_a_corpus_from_one_database_to_another(pair: tuple[str, str
         assert hits(target, "by-python", vectors=False) == before
         with pytest.raises(CorpusMoved, match="db2"):
             db.search("by-python", "pump")
+
+
+def test_long_documents_are_stored_some_at_a_time(
+    pair: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small(pair[0], "long")
+    calls: list[str] = []
+    monkeypatch.setattr(mover, "PORTION", 800)
+    target = between(pair[1], lambda when, step: calls.append(step) if when == "after" else None)
+    with ragdb.connect(pair[0]) as source:
+        longest = max(len(row.document) for row in source.export_documents("long"))
+        assert 400 < longest < 800
+        assert mover.move(source, target, "long").documents == 6
+    assert calls.count("import_documents") == 6
+    target.connection.close()
 
 
 def test_writers_wait_for_one_digest_of_what_leaves(pair: tuple[str, str]) -> None:

@@ -295,7 +295,13 @@ def test_statistics_that_no_part_has_are_refused(filled: Pair, login: Login) -> 
 
 
 def test_what_is_not_candidates_is_not_merged(filled: Pair) -> None:
-    for shares in ("null", "{}", "[1]", "[[1]]", '[[{"score": 1}]]', '[[{"chunk_id": "a"}]]', RANK):
+    loud = tuple(
+        f'[[{{"chunk_id": "a", "score": 1, "{name}": {score}}}]]'
+        for name in ("score", "lexical_score", "semantic_score")
+        for score in (1.1, -1)
+    )
+    wrong = ("null", "{}", "[1]", "[[1]]", '[[{"score": 1}]]', '[[{"chunk_id": "a"}]]', RANK)
+    for shares in wrong + loud:
         with pytest.raises(errors.InvalidArgument):
             filled.dbs[0].execute("select ragdb.merge_candidates('whole', %s)", (shares,))
     for more in ("mode => 'other'", "fusion => 'sum'", "k => 0", "lexical_weight => 2"):

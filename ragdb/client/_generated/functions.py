@@ -1340,10 +1340,10 @@ class Functions(Caller):
     def export_documents(
         self, corpus: str, after: int = 0, count: int = 1000
     ) -> Rows[rows.ExportDocumentsRow]:
-        """Returns the documents of a corpus after a position, as many as have together about
-        count chunks (1 to 1000) and at least one: each as the JSON that
-        ragdb.import_documents takes, and whether ragdb.get_blob has its original. Raises
-        RG400, RG404.
+        """Returns the documents of a corpus after a position, at least one and as many as have
+        about count chunks (1 to 1000) and four million bytes: each as the JSON for
+        ragdb.import_documents, and whether ragdb.get_blob has its original. Raises RG400,
+        RG404.
         """
         return self._rows(calls.EXPORT_DOCUMENTS, rows.ExportDocumentsRow, corpus, after, count)
 
@@ -3929,7 +3929,7 @@ class Functions(Caller):
         """Shares a corpus with the peers that may read it, and returns its feed: what it is at
         every peer. With a feed it joins that one. The author is the public key (32 bytes)
         that signs the changes that are made here; null leaves it. Raises RG400, RG401, RG404,
-        RG409.
+        RG409, RG457.
         """
         value: UUID | None = self._value(calls.SHARE_CORPUS, corpus, author, feed)
         return value
