@@ -107,7 +107,8 @@ begin atomic
       case when i.hash is null then 'it was added' when p.hash is null then 'it is missing'
         else 'it was changed' end,
       p.is_bound and i.hash is not null and not exists (select from ragdb.installed_code s
-        where s.object_id = 'ragdb_internal.present_code()'::regprocedure::oid::bigint)
+        where s.identity = 'ragdb_internal.present_code()'
+          and s.object_id = 'ragdb_internal.present_code()'::regprocedure::oid::bigint)
     from ragdb.installed_code i full join ragdb_internal.present_code() p
       on p.kind = i.kind and p.identity = i.identity
     where i.hash is distinct from p.hash;

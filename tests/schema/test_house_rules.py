@@ -190,6 +190,10 @@ RULES = {
       select p.oid::regprocedure::text from pg_proc p
       where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.prosqlbody is not null
         and pg_get_function_sqlbody(p.oid) ~ '\d\.\d+::numeric\)::double'""",
+    "a row can be deleted where changes are published: a key or all columns tell which": """
+      select c.relname::text from pg_class c
+      where c.relnamespace = 'ragdb'::regnamespace and c.relkind = 'r' and c.relreplident = 'd'
+        and not exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary)""",
     "no sequence is part of an identity": """
       select c.relname::text from pg_class c
       where c.relnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and c.relkind = 'S'""",
@@ -234,6 +238,7 @@ BREACHES = {
     "a unique key of what belongs to corpora has the corpus in it or begins with a uuid": "alter table ragdb.events add constraint a_sentence unique (lamport)",
     "foreign keys form no cycle": "alter table ragdb.documents add constraint a_sentence foreign key (corpus_id, doc_no) references ragdb.chunks",
     "text keys are compared bytewise": "create index on ragdb.corpora (title)",
+    "a row can be deleted where changes are published: a key or all columns tell which": "create table ragdb.t (x int)",
     "no sequence is part of an identity": "create sequence ragdb.s",
 }
 

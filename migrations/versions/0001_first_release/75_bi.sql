@@ -5,6 +5,8 @@ create table ragdb.trace_marks (
   corpus_id integer not null,
   hour_at timestamptz not null
 );
+-- without a key nothing may be deleted where a publication has the table
+alter table ragdb.trace_marks replica identity full;
 comment on table ragdb.trace_marks is
   'Hours with traces that the rollups may not have counted, one row for each trace. Read it '
   'through bi.dim_error.';
@@ -46,6 +48,7 @@ create table ragdb.retrieval_rollups (
       error_code)
 );
 create index retrieval_rollups_by_time on ragdb.retrieval_rollups (grain, bucket_at);
+alter table ragdb.retrieval_rollups replica identity full;
 comment on table ragdb.retrieval_rollups is
   'Retrievals counted by hour and by day (UTC). The counts outlive the traces. Read it through '
   'bi.agg_retrieval_hour and bi.agg_retrieval_day.';
@@ -104,6 +107,7 @@ create table ragdb.histogram_rollups (
     (corpus_id, grain, bucket_at, rank_mode, measure, bin)
 );
 create index histogram_rollups_by_time on ragdb.histogram_rollups (grain, measure, bucket_at);
+alter table ragdb.histogram_rollups replica identity full;
 comment on table ragdb.histogram_rollups is
   'How latencies and the scores of first hits are distributed, by hour and by day (UTC). Read it '
   'through bi.agg_latency_hour, bi.agg_latency_day, bi.agg_top_score_hour and '

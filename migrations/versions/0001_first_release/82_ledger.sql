@@ -7,6 +7,8 @@ create table ragdb.ledger_pending (
   id text collate "C" not null,
   hash bytea
 );
+-- without a key nothing may be deleted where a publication has the table
+alter table ragdb.ledger_pending replica identity full;
 comment on table ragdb.ledger_pending is
   'Rows of evidence that wait to be sealed. Read their number through ragdb.ledger_status.';
 comment on column ragdb.ledger_pending.kind is 'Kind of the row, such as trace.';

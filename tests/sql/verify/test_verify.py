@@ -635,3 +635,23 @@ def policies(db: Connection) -> int:
     row = db.execute("select count(*) from ragdb.slice_policies").fetchone()
     assert row is not None
     return int(row[0]) // 1501
+
+
+def test_a_copy_on_another_server_is_known_where_another_function_had_the_number_of_one(
+    any_db: Connection,
+) -> None:
+    """Both servers count from the same number, and a dump makes functions in an order of its own."""
+    any_db.execute(
+        "update ragdb.installed_code i set object_id ="
+        " case when i.identity = 'ragdb_internal.embedder(text)'"
+        " then 'ragdb_internal.present_code()'::regprocedure::oid::bigint end"
+    )
+    any_db.execute(
+        "update ragdb.installed_code i set hash = ''"
+        " where i.kind = 'function' and i.identity = 'ragdb.capabilities()'"
+    )
+    found = any_db.execute(
+        "select f.severity, f.place from ragdb.verify(checks => '{code}') f"
+        " where f.severity <> 'note'"
+    ).fetchall()
+    assert found == [("warning", "1 functions and views")]
