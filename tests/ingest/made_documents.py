@@ -1,17 +1,12 @@
-"""Documents that every process generates alike, such processes, and all results of a database."""
+"""Documents that every process generates alike, and all results of a database with them."""
 
 from __future__ import annotations
 
 import hashlib
 import random
-from multiprocessing import get_context
 from typing import Any
 
 import psycopg
-
-# forked from one that has imported what they run, but nothing else and no thread of the tests
-PROCESSES = get_context("forkserver")
-PROCESSES.set_forkserver_preload(["tests.ingest.test_concurrency", "tests.ingest.test_crash"])
 
 WORDS = [f"w{n}" for n in range(400)]
 QUERIES = ["w1 w2 w3", "w17", '"w5 w6"', "w399 w0 w42 w7", "common w9"]

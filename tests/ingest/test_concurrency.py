@@ -10,7 +10,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.ingest.made_documents import PROCESSES, QUERIES, document, everything
+from tests.forked import PROCESSES
+from tests.ingest.made_documents import QUERIES, document, everything
 
 NOT_THERE = "RG405"  # another process deleted it
 

@@ -21,7 +21,8 @@ import psycopg
 import pytest
 
 from ragdb.server import embedded
-from tests.ingest.made_documents import PROCESSES, document, everything
+from tests.forked import PROCESSES
+from tests.ingest.made_documents import document, everything
 
 DOCUMENTS, BATCH = 120, 6
 
