@@ -2,7 +2,8 @@
 
 A process of its own waits for what is to be run and forks; no thread of a test is copied. What is
 run reads its arguments and its environment as one that was started anew. Where the start is the
-claim, such as what it imports, a test starts Python.
+claim, such as what it imports, a test starts Python. What tests run beside themselves in Python of
+their own comes from PROCESSES, which have imported it too.
 """
 
 from __future__ import annotations
@@ -22,11 +23,21 @@ import sys
 import threading
 import time
 from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
 from typing import IO, Any, Self
 
 ROOT = Path(__file__).parents[1]
 PAGE = 2**16  # bytes
+PROCESSES = get_context("forkserver")
+PROCESSES.set_forkserver_preload(
+    [
+        "tests.ingest.test_concurrency",
+        "tests.ingest.test_crash",
+        "tests.models.test_embed_worker",
+        "tests.sql.documents.test_documents_writers",
+    ]
+)
 # what every verb imports when it runs, and what single ones
 COMMON = (
     "pydantic.fields", "pydantic.functional_validators", "pydantic.type_adapter", "ragdb.cli.lost",

@@ -21,7 +21,9 @@ time.sleep(600)
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "how", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)]
+)
 def test_a_server_of_a_run_that_is_killed_ends_with_it(clone: str, how: signal.Signals) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", RUN],

@@ -250,41 +250,6 @@ def test_a_backup_is_restored_beside_verified_and_dropped(
     assert databases(server18.uri) == before
 
 
-def test_a_backup_that_was_edited_is_verified_by_our_functions(
-    docs: Run, clone: str, server18: Server, tmp_path: Path
-) -> None:
-    assert docs("keys", "create", "k1").exit_code == 0
-    record(clone, 2)
-    before = databases(server18.uri)
-    forge(clone, "update ragdb.retrieval_traces set query_text = 'another question'")
-    with psycopg.connect(clone) as db:
-        # the fence is back: only the edits are to be found
-        db.execute(
-            "select ragdb_internal.protect_partition(c.relname) from pg_inherits i"
-            " join pg_class c on c.oid = i.inhrelid"
-            " where i.inhparent = 'ragdb.retrieval_traces'::regclass"
-        )
-        for (part,) in db.execute(
-            "select inhrelid::regclass::text from pg_inherits"
-            " where inhparent = 'ragdb.retrieval_traces'::regclass"
-        ).fetchall():
-            db.execute(f"alter table {part} enable trigger admissibility_is_proved")
-        db.execute(
-            "create or replace function ragdb_internal.verify_traces(after jsonb, most integer)"
-            " returns ragdb_internal.verified language plpgsql stable as"
-            " $$ begin return row(0, null, '{}')::ragdb_internal.verified; end $$"
-        )
-    assert docs("verify", "--check", "traces").exit_code == 0
-    dump = dump_of(clone, "-Fc", tmp_path / "dump")
-    bad = docs("backup", "verify", dump, "--dsn", clone, "--json")
-    assert bad.exit_code == 1
-    edited = ("traces", "its row or its hits are not what was recorded")
-    found = [(row["check"], row["finding"]) for row in errors(bad)]
-    assert sorted(found) == [("code", "it was changed"), edited, edited]
-    assert any("verify_traces" in row["place"] for row in errors(bad))
-    assert databases(server18.uri) == before
-
-
 def test_what_is_not_a_dump_is_refused(
     docs: Run, clone: str, server18: Server, tmp_path: Path
 ) -> None:

@@ -19,13 +19,26 @@ Run = Callable[..., Any]
 
 
 @pytest.fixture
-def run(any_clone: str, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setenv("RAGDB_DATABASE_URL", any_clone)
-    monkeypatch.setenv("COLUMNS", "200")
-    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
+def run_on(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Run]:
+    """run_on(dsn)('check', file) has exit_code, stdout and stderr."""
+
+    def on(dsn: str) -> Run:
+        monkeypatch.setenv("RAGDB_DATABASE_URL", dsn)
+        monkeypatch.setenv("COLUMNS", "200")
+        return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
+
+    return on
 
 
-def test_the_example_is_checked_applied_ingested_and_evaluated(run: Run, tmp_path: Path) -> None:
+@pytest.fixture
+def run(run_on: Callable[[str], Run], clone: str) -> Run:
+    return run_on(clone)
+
+
+def test_the_example_is_checked_applied_ingested_and_evaluated(
+    run_on: Callable[[str], Run], any_clone: str, tmp_path: Path
+) -> None:
+    run = run_on(any_clone)
     folder = Path(shutil.copytree(EXAMPLE, tmp_path / "example"))
     contract = folder / "support.kern"
     assert run("ingest", "--contract", contract).exit_code == 2  # not in force yet
@@ -108,7 +121,7 @@ def test_runs_are_blessed_compared_and_labels_imported(run: Run, tmp_path: Path)
 
 
 def test_refresh_says_what_is_due_and_ingest_reads_only_that(
-    run: Run, any_clone: str, tmp_path: Path
+    run: Run, clone: str, tmp_path: Path
 ) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
@@ -131,7 +144,7 @@ def test_refresh_says_what_is_due_and_ingest_reads_only_that(
     assert "source" not in run("status").stderr
     again = run("ingest", "--contract", contract, "--due")
     assert (again.exit_code, "no source is due" in again.stderr) == (0, True)
-    with psycopg.connect(any_clone, autocommit=True) as db:
+    with psycopg.connect(clone, autocommit=True) as db:
         db.execute("update ragdb.source_readings set read_at = read_at - interval '25 hours'")
     assert due() == ["a"]
     assert "source a of corpus fresh was read" in run("status").stderr
@@ -141,7 +154,7 @@ def test_refresh_says_what_is_due_and_ingest_reads_only_that(
     assert "1 unchanged" in done.stderr
     assert due() == []
     # what cannot be read stays as old as it was
-    with psycopg.connect(any_clone, autocommit=True) as db:
+    with psycopg.connect(clone, autocommit=True) as db:
         db.execute("update ragdb.source_readings set read_at = read_at - interval '25 hours'")
         db.execute("select ragdb.record_reading('fresh', 'a', 0, 1)")
     assert due() == ["a"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-from multiprocessing import get_context
 from multiprocessing.synchronize import Event
 from typing import Any
 
 import psycopg
 import pytest
 
+from tests.forked import PROCESSES
 from tests.ingest.made_documents import QUERIES, document, everything
 
 NOT_THERE = "RG405"  # another process deleted it
@@ -62,13 +62,12 @@ def searcher(dsn: str, seed: int, finished: Event) -> None:
 
 def at_once(dsn: str, ingesters: int, searchers: int, documents: int) -> list[int | None]:
     """Run them all, and return how each process ended: 0 without an error."""
-    spawn = get_context("spawn")
-    finished = spawn.Event()
+    finished = PROCESSES.Event()
     writing = [
-        spawn.Process(target=ingester, args=(dsn, seed, documents)) for seed in range(ingesters)
+        PROCESSES.Process(target=ingester, args=(dsn, seed, documents)) for seed in range(ingesters)
     ]
     reading = [
-        spawn.Process(target=searcher, args=(dsn, seed, finished)) for seed in range(searchers)
+        PROCESSES.Process(target=searcher, args=(dsn, seed, finished)) for seed in range(searchers)
     ]
     for process in [*writing, *reading]:
         process.start()
@@ -123,10 +122,12 @@ def test_without_the_lock_of_a_corpus_the_test_fails(
     with psycopg.connect(clone) as db:
         db.execute("select ragdb.create_corpus('docs')")
         db.execute(
-            "create or replace function ragdb_internal.lock_corpus(corpus text, privilege text)"
+            "create or replace function ragdb_internal.lock_corpus(corpus text, privilege text,"
+            " takes_parts boolean default false, takes_moved boolean default false)"
             " returns ragdb.corpora language sql volatile"
-            " begin atomic select * from ragdb_internal.open_corpus(corpus, privilege); end"
+            " return ragdb_internal.open_corpus(corpus, privilege, takes_parts, takes_moved)"
         )
+        db.execute("select ragdb_internal.lock_corpus('docs', 'write')")
     ended = at_once(clone, 3, 0, 24)
     with psycopg.connect(clone) as db:
         wrong = db.execute("select * from ragdb.check_corpus('docs')").fetchall()

@@ -12,7 +12,6 @@ import random
 import signal
 import time
 from contextlib import nullcontext, suppress
-from multiprocessing import get_context
 from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ import psycopg
 import pytest
 
 from ragdb.server import embedded
+from tests.forked import PROCESSES
 from tests.ingest.made_documents import document, everything
 
 DOCUMENTS, BATCH = 120, 6
@@ -77,8 +77,8 @@ class Crashes:
 
     def interrupt(self, options: str = "") -> None:
         """Ingest in another process, on from the last committed batch, and kill the server."""
-        hears, says = get_context("spawn").Pipe(duplex=False)
-        child = get_context("spawn").Process(
+        hears, says = PROCESSES.Pipe(duplex=False)
+        child = PROCESSES.Process(
             target=ingest, args=(self.dsn, self.committed + 1, says, options), daemon=True
         )
         child.start()
@@ -169,8 +169,8 @@ def drop_corpus(dsn: str) -> None:
 
 @pytest.mark.parametrize(
     "kills",
-    [6, pytest.param(200, marks=pytest.mark.nightly)],
-    ids=["six-kills", "two-hundred-kills"],
+    [4, pytest.param(200, marks=pytest.mark.nightly)],
+    ids=["four-kills", "two-hundred-kills"],
 )
 def test_no_kill_leaves_half_a_document_or_loses_an_acknowledged_one(
     killable: Path, kills: int

@@ -16,7 +16,7 @@ from tests.ingest.test_crash import kill
 
 NOTE = (
     "insert into ragdb.ledger_pending"
-    " select 'x', '1/' || %s::text || '-' || n, sha256(int4send(n)) from generate_series(1, 40) n"
+    " select 'x', '1/' || %s::text || '-' || n, sha256(int4send(n)) from generate_series(1, 10) n"
 )
 
 
@@ -30,10 +30,10 @@ def write(dsn: str, turn: int, acknowledged: list[str]) -> None:
 
 
 def seal(dsn: str, sizes: list[int]) -> None:
-    """Seal until the server dies, a few hundred a transaction."""
+    """Seal until the server dies, some a transaction."""
     with suppress(psycopg.Error), psycopg.connect(dsn, autocommit=True) as db:
         while True:
-            ((size,),) = db.execute("select size from ragdb.seal_ledger(300)").fetchall()
+            ((size,),) = db.execute("select size from ragdb.seal_ledger(80)").fetchall()
             sizes.append(size)
 
 
@@ -86,6 +86,6 @@ def test_no_kill_loses_a_note_or_leaves_a_gap(killable: Path, kills: int) -> Non
         rows = db.execute("select number, id from ragdb.ledger_leaves order by number").fetchall()
     assert [number for number, _ in rows] == list(range(len(rows)))
     sealed = {id for _, id in rows}
-    lost = {f"1/{name}-{n}" for name in acknowledged for n in range(1, 41)} - sealed
+    lost = {f"1/{name}-{n}" for name in acknowledged for n in range(1, 11)} - sealed
     assert lost == set()
     assert len(sealed) == len(rows)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -19,23 +18,22 @@ from ragdb import Database, errors
 from ragdb.models import embedders, encoders, worker
 from ragdb.models.worker import Worker
 from tests.embedding import WIDTH, make_corpus, one, put, status
+from tests.forked import PROCESSES
 from tests.waiting import until
 
-SLOW_WORKER = f"""
-import sys, time
-from ragdb.models import embedders, encoders
-from ragdb.models.worker import Worker
 
-class Slow(encoders.HashEncoder):
-    def encode(self, texts):
-        with open(sys.argv[2], "a") as log:
-            log.write("".join(f"{{text}}\\n" for text in texts))
-        time.sleep(0.3)
-        return super().encode(texts)
+def slow_worker(dsn: str, log: Path, errors: Path) -> None:
+    class Slow(encoders.HashEncoder):
+        def encode(self, texts: Sequence[str]) -> Any:
+            with log.open("a") as file:
+                file.write("".join(f"{text}\n" for text in texts))
+            time.sleep(0.3)
+            return super().encode(texts)
 
-embedders._load = lambda *_: Slow({WIDTH})
-Worker(sys.argv[1], batch=40, lease=1.5).run(until="empty")
-"""
+    sys.stderr = errors.open("a")
+    embedders._load = lambda *_: Slow(WIDTH)  # type: ignore[assignment]
+    Worker(dsn, batch=40, lease=1.5).run(until="empty")
+    sys.stderr.close()
 
 
 def corpus_of(dsn: str, count: int) -> psycopg.Connection[Any]:
@@ -112,29 +110,25 @@ def test_embed_query_refuses_a_transaction_block(any_clone: str, parameters: Any
             assert "ragdb worker" in str(caught.value.diag.message_hint)
 
 
-def test_workers_killed_at_any_time_lose_nothing(clone: str, tmp_path: Any) -> None:
+def test_workers_killed_at_any_time_lose_nothing(clone: str, tmp_path: Path) -> None:
     """Two workers; one of them is killed, and another started, ten times."""
-    log = tmp_path / "log"
-    script = tmp_path / "worker.py"
-    script.write_text(SLOW_WORKER)
+    log, said = tmp_path / "log", tmp_path / "said"
 
-    def start() -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [sys.executable, "-W", "ignore", str(script), clone, str(log)],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-            stderr=subprocess.PIPE,
-        )
+    def start() -> ForkServerProcess:
+        process = PROCESSES.Process(target=slow_worker, args=(clone, log, said))
+        process.start()
+        return process
 
     with corpus_of(clone, 2000) as db:
         steady, killed = start(), start()
         for n in range(10):
-            time.sleep(0.7 + 0.05 * n)
-            killed.send_signal(signal.SIGKILL)
-            killed.communicate()
+            time.sleep(0.4 + 0.05 * n)
+            killed.kill()
+            killed.join()
             killed = start()
         for process in (steady, killed):
-            _, complaint = process.communicate(timeout=200)
-            assert (process.returncode, complaint) == (0, b"")
+            process.join(200)
+            assert (process.exitcode, said.read_text()) == (0, "")
         assert status(db, "array[coverage, backlog, dead]") == [1, 0, 0]
         assert status(db, "last_error") is None
         assert one(db, "select count(*) from ragdb.embedding_jobs") == 0

@@ -14,10 +14,9 @@ from tests.sql.lexical_twin import document, put
 
 pytestmark = pytest.mark.shared
 
-# least nDCG@10, of xquad the best column of the collection's table less 0.01; scifact is measured
-# where it is written already, in test_lexical_exact
+# least nDCG@10, of xquad the best column of the collection's table less 0.01; cranfield and scifact
+# are measured where they are written already, in test_lexical_exact
 FLOORS = {
-    "cranfield": (0.35, "english"),
     "rag_anthropic_docs": (0.69, "english"),
     "xquad/en": (0.955, "english"),
     "xquad/de": (0.930, "german"),
@@ -67,8 +66,8 @@ BY_NIGHT = ("xquad/ru", "xquad/tr", "xquad/hi")
 )
 def test_a_collection_is_ranked_well(database: Connection, shared: Path, name: str) -> None:
     floor, config = FLOORS[name]
-    # of the 1,190 questions in a language every third by day
-    step = 3 if name.startswith("xquad") and name not in BY_NIGHT else 1
+    # of the 1,190 questions in a language every sixth by day
+    step = 6 if name.startswith("xquad") and name not in BY_NIGHT else 1
     assert filled(database, shared / "data" / name, config, step) >= floor
 
 

@@ -178,7 +178,13 @@ def install(dsn: str, user: str, how: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("user", "how"), [("postgres", "init"), ("admin", "init"), ("admin", "extension")]
+    ("user", "how"),
+    [
+        # a superuser's three on one database: test_init_at_once
+        pytest.param("postgres", "init", marks=pytest.mark.nightly),
+        ("admin", "init"),
+        ("admin", "extension"),
+    ],
 )
 def test_three_databases_of_a_server_get_ragdb_at_the_same_moment(
     superuser: str, database: str, user: str, how: str

@@ -53,8 +53,14 @@ def wait_until(what: str, seconds: float, *, base: Path, running: bool) -> None:
     raise AssertionError(f"{what}: {list(base.iterdir())}, {processes(base)}")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-@pytest.mark.parametrize("workers", [0, 2], ids=["alone", "with workers"])
+BY_DAY = [(signal.SIGTERM, 0), (signal.SIGINT, 0), (signal.SIGKILL, 2)]
+BY_NIGHT = [(signal.SIGKILL, 0), (signal.SIGTERM, 2), (signal.SIGINT, 2)]
+
+
+@pytest.mark.parametrize(
+    ("number", "workers"),
+    [*BY_DAY, *(pytest.param(*case, marks=pytest.mark.nightly) for case in BY_NIGHT)],
+)
 def test_a_run_that_is_ended_leaves_nothing_behind(
     tmp_path: Path, base: Path, number: signal.Signals, workers: int
 ) -> None:

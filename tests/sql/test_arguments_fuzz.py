@@ -273,7 +273,7 @@ def call(
 
 
 @pytest.mark.parametrize(
-    "calls", [1_500, pytest.param(50_000, marks=pytest.mark.nightly)], ids=["some", "all"]
+    "calls", [500, pytest.param(50_000, marks=pytest.mark.nightly)], ids=["some", "all"]
 )
 def test_random_calls_end_in_rows_or_an_error_of_ragdb(calls: int, server18: Server) -> None:
     seed = int(os.environ.get("RAGDB_FUZZ_SEED", "1"))

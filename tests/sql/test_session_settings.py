@@ -34,6 +34,11 @@ SETTINGS = {
         "work_mem": "64kB",
     },
 }
+# by day the forms of what is written and read at once, by night each by itself
+ALONE = list(SETTINGS)[:5]
+SETTINGS["all forms"] = {
+    name: value for one in ALONE if one != "15 digits" for name, value in SETTINGS[one].items()
+}
 DOCUMENTS = [
     document(
         f"{n}.txt",
@@ -41,7 +46,7 @@ DOCUMENTS = [
         f" {'gamma ' * (n % 4)}{'delta ' * (n % 13)}",
         metadata={"half": n / 2},
     )
-    for n in range(300)
+    for n in range(120)
 ]
 FOUND = "select chunk_id, score, bm25, coverage from ragdb."
 CHUNK = "(select d.chunk_id from ragdb.document_chunks('docs', '7.txt') d)"
@@ -117,12 +122,14 @@ def usual(server18: Server) -> list[Any]:
     return answers(server18, {})
 
 
-@pytest.mark.parametrize("given", SETTINGS.values(), ids=SETTINGS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.nightly] if n in ALONE else []) for n in SETTINGS]
+)
 def test_no_setting_of_a_session_changes_what_is_stored_and_found(
-    server18: Server, usual: list[Any], given: dict[str, str]
+    server18: Server, usual: list[Any], name: str
 ) -> None:
     for asked, found, expected in zip(
-        [*ASKED, *CHECKED], answers(server18, given), usual, strict=True
+        [*ASKED, *CHECKED], answers(server18, SETTINGS[name]), usual, strict=True
     ):
         assert found == expected, asked
     assert all(expected for expected in usual[:-4])

@@ -382,10 +382,10 @@ def test_an_unknown_name_is_told_the_nearest_one(any_db: Connection) -> None:
     assert "did you mean topK?" in hints
 
 
-def test_a_name_of_a_megabyte_is_compared_by_its_beginning(any_db: Connection) -> None:
+def test_a_name_of_a_megabyte_is_compared_by_its_beginning(db: Connection) -> None:
     text = SOUND.replace("name=Docs", f'name="{"Docs" * 250_000}"')
-    any_db.execute("set local statement_timeout = '10s'")
-    hints = [row.hint for row in validate(any_db, text) if row.rule.endswith("unknown-corpus")]
+    db.execute("set local statement_timeout = '10s'")
+    hints = [row.hint for row in validate(db, text) if row.rule.endswith("unknown-corpus")]
     assert hints
     assert all(hint.startswith("did you mean DocsDocs") and len(hint) < 100 for hint in hints)
 
@@ -481,8 +481,8 @@ def no_internal_error(db: Connection, count: int, seed: int) -> None:
     assert min(outcomes[name] for name in ("syntax", "rules", "applied")) > count // 50, outcomes
 
 
-def test_mutations_of_a_contract_are_no_internal_error(any_db: Connection) -> None:
-    no_internal_error(any_db, 300, seed=4)
+def test_mutations_of_a_contract_are_no_internal_error(db: Connection) -> None:
+    no_internal_error(db, 300, seed=4)
 
 
 @pytest.mark.nightly

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.context import ForkServerProcess
 
 import psycopg
 import pytest
 
+from tests.forked import PROCESSES
 from tests.sql.documents_twin import document, expected, faults, put, stored
 
 URIS = [f"{n}.md" for n in range(12)]
 TEXTS = ["alpha beta", "beta gamma", "gamma delta", "delta alpha", "epsilon"]
-WRITER = (
-    "from tests.sql.documents.test_documents_writers import write;"
-    " write(*__import__('sys').argv[1:])"
-)
 
 
-def write(dsn: str, seed: str, rounds: str) -> None:
+def write(dsn: str, seed: int, rounds: int) -> None:
     """Put and delete at random; another writer may have been first, nothing else may go wrong."""
-    random.seed(int(seed))
+    random.seed(seed)
     with psycopg.connect(dsn, autocommit=True) as db:
-        for _ in range(int(rounds)):
+        for _ in range(rounds):
             uris = random.sample(URIS, 3)
             if random.random() < 0.7:
                 texts = [random.choices(TEXTS, k=random.randint(0, 3)) for _ in uris]
@@ -45,20 +41,16 @@ def write(dsn: str, seed: str, rounds: str) -> None:
 
 
 @contextmanager
-def writers(dsn: str, count: int, rounds: int) -> Iterator[list[subprocess.Popen[bytes]]]:
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-c", WRITER, dsn, str(seed), str(rounds)],
-            stderr=subprocess.PIPE,
-        )
-        for seed in range(count)
-    ]
+def writers(dsn: str, count: int, rounds: int) -> Iterator[list[ForkServerProcess]]:
+    processes = [PROCESSES.Process(target=write, args=(dsn, seed, rounds)) for seed in range(count)]
+    for process in processes:
+        process.start()
     try:
         yield processes
     finally:
         for process in processes:
             process.kill()
-            process.communicate()
+            process.join()
 
 
 def test_writers_and_deleters_of_one_corpus_lose_nothing_and_never_deadlock(clone: str) -> None:
@@ -66,8 +58,8 @@ def test_writers_and_deleters_of_one_corpus_lose_nothing_and_never_deadlock(clon
         db.execute("select ragdb.create_corpus('docs')")
         with writers(clone, 4, 40) as processes:
             for process in processes:
-                _, said = process.communicate(timeout=120)
-                assert process.returncode == 0, said.decode()
+                process.join(120)
+                assert process.exitcode == 0
         assert faults(db) == []
         row = db.execute(
             "select deadlocks from pg_stat_database where datname = current_database()"
@@ -117,7 +109,8 @@ def test_a_consumer_that_polls_misses_no_event_of_concurrent_writers(clone: str)
             for n in range(25):
                 put(db, document(f"{n}", [f"text {n}"]), corpus="more")
             for process in processes:
-                process.wait(timeout=120)
+                process.join(120)
+                assert process.exitcode == 0
         stop.set()
         consumer.join()
         written = db.execute("select corpus, lamport from ragdb.events order by 1, 2").fetchall()

@@ -189,13 +189,13 @@ def importing(db: Connection, cases: list[dict[str, Any]]) -> Any:
     return db.execute("select * from ragdb.import_eval('A', 'V', %s)", (Jsonb(cases),)).fetchone()
 
 
-def test_rank_metrics_equal_ir_measures(any_db: Connection) -> None:
+def test_rank_metrics_equal_ir_measures(db: Connection) -> None:
     chance = random.Random(7)
     words = [f"w{n}" for n in range(12)]
     # many ties: few words, short texts
     texts = {f"d{n}": " ".join(chance.choices(words, k=3)) + f" n{n % 7}" for n in range(120)}
-    apply(any_db, contract("", k=40))
-    put(any_db, texts)
+    apply(db, contract("", k=40))
+    put(db, texts)
     cases = [
         {
             "name": f"q{n}",
@@ -207,10 +207,10 @@ def test_rank_metrics_equal_ir_measures(any_db: Connection) -> None:
         }
         for n in range(100)
     ]
-    importing(any_db, cases)
-    found = run(any_db)
+    importing(db, cases)
+    found = run(db)
     lines = {
-        what: [line for (line,) in any_db.execute("select ragdb.export_trec(%s, %s)", (found["run_id"], what))]
+        what: [line for (line,) in db.execute("select ragdb.export_trec(%s, %s)", (found["run_id"], what))]
         for what in ("run", "qrels")
     }  # fmt: skip
     measures: Any = ir_measures  # untyped
@@ -221,10 +221,10 @@ def test_rank_metrics_equal_ir_measures(any_db: Connection) -> None:
         for ours, theirs in (("ndcg", "nDCG"), ("recall", "R"), ("precision", "P"), ("judged", "Judged"))
         for k in (5, 10)
     } | {"mrr": ir_measures.RR, "map": ir_measures.AP}  # fmt: skip
-    names = dict(any_db.execute("select case_no, name from ragdb.eval_case_results(%s)", (found["run_id"],)).fetchall())  # fmt: skip
+    names = dict(db.execute("select case_no, name from ragdb.eval_case_results(%s)", (found["run_id"],)).fetchall())  # fmt: skip
     ours = {
         (names[case_no], metric): value
-        for case_no, metric, value in any_db.execute(
+        for case_no, metric, value in db.execute(
             "select case_no, metric, value from ragdb.eval_metrics(%s) where case_no > 0", (found["run_id"],)
         )
     }  # fmt: skip
@@ -465,13 +465,13 @@ def labelled(db: Connection, k: int, n: int = 20) -> Any:
     return run(db)["run_id"]
 
 
-def test_the_same_run_again_is_within_noise(any_db: Connection) -> None:
-    first = labelled(any_db, 5)
-    any_db.execute("select ragdb.bless_run(%s)", (first,))
+def test_the_same_run_again_is_within_noise(db: Connection) -> None:
+    first = labelled(db, 5)
+    db.execute("select ragdb.bless_run(%s)", (first,))
     for _ in range(3):
-        rows = compare(any_db, first, labelled(any_db, 5))
+        rows = compare(db, first, labelled(db, 5))
         assert {verdict for _, verdict, _ in rows} == {"within_noise"}
-    assert any_db.execute("select ragdb.baseline_run('A', 'V')").fetchone() == (first,)
+    assert db.execute("select ragdb.baseline_run('A', 'V')").fetchone() == (first,)
 
 
 @pytest.mark.nightly
@@ -493,12 +493,12 @@ def test_200_runs_on_an_unchanged_corpus_differ_in_nothing(clone: str) -> None:
 
 
 def test_a_worse_retriever_is_a_regression_and_a_better_one_an_improvement(
-    any_db: Connection,
+    db: Connection,
 ) -> None:
-    good, bad = labelled(any_db, 5), labelled(any_db, 4)
-    verdicts = {metric: verdict for metric, verdict, _ in compare(any_db, good, bad)}
+    good, bad = labelled(db, 5), labelled(db, 4)
+    verdicts = {metric: verdict for metric, verdict, _ in compare(db, good, bad)}
     assert verdicts[None] == verdicts["recall@5"] == verdicts["mrr"] == "regressed"
-    verdicts = {metric: verdict for metric, verdict, _ in compare(any_db, bad, good)}
+    verdicts = {metric: verdict for metric, verdict, _ in compare(db, bad, good)}
     assert verdicts[None] == verdicts["recall@5"] == "improved"
 
 
@@ -618,24 +618,24 @@ def challenged(db: Connection) -> tuple[dict[str, str | None], set[str]]:
     return caught, {row[1] for row in rows if row[0] == "case"}
 
 
-def test_of_judgements_alone_the_metric_catches_broken_retrievers(any_db: Connection) -> None:
-    run(any_db, contract("", k=2, gate="metric=ndcg@5 threshold=0.9"))
+def test_of_judgements_alone_the_metric_catches_broken_retrievers(db: Connection) -> None:
+    run(db, contract("", k=2, gate="metric=ndcg@5 threshold=0.9"))
     cases = [
         {"name": source, "query": text, "labels": [{"source": source, "grade": 2}]}
         for source, text in TEXTS.items()
     ]
-    importing(any_db, cases)
-    assert run(any_db)["status"] == "passed"
-    caught, idle = challenged(any_db)
+    importing(db, cases)
+    assert run(db)["status"] == "passed"
+    caught, idle = challenged(db)
     assert caught.keys() >= {"reversed order", "first result dropped", "empty"}
     assert caught["empty"] == "ndcg@5 is 0.0000, below 0.9"
     assert "one more than topK" not in caught
     assert idle == set()
     # a metric that is missed already notices nothing more, and without one nothing does
     for gate in ("metric=precision@5 threshold=0.9", ""):
-        apply(any_db, contract("", k=2, gate=gate))
-        importing(any_db, cases)
-        assert challenged(any_db) == ({}, set(TEXTS))
+        apply(db, contract("", k=2, gate=gate))
+        importing(db, cases)
+        assert challenged(db) == ({}, set(TEXTS))
 
 
 # ── speed ───────────────────────────────────────────────────────────────────────────────────────

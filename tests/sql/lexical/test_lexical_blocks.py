@@ -26,7 +26,8 @@ def db(clone: str) -> Iterator[Connection]:
         yield connection
 
 
-def test_the_pruned_ranking_of_a_large_corpus_is_exact(db: Connection) -> None:
+@pytest.mark.parametrize("questions", [2, pytest.param(4, marks=pytest.mark.nightly)])
+def test_the_pruned_ranking_of_a_large_corpus_is_exact(db: Connection, questions: int) -> None:
     # given enough postings that search prunes, with skewed frequencies and near duplicates
     chance = random.Random(7)
     weights = [1 / (rank + 2) for rank in range(400)]
@@ -48,7 +49,7 @@ def test_the_pruned_ranking_of_a_large_corpus_is_exact(db: Connection) -> None:
     def check() -> None:
         twin = Collection.read(db, "large")
         for size, k in [(1, 10), (2, 1), (3, 10), (5, 30), (8, 10), (14, 10), (40, 10), (3, 1000)]:
-            for _ in range(4):
+            for _ in range(questions):
                 query = text(size, size)
                 expected = twin.search(lexemes(db, query, "simple"), k)
                 found = search(db, "large", query, k)
@@ -92,7 +93,7 @@ def state(db: Connection) -> tuple[Any, ...]:
 
 
 def test_a_block_is_made_when_its_last_chunk_comes(db: Connection) -> None:
-    made = Made(db, vocabulary=300)
+    made = Made(db, vocabulary=300, longest=5)
     for size, last in ((4_095, None), (1, 4_096), (4_100, 8_192)):
         made.add(size)
         assert state(db) == ((last, [], 0) if last else ())
@@ -127,7 +128,7 @@ def test_optimizing_writes_what_is_new_and_leaves_the_rest(db: Connection) -> No
 
 
 def test_a_part_of_a_block_is_made_again_when_it_is_whole(db: Connection) -> None:
-    made = Made(db, vocabulary=300)
+    made = Made(db, vocabulary=300, longest=5)
     for size, last in ((2_100, 2_100), (1_900, 4_000), (1_000, 5_000), (3_300, 8_300)):
         made.add(size)
         made.optimize()
@@ -178,7 +179,7 @@ def test_blocks_that_lie_side_by_side_become_one(db: Connection) -> None:
 
 
 def test_rows_that_complete_a_block_are_merged_as_they_are_made(db: Connection) -> None:
-    made = Made(db, vocabulary=300)
+    made = Made(db, vocabulary=300, longest=5)
     for first, last, blocks in (
         (1, 4_200, [0]),
         (50_001, 55_000, [0, 16]),
@@ -390,9 +391,10 @@ def test_a_search_ends_whatever_the_weights_have_become(db: Connection, weights:
         made.agrees(made.question(size), k)
 
 
+@pytest.mark.parametrize("rounds", [5, pytest.param(15, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("most", [1.02, 1.09, 1.3])
 def test_scores_that_weigh_more_or_less_than_words_do_now_still_bound_theirs(
-    db: Connection, most: float
+    db: Connection, most: float, rounds: int
 ) -> None:
     # words beyond a limit are multiplied, and the others taken as they are
     made = Made(db, vocabulary=60)
@@ -408,7 +410,7 @@ def test_scores_that_weigh_more_or_less_than_words_do_now_still_bound_theirs(
         (most,),
     )
     groups = (made.numbers - 1) // 4
-    for size, k in itertools.product((1, 2, 3, 4, 5, 9) * 15, (1, 2, 10)):
+    for size, k in itertools.product((1, 2, 3, 4, 5, 9) * rounds, (1, 2, 10)):
         words = [word for word in made.question(size) if word in made.terms] or ["qb"]
         words += words[: int(made.rng.integers(0, 3))]
         made.agrees(words, k)
@@ -481,7 +483,7 @@ def test_demands_of_frequent_words_are_met_as_by_reading_every_text(db: Connecti
 
 
 def test_a_list_and_a_block_that_lack_a_chunk_are_found_and_repaired(db: Connection) -> None:
-    made = Made(db, vocabulary=300)
+    made = Made(db, vocabulary=300, longest=5)
     made.add([*made.draw(4_200), ["seldom"]])
     assert faults(db) == []
     for damage, name in [

@@ -54,7 +54,7 @@ def test_a_query_demands_at_most_1000_words(any_db: Connection, sign: str) -> No
         search(any_db, "docs", query(1_001), syntax="web")
 
 
-@pytest.mark.parametrize("asked", [257, 15_999, 16_000, 16_001])
+@pytest.mark.parametrize("asked", [257, 16_000, 16_001])
 def test_a_question_of_16000_lexemes_ranks_as_by_brute_force(db: Connection, asked: int) -> None:
     # a lexeme for every two characters that lie side by side
     text = "".join(chr(0x20000 + n) for n in range(16_002))
@@ -101,7 +101,7 @@ def test_a_word_counts_255_times_at_most(any_db: Connection, times: int) -> None
     assert [row[1] for row in found] == pytest.approx([e[1] for e in expected], rel=1e-9)
 
 
-def test_no_text_overflows_what_holds_its_lexemes(any_db: Connection) -> None:
+def test_no_text_overflows_what_holds_its_lexemes(db: Connection) -> None:
     # pairs of characters of four bytes, all of them different: the most bytes a character can cost
     plane = [chr(0x20000 + n) for n in range(40_000)]
     texts = [
@@ -110,9 +110,9 @@ def test_no_text_overflows_what_holds_its_lexemes(any_db: Connection) -> None:
         " ".join(f"a{n}-b.c_{n}" for n in range(9_000)),
         " ".join("ü" * (n % 7 + 1) + str(n) for n in range(9_000)),
     ]
-    make(any_db, *texts)
+    make(db, *texts)
     for text in texts:
-        assert search(any_db, "docs", text[:500], 4)
+        assert search(db, "docs", text[:500], 4)
 
 
 def test_a_filter_has_at_most_100_conditions_and_4_million_bytes(db: Connection) -> None:

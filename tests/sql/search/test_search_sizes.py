@@ -13,10 +13,9 @@ from tests.sql.made_corpus import Made
 
 # (words, k)
 QUESTIONS = [(1, 10), (2, 1), (3, 10), (4, 30), (6, 10), (9, 100), (16, 10), (33, 3)]
-WIDTHS = """
-  2000 2001 2004 2005 2048 2049 4000 4001 63488 63489 63500 63999 64000 64001 64004 64005
-  126976 126977 127500 128000 128001 190465 192000 192001
-"""
+WIDTHS = "2000 2001 2048 2049 4000 4001 63488 63489 64000 64001 126976 126977 128000 128001 192001"
+# more beside each of them
+BY_NIGHT = "2004 2005 63500 63999 64004 64005 127500 190465 192000"
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +36,13 @@ def spread(made: Made, last: int) -> None:
 
 # Around 500, 512 and 1,000 groups (bits come in pieces of 500), and around 15,872 and 16,000 groups
 # a block of one, two and three blocks
-@pytest.mark.parametrize("last", [int(last) for last in WIDTHS.split()])
+@pytest.mark.parametrize(
+    "last",
+    [
+        *map(int, WIDTHS.split()),
+        *(pytest.param(int(last), marks=pytest.mark.nightly) for last in BY_NIGHT.split()),
+    ],
+)
 def test_blocks_of_every_width_rank_as_by_brute_force(wide: Made, last: int) -> None:
     spread(wide, last)
     wide.optimize()
@@ -187,7 +192,9 @@ def test_legs_of_every_depth_rank_as_by_brute_force(filtered: Made, k: int) -> N
     filtered.agrees_by_both(filtered.question(3), k)
 
 
-@pytest.mark.parametrize("chunks", [19_999, 20_000, 20_002])
+@pytest.mark.parametrize(
+    "chunks", [19_999, 20_000, pytest.param(20_002, marks=pytest.mark.nightly)]
+)
 def test_an_index_over_vectors_comes_with_20000_chunks(filtered: Made, chunks: int) -> None:
     db = filtered.db
     with db.transaction(force_rollback=True):
@@ -210,7 +217,13 @@ def test_an_index_over_vectors_comes_with_20000_chunks(filtered: Made, chunks: i
             assert [row[1] for row in found] == pytest.approx(best, abs=2e-6)
 
 
-@pytest.mark.parametrize("believed", [0, 100_000, 1_000_000, 10_000_000])
+@pytest.mark.parametrize(
+    "believed",
+    [
+        *(0, 10_000_000),
+        *(pytest.param(n, marks=pytest.mark.nightly) for n in (100_000, 1_000_000)),
+    ],
+)
 def test_blocks_are_made_in_one_pass_however_large_the_planner_takes_the_corpus_for(
     any_db: Connection, believed: int
 ) -> None:

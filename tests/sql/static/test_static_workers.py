@@ -41,11 +41,11 @@ def test_workers_embed_as_one_process_does(
     any_db: psycopg.Connection[Any], bpe_folder: Path
 ) -> None:
     static.load(Database(any_db), "small", str(bpe_folder))
-    ((alone, words),) = stored(any_db, 1600, 0)
-    assert len(alone) == 1600
+    ((alone, words),) = stored(any_db, 600, 0)
+    assert len(alone) == 600
     assert words
-    assert stored(any_db, 1600, 2) == [(alone, words)]
-    assert stored(any_db, 1600, 1) == [(alone, words)]
+    assert stored(any_db, 600, 2) == [(alone, words)]
+    assert stored(any_db, 600, 1) == [(alone, words)]
 
 
 def test_only_many_chunks_are_shared_among_workers(clone: str, bpe_folder: Path) -> None:
