@@ -31,7 +31,7 @@ OURS = """
 AMONG = OURS.replace("%s) n", "(select nos from among)) n")
 PLAIN = """
   select chunk_no from ragdb.chunk_embeddings_1
-  order by l2_normalize(embedding)::halfvec(384) <#>
+  order by l2_normalize(embedding)::halfvec(384) <=>
     l2_normalize(ragdb_internal.pgvector(%s))::halfvec(384) limit 10"""
 
 

@@ -227,10 +227,10 @@ begin
         + v_corpus.chunks * (v_embedder.dims * 2 + v_space.m * 40 + 200)::bigint / 1024))
     || 'kB', true);
   execute format(
-    'create index %I on ragdb.%I using hnsw ((%s) %I.halfvec_ip_ops)'
+    'create index %I on ragdb.%I using hnsw ((%s) %I.halfvec_cosine_ops)'
     ' with (m = %s, ef_construction = %s)',
     v_table || '_by_nearness', v_table,
-    ragdb_internal.indexed_expression(v_schema, ragdb_internal.stored_column(v_space),
+    ragdb_internal.indexed_expression(v_space, v_schema, ragdb_internal.stored_column(v_space),
       v_embedder.dims), v_schema,
     v_space.m, v_space.ef_construction);
   execute format('analyze ragdb.%I', v_table);

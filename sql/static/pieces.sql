@@ -4,7 +4,8 @@
 -- The two neighbours whose joint piece ranks first become one, as long as there are any. The pieces
 -- that stand in a word are read once, the first in rank first; a turn takes the first of them that
 -- begins where a part begins and ends where the next part ends. Where a part begins, its byte says
--- where it ends; all other bytes are 0.
+-- where it ends; all other bytes are 0. Series stand in select lists, where no row of them is
+-- stored, and a turn reads no further than it has to.
 create or replace function ragdb_internal.merged_pieces(
   embedder_id integer, words text[], longest integer)
 returns table (word text, piece text)
@@ -29,12 +30,12 @@ begin
         cross join lateral (
           select array_agg(a.start order by p.rank, a.start) as starts,
             array_agg(a.start + length(p.piece) order by p.rank, a.start) as stops
-          from generate_series(1, length(g.word) - 1) a (start)
+          from (select generate_series(1, length(g.word) - 1) as start) a
             cross join lateral (
               select c.piece, c.rank from ragdb.static_pieces c
               where c.embedder_id = merged_pieces.embedder_id and c.piece = any (array(
-                select substr(g.word, a.start, n)
-                from generate_series(2, least(longest, length(g.word) + 1 - a.start)) n))
+                select substr(g.word, a.start, generate_series(
+                  2, least(longest, length(g.word) + 1 - a.start)))))
               offset 0) p) s
       union all
       select c.word, c.starts, c.stops, case when m.gone is null then c.ends
@@ -42,7 +43,7 @@ begin
       from cut c
         left join lateral (
           select u.start, u.stop, get_byte(c.ends, u.start) as gone
-          from unnest(c.starts, c.stops) u (start, stop)
+          from (select unnest(c.starts) as start, unnest(c.stops) as stop) u
           where get_byte(c.ends, get_byte(c.ends, u.start)) = u.stop
           limit 1) m on true
       where c.gone is not null

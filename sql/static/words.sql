@@ -64,9 +64,10 @@ begin atomic
     cross join lateral (
       select case when pg_catalog.octet_length(u.word) > 64 then pg_catalog.left(u.word, 64)
           else u.word end collate "C" as word, count(*) as times
-      from pg_catalog.unnest(pg_catalog.string_to_array(replace(replace(replace(
-        ragdb_internal.spaced_words(t.text, counted_words.folding),
-        '    ', ' '), '  ', ' '), '  ', ' '), ' ')) u (word)
+      from (
+        select pg_catalog.unnest(pg_catalog.string_to_array(replace(replace(replace(
+          ragdb_internal.spaced_words(t.text, counted_words.folding),
+          '    ', ' '), '  ', ' '), '  ', ' '), ' ')) as word) u
       where u.word <> ''
       group by 1) w;
 end;

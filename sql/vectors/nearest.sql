@@ -140,12 +140,12 @@ begin
     set_config('hnsw.max_scan_tuples', '2147483647', true)];
   return query execute format(
     'select e.chunk_no, e.%I %s $1::%s from ragdb.%I e %s'
-    ' order by %s operator(%I.<#>) %s limit $2',
+    ' order by %s operator(%I.<=>) %s limit $2',
     v_column, ragdb_internal.distance_operator(metric), ragdb_internal.query_type(space),
     ragdb_internal.searched_table(space),
     case when chunk_nos is not null then 'where (e.chunk_no in (select unnest($3))) is true' end,
-    ragdb_internal.indexed_expression(v_schema, 'e.' || v_column, dims), v_schema,
-    ragdb_internal.indexed_expression(v_schema, '$1', dims))
+    ragdb_internal.indexed_expression(space, v_schema, 'e.' || v_column, dims), v_schema,
+    ragdb_internal.indexed_expression(space, v_schema, '$1', dims))
     using query, k, chunk_nos;
   v_set := array[
     set_config('hnsw.ef_search', v_ef, true),

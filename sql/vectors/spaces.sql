@@ -47,14 +47,16 @@ return pg_catalog.format('%I.%s', ragdb_internal.vector_schema(),
 comment on function ragdb_internal.query_type(ragdb.embedding_spaces) is
   'Returns the type, with its schema, in which a query is compared with the vectors of a space.';
 
--- Unit vectors have the same order under every metric, and fit a half whatever the model's scale.
+-- By cosine, because every metric has the same order of unit vectors, and these fit a half whatever
+-- the model's scale. Halves are indexed as they are: a walk makes anew what the index is over.
 create or replace function ragdb_internal.indexed_expression(
-  schema text, value text, dims integer)
+  space ragdb.embedding_spaces, schema text, value text, dims integer)
 returns text
 language sql stable parallel safe
-return pg_catalog.format('%1$I.l2_normalize(%2$s)::%1$I.halfvec(%3$s)',
-  indexed_expression.schema, indexed_expression.value, indexed_expression.dims);
-comment on function ragdb_internal.indexed_expression(text, text, integer) is
+return pg_catalog.format(case when (space).is_half then '%2$s'
+  else '%1$I.l2_normalize(%2$s)' end || '::%1$I.halfvec(%3$s)', schema, value, dims);
+comment on function ragdb_internal.indexed_expression(
+  ragdb.embedding_spaces, text, text, integer) is
   'Returns the text of what the HNSW index of a space is over, for a value; schema is pgvector''s.';
 
 -- On the partition, as the triggers of traces are: a partitioned parent carries none.

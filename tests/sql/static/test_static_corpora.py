@@ -198,7 +198,7 @@ def test_an_index_is_measured_by_words_of_the_texts(loaded: Database) -> None:
         loaded.put_text("docs", str(n), f"The text of number {n}.")
     db.execute(
         "create index on ragdb.chunk_embeddings_1"
-        " using hnsw ((l2_normalize(half)::halfvec(16)) halfvec_ip_ops)"
+        " using hnsw ((half::halfvec(16)) halfvec_cosine_ops)"
     )
     measured = f"select ragdb_internal.measure_ef_search(s, e) {of}"
     assert db.execute(measured.encode()).fetchall() == [(50,)]
