@@ -268,7 +268,7 @@ def _link(db: Database, name: str, token_file: Path | None, allow_private: bool)
     if not found:
         raise Failure(f"peer {name} does not exist", hint="`ragdb peer ls` lists the names")
     if found[0].url is None:
-        raise Failure(f"peer {name} has no URL", hint="add it again with --url")
+        raise Failure(f"peer {name} has no URL", hint="remove it, and add it again with --url")
     token = transport.token_of(name, token_file)
     if token is None:
         raise Failure(

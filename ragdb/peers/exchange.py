@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from ragdb.errors import EventRefused
 from ragdb.ledger.keys import Signer
 from ragdb.peers import PeerError, signatures
 from ragdb.peers.transport import Link, part
@@ -75,18 +76,30 @@ def pull(
     """
     enter(db, link, corpus, remote)
     done = Pulled(link.name, corpus)
-    followed = [row for row in db.list_peer_corpora(corpus) if row.peer == link.name]
-    done.position = followed[0].position or 0
+    done.position = _position(db, link, corpus)
     while True:
         came = link.get(f"{_route(remote or corpus)}/events", after=done.position, count=page)
         signatures.check(came)
-        with db.connection.transaction():
-            taken = db.apply_events(link.name, corpus, came)
+        try:
+            with db.connection.transaction():
+                taken = db.apply_events(link.name, corpus, came)
+        except EventRefused:
+            # another pull may have taken the page meanwhile
+            if (at := _position(db, link, corpus)) == done.position:
+                raise
+            done.position = at
+            continue
         done.add(taken)
         if between:
             between(done)
         if taken.is_done:
             return done
+
+
+def _position(db: Client, link: Link, corpus: str) -> int:
+    """How far a peer was read."""
+    rows = db.list_peer_corpora(corpus)
+    return next((row.position for row in rows if row.peer == link.name), None) or 0
 
 
 def _route(corpus: str) -> str:

@@ -20,6 +20,8 @@ from psycopg.pq import TransactionStatus
 from ragdb.portable.format import (
     DOCUMENTS,
     ORIGINAL,
+    RATIO,
+    SLACK,
     Exported,
     ExportError,
     Json,
@@ -117,7 +119,7 @@ def _write(
     total = header["counts"]["chunks"] + header["counts"]["embeddings"]
     done = originals = 0
     digest = hashlib.sha256()
-    with gzip.GzipFile("", "wb", 5, file, mtime=0) as lines:
+    with contextlib.closing(_Packed(file)) as lines:
 
         def put(line: bytes) -> None:
             lines.write(line)
@@ -151,6 +153,29 @@ def _write(
             put(_json({"synonyms": words[begin : begin + 1000]}))
         lines.write(_json({"end": digest.hexdigest(), "originals": originals}))
     return originals
+
+
+class _Packed:
+    """Lines in gzip; some as they are, where all would be packed tighter than an import takes."""
+
+    def __init__(self, file: Any) -> None:
+        self._file, self._unpacked = file, 0
+        self._begin(5)
+
+    def _begin(self, level: int) -> None:
+        self._level = level
+        self._gzip = gzip.GzipFile("", "wb", level, self._file, mtime=0)
+
+    def write(self, line: bytes) -> None:
+        self._unpacked += len(line)
+        level = 0 if self._unpacked > RATIO // 2 * self._file.tell() + SLACK // 2 else 5
+        if level != self._level:
+            self._gzip.close()
+            self._begin(level)
+        self._gzip.write(line)
+
+    def close(self) -> None:
+        self._gzip.close()
 
 
 def _original(blob: Blob) -> bytes:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from ragdb.errors import AlreadyExists, EventRefused, NotPublished, NotShared
+from ragdb.peers import exchange
 from tests.conftest import Server
 from tests.peers.nodes import Direct, Node, introduce
 from tests.sql.conversations import conversation, message, uuid
@@ -256,6 +257,21 @@ def test_three_peers_come_to_the_same_in_whatever_order(
     ]
     assert told[0] == told[1] == told[2]
     assert "waiting" not in {state for _, state, _ in told[0][1]}
+
+
+def test_two_pulls_at_once_take_each_event_once(pair: tuple[Node, Node], corpus: str) -> None:
+    ann, bob = pair
+    again = Node("bob", bob.dsn, bob.signer)
+    pulled: list[int] = []
+
+    def meanwhile(page: object) -> None:
+        if not pulled:
+            pulled.append(again.pull(ann, corpus).events)
+
+    done = exchange.pull(bob.db, Direct(ann, meanwhile), corpus)  # type: ignore[arg-type]
+    assert (pulled, done.events, done.position) == ([2], 0, 2)
+    assert same(ann, bob, corpus)
+    again.db.connection.close()
 
 
 def test_two_sources_of_one_id_are_exchanged_once_one_of_them_has_another(

@@ -899,6 +899,21 @@ def test_a_page_has_one_document_or_four_million_bytes(clone: str, tmp_path: Pat
         assert db.export_corpus("again")["digest"] == db.export_corpus("long")["digest"]
 
 
+def test_what_repeats_itself_comes_back(
+    clone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (exporter, format):
+        monkeypatch.setattr(module, "SLACK", 1 << 16)
+    with ragdb.connect(clone) as db:
+        db.create_corpus("logs")
+        for n in range(4):
+            db.put_documents("logs", [document(f"{n}.txt", "the same again\n" * 60_000)])
+        file = tmp_path / "logs.gz"
+        db.export_file("logs", file)
+        db.import_file(file, corpus="again")
+        assert db.export_corpus("again")["digest"] == db.export_corpus("logs")["digest"]
+
+
 def test_pages_join_to_the_whole(original18: Original) -> None:
     with ragdb.connect(original18.dsn) as db:
         whole = [row.document for row in db.export_documents("house")]
