@@ -47,9 +47,7 @@ def connect(conninfo: str, **given: Any) -> psycopg.Connection[Any]:
 
 def is_replaced(error: Exception) -> bool:
     """Whether a statement met what an upgrade replaced at that moment."""
-    if not isinstance(error, psycopg.errors.InternalError_):
-        return False
-    return (error.diag.message_primary or "").startswith(REPLACED)
+    return isinstance(error, psycopg.errors.InternalError_) and str(error).startswith(REPLACED)
 
 
 def is_pooled(connection: psycopg.Connection[Any]) -> bool:

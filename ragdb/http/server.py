@@ -29,6 +29,7 @@ Found = TypeVar("Found")
 Search = Callable[[AsyncClient, list[str]], Awaitable[Found]]
 
 CLIENT = "ragdb serve"
+RECORDED = 2.0  # seconds in which a failure is recorded, or is not: who asked has waited already
 
 
 class Server(Transactions):
@@ -188,7 +189,7 @@ class Server(Transactions):
     ) -> None:
         """Leave the trace of a retrieval that raised an error after so many milliseconds."""
         with contextlib.suppress(psycopg.Error, Refused):
-            async with self.transaction(request) as db:
+            async with self.transaction(request, min(RECORDED, self.config.timeout)) as db:
                 if isinstance(error, CorpusNotFound):
                     await db.record_refusal(corpus, str(error.sqlstate))
                 else:

@@ -18,6 +18,7 @@ import typer
 from typer.testing import CliRunner
 
 import ragdb
+from ragdb.cli.app import explain
 from ragdb.cli.main import app
 from ragdb.cli.spoken import VERBS
 from ragdb.cli.text import clean
@@ -89,6 +90,20 @@ def test_ingest_exits_with_4_when_some_files_fail(run: Run, tmp_path: Path) -> N
     result = run("ingest", tmp_path, "--corpus", "docs")
     assert result.exit_code == 4
     assert "not JSON" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("error", "hint"),
+    [
+        (psycopg.errors.UndefinedColumn('column "shelf" does not exist'), "run `ragdb init`"),
+        (psycopg.errors.InternalError_("cache lookup failed for function 7"), "was upgraded"),
+        (psycopg.errors.DiskFull("could not extend file"), "make room"),
+    ],
+)
+def test_what_hinders_the_database_has_a_hint(error: psycopg.Error, hint: str) -> None:
+    shown = explain(error)
+    assert shown is not None
+    assert (shown.code, hint in str(shown.hint)) == (3, True)
 
 
 def test_ingest_says_what_was_written_before_the_database_failed(

@@ -67,3 +67,13 @@ def test_a_full_disk_is_named_and_searches_that_record_nothing_go_on(start: Star
     answer = api("POST", "/api/search", {**SEARCH, "record": True})
     assert (answer.status, answer.body["error"]) == (503, "the disk of the database is full")
     assert api("POST", "/api/search", SEARCH).status == 200
+
+
+@pytest.mark.nightly
+def test_a_failure_that_cannot_be_recorded_keeps_nobody_waiting(start: Start) -> None:
+    api = start("--timeout", "8")
+    with psycopg.connect(api.dsn) as other:
+        other.execute("lock table ragdb.corpora")
+        began = time.monotonic()
+        assert api("POST", "/api/search", {**SEARCH, "record": True}).status == 408
+        assert time.monotonic() - began < 14

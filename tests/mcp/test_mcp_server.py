@@ -393,6 +393,30 @@ def test_a_database_that_was_restarted_between_two_calls_is_asked_again(clone: s
     talk(clone, conversation)
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (psycopg.errors.DiskFull, "disk of the database is full"),
+        (psycopg.errors.LockNotAvailable, "another transaction holds"),
+        (psycopg.errors.UndefinedColumn, "schema of the database is not that of this server"),
+        (psycopg.errors.AdminShutdown, "cannot be reached"),
+    ],
+)
+def test_what_hinders_the_database_is_told_by_its_kind(
+    clone: str, monkeypatch: pytest.MonkeyPatch, error: type[psycopg.Error], said: str
+) -> None:
+    monkeypatch.setattr(Tools, "call", Mock(side_effect=error("refunds")))
+
+    async def conversation(client: Client) -> None:
+        made = await client.call_tool("list_corpora", {})
+        assert made.is_error
+        told = str(made.content)
+        assert said in told
+        assert "refunds" not in told
+
+    talk(clone, conversation)
+
+
 @pytest.fixture
 def piped(dsn: str) -> Iterator[subprocess.Popen[bytes]]:
     """A server on stdio that has been greeted."""

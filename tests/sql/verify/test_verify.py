@@ -640,7 +640,7 @@ def policies(db: Connection) -> int:
 def test_a_copy_on_another_server_is_known_where_another_function_had_the_number_of_one(
     any_db: Connection,
 ) -> None:
-    """Both servers count from one number, and a dump makes functions in an order of its own."""
+    """Both servers count from the same number, and a dump makes functions in another order."""
     any_db.execute(
         "update ragdb.installed_code i set object_id ="
         " case when i.identity = 'ragdb_internal.embedder(text)'"
