@@ -305,14 +305,18 @@ LIES = st.recursive(
 )
 
 
-@settings(max_examples=200)
-@given(st.dictionaries(FIELDS, LIES, max_size=5))
-def test_no_output_whatever_breaks_the_checks(server18: Any, output: dict[str, Any]) -> None:
-    with server18.rolled_back() as connection:
-        engine = Engine(Database(connection), retriever=Fixed(GOOD, OTHER), task=lambda _: output)
-        answer = engine.run(QUESTION, require_citations=True)
-    cites = output.get("insufficient_evidence") is True
-    assert isinstance(answer.problems, tuple)
-    assert answer.trace_summary["verified"] is (not answer.problems)
-    if not answer.problems:
-        assert cites or "c1" in str(output) or "doc:" in str(output) or "[" in str(output)
+@pytest.mark.parametrize("examples", [60, pytest.param(1_000, marks=pytest.mark.nightly)])
+def test_no_output_whatever_breaks_the_checks(db: Connection, examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(st.dictionaries(FIELDS, LIES, max_size=5))
+    def check(output: dict[str, Any]) -> None:
+        engine = Engine(Database(db), retriever=Fixed(GOOD, OTHER), task=lambda _: output)
+        with db.transaction(force_rollback=True):
+            answer = engine.run(QUESTION, require_citations=True)
+        cites = output.get("insufficient_evidence") is True
+        assert isinstance(answer.problems, tuple)
+        assert answer.trace_summary["verified"] is (not answer.problems)
+        if not answer.problems:
+            assert cites or "c1" in str(output) or "doc:" in str(output) or "[" in str(output)
+
+    check()

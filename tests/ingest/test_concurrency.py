@@ -81,7 +81,7 @@ def at_once(dsn: str, ingesters: int, searchers: int, documents: int) -> list[in
 
 @pytest.mark.parametrize(
     ("ingesters", "searchers", "documents"),
-    [(4, 2, 24), pytest.param(8, 4, 300, marks=pytest.mark.nightly)],
+    [(4, 2, 16), pytest.param(8, 4, 300, marks=pytest.mark.nightly)],
 )
 def test_ingesting_at_once_ends_as_ingesting_alone(
     server18: Any, clone: str, ingesters: int, searchers: int, documents: int

@@ -472,7 +472,29 @@ def test_before_any_attack_nothing_is_found(evidence: Evidence, command: str) ->
                 assert not re.search(case.line, line)
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+# what finds them finds them by day too, in the two files that the head of this one names
+BY_NIGHT = {
+    "1 a trace is edited",
+    "2 a hit is edited",
+    "4 a decision is turned",
+    "4 an atom is edited, with its lexemes and hashes",
+    "4 an incident is made up",
+    "5 the text of a chunk is edited",
+    "7 a slice is edited",
+    "8 a policy is edited",
+    "12 hits are left without a trace",
+    "14 two entries change places",
+    "19 the secret of the key is replaced",
+    "24 sealing times are set back",
+    "a rule swallows the events of access",
+    "a version of a corpus is rolled back",
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.nightly] if n in BY_NIGHT else []) for n in ATTACKS],
+)
 def test_the_command_finds_the_attack_in_its_line(evidence: Evidence, name: str) -> None:
     case = ATTACKS[name]
     with evidence.clone() as clone:

@@ -211,9 +211,9 @@ def test_alembic_says_in_a_sentence_what_depends_on_the_schema(clone: str) -> No
         assert facts(connection) == before
 
 
-def test_a_plain_login_that_may_be_the_owner_migrates(any_version: Server, login: Login) -> None:
-    with any_version.database(template=None) as empty:
-        dsn = any_version.dsn(empty.dbname)
+def test_a_plain_login_that_may_be_the_owner_migrates(server18: Server, login: Login) -> None:
+    with server18.database(template=None) as empty:
+        dsn = server18.dsn(empty.dbname)
         executes(
             dsn,
             "create extension vector",
@@ -222,8 +222,8 @@ def test_a_plain_login_that_may_be_the_owner_migrates(any_version: Server, login
             f'grant create on database "{empty.dbname}" to installer',
         )
         try:
-            assert migrate.migrate(any_version.dsn(empty.dbname, user="installer"))
-            assert migrate.migrate(any_version.dsn(empty.dbname, user="installer"), force=True)
+            assert migrate.migrate(server18.dsn(empty.dbname, user="installer"))
+            assert migrate.migrate(server18.dsn(empty.dbname, user="installer"), force=True)
             with login(dsn, "owner") as connection:
                 assert connection.execute("select count(*) from ragdb.corpora").fetchone() == (0,)
         finally:

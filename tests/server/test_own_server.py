@@ -124,7 +124,6 @@ def pgvector(dsn: str, where: str) -> None:
 CASES = [
     ("admin", None, "public"),
     ("app", "postgres", "hardened"),
-    ("creator", "owner", "public"),
 ]
 NIGHTLY = [
     ("postgres", None, "absent"),
@@ -136,6 +135,7 @@ NIGHTLY = [
     ("owner", "postgres", "no public"),
     ("app", "admin", "public"),
     ("app", "postgres", "elsewhere"),
+    ("creator", "owner", "public"),
     ("creator", "postgres", "elsewhere"),
 ]
 

@@ -53,9 +53,9 @@ def metrics(db: Connection, run_id: Any) -> dict[str, float]:
     return dict(rows.fetchall())
 
 
-@pytest.mark.parametrize(
-    "collection", ["cranfield", pytest.param("beir_scifact", marks=pytest.mark.nightly)]
-)
+# by day a made one: test_rank_metrics_equal_ir_measures
+@pytest.mark.nightly
+@pytest.mark.parametrize("collection", ["cranfield", "beir_scifact"])
 def test_a_collection_scores_what_ir_measures_says(
     db: Connection, shared: Path, collection: str
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -268,7 +267,8 @@ def ask(db: Connection, corpus: str, question: str, count: int) -> tuple[Any, An
 
 
 @pytest.mark.shared
-def test_every_citation_of_every_answer_verifies(db: Connection, shared: Path) -> None:
+@pytest.mark.parametrize("step", [10, pytest.param(1, marks=pytest.mark.nightly)])
+def test_every_citation_of_every_answer_verifies(db: Connection, shared: Path, step: int) -> None:
     folder = shared / "data" / "rag_anthropic_docs"
     db.execute("select ragdb.create_corpus('docs')")
     for line in (folder / "corpus.jsonl").read_text().splitlines():
@@ -278,7 +278,6 @@ def test_every_citation_of_every_answer_verifies(db: Connection, shared: Path) -
             (record["_id"], f"{record.get('title', '')}\n\n{record['text']}"),
         )
     questions = [json.loads(x) for x in (folder / "queries.jsonl").read_text().splitlines()]
-    step = 1 if os.environ.get("RAGDB_ALL_QUESTIONS") else 5
     answered = 0
     for question in questions[::step]:
         pack, _, found = ask(db, "docs", question["text"], 3)

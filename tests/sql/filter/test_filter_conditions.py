@@ -244,7 +244,7 @@ def test_a_filter_that_leaves_nothing_says_so(docs: Connection, verb: str) -> No
 
 
 def test_a_filter_that_leaves_k_chunks_returns_k(db: Connection) -> None:
-    # given 8,000 chunks, of which the filter leaves ten that rank last, or all but a few
+    # given 4,200 chunks, of which the filter leaves ten that rank last, or all but a few
     db.execute("select ragdb.create_corpus('docs')")
     put(
         db,
@@ -252,12 +252,12 @@ def test_a_filter_that_leaves_k_chunks_returns_k(db: Connection) -> None:
         (
             document(
                 f"{n}.txt",
-                "apple " if n % 800 == 0 else "apple pear apple pear plum",
-                metadata={"rare": n % 800 == 0, "common": n % 800 != 0},
+                "apple " if n % 420 == 0 else "apple pear apple pear plum",
+                metadata={"rare": n % 420 == 0, "common": n % 420 != 0},
             )
-            for n in range(8000)
+            for n in range(4200)
         ),
-        batch=4000,
+        batch=2100,
     )
     assert len(search(db, "docs", "apple pear", 10, filter='{"rare": true}')) == 10
     common = search(db, "docs", "apple pear", 10, filter='{"common": true}')
