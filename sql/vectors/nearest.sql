@@ -183,8 +183,7 @@ begin
         greatest(k, least(1000, k + k / 4 + 16, nearest.ef_search)), chunk_nos,
         nearest.ef_search) s;
     if cardinality(v_found) >= k then
-      return query select s.chunk_no, s.score, false
-        from unnest(v_found, v_scores) s (chunk_no, score);
+      return query select unnest(v_found), unnest(v_scores), false;
       return;
     end if;
   end if;
