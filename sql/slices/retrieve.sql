@@ -10,12 +10,15 @@ return (
         select h.chunk_id, h.chunk_no from ragdb.chunks h
           where h.corpus_id = (slice).corpus_id and h.chunk_id = i.chunk_id
           offset 0) c
+  ), indexed as materialized (
+    select x.chunk_no from ragdb.chunk_lexemes x
+      where shortfall.mode <> 'reference' and x.corpus_id = (slice).corpus_id
+        and x.chunk_no = any (array(select m.chunk_no from members m))
   ), lacking as (
     -- meaning asks the index for the phrases and signs of a query
     select 'are not in the lexical index' as what, m.chunk_id from members m
       where shortfall.mode <> 'reference'
-        and not exists (select from ragdb.chunk_lexemes x
-          where x.corpus_id = (slice).corpus_id and x.chunk_no = m.chunk_no)
+        and m.chunk_no not in (select x.chunk_no from indexed x)
     union all
     select 'have no embedding by ' || e.name, m.chunk_id
       from ragdb_internal.space((slice).corpus_id, 'current') s
