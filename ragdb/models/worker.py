@@ -137,8 +137,8 @@ class Worker:
         """Keep what this worker has claimed its own, on one connection after another."""
         pause = self.lease / 4
         while not self._stop.wait(pause):
-            # whoever works meets an outage too, and says it
-            with contextlib.suppress(psycopg.OperationalError), self._connect() as connection:
+            # whoever works meets an outage or an upgrade too, and says it
+            with contextlib.suppress(psycopg.Error), self._connect() as connection:
                 while not self._stop.is_set():
                     Functions(connection).renew_embeddings(self.name, timedelta(seconds=self.lease))
                     self._stop.wait(pause)

@@ -163,8 +163,9 @@ def test_two_living_workers_embed_nothing_twice(
         assert status(db, "coverage") == 1
 
 
+@pytest.mark.parametrize("lost_by", ["an outage", "an upgrade"])
 def test_a_worker_keeps_what_it_claimed_when_the_connection_that_keeps_it_is_lost(
-    clone: str, monkeypatch: pytest.MonkeyPatch
+    clone: str, monkeypatch: pytest.MonkeyPatch, lost_by: str
 ) -> None:
     with corpus_of(clone, 10) as db, psycopg.connect(clone, autocommit=True) as other:
 
@@ -182,8 +183,13 @@ def test_a_worker_keeps_what_it_claimed_when_the_connection_that_keeps_it_is_los
             def encode(self, texts: Sequence[str]) -> Any:
                 until(keeping)
                 lost = keeping()
-                for pid in lost:
-                    other.execute("select pg_terminate_backend(%s, 5000)", (pid,))
+                if lost_by == "an outage":
+                    for pid in lost:
+                        other.execute("select pg_terminate_backend(%s, 5000)", (pid,))
+                else:  # replaces the function
+                    other.execute("alter function ragdb.renew_embeddings rename to gone")
+                    until(lambda: not keeping())
+                    other.execute("alter function ragdb.gone rename to renew_embeddings")
                 until(lambda: keeping() - lost)
                 return super().encode(texts)
 
