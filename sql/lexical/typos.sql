@@ -92,10 +92,14 @@ language sql stable parallel safe rows 1
 begin atomic
   select case
       when k.known = pg_catalog.length(last_edited.lexeme) or exists (
-        select from ragdb.lexemes d
-        where d.corpus_id = last_edited.corpus_id and d.lexeme = any (array(
-          select pg_catalog.left(last_edited.lexeme, n) from pg_catalog.generate_series(
-            least(5, greatest(3, pg_catalog.length(last_edited.word) - 5)), k.known) n)))
+        select
+        from pg_catalog.generate_series(
+            least(5, greatest(3, pg_catalog.length(last_edited.word) - 5)), k.known) n
+          cross join lateral (
+            select from ragdb.lexemes d
+            where d.corpus_id = last_edited.corpus_id
+              and d.lexeme = pg_catalog.left(last_edited.lexeme, n)
+            offset 0) d)
         then pg_catalog.length(last_edited.word)
       else k.known end
   from (
