@@ -81,14 +81,16 @@ comment on function ragdb_internal.accentable(integer, text) is
   'Returns a plain lower-case word if a lexeme of a corpus may begin as it does up to an accent, '
   'else nothing.';
 
-create or replace function ragdb_internal.letters_accented(word text) returns text[]
-language sql immutable parallel safe
-return (
+create or replace function ragdb_internal.letters_accented(word text)
+returns table (letters text[])
+language sql immutable parallel safe rows 1
+begin atomic
   select pg_catalog.array_agg(l.letter || coalesce(ragdb_internal.accents_of(l.letter), '')
     order by l.n)
   from pg_catalog.string_to_table(
     ragdb_internal.unaccented(ragdb_internal.dictionary_word(letters_accented.word)), null)
-    with ordinality l (letter, n));
+    with ordinality l (letter, n);
+end;
 comment on function ragdb_internal.letters_accented(text) is
   'Returns for each letter of a plain lower-case word that letter without its accent and all that '
   'differ from it in accents alone.';
@@ -104,7 +106,7 @@ as $$
 begin
   return (
     with recursive letters as materialized (
-      select ragdb_internal.letters_accented(accented_lexeme.word) as letters
+      select a.letters from ragdb_internal.letters_accented(accented_lexeme.word) a
     ), walk (prefix, n, start) as (
       select '' collate "C", 1, left(l.letters[1], 1) collate "C" from letters l
       union all

@@ -104,18 +104,14 @@ begin atomic
       when pg_catalog.octet_length(near_lexemes.word) = pg_catalog.length(near_lexemes.word)
         then array(
           select (pg_catalog.ts_lexize(d.asciis, w))[1] from pg_catalog.unnest(e.edits) w)
-      else array(
-        select (ragdb_internal.lexized(
-          ragdb_internal.dictionary_word(w), d.asciis, d.others))[1]
-        from pg_catalog.unnest(e.edits) w) end || b.lexemes
+      else ragdb_internal.letter_lexemes(e.edits, near_lexemes.config) end || b.lexemes
   from (
-      select c.asciis::regdictionary as asciis, c.words::regdictionary as others,
+      select ragdb_internal.ascii_dictionary(near_lexemes.config) as asciis,
         case when pg_catalog.length(near_lexemes.word) > 3 then near_lexemes.last else 0 end
           as last,
         case when near_lexemes.word ~ '^[a-z]*$'
           then greatest(0, least(pg_catalog.length(near_lexemes.word) - 7, near_lexemes.last))
           else 0 end as begun
-      from ragdb_internal.text_configs() c where c.config = near_lexemes.config
       offset 0) d
     cross join lateral ragdb_internal.edits(near_lexemes.word, d.begun + 1, d.last) e
     cross join lateral ragdb_internal.begun_lexemes(near_lexemes.word, d.asciis, d.begun) b

@@ -78,12 +78,12 @@ create type ragdb_internal.weighed_term as (
 comment on type ragdb_internal.weighed_term is
   'A term as a corpus knows it, its weight, and what that adds to the weight of all.';
 
+-- A table, so that it becomes a part of its callers: PostgreSQL 16 would plan it at each call.
 create or replace function ragdb_internal.weighed_question(terms ragdb_internal.weighed_term[])
-returns ragdb_internal.question
-language sql immutable parallel safe
-return (
-  select row(
-    pg_catalog.array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.in_blocks)
+returns setof ragdb_internal.question
+language sql immutable parallel safe rows 1
+begin atomic
+  select pg_catalog.array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.in_blocks)
       ::ragdb_internal.question_term order by t.lexeme) filter (where t.df > 0),
     pg_catalog.string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme)
       filter (where t.df > 0),
@@ -91,8 +91,8 @@ return (
     sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
     bool_or(t.in_blocks),
     pg_catalog.string_agg(nullif(t.listed, ''), ',')
-    )::ragdb_internal.question
-  from pg_catalog.unnest(weighed_question.terms) t);
+  from pg_catalog.unnest(weighed_question.terms) t;
+end;
 comment on function ragdb_internal.weighed_question(ragdb_internal.weighed_term[]) is
   'Returns some terms as a question to the corpus that they are of.';
 
@@ -104,12 +104,17 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return ragdb_internal.weighed_question(array(
-    select row(q.lexeme, min(q.term_id), min(q.df), min(q.max_impact), bool_or(q.in_blocks),
-      max(q.listed), sum(q.weight order by q.weight), sum(q.most order by q.most))
-      ::ragdb_internal.weighed_term
-    from ragdb_internal.query_terms(corpus, statistics, words, stand_ins) q
-    group by q.lexeme));
+  return (
+    select w
+    from (
+        select array(
+          select row(q.lexeme, min(q.term_id), min(q.df), min(q.max_impact), bool_or(q.in_blocks),
+            max(q.listed), sum(q.weight order by q.weight), sum(q.most order by q.most))
+            ::ragdb_internal.weighed_term
+          from ragdb_internal.query_terms(corpus, statistics, words, stand_ins) q
+          group by q.lexeme) as terms
+        offset 0) t
+      cross join lateral ragdb_internal.weighed_question(t.terms) w);
 end $$;
 comment on function ragdb_internal.widened_question(
   ragdb.corpora, ragdb.corpora, tsvector, ragdb_internal.stand_in[]) is

@@ -10,22 +10,18 @@ create or replace function ragdb_internal.spelt_words(text text, config text, le
 returns table (word text, lexeme text, frequency integer)
 language sql stable parallel safe
 begin atomic
-  select w.word, l.lexeme collate "C", count(*)::integer
+  select w.word, w.lexeme collate "C", count(*)::integer
   from (
-      select c.asciis::regdictionary as asciis, c.words::regdictionary as others,
-        ragdb_internal.all_words(
-          pg_catalog.lower(ragdb_internal.plain(spelt_words.text) collate "C")) as words
-      from ragdb_internal.text_configs() c where c.config = spelt_words.config
-      offset 0) d
-    cross join lateral pg_catalog.unnest(d.words) w (word)
-    cross join lateral (
-      select (ragdb_internal.lexized(ragdb_internal.dictionary_word(w.word), d.asciis, d.others))[1]
-        as lexeme
-      where pg_catalog.length(w.word) between 3 and 32
-        and w.word !~ ('[0-9' || ragdb_internal.spaceless() || ']')
-      offset 0) l
-  where l.lexeme = any (spelt_words.lexemes)
-  group by w.word, l.lexeme;
+      select ragdb_internal.all_words(
+        pg_catalog.lower(ragdb_internal.plain(spelt_words.text) collate "C")) as words
+      offset 0) t
+    cross join lateral rows from (
+      pg_catalog.unnest(t.words),
+      pg_catalog.unnest(ragdb_internal.letter_lexemes(t.words, spelt_words.config)))
+      w (word, lexeme)
+  where w.lexeme = any (spelt_words.lexemes) and pg_catalog.length(w.word) between 3 and 32
+    and w.word !~ ('[0-9' || ragdb_internal.spaceless() || ']')
+  group by w.word, w.lexeme;
 end;
 comment on function ragdb_internal.spelt_words(text, text, text[]) is
   'Returns the words of a text that may be misspelt and have one of some lexemes, with these and '
@@ -92,10 +88,14 @@ language sql stable parallel safe rows 1
 begin atomic
   select case
       when k.known = pg_catalog.length(last_edited.lexeme) or exists (
-        select from ragdb.lexemes d
-        where d.corpus_id = last_edited.corpus_id and d.lexeme = any (array(
-          select pg_catalog.left(last_edited.lexeme, n) from pg_catalog.generate_series(
-            least(5, greatest(3, pg_catalog.length(last_edited.word) - 5)), k.known) n)))
+        select
+        from pg_catalog.generate_series(
+            least(5, greatest(3, pg_catalog.length(last_edited.word) - 5)), k.known) n
+          cross join lateral (
+            select from ragdb.lexemes d
+            where d.corpus_id = last_edited.corpus_id
+              and d.lexeme = pg_catalog.left(last_edited.lexeme, n)
+            offset 0) d)
         then pg_catalog.length(last_edited.word)
       else k.known end
   from (

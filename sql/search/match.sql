@@ -47,14 +47,15 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 begin
-  return ragdb_internal.weighed_question(array(
-    select row(t.lexeme, l.term_id, l.df, l.max_impact, l.in_blocks,
-      ragdb_internal.list_text(l.chunk_nos), t.weight, t.weight)::ragdb_internal.weighed_term
-    from ragdb_internal.heaviest_terms(own) t
-      left join lateral (
-        select d.term_id, d.df, d.max_impact, d.in_blocks, d.chunk_nos
-        from ragdb.lexemes d
-        where d.corpus_id = corpus.corpus_id and d.lexeme = t.lexeme offset 0) l on true));
+  return (
+    select w from ragdb_internal.weighed_question(array(
+      select row(t.lexeme, l.term_id, l.df, l.max_impact, l.in_blocks,
+        ragdb_internal.list_text(l.chunk_nos), t.weight, t.weight)::ragdb_internal.weighed_term
+      from ragdb_internal.heaviest_terms(own) t
+        left join lateral (
+          select d.term_id, d.df, d.max_impact, d.in_blocks, d.chunk_nos
+          from ragdb.lexemes d
+          where d.corpus_id = corpus.corpus_id and d.lexeme = t.lexeme offset 0) l on true)) w);
 end $$;
 comment on function ragdb_internal.likeness_question(ragdb.corpora, ragdb.chunks) is
   'Returns the 25 terms that weigh most in a chunk as a question to a corpus, that of the chunk or '

@@ -1,18 +1,11 @@
 -- The text configurations that a corpus may have, and the language that each is for.
 
--- Those of every version of PostgreSQL from 16 on. `asciis` is the dictionary of words in ASCII
--- letters, `words` that of all others.
+-- Those of every version of PostgreSQL from 16 on.
 create or replace function ragdb_internal.text_configs()
-returns table (config text, asciis text, words text, language text)
+returns table (config text, language text)
 language sql immutable parallel safe
 begin atomic
-  select c.config,
-    case
-      when c.config = 'simple' then 'simple'
-      when c.config in ('hindi', 'russian') then 'english_stem'
-      else c.config || '_stem' end,
-    case when c.config = 'simple' then 'simple' else c.config || '_stem' end,
-    c.language
+  select c.config, c.language
   from (values
     ('arabic', 'ar'), ('armenian', 'hy'), ('basque', 'eu'), ('catalan', 'ca'), ('danish', 'da'),
     ('dutch', 'nl'), ('english', 'en'), ('finnish', 'fi'), ('french', 'fr'), ('german', 'de'),
@@ -23,8 +16,21 @@ begin atomic
     ('yiddish', 'yi')) c (config, language);
 end;
 comment on function ragdb_internal.text_configs() is
-  'Lists the text configurations a corpus may have, each with its dictionaries of ASCII and of '
-  'other words, and its language code; simple is for no language.';
+  'Lists the text configurations a corpus may have, each with its language code; simple is for no '
+  'language.';
+
+create or replace function ragdb_internal.word_dictionary(config text) returns regdictionary
+language sql immutable parallel safe
+return (case when config = 'simple' then config else config || '_stem' end)::regdictionary;
+comment on function ragdb_internal.word_dictionary(text) is
+  'Returns the dictionary of a text configuration for words that are not all of ASCII letters.';
+
+create or replace function ragdb_internal.ascii_dictionary(config text) returns regdictionary
+language sql immutable parallel safe
+return ragdb_internal.word_dictionary(
+  case when config in ('hindi', 'russian') then 'english' else config end);
+comment on function ragdb_internal.ascii_dictionary(text) is
+  'Returns the dictionary of a text configuration for words in ASCII letters.';
 
 create or replace function ragdb.list_text_configs()
 returns table (text_config text, language text)

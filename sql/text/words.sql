@@ -117,11 +117,9 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_text constant text := array_to_string(words, '');
-  v_asciis regdictionary;
-  v_others regdictionary;
+  v_asciis constant regdictionary := ragdb_internal.ascii_dictionary(config);
+  v_others constant regdictionary := ragdb_internal.word_dictionary(config);
 begin
-  select c.asciis, c.words into v_asciis, v_others
-    from ragdb_internal.text_configs() c where c.config = letter_lexemes.config;
   if octet_length(v_text) = length(v_text) then
     return array(select (ts_lexize(v_asciis, w))[1] from unnest(words) w);
   end if;
@@ -140,11 +138,9 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_asciis regdictionary;
-  v_others regdictionary;
+  v_asciis constant regdictionary := ragdb_internal.ascii_dictionary(config);
+  v_others constant regdictionary := ragdb_internal.word_dictionary(config);
 begin
-  select c.asciis, c.words into v_asciis, v_others
-    from ragdb_internal.text_configs() c where c.config = add_words.config;
   return (
     select concat(lexemes, ' ', string_agg('''' || l.lexeme || ''':' || f.positions, ' '))
     from (

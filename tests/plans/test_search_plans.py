@@ -11,6 +11,7 @@ from tests.conftest import Connection
 from tests.embedding import make_corpus
 from tests.sql.lexical_twin import document, put
 
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SETTINGS = ("plan_cache_mode = force_generic_plan", "enable_seqscan = off", "jit = off")
 
 
@@ -113,3 +114,15 @@ def test_a_corpus_has_its_own_posting_lists(clone: str) -> None:
         found = db.execute("select chunk_id from ragdb.search('small', 'apple', 100)").fetchall()
         assert len(found) == 70
         assert rows_read(db, "chunk_lexemes") - before <= 2 * 70
+
+
+def test_a_word_that_a_corpus_lacks_is_looked_up_by_key(any_clone: str) -> None:
+    with psycopg.connect(any_clone, autocommit=True) as db:
+        db.execute("select ragdb.create_corpus('docs')")
+        words = [f"inv{a}{b}{c}" for a in LETTERS for b in LETTERS for c in LETTERS[::3]]
+        put(db, "docs", (document(f"{n}.txt", " ".join(words[n::60])) for n in range(60)))
+        db.execute("vacuum analyze ragdb.lexemes")
+        with db.transaction():
+            before = rows_read(db, "lexemes")
+            db.execute("select from ragdb.search('docs', 'invoqhorn')")
+            assert rows_read(db, "lexemes") - before < 300 < len(words)

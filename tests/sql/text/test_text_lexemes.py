@@ -420,8 +420,8 @@ def test_each_configuration_has_the_dictionaries_of_postgresql(any_db: Connectio
         join pg_ts_config_map m on m.mapcfg = p.oid
         join ts_token_type('default') t on t.tokid = m.maptokentype
         join pg_ts_dict d on d.oid = m.mapdict
-      where (t.alias = 'asciiword' and d.dictname <> c.asciis)
-        or (t.alias = 'word' and d.dictname <> c.words)
+      where (t.alias = 'asciiword' and m.mapdict <> ragdb_internal.ascii_dictionary(c.config))
+        or (t.alias = 'word' and m.mapdict <> ragdb_internal.word_dictionary(c.config))
         or (t.alias in ('numword', 'int', 'uint', 'float', 'sfloat') and d.dictname <> 'simple')
     """).fetchall()
     assert different == []
