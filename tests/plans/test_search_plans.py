@@ -6,6 +6,7 @@ import json
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from tests.conftest import Connection
 from tests.embedding import make_corpus
@@ -90,17 +91,19 @@ def test_what_a_slice_lacks_is_looked_up_by_key(db: Connection) -> None:
     db.execute("analyze ragdb.chunks")
     for setting in SETTINGS:
         db.execute(f"set local {setting}")
-    lacking = (
-        "select ragdb_internal.shortfall("
-        "jsonb_populate_record(null::ragdb.slices, jsonb_build_object("
-        "'corpus_id', c.corpus_id, 'chunk_ids', array(select h.chunk_id from ragdb.chunks h"
-        " where h.corpus_id = c.corpus_id order by h.chunk_no limit 5))), 'semantic')"
+    ((slice,),) = db.execute(
+        "select jsonb_build_object('corpus_id', c.corpus_id, 'chunk_ids', array("
+        "select h.chunk_id from ragdb.chunks h where h.corpus_id = c.corpus_id limit 5))"
         " from ragdb.corpora c where c.name = 'docs'"
-    )
+    ).fetchall()
     before = rows_read(db)
-    ((said,),) = db.execute(lacking).fetchall()
+    ((said,),) = db.execute(
+        "select ragdb_internal.shortfall("
+        "jsonb_populate_record(null::ragdb.slices, %s), 'semantic')",
+        (Jsonb(slice),),
+    ).fetchall()
     assert said.startswith("5 of 5 admitted chunks have no embedding by hash: ")
-    assert rows_read(db) - before <= 4 * 5
+    assert rows_read(db) - before <= 3 * 5
 
 
 def test_a_corpus_has_its_own_posting_lists(clone: str) -> None:

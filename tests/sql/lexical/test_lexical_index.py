@@ -106,3 +106,4 @@ def test_only_the_chunks_that_a_corpus_begins_with_set_its_pivot(
     db.execute("select ragdb.repair_corpus('any')")
     assert pivot() == (50 if is_import else 3)
     assert db.execute("select * from ragdb.check_corpus('any')").fetchall() == []
+    db.rollback()  # an import that is not finished cannot be committed
