@@ -14,6 +14,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from unittest.mock import Mock
 
+import psutil
 import psycopg
 import pytest
 
@@ -168,7 +169,9 @@ def test_after_a_kill_it_starts_again_with_all_that_was_committed(
 
 def test_one_that_has_lost_a_process_is_waited_for_while_it_recovers(dsn: str, home: Path) -> None:
     with psycopg.connect(dsn) as lost:
-        os.kill(lost.info.backend_pid, signal.SIGKILL)  # as who is short of memory does
+        process = psutil.Process(lost.info.backend_pid)
+        process.kill()  # as who is short of memory does
+        until(lambda: not process.is_running())  # until the server knows
         began = time.monotonic()
         superuser = embedded.start(home / "pg18")
         assert time.monotonic() - began < 20
