@@ -20,13 +20,13 @@ comment on function ragdb_internal.text_configs() is
   'language.';
 
 create or replace function ragdb_internal.word_dictionary(config text) returns regdictionary
-language sql immutable parallel safe
+language sql stable parallel safe
 return (case when config = 'simple' then config else config || '_stem' end)::regdictionary;
 comment on function ragdb_internal.word_dictionary(text) is
   'Returns the dictionary of a text configuration for words that are not all of ASCII letters.';
 
 create or replace function ragdb_internal.ascii_dictionary(config text) returns regdictionary
-language sql immutable parallel safe
+language sql stable parallel safe
 return ragdb_internal.word_dictionary(
   case when config in ('hindi', 'russian') then 'english' else config end);
 comment on function ragdb_internal.ascii_dictionary(text) is
