@@ -141,7 +141,7 @@ class Run:
     def _config_for(self, first: list[Entry]) -> str:
         """That of the language of over half of those documents whose language is known."""
         languages = Counter(e.document.language for e in first if e.document.language)
-        for row in self.db.list_text_configs():
+        for row in self.db.list_text_configs() if languages else ():
             if row.language and 2 * languages[row.language] > languages.total():
                 return row.text_config
         return "english"

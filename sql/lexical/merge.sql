@@ -6,6 +6,17 @@
 --
 -- A term that became frequent has no row in the blocks of before, and the dictionary lists its
 -- chunks there.
+create or replace function ragdb_internal.weighed_lexemes(corpus_id integer)
+returns table (lexeme ragdb.lexemes, weight real)
+language sql stable parallel safe
+begin atomic
+  select l, ragdb_internal.idf(c.chunks, l.df)::real
+  from ragdb.corpora c join ragdb.lexemes l on l.corpus_id = c.corpus_id and l.in_blocks
+  where c.corpus_id = weighed_lexemes.corpus_id;
+end;
+comment on function ragdb_internal.weighed_lexemes(integer) is
+  'Returns the lexemes of a corpus that blocks have, and what each weighs now.';
+
 create or replace function ragdb_internal.listed_row(
   lexeme ragdb.lexemes, weight real, block_no integer, units integer)
 returns ragdb.term_blocks
@@ -55,14 +66,13 @@ create or replace function ragdb_internal.terms_to_merge(
 returns table (term_id integer, weight real, others ragdb.term_blocks[])
 language sql stable parallel safe
 begin atomic
-  select t.term_id, t.weight, array[t.made, case when (t.l).chunk_nos <> '' then
+  select (t.lexeme).term_id, t.weight, array[t.made, case when (t.lexeme).chunk_nos <> '' then
     ragdb_internal.listed_row(
-      t.l, t.weight, terms_to_merge.first_no, terms_to_merge.units) end]
+      t.lexeme, t.weight, terms_to_merge.first_no, terms_to_merge.units) end]
   from (
-    select l, l.term_id, ragdb_internal.idf(c.chunks, l.df)::real as weight, m as made
-    from ragdb.corpora c join ragdb.lexemes l on l.corpus_id = c.corpus_id and l.in_blocks
-      left join pg_catalog.unnest(terms_to_merge.made) m on m.term_id = l.term_id
-    where c.corpus_id = terms_to_merge.corpus_id
+    select w.lexeme, w.weight, m as made
+    from ragdb_internal.weighed_lexemes(terms_to_merge.corpus_id) w
+      left join pg_catalog.unnest(terms_to_merge.made) m on m.term_id = (w.lexeme).term_id
     offset 0) t;
 end;
 comment on function ragdb_internal.terms_to_merge(integer, integer, integer, ragdb.term_blocks[]) is
@@ -148,13 +158,11 @@ begin
   insert into ragdb.term_blocks
     select (r.made).*
     from ragdb_internal.blocks_before(place_listed.corpus_id, place_listed.before_no) b
-      cross join (
-        select l, ragdb_internal.idf(c.chunks, l.df)::real as weight
-        from ragdb.corpora c join ragdb.lexemes l on l.corpus_id = c.corpus_id
-        where c.corpus_id = place_listed.corpus_id and l.in_blocks and l.chunk_nos <> '') t
+      cross join ragdb_internal.weighed_lexemes(place_listed.corpus_id) t
       cross join lateral (
-        select ragdb_internal.listed_row(t.l, t.weight, b.block_no, b.units) as made offset 0) r
-    where (r.made).term_id is not null
+        select ragdb_internal.listed_row(t.lexeme, t.weight, b.block_no, b.units) as made
+        offset 0) r
+    where (t.lexeme).chunk_nos <> '' and (r.made).term_id is not null
     on conflict on constraint term_blocks_are_unique do nothing;
   update ragdb.lexemes l set chunk_nos = (
       select coalesce(string_agg(int4send(n), ''), '')

@@ -74,12 +74,8 @@ begin
   update ragdb.term_blocks b
     set weight = w.weight, (scores, dense_scores) = (select s.scores, s.dense_scores
       from ragdb_internal.rescaled(b.scores, b.dense_scores, w.weight / b.weight) s)
-    from (
-      select l.term_id, ragdb_internal.idf(c.chunks, l.df)::real as weight
-      from ragdb.lexemes l cross join ragdb.corpora c
-      where l.corpus_id = reweigh_blocks.corpus_id and l.in_blocks
-        and c.corpus_id = reweigh_blocks.corpus_id) w
-    where b.corpus_id = reweigh_blocks.corpus_id and b.term_id = w.term_id
+    from ragdb_internal.weighed_lexemes(reweigh_blocks.corpus_id) w
+    where b.corpus_id = reweigh_blocks.corpus_id and b.term_id = (w.lexeme).term_id
       and not ragdb_internal.is_near_one(w.weight / b.weight);
 end $$;
 comment on function ragdb_internal.reweigh_blocks(integer) is

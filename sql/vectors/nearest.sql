@@ -42,7 +42,9 @@ as $$
 declare
   v_space constant ragdb.embedding_spaces := ragdb_internal.space(corpus_id, 'current');
 begin
-  perform ragdb_internal.searched_table(v_space) where v_space.space_id is not null;
+  if v_space.space_id is not null then
+    perform ragdb_internal.searched_table(v_space);
+  end if;
   return v_space;
 end $$;
 comment on function ragdb_internal.read_space(integer) is
