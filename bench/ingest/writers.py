@@ -3,8 +3,7 @@
 Each writer is a process and puts small files into a corpus of its own, a call and a commit each.
 With --open it keeps its transaction open after the call, for as many milliseconds as a client with
 other work would: writers who share a lock then queue at it, and a machine of any number of cores
-shows it. What each is at is sampled a hundred times a second from pg_stat_activity: running, or
-what it waits for; `Lock` is a lock or a row that another transaction holds.
+shows it. What each is at is sampled: running, or what it waits for (bench/waits.py).
 
     python -m bench.ingest.writers [--writers 1,4,16] [--open 0,50] [--seconds 20]
 """
@@ -20,14 +19,8 @@ from multiprocessing.synchronize import Barrier
 
 import psycopg
 
+from bench import waits
 from bench.common import document, manuals, parser, publish, server
-
-SAMPLE = """
-select case when a.state = 'active' then coalesce(a.wait_event_type, 'running')
-    when a.state is null or a.state = 'idle' then null else 'open' end,
-  a.wait_event_type || ' ' || a.wait_event
-from pg_stat_activity a where a.application_name = 'bench writer'
-"""
 
 
 def write(
@@ -40,7 +33,7 @@ def write(
     done: mp.Queue[int],
 ) -> None:
     count = 0
-    with psycopg.connect(dsn, application_name="bench writer") as db:
+    with psycopg.connect(dsn, application_name=waits.NAME) as db:
         began.wait()
         until = time.monotonic() + seconds
         while time.monotonic() < until:
@@ -57,31 +50,23 @@ def measure(
     dsn: str, texts: list[str], writers: int, open_ms: int, seconds: float
 ) -> tuple[float, Counter[str]]:
     """Puts a second, and how often each state was seen."""
-    seen: Counter[str] = Counter()
     done: mp.Queue[int] = mp.Queue()
     began = mp.Barrier(writers + 1, timeout=60)
     with psycopg.connect(dsn, autocommit=True) as db:
         names = [f"w{writers}-{open_ms}-{n}" for n in range(writers)]
         for name in names:
             db.execute("select ragdb.create_corpus(%s)", (name,))
-        processes = [
-            mp.Process(target=write, args=(dsn, name, texts, open_ms, seconds, began, done))
-            for name in names
-        ]
-        for process in processes:
-            process.start()
-        began.wait()
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            for state, event in db.execute(SAMPLE):
-                if state:
-                    seen[state] += 1
-                if state == "Lock":
-                    seen[event] += 1
-            time.sleep(0.01)
-        count = sum(done.get() for _ in processes)
-        for process in processes:
-            process.join()
+    processes = [
+        mp.Process(target=write, args=(dsn, name, texts, open_ms, seconds, began, done))
+        for name in names
+    ]
+    for process in processes:
+        process.start()
+    began.wait()
+    seen = waits.sampled(dsn, seconds)
+    count = sum(done.get() for _ in processes)
+    for process in processes:
+        process.join()
     return count / seconds, seen
 
 
@@ -91,8 +76,8 @@ def main() -> None:
     flags.add_argument("--open", default="0,50", help="ms that a transaction is kept open")
     flags.add_argument("--seconds", type=float, default=20, help="of each measurement")
     given = flags.parse_args()
-    kinds = ("running", "Lock", "LWLock", "IO", "IPC", "open")
-    heads = ["kept open ms", "writers", "puts/s", "× one", *(f"{k} %" for k in kinds), "locks"]
+    shares = (f"{kind} %" for kind in waits.KINDS)
+    heads = ["kept open ms", "writers", "puts/s", "× one", *shares, "locks"]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     texts = [record["text"] for record in itertools.islice(manuals(), 400)]
     with server() as own:
@@ -102,10 +87,7 @@ def main() -> None:
             for writers in map(int, given.writers.split(",")):
                 rate, seen = measure(dsn, texts, writers, open_ms, given.seconds)
                 one = one or rate / writers
-                total = sum(seen[k] for k in seen if " " not in k)
-                shares = [f"{100 * seen[kind] / total:.1f}" for kind in kinds]
-                locks = ", ".join(sorted(k for k in seen if " " in k)) or "none"
-                cells = [open_ms, writers, f"{rate:.1f}", f"{rate / one:.2f}", *shares, locks]
+                cells = [open_ms, writers, f"{rate:.1f}", f"{rate / one:.2f}", *waits.cells(seen)]
                 lines.append(f"| {' | '.join(map(str, cells))} |")
                 print(lines[-1], flush=True)
     publish(
