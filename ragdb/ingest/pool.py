@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -17,6 +18,10 @@ from types import FrameType
 from ragdb.ingest.reading import Outcome, Task, read
 from ragdb.ingest.report import Failed
 from ragdb.ingest.stopping import Stop
+
+# asks a worker to stop reading, and nothing else. SIGTERM has to end it: an executor that lost a
+# worker so ends the others, from Python 3.12 on, and waits until they are gone
+LEAVE = signal.SIGUSR1
 
 
 @dataclass
@@ -52,8 +57,9 @@ class Pool:
         if self.executor:
             if kind:
                 # nobody wants what they read now
-                for worker in list(self.executor._processes.values()):
-                    worker.terminate()
+                for pid in list(self.executor._processes or ()):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, LEAVE)
             # after an interrupt too: leaving waits for workers anyway, and complains of their pipes
             self.executor.shutdown(cancel_futures=True)
 
@@ -74,6 +80,7 @@ class Pool:
         try:
             return self._awaited(waiting.task, waiting.future, look)
         except BrokenProcessPool:
+            self.stop.check()  # what asked us to stop may have ended the workers
             with _processes(1) as alone:
                 try:
                     return alone.submit(_work, self.work, waiting.task).result()
@@ -147,7 +154,7 @@ def _become_worker(told: SimpleQueue[tuple[str, float]] | None) -> None:
     global _told
     _told = told
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(LEAVE, _leave)
     parent = parent_process()
     assert parent is not None
 

@@ -215,6 +215,26 @@ def test_a_worker_stops_reading_when_nobody_wants_it_any_more(
     assert capfd.readouterr().err == ""
 
 
+def quick(task: Task, tell: Callable[[float], None] | None = None) -> Outcome:
+    return Outcome()
+
+
+class QuickPool(Pool):
+    work = staticmethod(quick)
+
+
+def test_a_worker_that_has_nothing_to_read_ends_when_it_is_told_to() -> None:
+    """Where one has died, an executor of Python 3.12 or newer waits for the others to end so."""
+    task: Any = None
+    with QuickPool(2) as pool:
+        pool.result(pool.submit(task))
+        assert pool.executor is not None
+        worker = next(iter(pool.executor._processes.values()))
+        worker.terminate()
+        worker.join(20)
+        assert worker.exitcode is not None
+
+
 def test_what_is_under_way_is_said_at_a_terminal_and_nowhere_else(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
