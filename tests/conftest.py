@@ -296,6 +296,17 @@ def any_version(request: pytest.FixtureRequest) -> Server:
     return found
 
 
+# for what no version does otherwise, and what is near enough to it runs on 16 by day
+OLDER_BY_NIGHT = pytest.mark.parametrize(
+    "any_version",
+    [
+        pytest.param("server18", id="pg18"),
+        pytest.param("server16", id="pg16", marks=pytest.mark.nightly),
+    ],
+    indirect=True,
+)
+
+
 @pytest.fixture(scope="session")
 def server(server18: Server) -> str:
     """URI of the superuser on PostgreSQL 18."""

@@ -28,7 +28,16 @@ def migrated(any_version: Server, ways: Ways) -> list[str]:
     return facts_of(any_version.dsn(ways.made(any_version, "migrate")))
 
 
-@pytest.mark.parametrize("way", ["alembic", "extension"])
+@pytest.mark.parametrize(
+    ("any_version", "way"),
+    [
+        ("server18", "alembic"),
+        ("server18", "extension"),
+        ("server16", "extension"),
+        pytest.param("server16", "alembic", marks=pytest.mark.nightly),
+    ],
+    indirect=["any_version"],
+)
 def test_every_way_builds_what_migrate_builds(make: Any, migrated: list[str], way: str) -> None:
     assert len(migrated) > 200
     assert difference(migrated, facts_of(make(way))) == ""

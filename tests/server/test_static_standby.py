@@ -10,12 +10,14 @@ from psycopg.conninfo import make_conninfo
 
 from ragdb.database import Database
 from ragdb.server import static
+from tests.conftest import OLDER_BY_NIGHT
 from tests.server.test_standby import answers, catch_up, running_standby
 from tests.static_twin import train
 
 PROSE = (Path(__file__).parents[2] / "docs/guide.md").read_text().split("\n\n")
 
 
+@OLDER_BY_NIGHT
 def test_a_standby_searches_by_meaning_with_the_same_bytes(
     any_version: Any, tmp_path: Path
 ) -> None:

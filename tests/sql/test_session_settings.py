@@ -46,7 +46,7 @@ DOCUMENTS = [
         f" {'gamma ' * (n % 4)}{'delta ' * (n % 13)}",
         metadata={"half": n / 2},
     )
-    for n in range(120)
+    for n in range(60)
 ]
 FOUND = "select chunk_id, score, bm25, coverage from ragdb."
 CHUNK = "(select d.chunk_id from ragdb.document_chunks('docs', '7.txt') d)"

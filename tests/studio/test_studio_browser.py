@@ -101,36 +101,41 @@ def violations(session: CDPSession) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("is_night", [False, pytest.param(True, marks=pytest.mark.nightly)])
+WIDTHS: dict[int, tuple[Literal["light", "dark"], ...]] = {
+    390: ("dark", "light"),
+    1440: ("light", "dark"),
+}
+
+
+# by day each view is loaded once, and becomes wider; by night it is loaded at each width
 @pytest.mark.parametrize(
-    ("width", "schemes"), [(390, ("dark", "light")), (1440, ("light", "dark"))]
+    "widths", [(390, 1440), *(pytest.param((n,), marks=pytest.mark.nightly) for n in WIDTHS)]
 )
 def test_each_view_is_whole(
-    visit: Callable[..., BrowserContext],
-    ids: dict[str, str],
-    width: int,
-    schemes: tuple[Literal["light", "dark"], ...],
-    is_night: bool,
+    visit: Callable[..., BrowserContext], ids: dict[str, str], widths: tuple[int, ...]
 ) -> None:
-    context = visit(viewport={"width": width, "height": 900})
+    context = visit()
     page, wrong = watched(context)
     # of its own world: the page's policy has no place for it
     axe = context.new_cdp_session(page)
+    is_night = len(widths) == 1
     for n, path in enumerate(paths(page)):
-        page.emulate_media(color_scheme=schemes[0])
+        page.set_viewport_size({"width": widths[0], "height": 900})
         answer = page.goto(path.format(**ids))
         assert answer is not None
         assert answer.status == 200, path
         assert page.locator("h1").count() == 1, path
         page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true })")
-        # axe takes its time: by day each view at one of the widths, by night at both
-        if is_night or n % 2 == (width > 1000):
-            assert violations(axe) == [], path
-        # a scheme is a matter of the style sheet alone, so the page stays
-        for scheme in schemes if is_night else schemes[:1]:
-            page.emulate_media(color_scheme=scheme)
-            assert page.evaluate(TOO_WIDE) == [], (path, scheme)
-            assert page.evaluate(CUT) == [], (path, scheme)
+        for width in widths:
+            page.set_viewport_size({"width": width, "height": 900})
+            # a scheme is a matter of the style sheet alone, so the page stays
+            for scheme in WIDTHS[width] if is_night else WIDTHS[width][:1]:
+                page.emulate_media(color_scheme=scheme)
+                assert page.evaluate(TOO_WIDE) == [], (path, scheme)
+                assert page.evaluate(CUT) == [], (path, scheme)
+            # axe takes its time: by day each view at one of the widths
+            if is_night or n % 2 == (width > 1000):
+                assert violations(axe) == [], path
     assert wrong == []
 
 

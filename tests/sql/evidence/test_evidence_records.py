@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragdb.errors import InvalidEvaluation
-from tests.conftest import Connection
+from tests.conftest import OLDER_BY_NIGHT, Connection
 from tests.sql.conversations import chat, uuid
 from tests.sql.evidence.test_evidence_packs import messages, scalar
 from tests.sql.traces.test_traces_partitions import CHANGES, pin
@@ -177,6 +177,7 @@ def test_what_is_recorded_cannot_be_changed(asked: Connection, table: str) -> No
         assert caught.value.sqlstate == "RG414", change
 
 
+@OLDER_BY_NIGHT
 def test_gates_and_answers_go_with_their_month(asked: Connection) -> None:
     for month in ("2020-01-15", "2020-02-15"):
         pin(asked, f"{month} 12:00:00+00")

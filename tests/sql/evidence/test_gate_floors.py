@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from ragdb.errors import NotAuthorized
-from tests.conftest import Connection, Login, Server
+from tests.conftest import OLDER_BY_NIGHT, Connection, Login, Server
 from tests.sql.evidence.test_evidence_packs import scalar
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -233,6 +233,7 @@ def test_only_who_may_write_measures(docs: Connection, call: str) -> None:
         docs.execute(f"select * from ragdb.{call}('docs')".encode())
 
 
+@OLDER_BY_NIGHT
 def test_a_floor_is_measured_at_the_commit_of_a_mere_writer(any_clone: str, login: Login) -> None:
     with psycopg.connect(any_clone, autocommit=True) as owner:
         owner.execute("select ragdb.create_corpus('docs')")

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ragdb.cli.main import app
-from tests.conftest import Connection, Server
+from tests.conftest import OLDER_BY_NIGHT, Connection, Server
 from tests.sql.ledger.conftest import KINDS, fill, findings
 
 # Every trigger of ragdb is switched off first: the attacker owns the tables.
@@ -206,6 +206,7 @@ def run(db: Connection, attack: str) -> None:
     db.execute(attack)
 
 
+@OLDER_BY_NIGHT
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack_on_rows_or_entries_is_found(evidence: Connection, name: str) -> None:
     attack, expected = ATTACKS[name]
@@ -360,6 +361,7 @@ def finding(output: str) -> set[str]:
     return {row["finding"] for row in json.loads(output) if not row.get("ok")}
 
 
+@OLDER_BY_NIGHT
 def test_16_a_tree_that_was_rebuilt_is_found_by_the_checkpoint_outside(
     ragdb: Run, any_clone: str
 ) -> None:
@@ -382,6 +384,7 @@ def test_16_a_tree_that_was_rebuilt_is_found_by_the_checkpoint_outside(
     assert "does not begin with" in output
 
 
+@OLDER_BY_NIGHT
 def test_17_an_old_backup_is_found_by_the_size_of_the_checkpoint(
     ragdb: Run, any_clone: str, any_version: Server
 ) -> None:
@@ -409,6 +412,7 @@ def test_17_an_old_backup_is_found_by_the_size_of_the_checkpoint(
             admin.execute(f"drop database {name}_old with (force)")
 
 
+@OLDER_BY_NIGHT
 def test_18_two_histories_are_found_by_anyone_who_has_both_checkpoints(
     ragdb: Run, any_clone: str
 ) -> None:
@@ -426,6 +430,7 @@ def test_18_two_histories_are_found_by_anyone_who_has_both_checkpoints(
     assert ragdb("ledger", "verify", "kept", "other", *VERIFY)[0] == 1
 
 
+@OLDER_BY_NIGHT
 def test_21_what_another_database_signed_is_of_another_origin(
     ragdb: Run, any_clone: str, any_version: Server
 ) -> None:

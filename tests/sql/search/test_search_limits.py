@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from ragdb import errors
-from tests.conftest import Connection, Server
+from tests.conftest import OLDER_BY_NIGHT, Connection, Server
 from tests.embedding import document, one
 from tests.sql.lexical_twin import Collection, lexemes, put, search
 from tests.sql.made_corpus import Made, word
@@ -67,6 +67,7 @@ def test_a_question_of_16000_lexemes_ranks_as_by_brute_force(db: Connection, ask
     assert [found[0] for found in search(db, "docs", query, 20)] == [e[0] for e in expected]
 
 
+@OLDER_BY_NIGHT
 @pytest.mark.parametrize("count", [15_999, 16_000, 16_001])
 def test_a_chunk_of_16000_lexemes_is_found_by_each(any_db: Connection, count: int) -> None:
     letters = "abcdefghijklmnopqrstuvwxyz"
@@ -188,6 +189,7 @@ def test_numbers_up_to_two_billion_have_blocks(db: Connection) -> None:
         made.agrees(made.question(words), 10)
 
 
+@OLDER_BY_NIGHT
 def test_an_embedding_has_at_most_4000_numbers(any_version: Server) -> None:
     with psycopg.connect(any_version.shared) as db:
         made = Made(db)

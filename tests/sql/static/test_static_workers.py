@@ -10,6 +10,7 @@ import psycopg
 
 from ragdb.database import Database
 from ragdb.server import static
+from tests.conftest import OLDER_BY_NIGHT
 from tests.sql.lexical_twin import document, put
 
 WORDS = ["chunk", "word", "legibility", "incomprehensible", "Ünïcode", "role_name", "検索", "a"]
@@ -37,6 +38,7 @@ def stored(db: psycopg.Connection[Any], count: int, workers: int) -> Any:
     return found
 
 
+@OLDER_BY_NIGHT
 def test_workers_embed_as_one_process_does(
     any_db: psycopg.Connection[Any], bpe_folder: Path
 ) -> None:

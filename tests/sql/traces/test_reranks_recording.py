@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from tests.conftest import Connection, Login
+from tests.conftest import OLDER_BY_NIGHT, Connection, Login
 from tests.embedding import one, put
 from tests.sql.conversations import conversation, message, uuid
 from tests.sql.conversations import put as put_conversations
@@ -316,6 +316,7 @@ def test_a_reranking_is_signed_where_there_is_a_key(docs: Connection) -> None:
     assert docs.execute(verify, (trace_id,)).fetchall() == [("rerank_mac",)]
 
 
+@OLDER_BY_NIGHT
 def test_rerankings_lie_in_the_month_of_their_trace_and_go_with_it(docs: Connection) -> None:
     docs.execute("select set_config('ragdb.now', '2031-05-31 23:59:59+00', true)")
     docs.execute("select ragdb.maintain()")

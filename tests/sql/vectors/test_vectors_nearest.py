@@ -78,10 +78,13 @@ def test_chunks_that_tie_at_the_last_place_are_all_there(db: Connection) -> None
     assert len(db.execute(NEAREST, (Reals(ENCODER.encode(["same"])), 2, None)).fetchall()) == 7
 
 
+CHUNKS, STEP = 21_000, 3  # every third has its embedding, the others wait: a graph is slow to build
+
+
 @pytest.fixture(scope="module")
 def indexed(server18: Server) -> Iterator[tuple[str, Vectors]]:
-    """DSN of a database with 21,000 chunks in clusters, indexed."""
-    count, dims = 21_000, 24
+    """DSN of a database with 21,000 chunks, of which a third lie in clusters, indexed."""
+    count, dims = CHUNKS // STEP, 24
     random = np.random.default_rng(2)
     centres = random.normal(size=(300, dims))
     drawn = centres[random.integers(0, 300, count)] + 0.5 * random.normal(size=(count, dims))
@@ -94,7 +97,7 @@ def indexed(server18: Server) -> Iterator[tuple[str, Vectors]]:
 
 
 def fill(db: Connection, vectors: Vectors) -> None:
-    count, dims = vectors.shape
+    _, dims = vectors.shape
     make_corpus(db, {"first": "only"})
     db.execute("select ragdb.drop_space('docs', 'hash')")
     make_embedder(db, "wide", dims=dims)
@@ -104,14 +107,14 @@ def fill(db: Connection, vectors: Vectors) -> None:
         " start_offset, end_offset, token_count, content_hash, text)"
         " select c.corpus_id, n, c.doc_no, n, 'c' || n, '', 0, 1, 1, sha256('t'), 't'"
         " from ragdb.chunks c, generate_series(2, %s) n",
-        (count,),
+        (CHUNKS,),
     )
-    db.execute("update ragdb.corpora set chunks = %s where name = 'docs'", (count,))
+    db.execute("update ragdb.corpora set chunks = %s where name = 'docs'", (CHUNKS,))
     db.execute(
         "insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding)"
-        " select s.space_id, s.corpus_id, v.n, int4send(v.n), v.embedding"
+        " select s.space_id, s.corpus_id, (v.n - 1) * %s + 1, int4send(v.n), v.embedding"
         " from ragdb.embedding_spaces s, ragdb_internal.cut(%s, %s) v",
-        (Reals(vectors), dims),
+        (STEP, Reals(vectors), dims),
     )
     assert one(db, "select ragdb.index_space('docs')")
 
@@ -133,8 +136,11 @@ def test_the_index_finds_what_numpy_finds(large: tuple[Connection, Vectors]) -> 
         scores = expected(vectors, query, "cosine")
         near = db.execute(NEAREST, (Reals(query), 50, None)).fetchall()
         assert not any(is_exact for *_, is_exact in near)
-        assert all(score == pytest.approx(scores[no - 1], abs=2e-6) for no, score, _ in near)
-        hits += len({no for no, *_ in near[:10]} & set((np.argsort(-scores)[:10] + 1).tolist()))
+        assert all(
+            score == pytest.approx(scores[(no - 1) // STEP], abs=2e-6) for no, score, _ in near
+        )
+        best = (np.argsort(-scores)[:10] * STEP + 1).tolist()
+        hits += len({no for no, *_ in near[:10]} & set(best))
     assert hits >= 196
     assert 40 <= one(db, "select ef_search from ragdb.embedding_spaces") < 400
     for name in ("hnsw.ef_search", "hnsw.iterative_scan", "enable_seqscan"):
@@ -180,19 +186,19 @@ def test_a_hybrid_search_walks_less_far_where_words_weigh_most(
     assert least(mode="semantic") > 0.8 * wide
 
 
-@pytest.mark.parametrize("share", [0.001, 0.01, 0.1, 0.5])
+@pytest.mark.parametrize("share", [0.002, 0.01, 0.1, 0.5])
 def test_a_filter_never_shortens_the_list(large: tuple[Connection, Vectors], share: float) -> None:
     db, vectors = large
     random = np.random.default_rng(4)
-    count = int(share * len(vectors))
-    among = sorted((random.permutation(len(vectors))[:count] + 1).tolist())
+    among = sorted((random.permutation(CHUNKS)[: int(share * CHUNKS)] + 1).tolist())
+    embedded = np.array([no for no in among if no % STEP == 1])
     right = 0
     for query in random.normal(size=(10, vectors.shape[1])).astype("f4"):
         near = db.execute(NEAREST, (Reals(query), 10, among)).fetchall()
         assert len(near) >= 10
         assert {no for no, *_ in near} <= set(among)
         assert all(is_exact == (share <= 0.1) for *_, is_exact in near)
-        scores = expected(vectors[np.array(among) - 1], query, "cosine")
+        scores = expected(vectors[(embedded - 1) // STEP], query, "cosine")
         tenth = sorted(scores, reverse=True)[9]
         right += sum(score >= tenth - 2e-6 for _, score, _ in near[:10])
     # of a graph that finds 98 in 100, a hundred finds are seldom fewer than 93
