@@ -1,8 +1,8 @@
 -- The scores of chunks: first in float4, which is fast and finds the candidates, then exactly.
 --
 -- The first functions are single statements that are inlined where they are called, so that each
--- search reads the index in one plan. In an inner product the vector with fewer entries comes first:
--- pgvector does more for each entry of the first one than of the second.
+-- search reads the index in one plan. In an inner product the vector with fewer entries comes
+-- first: pgvector does more for each entry of the first one than of the second.
 create type ragdb_internal.candidate as (chunk_no integer, score float8);
 comment on type ragdb_internal.candidate is 'A chunk and its BM25 in float4.';
 
@@ -44,8 +44,8 @@ comment on function ragdb_internal.candidates_among(
   'term and whose words may be in an order like all patterns (null: any) and one of orders '
   '(null: any).';
 
--- A score is worked out once, inside: its callers compare it more often. A scan for each group costs
--- less than one for a list of all chunks: four of them lie side by side in the index.
+-- A score is worked out once, inside: its callers compare it more often. The chunks of a group lie
+-- side by side in the index, and a scan for each group costs less than one for a list of all.
 create or replace function ragdb_internal.candidates_in_groups(
   corpus_id integer, group_nos integer[], weights sparsevec, patterns bytea[], orders bytea[])
 returns setof ragdb_internal.candidate
