@@ -84,7 +84,7 @@ begin atomic
     select ragdb_internal.unit_groups() * best_groups.block_nos[b.n] + p.place - 1 as group_no,
       vector_norm(subvector(best_groups.sums[b.n], p.place, 1)) as bound
     from pg_catalog.unnest(best_groups.bits) with ordinality b (bits, n)
-      cross join lateral pg_catalog.unnest(ragdb_internal.set_bits(b.bits)) p (place)
+      cross join lateral ragdb_internal.set_bits(b.bits) p
     where pg_catalog.bit_count(b.bits) > 0) g;
 end;
 comment on function ragdb_internal.best_groups(integer[], vector[], bit varying[]) is

@@ -188,29 +188,16 @@ comment on function ragdb_internal.shape(vector[], bit varying[]) is
   'Returns how many groups blocks have that masks have (null: all), and the standard deviation of '
   'the sums of the one that has most.';
 
--- position() looks at every bit, so it is given pieces; most pieces have no bit that is set. What
--- it has looked at is shifted out, so that it does not look there again.
-create or replace function ragdb_internal.set_bits(bits bit varying) returns integer[]
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_found integer[] := '{}';
-  v_piece bit varying;
-  v_place integer;
-  v_zeros integer;
-begin
-  for v_start in 0 .. length(bits) - 1 by 500 loop
-    v_piece := substring(bits from v_start + 1 for 500);
-    v_place := v_start;
-    for v_i in 1 .. bit_count(v_piece) loop
-      v_zeros := position(B'1' in v_piece);
-      v_place := v_place + v_zeros;
-      v_found := v_found || v_place;
-      v_piece := v_piece << v_zeros;
-    end loop;
-  end loop;
-  return v_found;
-end $$;
+-- The bits as a text are cut at every one, and the pieces are as long as the zeros between.
+create or replace function ragdb_internal.set_bits(bits bit varying) returns table (place integer)
+language sql immutable parallel safe
+begin atomic
+  select p.place
+  from (
+    select sum(pg_catalog.octet_length(z.zeros) + 1) over (order by z.n)::integer as place
+    from pg_catalog.unnest(pg_catalog.string_to_array(set_bits.bits::text, '1'))
+      with ordinality z (zeros, n)) p
+  where p.place <= pg_catalog.length(set_bits.bits);
+end;
 comment on function ragdb_internal.set_bits(bit varying) is
-  'Returns the places of the ones among some bits, from 1.';
+  'Returns the places of the ones among some bits, from 1, in ascending order.';

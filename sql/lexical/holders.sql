@@ -43,7 +43,7 @@ language sql immutable parallel safe
 return array(
   select 4 * (ragdb_internal.unit_groups() * b.block_no + p.place - 1) + i
   from unnest(chunks_of_groups.block_nos, chunks_of_groups.bits) b (block_no, bits)
-    cross join lateral pg_catalog.unnest(ragdb_internal.set_bits(b.bits)) p (place)
+    cross join lateral ragdb_internal.set_bits(b.bits) p
     cross join pg_catalog.generate_series(1, 4) i);
 comment on function ragdb_internal.chunks_of_groups(integer[], bit varying[]) is
   'Returns the numbers of the chunks of the groups of some blocks that have a bit.';
@@ -135,14 +135,14 @@ begin
         select from unnest(meeting.demands) d
         where d.is_not = case
           when exists (select from unnest(d.units) u (unit)
-            where ragdb_internal.inner_product(x.impacts, u.unit) <= 0) then false
+            where ragdb_internal.inner_product(u.unit, x.impacts) <= 0) then false
           when not (x.word_order like all (d.patterns)) then false
           when not (x.word_order like any (d.orders)) then false
           when d.phrase is null then true
           when x.word_order is not null and d.bytes is not null and not exists (
             select from unnest(d.units, d.bytes) u (unit, byte)
             where ragdb_internal.times(x.word_order, u.byte) <> ragdb_internal.frequency(
-              ragdb_internal.inner_product(x.impacts, u.unit), ragdb_internal.length_norm(
+              ragdb_internal.inner_product(u.unit, x.impacts), ragdb_internal.length_norm(
                 x.lexeme_count, corpus.k1, corpus.b, corpus.pivot), corpus.k1)) then true
           else ragdb_internal.has_phrase(corpus, x.chunk_no, d.phrase) end));
 end $$;

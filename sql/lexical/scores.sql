@@ -1,7 +1,8 @@
 -- The scores of chunks: first in float4, which is fast and finds the candidates, then exactly.
 --
 -- The first functions are single statements that are inlined where they are called, so that each
--- search reads the index in one plan.
+-- search reads the index in one plan. In an inner product the vector with fewer entries comes
+-- first: pgvector does more for each entry of the first one than of the second.
 create type ragdb_internal.candidate as (chunk_no integer, score float8);
 comment on type ragdb_internal.candidate is 'A chunk and its BM25 in float4.';
 
@@ -15,7 +16,7 @@ language sql stable parallel safe
 begin atomic
   select c.chunk_no, c.score
   from (
-    select x.chunk_no, ragdb_internal.inner_product(x.impacts, candidates_among.weights) as score
+    select x.chunk_no, ragdb_internal.inner_product(candidates_among.weights, x.impacts) as score
     from ragdb.chunk_lexemes x
     where x.corpus_id = candidates_among.corpus_id
       and x.chunk_no = any (candidates_among.chunk_nos)
@@ -24,7 +25,7 @@ begin atomic
       and (candidates_among.orders is null or x.word_order is null
         or x.word_order like any (candidates_among.orders))
     union all
-    select y.chunk_no, ragdb_internal.inner_product(y.impacts, candidates_among.weights)
+    select y.chunk_no, ragdb_internal.inner_product(candidates_among.weights, y.impacts)
     from ragdb.chunk_lexemes y
     where y.corpus_id = candidates_among.corpus_id
       and y.chunk_no > candidates_among.after
@@ -43,24 +44,26 @@ comment on function ragdb_internal.candidates_among(
   'term and whose words may be in an order like all patterns (null: any) and one of orders '
   '(null: any).';
 
+-- A score is worked out once, inside: its callers compare it more often. The chunks of a group lie
+-- side by side in the index, and a scan for each group costs less than one for a list of all.
 create or replace function ragdb_internal.candidates_in_groups(
   corpus_id integer, group_nos integer[], weights sparsevec, patterns bytea[], orders bytea[])
 returns setof ragdb_internal.candidate
 language sql stable parallel safe
 begin atomic
-  select x.chunk_no, ragdb_internal.inner_product(x.impacts, candidates_in_groups.weights)
-  from (
-    select y.chunk_no, y.impacts from ragdb.chunk_lexemes y
-    where y.corpus_id = candidates_in_groups.corpus_id
-      and y.chunk_no = any (array(
-        select 4 * g.group_no + i
-        from pg_catalog.unnest(candidates_in_groups.group_nos) g (group_no)
-          cross join pg_catalog.generate_series(1, 4) i))
-      and (candidates_in_groups.patterns is null or y.word_order is null
-        or y.word_order like all (candidates_in_groups.patterns))
-      and (candidates_in_groups.orders is null or y.word_order is null
-        or y.word_order like any (candidates_in_groups.orders))
-    offset 0) x;
+  select x.chunk_no, x.score
+  from pg_catalog.unnest(candidates_in_groups.group_nos) g (group_no)
+    cross join lateral (
+      select y.chunk_no,
+        ragdb_internal.inner_product(candidates_in_groups.weights, y.impacts) as score
+      from ragdb.chunk_lexemes y
+      where y.corpus_id = candidates_in_groups.corpus_id
+        and y.chunk_no > 4 * g.group_no and y.chunk_no <= 4 * g.group_no + 4
+        and (candidates_in_groups.patterns is null or y.word_order is null
+          or y.word_order like all (candidates_in_groups.patterns))
+        and (candidates_in_groups.orders is null or y.word_order is null
+          or y.word_order like any (candidates_in_groups.orders))
+      offset 0) x;
 end;
 comment on function ragdb_internal.candidates_in_groups(
   integer, integer[], sparsevec, bytea[], bytea[]) is
@@ -100,7 +103,7 @@ begin atomic
         select t.weight,
           ragdb_internal.frequency(i.impact, x.norm, (corpus).k1) as frequency
         from terms t cross join lateral (
-          select ragdb_internal.inner_product(x.impacts, t.unit) as impact offset 0) i
+          select ragdb_internal.inner_product(t.unit, x.impacts) as impact offset 0) i
         where i.impact > 0) f) s;
 end;
 comment on function ragdb_internal.exact_bm25(

@@ -33,7 +33,7 @@ begin
     select x.chunk_no
     from ragdb.chunk_lexemes x
     where x.corpus_id = corpus.corpus_id and x.chunk_no = any (v_holding)
-      and ragdb_internal.inner_product(x.impacts, v_weights) > 0
+      and ragdb_internal.inner_product(v_weights, x.impacts) > 0
       and (v_among is null or x.chunk_no in (select unnest(v_among)))));
 end $$;
 comment on function ragdb_internal.matching_chunks(ragdb.corpora, text, jsonb, text) is

@@ -59,7 +59,7 @@ begin
           and y.chunk_no not in (select unnest(past.stale)) offset 0) x
       cross join term t
       cross join lateral (
-        select ragdb_internal.inner_product(x.impacts, t.unit) as impact offset 0) i
+        select ragdb_internal.inner_product(t.unit, x.impacts) as impact offset 0) i
     where i.impact > 0
     union all
     select o.chunk_no, o.length, t.n, t.weight, cardinality(w.positions)::float8
