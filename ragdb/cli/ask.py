@@ -129,7 +129,8 @@ def ask(
     elif answer.problems:
         session.note(f"no answer: nothing that {model or 'the corpus'} returned could be verified")
     elif not answer.is_answered:
-        session.note(f"{answer.reason}{_recorded(summary)}")
+        skipped = "nothing was looked up: " if summary.get("retrieval_skipped") else ""
+        session.note(f"{skipped}{answer.reason}{_recorded(summary)}")
     else:
         _print(session, answer)
         session.note(f"citations checked{_recorded(summary)}")
