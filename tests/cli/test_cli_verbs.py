@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 import ragdb
 from ragdb.cli.app import explain
 from ragdb.cli.main import app
-from ragdb.cli.spoken import VERBS
 from ragdb.cli.text import clean
+from ragdb.client.hints import VERBS
 from ragdb.client.rows import dumps
 from ragdb.models import local
 from tests.conftest import Server
@@ -227,7 +227,7 @@ def test_hints_name_verbs_for_functions_that_exist(db: psycopg.Connection[Any]) 
     commands = typer.main.get_command(app)
     for verb in VERBS.values():
         command: Any = commands
-        for word in verb.partition(" --")[0].split():
+        for word in verb.strip("`").partition(" --")[0].split()[1:]:
             command = command.commands[word]
 
 
