@@ -24,6 +24,7 @@ from ragdb.cli.text import clean
 from ragdb.client.hints import VERBS
 from ragdb.client.rows import dumps
 from ragdb.models import local
+from ragdb.server.settings import Connection
 from tests.conftest import Server
 from tests.static_twin import train
 
@@ -493,6 +494,20 @@ def test_doctor_finds_nothing_wrong_with_a_good_database(demo: Run) -> None:
     assert "corpus demo: equal to a recount" in result.stdout
 
 
+@pytest.mark.parametrize(("gib", "mark"), [(1.5, "note"), (20.0, "ok  ")])
+def test_doctor_says_how_much_room_the_embedded_server_has(
+    demo: Run, demo_dsn: str, monkeypatch: pytest.MonkeyPatch, gib: float, mark: str
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Mock(free=int(gib * 2**30)))
+    assert "disk:" not in demo("doctor").stdout  # of a server elsewhere it knows nothing
+    found = Connection(demo_dsn, "embedded")
+    monkeypatch.setattr("ragdb.server.settings.connection", lambda dsn: found)
+    said = demo("doctor")
+    assert said.exit_code == 0
+    assert f"{mark}  disk: {gib} GiB are free for " in said.stdout
+    assert ("make room" in said.stdout) == (mark == "note")
+
+
 def test_a_mean_length_that_drifted_is_a_note_and_optimizing_ends_it(
     own_demo: Run, clone: str
 ) -> None:
@@ -818,7 +833,10 @@ def test_embedding_loads_the_static_model_where_its_package_is(run: Run, clone: 
     with ragdb.connect(clone) as db:
         db.create_corpus("docs")
         db.put_text("docs", "a", "Refunds take five days.")
-        assert run("embed", "docs").exit_code == 0
+        done = run("embed", "docs")
+        assert done.exit_code == 0
+        assert done.stderr.endswith("docs: 1 of 1 chunks by wordllama-256 (static static-v1)\n")
+        assert "embedded 0" not in done.stderr
         assert db.search("docs", "when is the money paid back")[0].mode == "hybrid"
         assert [row.is_default for row in db.list_static_models()] == [True]
         # whoever wants new corpora without embeddings keeps that
