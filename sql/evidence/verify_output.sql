@@ -61,8 +61,7 @@ return 'insufficient evidence: ' || case when run #>> '{gate,terms}' = '0'
   then 'the question has no word to look up'
   else 'the corpus does not say'
     || case when coalesce((run #>> '{gate,best_score}')::float8, 0)
-        < (run #>> '{gate,min_score}')::float8
-      then '; best score ' || pg_catalog.to_char(
+        < (run #>> '{gate,min_score}')::float8 then '; best score ' || pg_catalog.to_char(
           pg_catalog.trunc(coalesce((run #>> '{gate,best_score}')::numeric, 0), 2), 'FM0.00')
         || ', not ' || pg_catalog.to_char(
           pg_catalog.ceil((run #>> '{gate,min_score}')::numeric * 100) / 100, 'FM0.00')
