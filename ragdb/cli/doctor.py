@@ -125,6 +125,9 @@ class Examination:
             + (", a standby: it is searched, and nothing is written" if standby else ""),
             f"ragdb needs PostgreSQL {prepare.MIN_SERVER} or newer",
         )
+        if otherwise := prepare.owned_otherwise(connection):
+            statements = "\n      ".join(otherwise.statements)
+            return self.check("owner", False, otherwise.reason, statements)
         current = scripts.is_current(connection)
         lacks = None
         try:

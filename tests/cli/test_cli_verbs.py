@@ -494,6 +494,23 @@ def test_doctor_finds_nothing_wrong_with_a_good_database(demo: Run) -> None:
     assert "corpus demo: equal to a recount" in result.stdout
 
 
+@pytest.mark.parametrize("owner", ["reader", "postgres"])
+def test_what_was_restored_without_its_owner_is_called_that(
+    run: Run, clone: str, owner: str
+) -> None:
+    with psycopg.connect(clone) as db:
+        db.execute(f"alter schema ragdb owner to {owner}".encode())
+    refused = run("init")
+    assert refused.exit_code == 3
+    assert f"all of ragdb belongs to role {owner} and not to ragdb_owner" in refused.stderr
+    # the first role of a server cannot give away what it owns
+    assert (f"reassign owned by {owner} to ragdb_owner;" in refused.stderr) == (owner == "reader")
+    examined = run("doctor")
+    assert examined.exit_code == 3
+    assert "FAIL  owner: all of ragdb belongs to" in examined.stdout
+    assert "FAIL  verify" not in examined.stdout
+
+
 @pytest.mark.parametrize(("gib", "mark"), [(1.5, "note"), (20.0, "ok  ")])
 def test_doctor_says_how_much_room_the_embedded_server_has(
     demo: Run, demo_dsn: str, monkeypatch: pytest.MonkeyPatch, gib: float, mark: str
