@@ -203,7 +203,11 @@ def _contract(path: str | None) -> TaskContract | None:
     try:
         return TaskContract.load(path)
     except ContractError as error:
-        raise Failure(f"{path} is not a contract", detail="; ".join(error.problems)) from None
+        raise Failure(
+            f"{path} is not the contract.json of a task",
+            detail="; ".join(error.problems),
+            hint="a contract that `ragdb apply` takes is asked by --rag NAME",
+        ) from None
 
 
 def model_of(name: str | None, endpoint: str | None) -> Task | None:

@@ -205,7 +205,9 @@ def _ingest_contract(
         declared = db.parse_contract(text, contract_file.name_of(path))
         wrong = [row for row in db.validate_contract(declared) if row.severity == "error"]
         if wrong:
-            raise Failure(wrong[0].message, hint=f"`ragdb check {path}` lists all errors")
+            line = f":{wrong[0].line}" if wrong[0].line else ""
+            hint = f"`ragdb check {path}` lists all errors"
+            raise Failure(f"{path}{line}: {wrong[0].message}", hint=hint)
         if declared["contract"] not in {row.name for row in db.list_contracts()}:
             raise Failure(f"{path} is not in force", hint=f"ragdb apply {path}")
         found_any = False
