@@ -14,7 +14,7 @@ import jsonschema
 import mcp_types as types
 from mcp import MCPError
 
-from ragdb.client.hints import spoken
+from ragdb.client.hints import VERBS, spoken
 from ragdb.client.rows import dumps, record
 from ragdb.mcp.builtin import document_id, fetch, list_corpora
 from ragdb.mcp.catalogue import BUILTIN
@@ -73,8 +73,8 @@ class Tools(Served):
         return builtin.call(self, own(self, arguments))
 
     def spoken(self, text: str) -> str:
-        """What the database said, with a tool's name for the function of that name."""
-        return spoken(text, {name: name for name in self.always()})
+        """What the database said, with a tool for the function of that name, else a verb."""
+        return spoken(text, VERBS | {name: name for name in self.always()})
 
     def prompts(self) -> list[types.Prompt]:
         with self.database() as db:

@@ -147,12 +147,15 @@ declare
   v_unfilled constant text[] := array(
     select c.name from unnest(corpora) c where not ragdb_internal.are_filled(array[c])
     order by c.name);
+  v_more constant text := array_to_string(v_unfilled[2:9], ', ');
 begin
   if cardinality(v_unfilled) < cardinality(corpora) then
     raise notice 'searching by words only: corpus % is not embedded to its end, as others are',
         ragdb_internal.quote(v_unfilled[1])
       using detail = 'scores by meaning of some corpora and by words of others do not compare',
-        hint = format('ragdb embed %s embeds it; or search the others without it', v_unfilled[1]);
+        hint = format('ragdb embed %s embeds it', v_unfilled[1]) || case when v_more = ''
+          then '; or search the others without it'
+          else format(', which %s need too; or search the others without them', v_more) end;
   end if;
 end $$;
 comment on function ragdb_internal.note_unfilled(ragdb.corpora[]) is

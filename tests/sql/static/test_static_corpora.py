@@ -136,6 +136,11 @@ def test_a_corpus_that_keeps_others_from_being_searched_by_meaning_is_named(
     ((message, hint),) = said
     assert message.startswith('searching by words only: corpus "bare" is not embedded to its end')
     assert hint == "ragdb embed bare embeds it; or search the others without it"
+    loaded.put_text("none", "n", "Fusion of words.")
+    assert asked("docs", "bare", "none") == {"lexical"}
+    assert said[1][1] == (
+        "ragdb embed bare embeds it, which none need too; or search the others without them"
+    )
 
 
 @pytest.mark.parametrize("question", ["interfusion", "interfusion chunkery unforeseeables"])
