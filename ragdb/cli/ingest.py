@@ -155,7 +155,10 @@ def ingest(
     if due:
         raise Failure("--due needs --contract")
     if not paths or not corpus:
-        raise Failure("give PATH... and --corpus, or --contract FILE")
+        given = f"{' '.join(paths or ['docs/'])} --corpus {corpus or 'NAME'}"
+        raise Failure(
+            "give PATH... and --corpus, or --contract FILE", hint=f"such as ragdb ingest {given}"
+        )
     if watch and any(path == "-" or "://" in path for path in paths):
         raise Failure("only files and folders can be watched")
     watched = Watch(paths, options) if watch else None

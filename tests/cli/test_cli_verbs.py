@@ -202,6 +202,12 @@ def test_what_is_asked_wrongly_exits_with_2_and_says_why(
     assert "Traceback" not in result.output
 
 
+def test_the_help_says_which_database_is_meant_the_exit_codes_and_how_to_begin() -> None:
+    shown = " ".join(CliRunner().invoke(app, ["--help"]).stdout.split())
+    for said in ("Without a database named by", "Exit codes: 0 ok", "To begin: ragdb ingest"):
+        assert said in shown
+
+
 @pytest.mark.parametrize("mode", [[], ["--mode", "semantic"]])
 def test_a_search_of_what_is_not_there_says_only_that(demo: Run, mode: list[str]) -> None:
     found = demo("search", "x", "-c", "nowhere", *mode)
