@@ -183,8 +183,8 @@ def explain(error: Exception) -> Failure | None:
         return error
     import psycopg
 
-    from ragdb.cli.spoken import spoken
     from ragdb.client.connecting import OTHER_SCHEMA
+    from ragdb.client.hints import by_verbs
 
     exit_code: int | None = getattr(error, "exit_code", None)
     if isinstance(error, OTHER_SCHEMA):
@@ -200,7 +200,7 @@ def explain(error: Exception) -> Failure | None:
             message + state,
             code=DATABASE if exit_code is None else exit_code,
             detail=error.diag.message_detail,
-            hint=_hint(error) or spoken(error.diag.message_hint),
+            hint=_hint(error) or by_verbs(error.diag.message_hint),
         )
     if exit_code is not None:
         return Failure(str(error), code=exit_code, hint=getattr(error, "hint", None))

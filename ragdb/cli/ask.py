@@ -129,7 +129,8 @@ def ask(
     elif answer.problems:
         session.note(f"no answer: nothing that {model or 'the corpus'} returned could be verified")
     elif not answer.is_answered:
-        session.note(f"{answer.reason}{_recorded(summary)}")
+        skipped = "nothing was looked up: " if summary.get("retrieval_skipped") else ""
+        session.note(f"{skipped}{answer.reason}{_recorded(summary)}")
     else:
         _print(session, answer)
         session.note(f"citations checked{_recorded(summary)}")
@@ -202,7 +203,11 @@ def _contract(path: str | None) -> TaskContract | None:
     try:
         return TaskContract.load(path)
     except ContractError as error:
-        raise Failure(f"{path} is not a contract", detail="; ".join(error.problems)) from None
+        raise Failure(
+            f"{path} is not the contract.json of a task",
+            detail="; ".join(error.problems),
+            hint="a contract that `ragdb apply` takes is asked by --rag NAME",
+        ) from None
 
 
 def model_of(name: str | None, endpoint: str | None) -> Task | None:

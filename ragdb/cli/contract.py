@@ -145,6 +145,9 @@ def _show(session: Session, problems: list[Json]) -> None:
         return
     for p in problems:
         message = f"{p['severity']}: {p['message']} [{p['rule']}]"
-        line, column = p["line"] or 1, p["column"] or 1
-        shown = contract_file.show(p["file"], line, column, message, p["hint"], p["text"])
+        if p["line"]:
+            place = (p["line"], p["column"] or 1)
+            shown = contract_file.show(p["file"], *place, message, p["hint"], p["text"])
+        else:  # of a node of JSON
+            shown = f"{p['file']}: {message}\n  hint: {p['hint']}"
         print(text.clean(shown))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ragdb.server.scripts import Connection
 
 
+LITTLE = 2 * 2**30  # bytes
 # what is wrong inside the database, which can be asked all the same
 WITHIN = ("corpus ", "embeddings ", "jobs ", "verify ")
 
@@ -92,9 +93,23 @@ class Examination:
             self.check("schema", False, str(error), error.hint)
             return
         self.check("connection", True, str(self.session.target))
+        self._disk()
         with db:
             if self._schema(db.connection) and self._role(db):
                 self._content(db)
+
+    def _disk(self) -> None:
+        """How much room the embedded server has; the disk of another is not seen from here."""
+        import shutil
+
+        from ragdb.server import embedded
+
+        if self.session.target.origin != "embedded":
+            return
+        folder = embedded.data_folder()
+        free = shutil.disk_usage(folder).free
+        found = f"{free / 2**30:.1f} GiB are free for {folder}"
+        self.check("disk", free >= LITTLE or None, found, "make room: a full disk ends all writes")
 
     def _schema(self, connection: Connection) -> bool:
         """The server, and what only migrations need."""
@@ -110,6 +125,9 @@ class Examination:
             + (", a standby: it is searched, and nothing is written" if standby else ""),
             f"ragdb needs PostgreSQL {prepare.MIN_SERVER} or newer",
         )
+        if otherwise := prepare.owned_otherwise(connection):
+            statements = "\n      ".join(otherwise.statements)
+            return self.check("owner", False, otherwise.reason, statements)
         current = scripts.is_current(connection)
         lacks = None
         try:

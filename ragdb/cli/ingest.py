@@ -155,7 +155,10 @@ def ingest(
     if due:
         raise Failure("--due needs --contract")
     if not paths or not corpus:
-        raise Failure("give PATH... and --corpus, or --contract FILE")
+        given = f"{' '.join(paths or ['docs/'])} --corpus {corpus or 'NAME'}"
+        raise Failure(
+            "give PATH... and --corpus, or --contract FILE", hint=f"such as ragdb ingest {given}"
+        )
     if watch and any(path == "-" or "://" in path for path in paths):
         raise Failure("only files and folders can be watched")
     watched = Watch(paths, options) if watch else None
@@ -205,7 +208,9 @@ def _ingest_contract(
         declared = db.parse_contract(text, contract_file.name_of(path))
         wrong = [row for row in db.validate_contract(declared) if row.severity == "error"]
         if wrong:
-            raise Failure(wrong[0].message, hint=f"`ragdb check {path}` lists all errors")
+            line = f":{wrong[0].line}" if wrong[0].line else ""
+            hint = f"`ragdb check {path}` lists all errors"
+            raise Failure(f"{path}{line}: {wrong[0].message}", hint=hint)
         if declared["contract"] not in {row.name for row in db.list_contracts()}:
             raise Failure(f"{path} is not in force", hint=f"ragdb apply {path}")
         found_any = False

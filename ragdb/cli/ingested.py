@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ragdb.cli.session import Session
-from ragdb.cli.spoken import spoken
+from ragdb.client.hints import by_verbs
 
 if TYPE_CHECKING:
     from ragdb.database import Database
@@ -130,7 +130,7 @@ def _reasons(session: Session, report: Report) -> None:
         session.note(f"and {report.failed - listed} more failed")
     for hint, (first, *more) in failed.items():
         others = f" and {len(more)} other{'s' * (len(more) > 1)}" if more else ""
-        session.note(f"  hint: {first}{others}: {spoken(hint)}")
+        session.note(f"  hint: {first}{others}: {by_verbs(hint)}")
 
 
 def _types(report: Report) -> str:

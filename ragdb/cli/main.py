@@ -44,11 +44,10 @@ from ragdb.cli.session import Dsn, Format, Json, NoProgress, Quiet, Verbose, Yes
 
 app = typer.Typer(
     name="ragdb",
-    help="A RAG database inside PostgreSQL.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
 
@@ -60,7 +59,7 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(epilog="To begin: ragdb ingest FOLDER --corpus NAME, then ragdb search 'QUESTION'.")
 def _flags(
     context: typer.Context,
     *,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragdb.cli.spoken import spoken
+from ragdb.client.hints import by_verbs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -155,7 +155,7 @@ class Session:
         # the server's own, such as "relation exists, skipping", are noise here
         if (told := said(notice)) and told not in self._told:
             self._told.add(told)
-            self.note(f"{told[0]}; {spoken(told[1])}")
+            self.note(f"{told[0]}; {by_verbs(told[1])}")
 
     def _say(self, text: str) -> None:
         from ragdb.cli.text import clean

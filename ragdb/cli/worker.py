@@ -122,10 +122,11 @@ def drain(
 
 def _report(session: Session, done: Done) -> None:
     rate = done.embedded / done.seconds if done.seconds else 0
-    session.note(
-        f"embedded {done.embedded} chunks and {done.queries} queries"
-        f" in {done.seconds:.1f} s ({rate:.0f} chunks/s)"
-    )
+    if done.embedded or done.queries:
+        session.note(
+            f"embedded {done.embedded} chunks and {done.queries} queries"
+            f" in {done.seconds:.1f} s ({rate:.0f} chunks/s)"
+        )
     if done.cut:
         session.note(
             f"{done.cut} chunks go on after what the model reads of a text: the rest has no part in"

@@ -24,12 +24,14 @@ class ContractFileError(ValueError):
 def show(
     name: str, line: int, column: int, message: str, hint: str | None = None, text: str = ""
 ) -> str:
-    """A problem with its line and a caret below the column."""
+    """A problem with its line, where that says something, and a caret below the column."""
     shown = text.removesuffix("\r").replace("\t", " ")
     # a line of any length: what stands around the column
     start = max(0, column - 81)
     caret = " " * (column - 1 - start) + "^"
-    body = f"{name}:{line}:{column}: {message}\n  {shown[start : start + 160]}\n  {caret}"
+    body = f"{name}:{line}:{column}: {message}"
+    if shown.strip():
+        body += f"\n  {shown[start : start + 160]}\n  {caret}"
     return f"{body}\n  hint: {hint}" if hint else body
 
 

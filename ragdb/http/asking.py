@@ -21,6 +21,7 @@ from ragdb.client.rows import dumps
 from ragdb.errors import RagdbError
 from ragdb.evidence.asking import Asking, ask
 from ragdb.http import models as m
+from ragdb.http.hints import spoken
 from ragdb.http.problems import as_error
 from ragdb.http.server import CLIENT, Server
 from ragdb.http.spans import current, ids
@@ -161,7 +162,7 @@ class Asked:
             found = answer.as_json()
             enough = answer.gate["enough"] if answer.gate else None
             span.note(trace=found["trace_id"], enough=enough, problems=len(answer.problems))
-            return {**found, "note": "\n".join(bridge.notes) or None}
+            return {**found, "note": spoken(self.request, "\n".join(bridge.notes)) or None}
 
     async def _ready(self, corpus: str, text: str) -> None:
         async def named(_: AsyncClient) -> list[str]:

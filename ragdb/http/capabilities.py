@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from ragdb.client._generated.rows import CapabilitySchemasRow
 from ragdb.client.rows import record
 from ragdb.http.gate import STATUSES, Answer
+from ragdb.http.hints import spoken
 from ragdb.http.routes import Token, failures
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
@@ -73,6 +74,8 @@ def _capability(app: FastAPI, server: Server, row: CapabilitySchemasRow) -> None
         )
         if "error" not in answer:
             return Answer(answer, headers={"Ragdb-Trace-Id": trace} if trace else None)
+        if "hint" in answer:
+            answer["hint"] = spoken(request, answer["hint"])
         word = str(answer["error"])
         more = {
             "code": word.upper(),

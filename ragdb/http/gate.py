@@ -76,7 +76,7 @@ def error(
         if "Retry_After" in more:
             body["retry_after_ms"] = 1000 * int(more["Retry_After"])
     headers = {name.replace("_", "-"): value for name, value in more.items()}
-    if _is_browser(scope):
+    if is_browser(scope):
         page: Response = scope["app"].state.error_page(Request(dict(scope)), status, body)
         page.headers.update(headers)
         return page
@@ -85,7 +85,7 @@ def error(
     return Answer(body, status, headers)
 
 
-def _is_browser(scope: Mapping[str, Any]) -> bool:
+def is_browser(scope: Mapping[str, Any]) -> bool:
     """Whether a page is asked for: a browser names text/html before all else."""
     accept = b"".join(value for name, value in scope["headers"] if name == b"accept")
     asked = scope["path"].startswith(PAGES) or accept.startswith(b"text/html")

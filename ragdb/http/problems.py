@@ -19,6 +19,7 @@ from starlette.responses import Response
 from ragdb.client.connecting import is_replaced
 from ragdb.errors import RagdbError
 from ragdb.http.gate import error, log
+from ragdb.http.hints import spoken
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
 
@@ -91,7 +92,8 @@ def register(app: FastAPI, server: Server) -> None:
         message = diag.message_primary or name
         if state == "RG434":
             message = f"Slice generation failed: Anchor turn not found: {message}"
-        details = {"detail": diag.message_detail, "hint": diag.message_hint, "sqlstate": state}
+        hint = spoken(request, diag.message_hint)
+        details = {"detail": diag.message_detail, "hint": hint, "sqlstate": state}
         status = server.statuses.get(state, 500)
         return error(request.scope, status, CODES.get(state, name), message, details)
 

@@ -13,6 +13,7 @@ from ragdb.client.notices import heard
 from ragdb.client.rows import record
 from ragdb.http import models as m
 from ragdb.http.gate import Answer
+from ragdb.http.hints import spoken
 from ragdb.http.routes import Token, failures
 from ragdb.http.server import CLIENT, Server
 from ragdb.http.spans import current, ids
@@ -157,7 +158,7 @@ def register(app: FastAPI, server: Server) -> None:
             return {
                 "hits": listed,
                 "did_you_mean": await meant(db, [corpus], hits),
-                "note": "\n".join(notes) or None,
+                "note": spoken(request, "\n".join(notes)) or None,
                 "trace_id": hits.trace_id,
             }
 
@@ -169,7 +170,7 @@ def register(app: FastAPI, server: Server) -> None:
             return {
                 "hits": hits,
                 "did_you_mean": await meant(db, names, hits),
-                "note": "\n".join(notes) or None,
+                "note": spoken(request, "\n".join(notes)) or None,
                 "trace_id": None,
             }
 

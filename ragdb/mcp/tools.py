@@ -8,13 +8,13 @@ once.
 
 from __future__ import annotations
 
-import re
 from urllib.parse import unquote
 
 import jsonschema
 import mcp_types as types
 from mcp import MCPError
 
+from ragdb.client.hints import VERBS, spoken
 from ragdb.client.rows import dumps, record
 from ragdb.mcp.builtin import document_id, fetch, list_corpora
 from ragdb.mcp.catalogue import BUILTIN
@@ -73,14 +73,8 @@ class Tools(Served):
         return builtin.call(self, own(self, arguments))
 
     def spoken(self, text: str) -> str:
-        """What the database said, with a tool's name for the function of that name."""
-        offered = self.always()
-        text = re.sub(r"\b(mode|syntax) => '([a-z]+)'", r"\1 \2", text)
-        return re.sub(
-            r"\bragdb\.([a-z_]+)\(\)",
-            lambda found: found[1] if found[1] in offered else found[0],
-            text,
-        )
+        """What the database said, with a tool for the function of that name, else a verb."""
+        return spoken(text, VERBS | {name: name for name in self.always()})
 
     def prompts(self) -> list[types.Prompt]:
         with self.database() as db:

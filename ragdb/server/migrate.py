@@ -12,7 +12,7 @@ import psycopg
 
 from ragdb.client.connecting import connect
 from ragdb.server.code import drop_code, load_code
-from ragdb.server.prepare import NotReady, admit, prepare
+from ragdb.server.prepare import NotReady, admit, owned_otherwise, prepare
 from ragdb.server.roles import SCHEMAS, become_owner, may_be_owner, rights
 from ragdb.server.scripts import (
     is_current,
@@ -51,6 +51,8 @@ def migrate(dsn: str, *, force: bool = False) -> bool:
     with connect(dsn) as connection:
         if _is_extension(connection):
             return _update_extension(connection)
+        if otherwise := owned_otherwise(connection):
+            raise otherwise
         if not force and is_current(connection):
             return False
     from alembic import command

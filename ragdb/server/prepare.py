@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from ragdb.server.roles import ADMITTED, OWNER, SCHEMAS, facts_of, make, role_steps
+from ragdb.server.scripts import is_there
 
 if TYPE_CHECKING:
     from ragdb.server.scripts import Connection
@@ -39,9 +40,32 @@ class Step:
     needed: bool = True
 
 
+def owned_otherwise(connection: Connection) -> NotReady | None:
+    """Why nothing can be done with a schema of ragdb that another role than its own has."""
+    owner, is_first, database = connection.execute(
+        "select quote_ident(r.rolname), r.oid = 10, quote_ident(current_database())"
+        " from (values (to_regnamespace('ragdb'))) s (oid)"
+        " left join pg_namespace n on n.oid = s.oid left join pg_roles r on r.oid = n.nspowner"
+    ).fetchall()[0]
+    if owner in (None, OWNER) or not is_there(connection):
+        return None
+    reason = (
+        f"all of ragdb belongs to role {owner} and not to {OWNER}, as after pg_restore --no-owner:"
+        " restore without --no-owner into a new database"
+    )
+    if is_first:  # what it owns cannot be reassigned
+        return NotReady(reason, [])
+    return NotReady(
+        f"{reason}; or a superuser runs here, which gives {OWNER} all databases of {owner}:",
+        [f"reassign owned by {owner} to {OWNER};", f"alter database {database} owner to {owner};"],
+    )
+
+
 def prepare(connection: Connection) -> None:
     """Make what must be there first: roles, pgvector, schema ragdb. Raises NotReady."""
     _require_server(connection)
+    if otherwise := owned_otherwise(connection):
+        raise otherwise
     facts = facts_of(connection)
     steps = _role_steps(connection, facts) + _vector_steps(connection, facts) + _schema_steps(facts)
     if any(step.needed and not step.allowed for step in steps):

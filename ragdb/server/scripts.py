@@ -123,6 +123,11 @@ def is_another(connection: Connection) -> bool:
     return _stamped(connection) not in (None, stamp())
 
 
+def is_there(connection: Connection) -> bool:
+    """Whether the database holds a schema of ragdb, of whatever version and whoever owns it."""
+    return bool(_stamped(connection))
+
+
 def _stamped(connection: Connection) -> str | None:
     row = connection.execute(
         "select coalesce(obj_description(oid, 'pg_namespace'), '')"

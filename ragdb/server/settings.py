@@ -48,8 +48,9 @@ def connection(dsn: str | None = None) -> Connection:
             except psycopg.ProgrammingError as error:
                 # libpq quotes what it cannot read, which may be a part of the password
                 why = re.sub(r'(?<!option )"[^"]*"', '"…"', str(error).strip())
+                given = "the DSN" if origin == "--dsn" else origin  # Python has no flags
                 raise psycopg.ProgrammingError(
-                    f"{origin} is not a connection string: {why};"
+                    f"{given} is not a connection string: {why};"
                     " give postgresql://user@host/db, or key=value"
                 ) from None
     named = [name for name in LIBPQ if os.environ.get(name)]

@@ -15,6 +15,7 @@ from ragdb.client._generated import rows
 from ragdb.client._generated.rows import Embedders
 from ragdb.client.client import AsyncClient
 from ragdb.client.notices import heard
+from ragdb.http.hints import spoken
 from ragdb.studio.pages import Blank, Marks, Studio
 from ragdb.studio.parts import Part, meaning, stacked, words
 from ragdb.studio.recipes import recipe
@@ -94,7 +95,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             columns=columns,
             meant=meant,
             waiting=waiting,
-            notes=notes,
+            notes=[spoken(request, note) for note in notes],
             unmeant=not notes
             and embedder is not None
             and not is_bare

@@ -42,11 +42,11 @@ begin
       when exists (select from jsonb_array_elements(coalesce(c.v -> 'labels', '[]')) l
           group by l ->> 'source', l ->> 'start', l ->> 'end' having count(*) > 1)
         then 'has a label twice'
-      end as why
+      end as why, ragdb_internal.quote(c.v ->> 'name') as name
     from jsonb_array_elements(cases) with ordinality c (v, n) order by c.n
   loop
     continue when v_wrong.why is null;
-    raise exception 'case % %', v_wrong.n, v_wrong.why
+    raise exception 'case %', concat_ws(' ', v_wrong.n, v_wrong.name, v_wrong.why)
       using errcode = 'RG442', detail = 'nothing was imported', hint = v_form;
   end loop;
 end $$;

@@ -54,16 +54,17 @@ return (
 comment on function ragdb_internal.missing_words(text, text[], text) is
   'Returns the words of a question that are among some terms, as a list; null for none.';
 
+-- The scores are rounded away from each other: two that are near would read as one.
 create or replace function ragdb_internal.gate_reason(run jsonb) returns text
 language sql immutable parallel safe
 return 'insufficient evidence: ' || case when run #>> '{gate,terms}' = '0'
   then 'the question has no word to look up'
   else 'the corpus does not say'
     || case when coalesce((run #>> '{gate,best_score}')::float8, 0)
-        < (run #>> '{gate,min_score}')::float8
-      then '; best score ' || pg_catalog.to_char(
-          coalesce((run #>> '{gate,best_score}')::float8, 0), 'FM0.00')
-        || ', not ' || pg_catalog.to_char((run #>> '{gate,min_score}')::float8, 'FM0.00')
+        < (run #>> '{gate,min_score}')::float8 then '; best score ' || pg_catalog.to_char(
+          pg_catalog.trunc(coalesce((run #>> '{gate,best_score}')::numeric, 0), 2), 'FM0.00')
+        || ', not ' || pg_catalog.to_char(
+          pg_catalog.ceil((run #>> '{gate,min_score}')::numeric * 100) / 100, 'FM0.00')
       else '' end
     || coalesce('; it lacks ' || ragdb_internal.missing_words(run ->> 'question',
       array(select pg_catalog.jsonb_array_elements_text(run #> '{gate,missing_terms}')),

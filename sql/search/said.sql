@@ -1,5 +1,6 @@
 -- What a search says in notices beside its hits: in syntax web which words of a phrase it does not
--- look for, and that its clauses left nothing; and that its filter left nothing to search.
+-- look for, and that its clauses left nothing; that its filter left nothing to search; and that its
+-- query has no word.
 create or replace function ragdb_internal.say_what_phrases_lack(query text, config text)
 returns void
 language plpgsql stable parallel safe
@@ -62,6 +63,24 @@ end $$;
 comment on function ragdb_internal.say_filtered(ragdb.corpora[], jsonb) is
   'Says in a notice that a filter leaves no chunk of some corpora.';
 
+create or replace function ragdb_internal.say_wordless(corpora ragdb.corpora[], query text)
+returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not exists (
+    select from unnest(corpora) c where ragdb_internal.words(query, c.text_config) <> '')
+  then
+    raise notice 'the query % has no word to search for', ragdb_internal.quote(query)
+      using detail = 'signs are not words, and a text configuration leaves out words that most '
+                     'texts have',
+            hint = 'ask with a word that says more';
+  end if;
+end $$;
+comment on function ragdb_internal.say_wordless(ragdb.corpora[], text) is
+  'Says in a notice that no text configuration of some corpora finds a word in a query.';
+
 create or replace function ragdb_internal.say_of_query(
   corpora ragdb.corpora[], as_of bigint, statistics ragdb.corpora,
   request ragdb_internal.search_request, is_empty boolean)
@@ -74,6 +93,9 @@ begin
     perform ragdb_internal.say_filtered(corpora, request.filter);
   end if;
   if (request.options).syntax = 'plain' or not ragdb_internal.has_clauses(request.query) then
+    if is_empty then
+      perform ragdb_internal.say_wordless(corpora, request.query);
+    end if;
     return;
   end if;
   request.options.syntax := 'plain';
@@ -88,5 +110,6 @@ begin
 end $$;
 comment on function ragdb_internal.say_of_query(
   ragdb.corpora[], bigint, ragdb.corpora, ragdb_internal.search_request, boolean) is
-  'Says in notices what a query came to: that its filter left nothing, that its clauses did '
-  '(is_empty) where its words alone find some, else which words of phrases are not looked for.';
+  'Says in notices what a query came to: that its filter left nothing, that it has no '
+  'word, that its clauses left nothing (is_empty) where its words alone find some, else which '
+  'words of phrases are not looked for.';

@@ -77,7 +77,7 @@ comment on function ragdb_internal.query_vector(
   'one kept for the query, or null. Raises RG418.';
 
 create or replace function ragdb_internal.note_no_embedding(
-  corpus ragdb.corpora, space ragdb.embedding_spaces, mode text)
+  corpus ragdb.corpora, space ragdb.embedding_spaces, mode text, query text)
 returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -85,7 +85,14 @@ as $$
 declare
   v_is_static constant boolean := ragdb_internal.is_static(space.embedder_id);
 begin
-  if mode is not null then
+  if ragdb_internal.words(query, 'simple') = '' then
+    if mode is not null then
+      raise exception 'mode % needs a query with a word', ragdb_internal.quote(mode)
+        using errcode = 'RG415', detail = 'there is nothing to embed',
+              hint = 'ask with a word';
+    end if;
+    return;  -- a search that finds nothing says so
+  elsif mode is not null then
     raise exception 'mode % needs the embedding of the query', ragdb_internal.quote(mode)
       using errcode = 'RG415',
             detail = format(case when v_is_static
@@ -109,7 +116,7 @@ begin
   end if;
 end $$;
 comment on function ragdb_internal.note_no_embedding(
-  ragdb.corpora, ragdb.embedding_spaces, text) is
+  ragdb.corpora, ragdb.embedding_spaces, text, text) is
   'Says why a search cannot compare meanings: an error where a mode was asked for, else a notice. '
   'Raises RG415.';
 
@@ -140,12 +147,15 @@ declare
   v_unfilled constant text[] := array(
     select c.name from unnest(corpora) c where not ragdb_internal.are_filled(array[c])
     order by c.name);
+  v_more constant text := array_to_string(v_unfilled[2:9], ', ');
 begin
   if cardinality(v_unfilled) < cardinality(corpora) then
     raise notice 'searching by words only: corpus % is not embedded to its end, as others are',
         ragdb_internal.quote(v_unfilled[1])
       using detail = 'scores by meaning of some corpora and by words of others do not compare',
-        hint = format('ragdb embed %s embeds it; or search the others without it', v_unfilled[1]);
+        hint = format('ragdb embed %s embeds it', v_unfilled[1]) || case when v_more = ''
+          then '; or search the others without it'
+          else format(', which %s need too; or search the others without them', v_more) end;
   end if;
 end $$;
 comment on function ragdb_internal.note_unfilled(ragdb.corpora[]) is
@@ -181,7 +191,7 @@ begin
     elsif query_embedding is null
       and ragdb_internal.query_embedding(v_corpus.corpus_id, v_space.embedder_id, query) is null
     then
-      perform ragdb_internal.note_no_embedding(v_corpus, v_space, mode);
+      perform ragdb_internal.note_no_embedding(v_corpus, v_space, mode, query);
       return 'lexical';
     end if;
   end loop;

@@ -94,7 +94,7 @@ create or replace function ragdb_internal.owner_findings() returns setof ragdb.f
 language sql stable parallel safe
 begin atomic
   select 'rights', 'error', o.what, 'it belongs to ' || o.owner::regrole || ', not ragdb_owner',
-    'alter it to owner ragdb_owner'
+    'alter … owner to ragdb_owner'
     from (
       select 'schema ' || n.nspname, n.nspowner from pg_catalog.pg_namespace n
         where n.nspname in ('ragdb', 'ragdb_internal', 'bi')

@@ -20,10 +20,11 @@ from typer.testing import CliRunner
 import ragdb
 from ragdb.cli.app import explain
 from ragdb.cli.main import app
-from ragdb.cli.spoken import VERBS
 from ragdb.cli.text import clean
+from ragdb.client.hints import VERBS
 from ragdb.client.rows import dumps
 from ragdb.models import local
+from ragdb.server.settings import Connection
 from tests.conftest import Server
 from tests.static_twin import train
 
@@ -201,6 +202,12 @@ def test_what_is_asked_wrongly_exits_with_2_and_says_why(
     assert "Traceback" not in result.output
 
 
+def test_the_help_says_which_database_is_meant_the_exit_codes_and_how_to_begin() -> None:
+    shown = " ".join(CliRunner().invoke(app, ["--help"]).stdout.split())
+    for said in ("Without a database named by", "Exit codes: 0 ok", "To begin: ragdb ingest"):
+        assert said in shown
+
+
 @pytest.mark.parametrize("mode", [[], ["--mode", "semantic"]])
 def test_a_search_of_what_is_not_there_says_only_that(demo: Run, mode: list[str]) -> None:
     found = demo("search", "x", "-c", "nowhere", *mode)
@@ -227,7 +234,7 @@ def test_hints_name_verbs_for_functions_that_exist(db: psycopg.Connection[Any]) 
     commands = typer.main.get_command(app)
     for verb in VERBS.values():
         command: Any = commands
-        for word in verb.partition(" --")[0].split():
+        for word in verb.strip("`").partition(" --")[0].split()[1:]:
             command = command.commands[word]
 
 
@@ -491,6 +498,37 @@ def test_doctor_finds_nothing_wrong_with_a_good_database(demo: Run) -> None:
     assert result.exit_code == 0, result.output
     assert "FAIL" not in result.stdout
     assert "corpus demo: equal to a recount" in result.stdout
+
+
+@pytest.mark.parametrize("owner", ["reader", "postgres"])
+def test_what_was_restored_without_its_owner_is_called_that(
+    run: Run, clone: str, owner: str
+) -> None:
+    with psycopg.connect(clone) as db:
+        db.execute(f"alter schema ragdb owner to {owner}".encode())
+    refused = run("init")
+    assert refused.exit_code == 3
+    assert f"all of ragdb belongs to role {owner} and not to ragdb_owner" in refused.stderr
+    # the first role of a server cannot give away what it owns
+    assert (f"reassign owned by {owner} to ragdb_owner;" in refused.stderr) == (owner == "reader")
+    examined = run("doctor")
+    assert examined.exit_code == 3
+    assert "FAIL  owner: all of ragdb belongs to" in examined.stdout
+    assert "FAIL  verify" not in examined.stdout
+
+
+@pytest.mark.parametrize(("gib", "mark"), [(1.5, "note"), (20.0, "ok  ")])
+def test_doctor_says_how_much_room_the_embedded_server_has(
+    demo: Run, demo_dsn: str, monkeypatch: pytest.MonkeyPatch, gib: float, mark: str
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Mock(free=int(gib * 2**30)))
+    assert "disk:" not in demo("doctor").stdout  # of a server elsewhere it knows nothing
+    found = Connection(demo_dsn, "embedded")
+    monkeypatch.setattr("ragdb.server.settings.connection", lambda dsn: found)
+    said = demo("doctor")
+    assert said.exit_code == 0
+    assert f"{mark}  disk: {gib} GiB are free for " in said.stdout
+    assert ("make room" in said.stdout) == (mark == "note")
 
 
 def test_a_mean_length_that_drifted_is_a_note_and_optimizing_ends_it(
@@ -818,7 +856,10 @@ def test_embedding_loads_the_static_model_where_its_package_is(run: Run, clone: 
     with ragdb.connect(clone) as db:
         db.create_corpus("docs")
         db.put_text("docs", "a", "Refunds take five days.")
-        assert run("embed", "docs").exit_code == 0
+        done = run("embed", "docs")
+        assert done.exit_code == 0
+        assert done.stderr.endswith("docs: 1 of 1 chunks by wordllama-256 (static static-v1)\n")
+        assert "embedded 0" not in done.stderr
         assert db.search("docs", "when is the money paid back")[0].mode == "hybrid"
         assert [row.is_default for row in db.list_static_models()] == [True]
         # whoever wants new corpora without embeddings keeps that

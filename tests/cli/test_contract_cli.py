@@ -83,6 +83,29 @@ def test_mistakes_are_shown_with_their_line_and_exit_2(run: Run, tmp_path: Path)
     assert f"{file}:2:10: not UTF-8" in run("check", file).stdout
 
 
+def test_a_mistake_in_queries_a_source_or_a_task_is_named_with_its_place(
+    run: Run, tmp_path: Path
+) -> None:
+    queries, contract = tmp_path / "queries.jsonl", tmp_path / "c.kern"
+    for line, wrong in [
+        ('{"_id": "1", "qury": "x"}', "it has no text, but _id, qury"),
+        ('{"_id": "1" "text": "x"}', "not JSON: Expecting ',' delimiter at column 13"),
+        ('["1"]', "not an object"),
+    ]:
+        queries.write_text('{"_id": "0", "text": "x"}\n' + line)
+        refused = run("eval", "import", "A", "V", "--queries", queries)
+        assert refused.exit_code == 2
+        assert f"queries.jsonl:2: {wrong}\n" in refused.stderr
+    contract.write_text("corpus name=c\n\nretriever name=R corpus=c topk=5\n")
+    assert "c.kern:3: retriever" in run("ingest", "--contract", contract).stderr
+    asked = run("ask", "x", "--contract", contract, "-c", "c")
+    assert "c.kern is not the contract.json of a task" in asked.stderr
+    assert "--rag NAME" in asked.stderr
+    # nodes of JSON have no lines
+    contract.with_suffix(".json").write_text('{"nodes": [{"node": "corpus", "keys": {}}]}')
+    assert "c.json: error: corpus has no name" in run("check", contract.with_suffix(".json")).stdout
+
+
 def test_runs_are_blessed_compared_and_labels_imported(run: Run, tmp_path: Path) -> None:
     contract = tmp_path / "c.kern"
     contract.write_text(
@@ -118,6 +141,9 @@ def test_runs_are_blessed_compared_and_labels_imported(run: Run, tmp_path: Path)
     assert f"stale labels: {named} and 1 more" in imported.stderr
     assert run("eval", "run", "A").exit_code == 1
     assert run("eval", "report", "x").exit_code == 2
+    queries.write_text('{"_id": "q0", "text": "x"}\n' * 2)
+    twice = run("eval", "import", "A", "V", "--queries", queries)
+    assert 'case 2 "q0" has the name of another' in twice.stderr
 
 
 def test_refresh_says_what_is_due_and_ingest_reads_only_that(

@@ -45,13 +45,20 @@ def test_a_search_is_that_of_the_database(library: Api, options: dict[str, Any])
     assert answer.body["trace_id"] is None
 
 
+def test_hints_name_routes_and_not_functions_of_sql(library: Api) -> None:
+    refused = library("POST", "/api/search", {"query": QUESTION, "corpora": ["handbok"]}).body
+    assert refused["details"]["hint"] == (
+        "did you mean handbook? GET /api/corpora lists the names; POST /api/corpora makes one"
+    )
+
+
 @pytest.mark.parametrize("record", [False, True])
 def test_a_phrase_that_no_chunk_has_is_said(library: Api, record: bool) -> None:
     asked = {"query": '"power trailer"', "corpora": ["handbook"], "record": record}
     web = library("POST", "/api/search", asked | {"syntax": "web"}).body
     assert web["hits"] == []
     assert "nothing meets the phrases and signs" in web["note"]
-    assert "plain" in web["note"]
+    assert "search with syntax plain" in web["note"]
     plain = library("POST", "/api/search", asked).body
     assert plain["hits"]
     assert plain["note"] is None

@@ -266,7 +266,7 @@ def test_lists_are_short_enough_to_be_read(dsn: str, trace: str) -> None:
 def test_what_the_database_says_names_the_tools_that_are_there(dsn: str) -> None:
     asked = {"query": "x", "corpora": ["dox"]}
     lists, makes = "list_corpora lists the names; ", "create_corpus makes one"
-    assert call(dsn, "search", asked).endswith(f"{lists}ragdb.create_corpus() makes one")
+    assert call(dsn, "search", asked).endswith(f"{lists}`ragdb corpus create` makes one")
     assert call(dsn, "search", asked, write=True).endswith(f"{lists}{makes}")
     filtered = {"query": "refunds", "corpora": ["docs"], "filter": {"nobody": 1}}
     note = call(dsn, "search", filtered)["note"]

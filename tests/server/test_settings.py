@@ -82,3 +82,5 @@ def test_what_libpq_cannot_read_is_refused_by_its_origin_without_its_password(
     with pytest.raises(psycopg.ProgrammingError, match="DATABASE_URL is no") as refused:
         settings.connection()
     assert "secret" not in str(refused.value)
+    with pytest.raises(psycopg.ProgrammingError, match="the DSN is no"):
+        settings.connection(dsn)

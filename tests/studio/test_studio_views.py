@@ -298,11 +298,19 @@ def test_what_a_search_gives_by_default_comes_before_what_each_mode_gives(
     assert places == sorted(places)
 
 
+def test_hints_name_what_the_command_line_calls_so(site: Api) -> None:
+    with logged_in(site) as client:
+        lost = client.get("/studio/documents", params={"corpus": "hostil"})
+    assert lost.status_code == 404
+    assert "did you mean hostile? `ragdb corpus ls` lists the names" in lost.text
+
+
 def test_a_phrase_that_no_chunk_has_is_said(site: Api) -> None:
     asked = {"corpus": "hostile", "q": '"deposit zebra"'}
     with logged_in(site) as client:
         web = page(client, "/studio/search", **asked, syntax="web")
         assert "nothing meets the phrases and signs" in web
+        assert "search with syntax plain" in web
         assert 'class="card hit"' not in web
         assert "nothing meets" not in page(client, "/studio/search", **asked)
         some = page(client, "/studio/search", corpus="hostile", q='"the zebra"', syntax="web")

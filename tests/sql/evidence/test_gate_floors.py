@@ -263,3 +263,15 @@ def test_a_mode_that_the_caller_only_claims_sets_no_floor_on_record(docs: Connec
     claimed = {**pack, "trace_id": None, "searched": {"mode": "lexical", "score": 1}}
     verdict = scalar(docs, "select ragdb.record_gate('Who?', %s)", json.dumps(claimed))
     assert verdict["min_score_by"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("best", "least", "said"),
+    [(0.2291, 0.2294, "0.22, not 0.23"), (0.1, 0.35, "0.10, not 0.35"), (None, 0.07, "0.00, not")],
+)
+def test_a_score_below_the_floor_reads_as_less(
+    db: Connection, best: float | None, least: float, said: str
+) -> None:
+    run = {"question": "x", "gate": {"best_score": best, "min_score": least, "missing_terms": []}}
+    reason = scalar(db, "select ragdb_internal.gate_reason(%s)", json.dumps(run))
+    assert f"; best score {said}" in reason

@@ -71,7 +71,19 @@ def test_what_is_left_out_of_a_phrase_is_said(
     ]
     said.clear()
     docs.execute("select from ragdb.search('docs', %s)", (query,))
-    assert said == []
+    assert not any("is looked for without" in str(text) for text in said)
+
+
+@pytest.mark.parametrize(
+    ("query", "is_wordless"), [("?!", True), ("of the", True), ("zeppelin", False)]
+)
+def test_a_query_without_a_word_to_search_for_is_called_that(
+    docs: Connection, query: str, is_wordless: bool
+) -> None:
+    said: list[str | None] = []
+    docs.add_notice_handler(lambda d: said.append(d.message_primary))
+    assert docs.execute("select from ragdb.search('docs', %s)", (query,)).fetchall() == []
+    assert said == [f'the query "{query}" has no word to search for'] * is_wordless
 
 
 def test_a_syntax_that_is_not_known_is_refused(docs: Connection) -> None:

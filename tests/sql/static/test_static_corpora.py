@@ -104,6 +104,17 @@ def test_a_question_of_unknown_words_is_searched_by_words_and_says_so(loaded: Da
         loaded.search("docs", "检索 模型", mode="semantic")
 
 
+def test_a_query_without_a_word_is_called_that(loaded: Database) -> None:
+    """Not an embedder that knows too few words."""
+    fill(loaded)
+    said: list[Any] = []
+    loaded.connection.add_notice_handler(lambda notice: said.append(notice.message_primary))
+    assert loaded.search("docs", "?!") == []
+    assert said == ['the query "?!" has no word to search for']
+    with pytest.raises(ModeNotAvailable, match="needs a query with a word"):
+        loaded.search("docs", "?!", mode="semantic")
+
+
 def test_a_corpus_that_keeps_others_from_being_searched_by_meaning_is_named(
     loaded: Database,
 ) -> None:
@@ -125,6 +136,11 @@ def test_a_corpus_that_keeps_others_from_being_searched_by_meaning_is_named(
     ((message, hint),) = said
     assert message.startswith('searching by words only: corpus "bare" is not embedded to its end')
     assert hint == "ragdb embed bare embeds it; or search the others without it"
+    loaded.put_text("none", "n", "Fusion of words.")
+    assert asked("docs", "bare", "none") == {"lexical"}
+    assert said[1][1] == (
+        "ragdb embed bare embeds it, which none need too; or search the others without them"
+    )
 
 
 @pytest.mark.parametrize("question", ["interfusion", "interfusion chunkery unforeseeables"])

@@ -1,0 +1,67 @@
+"""The hints of the database in the words of a door, where nobody calls a function of SQL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+# what a user of the command line calls for a function
+VERBS = {
+    name: f"`ragdb {verb}`"
+    for name, verb in {
+        "bind_embedder": "embedder bind",
+        "build_evidence_pack": "pack",
+        "build_slice": "slice build",
+        "cluster_init": "cluster init",
+        "cluster_status": "cluster status",
+        "corpus_info": "corpus show",
+        "create_corpus": "corpus create",
+        "create_embedder": "embedder bind",
+        "create_signing_key": "keys create",
+        "diff_corpus": "corpus diff",
+        "drop_corpus": "corpus drop",
+        "eval_report": "eval report",
+        "export_contract": "contract export",
+        "export_signing_keys": "keys export",
+        "facets": "search --facets FIELD",
+        "grant_corpus": "corpus grant",
+        "list_contracts": "contract ls",
+        "list_corpora": "corpus ls",
+        "list_embedders": "embedder ls",
+        "list_eval_runs": "eval ls",
+        "list_http_tokens": "token ls",
+        "list_key_events": "keys events",
+        "list_parts": "corpus parts",
+        "list_peers": "peer ls",
+        "list_policies": "policy ls",
+        "list_quotas": "quota ls",
+        "list_rerankers": "reranker ls",
+        "list_signing_keys": "keys ls",
+        "list_synonyms": "corpus synonyms",
+        "list_traces": "trace ls",
+        "reembed_corpus": "reembed",
+        "register_policy": "policy add",
+        "remove_synonyms": "corpus synonyms --remove WORD",
+        "repair_corpus": "repair",
+        "retrieve_slice": "slice search",
+        "revoke_corpus": "corpus revoke",
+        "search": "search --json",  # which has the ids of chunks
+        "share_corpus": "peer share",
+        "trace_hits": "trace show",
+        "validate_contract": "check",
+    }.items()
+}
+
+
+def spoken(text: str, names: Mapping[str, str], argument: str = r"\1 \2") -> str:
+    """A text of the database with a door's names for functions, such as `ragdb.list_corpora()`.
+
+    `argument` is what the door has for mode => 'lexical'. A function without a name stays.
+    """
+    text = re.sub(r"\b(mode|syntax) => '([a-z]+)'", argument, text)
+    return re.sub(r"\bragdb\.([a-z_]+)\(\)", lambda found: names.get(found[1], found[0]), text)
+
+
+def by_verbs(text: str | None) -> str | None:
+    """A hint for people at a command line: `ragdb corpus ls`, and --mode lexical."""
+    return None if text is None else spoken(text, VERBS, r"--\1 \2")
