@@ -164,7 +164,8 @@ begin
         where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id
           and j.input_hash = t.input_hash;
       exit when cardinality(v_taken) = 0
-        and ragdb_internal.queue_new_chunks(v_space.space_id, 10 * count) = 0;
+        and ragdb_internal.queue_new_chunks(
+          v_space.corpus_id, v_space.space_id, 10 * count) = 0;
     end loop;
   end loop;
 end $$;
