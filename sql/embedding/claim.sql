@@ -151,18 +151,23 @@ begin
       v_taken := ragdb_internal.take_jobs(
         v_space.corpus_id, v_space.space_id, worker, count, lease);
       return query
-        select v_space.space_id, v_space.corpus, v_space.embedder, j.input_hash, j.attempt, i.input
-        from unnest(v_taken) j
-          -- one chunk that has the input still speaks for all
-          cross join lateral (
-            select e.input from ragdb_internal.embedding_inputs(
-              v_space.corpus_id, j.chunk_nos, v_space.passage_prefix) e
-            where sha256(convert_to(e.input, 'UTF8')) = j.input_hash limit 1) i;
+        with wanted as materialized (
+          select j.input_hash, j.attempt, i.input
+          from unnest(v_taken) j
+            -- one chunk that has the input still speaks for all
+            cross join lateral (
+              select e.input from ragdb_internal.embedding_inputs(
+                v_space.corpus_id, j.chunk_nos, v_space.passage_prefix) e
+              where sha256(convert_to(e.input, 'UTF8')) = j.input_hash limit 1) i
+        ), unwanted as (
+          -- its chunks are gone or have changed
+          delete from ragdb.embedding_jobs j using unnest(v_taken) t
+          where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id
+            and j.input_hash = t.input_hash
+            and t.input_hash not in (select w.input_hash from wanted w)
+        )
+        select v_space.space_id, v_space.corpus, v_space.embedder, w.* from wanted w;
       if found then return; end if;
-      -- nobody wants what was taken any more: its chunks are gone or have changed
-      delete from ragdb.embedding_jobs j using unnest(v_taken) t
-        where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id
-          and j.input_hash = t.input_hash;
       exit when cardinality(v_taken) = 0
         and ragdb_internal.queue_new_chunks(
           v_space.corpus_id, v_space.space_id, 10 * count) = 0;

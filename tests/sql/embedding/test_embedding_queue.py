@@ -149,6 +149,17 @@ def test_a_claim_passes_over_all_that_is_embedded(db: Connection) -> None:
     assert [row[3] for row in claim(db, count=1)] == ["another"]
 
 
+def test_what_no_chunk_has_any_more_is_claimed_by_nobody(db: Connection) -> None:
+    make_corpus(db, TEXTS)
+    claim(db)
+    expire(db)
+    put(db, {"a": "eta theta"})
+    assert sorted(row[3] for row in claim(db)) == ["epsilon zeta", "gamma delta"]
+    assert status(db, "in_work") == 2
+    put(db, {"d": TEXTS["a"]})
+    assert sorted(row[3] for row in claim(db)) == ["alpha beta", "eta theta"]
+
+
 def test_a_claimed_input_is_claimed_by_nobody_else(db: Connection) -> None:
     make_corpus(db, TEXTS)
     assert len(claim(db, "one", 2)) == 2
