@@ -30,12 +30,13 @@ comment on function ragdb_internal.latency_percentile(float8[], float8[], bigint
 
 create or replace function ragdb_internal.check_period(since timestamptz, until timestamptz)
   returns void
-language plpgsql immutable parallel safe
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if (case when isfinite(since) and isfinite(until)
-      then since < until and until - since <= interval '10 years' end) is not true then
+  -- a difference counts days, of which ten years have more than the 3,600 of an interval
+  if (isfinite(since) and since < until
+      and until <= least(since, '9999-12-31 00:00:00+00') + interval '10 years') is not true then
     raise exception 'since is not before until'
       using errcode = 'RG400',
         detail = format('since is %s, until %s', coalesce(since::text, 'null'),

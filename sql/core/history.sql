@@ -19,7 +19,8 @@ begin
         select v.began_at from ragdb.corpus_versions v where v.corpus_id = corpus.corpus_id
         order by v.version desc limit 1)),
       to_jsonb(corpus) || (
-        select jsonb_build_object('space_id', min(s.space_id), 'embedder_id', min(s.embedder_id))
+        select jsonb_build_object('space_id', min(s.space_id), 'embedder_id', min(s.embedder_id),
+          'is_filled', bool_or(s.is_filled))
         from ragdb.embedding_spaces s
         where s.corpus_id = corpus.corpus_id and s.state = 'current')
     on conflict on constraint corpus_versions_are_unique do nothing;

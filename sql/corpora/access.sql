@@ -100,9 +100,10 @@ begin
     where e.id < ragdb_internal.first_uuid7(before::timestamp at time zone 'UTC');
   get diagnostics v_rows = row_count;
   alter table ragdb.access_events enable always trigger rows_are_append_only;
+  -- no event is older, and a time before year 1 cannot be read in Python
   perform ragdb_internal.record_act(row(null, null, 'retention', null, '{access}'::text[], null,
-    null, before::timestamp at time zone 'UTC', null, format('%s events of access', v_rows))
-    ::ragdb.ledger_acts);
+    null, greatest(before, '1970-01-01')::timestamp at time zone 'UTC', null,
+    format('%s events of access', v_rows))::ragdb.ledger_acts);
   perform ragdb_internal.record_access('drop_events', null, null,
     format('%s before %s', v_rows, to_char(before, 'YYYY-MM-DD')));
   return v_rows;

@@ -119,6 +119,30 @@ comment on function ragdb_internal.take_jobs(integer, integer, text, integer, in
   'Gives a worker up to count inputs of a space that are due, for the time of a lease, and returns '
   'their jobs; first gives up those that were claimed too often.';
 
+create or replace function ragdb_internal.wanted_inputs(
+  taken ragdb.embedding_jobs[], passage_prefix text)
+returns table (input_hash bytea, attempt integer, input text)
+language sql
+begin atomic
+  with wanted as materialized (
+    select j.input_hash, j.attempt, i.input
+    from pg_catalog.unnest(wanted_inputs.taken) j
+      -- one chunk that has the input still speaks for all
+      cross join lateral (
+        select e.input from ragdb_internal.embedding_inputs(
+          j.corpus_id, j.chunk_nos, wanted_inputs.passage_prefix) e
+        where pg_catalog.sha256(pg_catalog.convert_to(e.input, 'UTF8')) = j.input_hash limit 1) i
+  ), unwanted as (
+    delete from ragdb.embedding_jobs j using pg_catalog.unnest(wanted_inputs.taken) t
+    where j.corpus_id = t.corpus_id and j.space_id = t.space_id and j.input_hash = t.input_hash
+      and t.input_hash not in (select w.input_hash from wanted w)
+  )
+  select w.input_hash, w.attempt, w.input from wanted w;
+end;
+comment on function ragdb_internal.wanted_inputs(ragdb.embedding_jobs[], text) is
+  'Returns the inputs of jobs of a space that some chunk has still, and drops the jobs of others: '
+  'their chunks are gone or have changed.';
+
 create or replace function ragdb.claim_embeddings(
   worker text, count integer default 256, lease interval default '60 seconds',
   only_corpus text default null, only_embedder text default null,
@@ -151,20 +175,12 @@ begin
       v_taken := ragdb_internal.take_jobs(
         v_space.corpus_id, v_space.space_id, worker, count, lease);
       return query
-        select v_space.space_id, v_space.corpus, v_space.embedder, j.input_hash, j.attempt, i.input
-        from unnest(v_taken) j
-          -- one chunk that has the input still speaks for all
-          cross join lateral (
-            select e.input from ragdb_internal.embedding_inputs(
-              v_space.corpus_id, j.chunk_nos, v_space.passage_prefix) e
-            where sha256(convert_to(e.input, 'UTF8')) = j.input_hash limit 1) i;
+        select v_space.space_id, v_space.corpus, v_space.embedder, w.*
+        from ragdb_internal.wanted_inputs(v_taken, v_space.passage_prefix) w;
       if found then return; end if;
-      -- nobody wants what was taken any more: its chunks are gone or have changed
-      delete from ragdb.embedding_jobs j using unnest(v_taken) t
-        where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id
-          and j.input_hash = t.input_hash;
       exit when cardinality(v_taken) = 0
-        and ragdb_internal.queue_new_chunks(v_space.space_id, 10 * count) = 0;
+        and ragdb_internal.queue_new_chunks(
+          v_space.corpus_id, v_space.space_id, 10 * count) = 0;
     end loop;
   end loop;
 end $$;

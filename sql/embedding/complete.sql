@@ -147,6 +147,12 @@ begin
       using errcode = 'RG400', detail = 'a failure is kept with its reason',
             hint = 'pass what the model or the endpoint said';
   end if;
+  -- once the last that waits is given up, searches compare embeddings: a write of the corpus
+  perform ragdb_internal.lock_opened(c) from ragdb.corpora c
+    where c.corpus_id = v_space.corpus_id and retry_after is null and exists (
+      select from ragdb.embedding_jobs j
+      where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id
+        and j.input_hash = any (input_hashes) and j.failures >= 4);
   -- 2, 4, 8 and 16 seconds, give or take a half, so that many workers do not come back at once;
   -- retry_after says that the provider is at fault, not the input: then neither a failure nor an
   -- attempt is counted, or the input would be dead at the end of an outage

@@ -1,7 +1,7 @@
 -- How chunks come into the queue: when they are new, and when what is embedded of them has changed.
 
 -- Copies the embedding of an equal input where there is one and queues the rest; the caller holds
--- the corpus lock or the space's row.
+-- the corpus lock.
 create or replace function ragdb_internal.queue_chunks(
   space ragdb.embedding_spaces, chunk_nos integer[])
 returns void
@@ -51,40 +51,56 @@ comment on function ragdb_internal.queue_chunks(ragdb.embedding_spaces, integer[
   'it, or a job.';
 
 -- Chunk numbers only rise and commit in order (writers of a corpus queue up), so those above
--- queued_to are new.
-create or replace function ragdb_internal.queue_new_chunks(space_id integer, count integer)
+-- queued_to are new. What is copied to them changes what a search finds, so this is a write of the
+-- corpus as any other.
+create or replace function ragdb_internal.queue_new_chunks(
+  corpus_id integer, space_id integer, count integer)
 returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
 declare
+  v_corpus ragdb.corpora;
   v_space ragdb.embedding_spaces;
   v_chunks integer[];
-  v_last integer;
 begin
+  if not exists (
+    select from ragdb.embedding_spaces s
+      join ragdb.chunks c on c.corpus_id = s.corpus_id and c.chunk_no > s.queued_to
+    where s.space_id = queue_new_chunks.space_id)
+  then
+    return 0;
+  end if;
+  select c.* into v_corpus from ragdb.corpora c
+    where c.corpus_id = queue_new_chunks.corpus_id and c.moving is distinct from 'moved'
+    for update;
+  if not found then
+    return 0; -- it was dropped or moved a moment ago
+  end if;
+  v_corpus := ragdb_internal.lock_opened(v_corpus);
   select s.* into v_space from ragdb.embedding_spaces s
-    where s.space_id = queue_new_chunks.space_id for update;
-  select coalesce(array_agg(n.chunk_no) filter (where not n.is_embedded), '{}'), max(n.chunk_no)
-    into v_chunks, v_last
-    from (
+    where s.space_id = queue_new_chunks.space_id;
+  v_chunks := array(
+    select n.chunk_no from (
       select c.chunk_no, exists (
         select from ragdb.chunk_embeddings e
         where e.space_id = v_space.space_id and e.corpus_id = c.corpus_id
           and e.chunk_no = c.chunk_no) as is_embedded
       from ragdb.chunks c
       where c.corpus_id = v_space.corpus_id and c.chunk_no > v_space.queued_to
-      order by c.chunk_no limit count) n;
-  if v_last is null then
-    return 0;
-  end if;
+      order by c.chunk_no offset 0) n
+    where not n.is_embedded limit count);
   perform ragdb_internal.queue_chunks(v_space, v_chunks);
-  update ragdb.embedding_spaces s set queued_to = v_last where s.space_id = v_space.space_id;
+  update ragdb.embedding_spaces s
+    set queued_to = coalesce(v_chunks[count], v_corpus.next_chunk_no - 1)
+    where s.space_id = v_space.space_id;
+  perform ragdb_internal.note_filled(v_space.space_id);
   return cardinality(v_chunks);
 end $$;
-comment on function ragdb_internal.queue_new_chunks(integer, integer) is
-  'Queues the next chunks of a space that were never queued, and returns how many of them had no '
-  'embedding.';
+comment on function ragdb_internal.queue_new_chunks(integer, integer, integer) is
+  'Queues the next chunks of a space that were never queued and have no embedding, and returns '
+  'their number; it locks their corpus where there may be some.';
 
 -- A chunk may keep its number and get another heading, text or document: what counts is whether its
 -- input changed.

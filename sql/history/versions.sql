@@ -34,10 +34,10 @@ comment on function ragdb_internal.check_version(ragdb.corpora, bigint) is
   'Refuses a version that is null, in the future or not kept. Raises RG400, RG437.';
 
 create type ragdb_internal.past_corpus as (
-  corpus ragdb.corpora, space_id integer, embedder_id integer);
+  corpus ragdb.corpora, space_id integer, embedder_id integer, is_filled boolean);
 comment on type ragdb_internal.past_corpus is
-  'A corpus as it was at a version, which its version is, and the space that was searched then '
-  '(null: none).';
+  'A corpus as it was at a version, which its version is, the space that was searched then (null: '
+  'none), and whether every chunk had had an embedding there.';
 
 create or replace function ragdb_internal.corpus_at(corpus ragdb.corpora, version bigint)
 returns ragdb_internal.past_corpus
@@ -54,7 +54,8 @@ begin
     order by v.version limit 1;
   if v_before is null then
     v_found.corpus := corpus;
-    select s.space_id, s.embedder_id into v_found.space_id, v_found.embedder_id
+    select s.space_id, s.embedder_id, s.is_filled
+      into v_found.space_id, v_found.embedder_id, v_found.is_filled
       from ragdb.embedding_spaces s
       where s.corpus_id = corpus.corpus_id and s.state = 'current';
   else
@@ -64,6 +65,7 @@ begin
     v_found.corpus.version := corpus_at.version;
     v_found.space_id := (v_before ->> 'space_id')::integer;
     v_found.embedder_id := (v_before ->> 'embedder_id')::integer;
+    v_found.is_filled := (v_before ->> 'is_filled')::boolean;
   end if;
   return v_found;
 end $$;

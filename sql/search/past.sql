@@ -10,7 +10,11 @@ declare
   v_corpus constant ragdb.corpora := past.corpus;
   v_space ragdb.embedding_spaces;
 begin
-  if request.mode <> all (ragdb_internal.search_modes()) or request.mode in ('lexical', 'reference')
+  if request.mode is null and past.is_filled is not true then
+    request.mode := 'lexical';
+    return request;
+  elsif request.mode <> all (ragdb_internal.search_modes())
+    or request.mode in ('lexical', 'reference')
   then
     request.mode := ragdb_internal.search_mode(array[v_corpus], request.mode, request.query, null);
     return request;

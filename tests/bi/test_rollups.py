@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from datetime import date
 from typing import Any
 
 import psycopg
@@ -254,7 +255,18 @@ def test_traffic_is_what_was_recorded_with_the_hours_in_which_nothing_was(docs: 
     assert days == [("day", 2, 13)]
 
 
-@pytest.mark.parametrize("span", ["null, now()", "now(), now()", "'-infinity', now()"])
+def test_traffic_of_ten_years_has_all_their_days(docs: Connection) -> None:
+    traffic = "select count(*) from ragdb.traffic('2016-01-01 00:00+00', '2026-01-01 00:00+00')"
+    assert docs.execute(traffic).fetchone() == ((date(2026, 1, 1) - date(2016, 1, 1)).days,)
+
+
+@pytest.mark.parametrize(
+    "span",
+    [
+        *("null, now()", "now(), now()", "'-infinity', now()", "now(), 'infinity'"),
+        *("'2016-01-01', '2026-01-02'", "'0001-01-01', '294276-01-01'"),
+    ],
+)
 def test_traffic_wants_a_span(docs: Connection, span: str) -> None:
     with pytest.raises(psycopg.Error) as raised:
         docs.execute(f"select ragdb.traffic({span})")

@@ -19,8 +19,8 @@ comment on column ragdb.corpus_versions.version is 'The version.';
 comment on column ragdb.corpus_versions.began_at is
   'When its transaction took the corpus. It never goes back within a corpus.';
 comment on column ragdb.corpus_versions.before is
-  'The row of ragdb.corpora before that, with space_id and embedder_id of the space that was '
-  'searched.';
+  'The row of ragdb.corpora before that, with space_id, embedder_id and is_filled of the space '
+  'that was searched.';
 
 create table ragdb.past_rows (
   corpus_id integer not null

@@ -202,6 +202,13 @@ def test_events_are_append_only_and_dropped_by_day(vault: Connection) -> None:
     assert caught.value.sqlstate == "RG414"
 
 
+@pytest.mark.parametrize("day", ["-infinity", "4713-01-01 BC"])
+def test_the_act_of_dropping_events_before_any_day_can_be_read(vault: Connection, day: str) -> None:
+    vault.execute("select ragdb.drop_access_events_before(%s)", (day,))
+    acts = vault.execute("select to_at from ragdb.list_ledger_acts(1)").fetchall()
+    assert acts == [(datetime(1970, 1, 1, tzinfo=UTC),)]
+
+
 @pytest.mark.parametrize(
     ("table", "hint"),
     [

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import psycopg
 import pytest
 
 from ragdb import errors
@@ -21,6 +23,7 @@ from tests.embedding import (
     put,
     status,
 )
+from tests.waiting import until
 
 TEXTS = {"a": "alpha beta", "b": "gamma delta", "c": "epsilon zeta"}
 
@@ -86,6 +89,75 @@ def test_an_input_that_was_computed_before_is_copied(db: Connection) -> None:
     put(db, {"b": "same words"})
     assert claim(db) == []
     assert status(db, "coverage") == 1
+
+
+def test_what_a_claim_copies_is_a_version_of_its_own(clone: str) -> None:
+    with psycopg.connect(clone, autocommit=True) as db:
+        make_corpus(db, {"a": "same words"})
+        embed(db)
+        db.execute("select ragdb.keep_history('docs', '1 day')")
+        put(db, {"b": "same words"})
+        before = one(db, "select version from ragdb.corpus_info('docs')")
+        assert claim(db) == []
+        assert one(db, "select version from ragdb.corpus_info('docs')") == before + 1
+        near = [float(x) for x in ENCODER.encode(["same words"])[0]]
+        found = (
+            "select array_agg(source order by source) from ragdb.search('docs', 'same',"
+            " mode => 'semantic', query_embedding => %s::float8[], as_of => %s)"
+        )
+        assert one(db, found, near, before) == ["a"]
+        assert one(db, found, near, None) == ["a", "b"]
+
+
+def is_waiting(db: Connection, other: Connection) -> bool:
+    pid = other.info.backend_pid
+    return bool(one(db, "select cardinality(pg_blocking_pids(%s)) > 0", pid))
+
+
+def test_a_claim_copies_to_no_chunk_that_goes(clone: str) -> None:
+    with psycopg.connect(clone) as writer, psycopg.connect(clone, autocommit=True) as worker:
+        make_corpus(writer, {"a": "same words"})
+        embed(writer)
+        put(writer, {"b": "same words"})
+        writer.commit()
+        writer.execute("select ragdb.delete_source('docs', 'b')")
+        with ThreadPoolExecutor(1) as claims:
+            claimed = claims.submit(claim, worker)
+            until(lambda: claimed.done() or is_waiting(writer, worker))
+            writer.commit()
+            assert claimed.result() == []
+        assert embedded(writer) == 1
+
+
+def test_a_claim_that_copies_the_last_embeddings_has_the_corpus_searched_by_them(
+    db: Connection,
+) -> None:
+    # one claim queues ten chunks, so the other ten come when their input is known
+    make_corpus(db, {f"{n:02}": "same words" for n in range(20)})
+    assert complete(db, claim(db, count=1)) == 10
+    assert claim(db, count=1) == []
+    near = [float(x) for x in ENCODER.encode(["same words"])[0]]
+    searched = "select distinct mode from ragdb.search('docs', 'same', query_embedding => %s)"
+    assert one(db, searched, near) == "hybrid"
+
+
+def test_a_claim_passes_over_all_that_is_embedded(db: Connection) -> None:
+    make_corpus(db, {f"{n:02}": f"text {n}" for n in range(20)})
+    embed(db)
+    put(db, {"new": "another"})
+    db.execute("select ragdb.requeue_embeddings('docs')")
+    assert [row[3] for row in claim(db, count=1)] == ["another"]
+
+
+def test_what_no_chunk_has_any_more_is_claimed_by_nobody(db: Connection) -> None:
+    make_corpus(db, TEXTS)
+    claim(db)
+    expire(db)
+    put(db, {"a": "eta theta"})
+    assert sorted(row[3] for row in claim(db)) == ["epsilon zeta", "gamma delta"]
+    assert status(db, "in_work") == 2
+    put(db, {"d": TEXTS["a"]})
+    assert sorted(row[3] for row in claim(db)) == ["alpha beta", "eta theta"]
 
 
 def test_a_claimed_input_is_claimed_by_nobody_else(db: Connection) -> None:

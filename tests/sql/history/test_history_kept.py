@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 
 from ragdb.server import postgres
 from tests.conftest import Connection, Login, Server
-from tests.embedding import document
+from tests.embedding import ENCODER, claim, complete, document, make_corpus
 
 
 def one(db: Connection, query: str, *values: Any) -> Any:
@@ -71,6 +71,33 @@ def test_a_version_is_searched_as_it_was(committed: Connection, books: dict[str,
     assert found(committed, "books", "copper", books["replaced"]) == []
     assert found(committed, "books", "steel", books["replaced"]) == ["a.md"]
     assert found(committed, "books", "seasons", books["second"]) == []
+
+
+def test_a_version_that_was_not_embedded_to_its_end_is_searched_by_words(clone: str) -> None:
+    near = [float(x) for x in ENCODER.encode(["bridge"])[0]]
+    modes = (
+        "select array_agg(distinct mode) from ragdb.search('docs', 'bridge',"
+        " query_embedding => %s::float8[], as_of => %s)"
+    )
+    with psycopg.connect(clone, autocommit=True) as db:
+        make_corpus(db, {"a": "A bridge of copper.", "b": "A bridge of steel."})
+        db.execute("select ragdb.keep_history('docs', '1 day')")
+        first = claim(db, count=1)
+        complete(db, first)
+        before = version(db, "docs")
+        (second,) = claim(db, count=1)
+        for attempt in range(5):
+            assert one(db, modes, near, None) == ["lexical"]
+            db.execute(
+                "select ragdb.fail_embeddings(%s, array[%s::bytea], array[%s], 'of no use')",
+                (second[0], second[1], attempt + 1),
+            )
+            db.execute("update ragdb.embedding_jobs set due_at = now() - interval '1 day'")
+            claim(db)
+        assert one(db, modes, near, None) == ["hybrid"]
+        assert one(db, modes, near, before) == ["lexical"]
+        assert version(db, "docs") == before + 1
+        assert one(db, modes, near, before + 1) == ["hybrid"]
 
 
 def test_what_changed_is_named_by_source(committed: Connection, books: dict[str, int]) -> None:

@@ -116,6 +116,7 @@ def test_a_proof_of_anything_else_does_not_hold(db: Connection) -> None:
         (leaves[77], 77, 300, [*path[:-1], None], top),
         (leaves[77], 77, 300, None, top),
         (leaves[77], None, 300, path, top),
+        (leaves[77], 77, -(2**63), path, top),
         (leaves[77], 77, 300, path, before),
     ):
         assert value(db, is_in, *wrong) is False, wrong[1:3]
