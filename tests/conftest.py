@@ -100,9 +100,10 @@ def pytest_collection() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """Have the collector of garbage not look at what is there until the end."""
+    """Have the collector of garbage not look at what is there until the end, and look seldom."""
     gc.freeze()
     gc.enable()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(scope="session", autouse=True)
