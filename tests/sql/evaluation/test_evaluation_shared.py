@@ -136,7 +136,7 @@ def test_a_contract_of_forty_cases_over_real_documents_passes_and_can_fail(
     for file in sorted(folder.rglob("*.md")):
         title = file.read_text().lstrip().split("\n")[0].lstrip("# ").strip()
         if title.isascii() and '"' not in title and len(title.split()) > 2:
-            files[file.name] = (title, file.read_text())
+            files[file.name] = (title, file.read_text()[:4_000])  # to be cut in seconds
     text = CONTRACT.format(metric="hitRate", k=3) + "  grounding requireCitations=true\n"
     db.execute("select ragdb.create_corpus('docs')")
     for name, (_, body) in files.items():
