@@ -12,6 +12,7 @@ import gc
 import itertools
 import os
 import signal
+import subprocess
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -265,16 +266,26 @@ def running_server(version: int) -> Iterator[Server]:
             server.close()
 
 
-@pytest.fixture(scope="module")
-def killable() -> Iterator[Path]:
-    """The data folder of a running server that tests may kill.
+@pytest.fixture(scope="session")
+def installed() -> Iterator[Path]:
+    """The data folder of a stopped server, as users have it but for the manual.
 
-    It is as users have it but for the manual, which every check after a kill would read again.
+    Every check after a kill would read that again.
     """
     with watched_folder() as home:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(manual, "load", lambda _: False)
             embedded.dsn(home / "pg18")
+        embedded.stop(home / "pg18")
+        yield home / "pg18"
+
+
+@pytest.fixture(scope="module")
+def killable(installed: Path) -> Iterator[Path]:
+    """The data folder of a running server that tests may kill."""
+    with watched_folder() as home:
+        subprocess.run(["cp", "-a", installed, home], check=True)
+        embedded.start(home / "pg18")
         yield home / "pg18"
 
 
