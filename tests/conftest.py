@@ -308,7 +308,7 @@ def any_version(request: pytest.FixtureRequest) -> Server:
     return found
 
 
-# for what no version does otherwise, and what is near enough to it runs on 16 by day
+# by day on 18 alone: no version does it otherwise, and 16 runs by day what is near to it
 OLDER_BY_NIGHT = pytest.mark.parametrize(
     "any_version",
     [

@@ -86,7 +86,7 @@ def ways() -> Iterator[Ways]:
         yield Ways(stack)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def untouched(server18: Server) -> list[str]:
     """The facts of a clone that nothing was done to."""
     with (
