@@ -191,7 +191,11 @@ class Server:
             connection.execute("select ragdb.maintain()")
         with psycopg.connect(template, autocommit=True) as connection:
             # a third of what a clone copies is what the migration left behind
-            connection.execute("vacuum full pg_proc")
+            for (table,) in connection.execute(
+                "select oid::regclass::text from pg_class where relkind = 'r' and not relisshared"
+                " and relnamespace = 'pg_catalog'::regnamespace"
+            ).fetchall():
+                connection.execute(f"vacuum full {table}")
 
     def dsn(self, database: str, **more: str) -> str:
         return make_conninfo(self.uri, dbname=database, **more)
