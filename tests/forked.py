@@ -188,6 +188,7 @@ def _forker(path: str) -> socket.socket:
 
 
 def main() -> None:
+    gc.disable()  # while what stays for good is imported
     for module in COMMON:
         importlib.import_module(module)
     import typer.main
@@ -213,6 +214,7 @@ def main() -> None:
                 importlib.import_module(module)
         gc.freeze()
         if os.fork() == 0:
+            gc.enable()
             asked.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             _begin(*files)

@@ -21,6 +21,13 @@ TOGETHER = {
     ),
     # a database with traffic
     "reports": ("tests/bi/",),
+    # a server that is installed as users have it
+    "killed": (
+        "tests/ingest/test_crash.py",
+        "tests/ledger/test_ledger_crash.py",
+        "tests/server/test_kills.py",
+        "tests/server/test_lost_server.py",
+    ),
 }
 GROUPS = list(TOGETHER)
 

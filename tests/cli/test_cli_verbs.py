@@ -538,8 +538,8 @@ def test_a_mean_length_that_drifted_is_a_note_and_optimizing_ends_it(
         database.put_text("demo", "note.txt", "Short.")
         database.optimize_corpus("demo")
         assert "note  corpus" not in own_demo("doctor").stdout
-        for n in range(100):
-            database.put_text("demo", f"notes/{n}.txt", f"Short {n}.")
+        notes = [f"Short {n}." for n in range(100)]
+        database.put_texts("demo", notes, ids=[f"notes/{n}.txt" for n, _ in enumerate(notes)])
     result = own_demo("doctor")
     assert result.exit_code == 0
     assert "note  corpus demo: chunks are" in result.stdout

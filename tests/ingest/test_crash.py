@@ -169,8 +169,8 @@ def drop_corpus(dsn: str) -> None:
 
 @pytest.mark.parametrize(
     "kills",
-    [4, pytest.param(200, marks=pytest.mark.nightly)],
-    ids=["four-kills", "two-hundred-kills"],
+    [3, pytest.param(200, marks=pytest.mark.nightly)],
+    ids=["three-kills", "two-hundred-kills"],
 )
 def test_no_kill_leaves_half_a_document_or_loses_an_acknowledged_one(
     killable: Path, kills: int

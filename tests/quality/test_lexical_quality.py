@@ -79,10 +79,6 @@ def test_all_questions_in_a_language_are_ranked_well(clone: str, shared: Path, n
         assert filled(connection, shared / "data" / name, config) >= floor
 
 
-def test_a_tenth_of_squad_is_ranked_well(database: Connection, shared: Path) -> None:
-    assert filled(database, shared / "data" / "squad_v1_dev", "english", 10) >= 0.87
-
-
 @pytest.mark.nightly
 def test_all_of_squad_is_ranked_well(clone: str, shared: Path) -> None:
     with psycopg.connect(clone, autocommit=True) as connection:

@@ -219,7 +219,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str, set[str]]] = {
     "deep RTF": (lambda: rb"{\rtf1 " + b"{" * 500_000, "a.rtf", {"read", "blank", "limits"}),
     "RTF bytes": (lambda: rb"{\rtf1 \bin99999999 x \u99999999 y}", "a.rtf",
                   {"read", "blank", "corrupt"}),
-    "deep RST": (lambda: b"".join(b" " * n + b"* x\n\n" for n in range(0, 2_000, 2)), "a.rst",
+    "deep RST": (lambda: b"".join(b" " * n + b"* x\n\n" for n in range(0, 1_200, 2)), "a.rst",
                  {"read", "malformed", "limits"}),
     "RST that reads files": (lambda: b".. include:: /etc/passwd\n\n.. raw:: html\n   :file: /etc/p"
                              b"asswd\n\n.. csv-table::\n   :file: /etc/passwd\n", "a.rst",
@@ -237,7 +237,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str, set[str]]] = {
     "AsciiDoc lines": (lambda: b"[" * 2_000_000, "a.adoc", {"read", "limits"}),
     "AsciiDoc attributes": (lambda: b":a: " + b"x" * 9_999 + b"\n" + b"{a}" * 100_000, "a.adoc",
                             {"read", "limits"}),
-    "table in a page": (lambda: b"<table>" + b"<tr><td>x|y</td></tr>" * 50_000, "a.html",
+    "table in a page": (lambda: b"<table>" + b"<tr><td>x|y</td></tr>" * 20_000, "a.html",
                         {"read"}),
 }  # fmt: skip
 

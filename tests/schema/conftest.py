@@ -16,6 +16,7 @@ import pytest
 from ragdb import extension
 from ragdb.server import migrate, postgres
 from tests.conftest import Server
+from tests.schema.facts import facts
 
 ROOT = Path(__file__).parents[2]
 Make = Callable[[str], str]
@@ -83,6 +84,16 @@ class Ways:
 def ways() -> Iterator[Ways]:
     with ExitStack() as stack:
         yield Ways(stack)
+
+
+@pytest.fixture(scope="module")
+def untouched(server18: Server) -> list[str]:
+    """The facts of a clone that nothing was done to."""
+    with (
+        server18.database() as database,
+        psycopg.connect(server18.dsn(database.dbname)) as connection,
+    ):
+        return facts(connection)
 
 
 @pytest.fixture

@@ -126,28 +126,27 @@ def test_an_upgrade_runs_the_next_revision_once_on_the_tables_and_rows_there_are
 
 
 def test_a_revision_that_fails_names_its_file_and_changes_nothing(
-    clone: str, next_release: Path
+    clone: str, untouched: list[str], next_release: Path
 ) -> None:
     (next_release / "10_one.sql").write_text("create table ragdb.runs (x int);")
     (next_release / "20_two.sql").write_text("alter table ragdb.none add x int;")
-    with psycopg.connect(clone) as connection:
-        before = facts(connection)
     with pytest.raises(psycopg.errors.UndefinedTable) as failed:
         migrate.migrate(clone)
     assert failed.value.__notes__ == ["while loading migrations/versions/0002_next/20_two.sql"]
     with psycopg.connect(clone) as connection:
-        assert facts(connection) == before
+        assert facts(connection) == untouched
 
 
-def test_a_schema_with_a_revision_that_the_package_lacks_is_left_as_it_is(clone: str) -> None:
+def test_a_schema_with_a_revision_that_the_package_lacks_is_left_as_it_is(
+    clone: str, untouched: list[str]
+) -> None:
     executes(clone, "update ragdb.alembic_version set version_num = '0002_next'")
     with psycopg.connect(clone) as connection:
-        before = facts(connection)
         assert scripts.unknown_revision(connection) == "0002_next"
     with pytest.raises(prepare.NotReady, match="does not know its revision 0002_next"):
         migrate.migrate(clone, force=True)
     with psycopg.connect(clone) as connection:
-        assert facts(connection) == before
+        assert facts(connection) == untouched
 
 
 @pytest.mark.parametrize("is_marked", [True, False], ids=["marked", "before builds left a mark"])
@@ -192,10 +191,10 @@ def test_remarks_in_a_revision_make_no_other_build(
     scripts.made_by.cache_clear()
 
 
-def test_alembic_says_in_a_sentence_what_depends_on_the_schema(clone: str) -> None:
+def test_alembic_says_in_a_sentence_what_depends_on_the_schema(
+    clone: str, untouched: list[str]
+) -> None:
     executes(clone, "create view mine as select * from ragdb.error_codes()")
-    with psycopg.connect(clone) as connection:
-        before = facts(connection)
     done = subprocess.run(
         [sys.executable, "-m", "alembic", "upgrade", "head"],
         cwd=ROOT,
@@ -208,7 +207,7 @@ def test_alembic_says_in_a_sentence_what_depends_on_the_schema(clone: str) -> No
     assert "functions and views of ragdb, and these depend on them" in said
     assert "Traceback" not in done.stderr
     with psycopg.connect(clone) as connection:
-        assert facts(connection) == before
+        assert facts(connection) == untouched
 
 
 def test_a_plain_login_that_may_be_the_owner_migrates(server18: Server, login: Login) -> None:

@@ -35,7 +35,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copy(ROOT / part, source / part)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run(
-        [*pip, "--no-deps", "--no-build-isolation", "--target", site, source],
+        [*pip, "--no-deps", "--no-compile", "--no-build-isolation", "--target", site, source],
         check=True,
         env=os.environ | {"PIP_ROOT_USER_ACTION": "ignore"},
     )

@@ -18,7 +18,6 @@ from tests.embedding import make_embedder
 from tests.forked import Forked
 from tests.ingest.test_crash import kill
 from tests.waiting import until
-from tests.watcher import watched_folder
 
 SOON = 10.0  # seconds
 
@@ -29,12 +28,6 @@ rag name=A retriever=R
   ragEval name=V metric=hitRate threshold=0.5 mode=contract
     ragCase name=declared query="refunds" sources=a
 """
-
-
-@pytest.fixture(scope="module")
-def folder() -> Iterator[Path]:
-    with watched_folder() as home:
-        yield home / "pg18"
 
 
 @contextmanager
@@ -94,12 +87,12 @@ def lost(folder: Path, dsn: str, environment: dict[str, str], *arguments: str) -
     ],
     ids=lambda arguments: str(arguments[0]),
 )
-def test_a_killed_server_ends_the_command(folder: Path, arguments: tuple[str, ...]) -> None:
-    dsn = embedded.dsn(folder)
+def test_a_killed_server_ends_the_command(killable: Path, arguments: tuple[str, ...]) -> None:
+    dsn = embedded.dsn(killable)
     with psycopg.connect(dsn) as db:
         ready = db.execute("select from ragdb.list_corpora() where name = 'docs'").fetchall()
     if not ready:
         fill(dsn)
     with silent() as url:
         asked = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "x"}
-        lost(folder, dsn, asked, *(url if part == "URL" else part for part in arguments))
+        lost(killable, dsn, asked, *(url if part == "URL" else part for part in arguments))

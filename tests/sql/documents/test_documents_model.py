@@ -193,7 +193,7 @@ class Corpus(RuleBasedStateMachine):
 
 
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
-@pytest.mark.parametrize("examples", [10, pytest.param(200, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("examples", [7, pytest.param(200, marks=pytest.mark.nightly)])
 def test_documents_are_what_their_sources_make_them(db: Connection, examples: int) -> None:
     machine = type("Machine", (Corpus,), {"db": db})
     run_state_machine_as_test(

@@ -136,11 +136,11 @@ def test_a_contract_of_forty_cases_over_real_documents_passes_and_can_fail(
     for file in sorted(folder.rglob("*.md")):
         title = file.read_text().lstrip().split("\n")[0].lstrip("# ").strip()
         if title.isascii() and '"' not in title and len(title.split()) > 2:
-            files[file.name] = (title, file.read_text())
+            files[file.name] = (title, file.read_text()[:4_000])  # or they take long to cut
     text = CONTRACT.format(metric="hitRate", k=3) + "  grounding requireCitations=true\n"
     db.execute("select ragdb.create_corpus('docs')")
-    for name, (_, body) in files.items():
-        db.execute("select * from ragdb.put_text('docs', %s, %s)", (name, body))
+    bodies = [body for _, body in files.values()]
+    db.execute("select * from ragdb.put_texts('docs', %s, ids => %s)", (bodies, list(files)))
     cases = 0
     evaluated = []
     for name, (title, _) in files.items():

@@ -271,12 +271,14 @@ def ask(db: Connection, corpus: str, question: str, count: int) -> tuple[Any, An
 def test_every_citation_of_every_answer_verifies(db: Connection, shared: Path, step: int) -> None:
     folder = shared / "data" / "rag_anthropic_docs"
     db.execute("select ragdb.create_corpus('docs')")
-    for line in (folder / "corpus.jsonl").read_text().splitlines():
-        record = json.loads(line)
-        db.execute(
-            "select ragdb.put_text('docs', %s, %s)",
-            (record["_id"], f"{record.get('title', '')}\n\n{record['text']}"),
-        )
+    stored = [json.loads(line) for line in (folder / "corpus.jsonl").read_text().splitlines()]
+    db.execute(
+        "select ragdb.put_texts('docs', %s, ids => %s)",
+        (
+            [f"{record.get('title', '')}\n\n{record['text']}" for record in stored],
+            [record["_id"] for record in stored],
+        ),
+    )
     questions = [json.loads(x) for x in (folder / "queries.jsonl").read_text().splitlines()]
     answered = 0
     for question in questions[::step]:

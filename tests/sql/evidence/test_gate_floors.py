@@ -38,8 +38,8 @@ NOT_ANSWERED = (
 
 
 def fill(db: Connection, texts: list[str], corpus: str = "docs", begin: int = 0) -> None:
-    for n, text in enumerate(texts, begin):
-        db.execute("select from ragdb.put_text(%s, %s, %s)", (corpus, f"{n}.txt", text))
+    ids = [f"{n}.txt" for n, _ in enumerate(texts, begin)]
+    db.execute("select from ragdb.put_texts(%s, %s, ids => %s)", (corpus, texts, ids))
     # what waits for the commit
     db.execute("set constraints all immediate")
     db.execute("set constraints all deferred")
@@ -239,8 +239,7 @@ def test_a_floor_is_measured_at_the_commit_of_a_mere_writer(any_clone: str, logi
         owner.execute("select ragdb.create_corpus('docs')")
     writer = login(any_clone, "writer", autocommit=True)
     with writer.transaction():
-        for n, text in enumerate(PROSE[:60]):
-            writer.execute("select from ragdb.put_text('docs', %s, %s)", (f"{n}.txt", text))
+        writer.execute("select from ragdb.put_texts('docs', %s)", (PROSE[:60],))
     assert set(floors(writer)) == {"lexical"}
 
 

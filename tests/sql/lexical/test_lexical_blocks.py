@@ -68,8 +68,8 @@ def test_the_pruned_ranking_of_a_large_corpus_is_exact(db: Connection, questions
     # and with documents that these blocks do not know, know wrongly, or know though they are gone
     put(db, "large", (document(f"{n}.txt", text(5, 40)) for n in range(0, 120, 2)))
     put(db, "large", (document(f"new{n}.txt", text(5, 40)) for n in range(150)))
-    for n in range(1, 120, 2):
-        db.execute("select ragdb.delete_source('large', %s)", (f"{n}.txt",))
+    gone = [f"{n}.txt" for n in range(1, 120, 2)]
+    db.execute("select ragdb.delete_sources('large', %s)", (gone,))
     check()
     # and when every chunk was indexed anew
     db.execute("select ragdb.repair_corpus('large')")
