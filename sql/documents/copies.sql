@@ -40,6 +40,7 @@ create or replace function ragdb_internal.copy_embeddings(
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
 as $$
 begin
   insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding, half)

@@ -57,6 +57,7 @@ create or replace function ragdb_internal.planned_links(
 returns ragdb_internal.chunk_link[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
 as $$
 begin
   return array(
@@ -103,6 +104,7 @@ create or replace function ragdb_internal.drop_old_edges(
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
 as $$
 begin
   delete from ragdb.edges e where e.ctid = any (array(
@@ -162,6 +164,7 @@ create or replace function ragdb_internal.resolve_links(corpus_id integer, linki
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
 as $$
 declare
   v_edges constant ragdb_internal.chunk_edge[] := array(

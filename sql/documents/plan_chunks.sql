@@ -187,6 +187,7 @@ create or replace function ragdb_internal.check_ids(
 returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
 set enable_mergejoin = off
 as $$
 declare

@@ -70,6 +70,7 @@ create or replace function ragdb.put_documents(
 returns setof ragdb.put_result
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_began constant timestamptz := clock_timestamp();

@@ -57,6 +57,7 @@ create or replace function ragdb_internal.store_sources(
 returns text[]
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
 set plan_cache_mode = auto
 as $$
 #variable_conflict use_column
@@ -108,21 +109,25 @@ create or replace function ragdb_internal.changed_chunks(
 returns integer[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
 as $$
 #variable_conflict use_variable
 begin
   return array(
-    select p.chunk_no
-    from unnest(planned) p
-      cross join lateral (
-        select h.doc_no, h.heading, h.text from ragdb.chunks h
-        where h.corpus_id = changed_chunks.corpus_id and h.chunk_no = p.chunk_no offset 0) c
-      cross join lateral (
-        select h.title from ragdb.documents h
-        where h.corpus_id = changed_chunks.corpus_id and h.doc_no = p.doc_no offset 0) d
-      join unnest(touched) t on t.doc_no = c.doc_no
-    where force or d.title is distinct from t.title_before or c.heading <> p.heading
-      or c.text <> p.text);
+    select k.chunk_no
+    from (
+        select p.chunk_no, c.doc_no, d.title,
+          c.heading <> p.heading or c.text <> p.text as is_changed
+        from unnest(planned) p
+          cross join lateral (
+            select h.doc_no, h.heading, h.text from ragdb.chunks h
+            where h.corpus_id = changed_chunks.corpus_id and h.chunk_no = p.chunk_no offset 0) c
+          cross join lateral (
+            select h.title from ragdb.documents h
+            where h.corpus_id = changed_chunks.corpus_id and h.doc_no = p.doc_no offset 0) d
+        offset 0) k
+      join unnest(touched) t on t.doc_no = k.doc_no
+    where force or k.title is distinct from t.title_before or k.is_changed);
 end $$;
 comment on function ragdb_internal.changed_chunks(integer, ragdb_internal.touched_document[],
   ragdb_internal.planned_chunk[], boolean) is

@@ -1,10 +1,10 @@
 -- The one function that writes documents. It plans what a call shall change, then changes only what
 -- differs: a row that stays keeps its number, its vector and its edges.
 --
--- The pieces that it calls run under its planner settings: look-ups go by key, and plans are made
--- for the rows at hand. Where these are few, any plan will do that looks up by key, and to make it
--- takes longer than all the rest: then a session keeps its plans. Only the pieces that insert say
--- otherwise.
+-- The pieces that it calls run under its planner settings: look-ups go by key, and a session keeps
+-- its plans. To make one for the rows at hand takes longer than all the rest where these are few,
+-- and where they are many it copies them several times. So a piece that joins what is given says
+-- how. Only the pieces that insert say otherwise.
 
 -- What was never brought to this corpus is not its to drop, and what others have put stays theirs.
 create or replace function ragdb_internal.drop_unused_blobs(corpus_id integer, cids text[])
@@ -91,7 +91,8 @@ declare
     select c.chunk_no from unnest(touched) t
       cross join lateral (select h.chunk_no from ragdb.chunks h
         where h.corpus_id = v_id and h.doc_no = t.doc_no offset 0) c
-    where t.state in ('written', 'renamed', 'gone') and c.chunk_no <> all (v_kept));
+    where t.state in ('written', 'renamed', 'gone') and c.chunk_no not in (
+      select unnest(v_kept)));
   v_changed integer[] := '{}';
   v_uris constant text[] := array(
     select s.uri from unnest(touched) t
@@ -109,9 +110,7 @@ begin
     perform ragdb_internal.unindex_chunks(v_id, v_gone || v_changed);
   end if;
   perform ragdb_internal.delete_chunks(v_id, v_gone);
-  if cardinality(v_kept) > 0 then
-    perform ragdb_internal.update_chunks(v_id, v_planned);
-  end if;
+  if cardinality(v_kept) > 0 then perform ragdb_internal.update_chunks(v_id, v_planned); end if;
   perform ragdb_internal.insert_chunks(corpus, v_planned);
   perform ragdb_internal.tell_progress('stored', cardinality(v_planned), cardinality(v_planned));
   perform ragdb_internal.delete_documents(v_id, touched);
@@ -147,17 +146,6 @@ comment on function ragdb_internal.index_in_turns(integer, integer[], boolean) i
   'Indexes chunks, 16384 at a time, and says after each turn how far it is where they are many. '
   'Those that a corpus begins with tell its pivot.';
 
--- Not with settings of its own: what it sets would end with it, and not with its caller.
-create or replace function ragdb_internal.choose_plans(documents jsonb, tokens bigint default 0)
-returns text
-language sql
-return set_config('plan_cache_mode', case when choose_plans.documents @? '$[8]'
-    or choose_plans.documents @? '$[*].chunks[64]' or choose_plans.tokens > 100000
-  then 'force_custom_plan' else 'force_generic_plan' end, true);
-comment on function ragdb_internal.choose_plans(jsonb, bigint) is
-  'Has a function that plans for the rows at hand keep its plans where these are few: at most 8 '
-  'documents of at most 64 chunks, in place of what has at most 100,000 tokens.';
-
 create or replace function ragdb_internal.tell_of(
   corpus ragdb.corpora, touched ragdb_internal.touched_document[])
 returns void
@@ -184,11 +172,10 @@ returns table (
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
-set plan_cache_mode = force_custom_plan
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-  v_plans constant text := ragdb_internal.choose_plans(documents);
   v_id constant integer := corpus.corpus_id;
   v_now constant timestamptz := ragdb_internal.now();
   v_touched constant ragdb_internal.touched_document[] :=
@@ -198,8 +185,7 @@ declare
     ragdb_internal.count_documents(v_id, v_doc_nos);
   v_to_index integer[];
 begin
-  perform ragdb_internal.choose_plans(documents, (v_before).tokens),
-    ragdb_internal.store_documents(corpus, documents, v_touched, v_now);
+  perform ragdb_internal.store_documents(corpus, documents, v_touched, v_now);
   v_to_index := ragdb_internal.write_chunks(corpus, documents, v_touched, force,
     ragdb_internal.store_sources(v_id, documents, v_touched, gone_uris, v_now));
   perform ragdb_internal.copy_embeddings(corpus, v_touched);

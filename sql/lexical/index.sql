@@ -88,7 +88,7 @@ comment on function ragdb_internal.uncount_part(integer) is
 
 -- One statement, so that a text is analysed once and nothing is kept in between. What the planner
 -- believes of tables that grow within a transaction is worthless, so it is given no choice: lookups
--- go by key (lateral, offset 0), and what is joined in memory is hashed.
+-- go by key (lateral, offset 0), lexemes in their order, and what is joined in memory is hashed.
 --
 -- The pivot is the mean length of what a corpus begins with, if that is enough to tell; after that
 -- ragdb.optimize_corpus alone moves it, and that of a part with that of its whole. A lexeme that
@@ -121,22 +121,23 @@ begin
   ), pivot as materialized (
     select case when index_chunks.is_first_load and v_corpus.part_of is null and count(*) >= 1000
         and sum(c.length) > 0
-      then sum(c.length)::float8 / count(*) else v_corpus.pivot end as pivot
-    from chunks c
+      then sum(c.length)::float8 / count(*) else v_corpus.pivot end as pivot from chunks c
   ), terms as materialized (
     select t.*, l.term_id is null as is_new,
       l.in_blocks is true or coalesce(l.df, 0) + t.df >= v_frequent as in_blocks,
       coalesce(l.term_id, ragdb_internal.next_term_id(v_corpus,
-        row_number() over (partition by l.term_id is null order by t.lexeme))) as term_id
+        count(*) filter (where l.term_id is null) over (order by t.lexeme))) as term_id
     from (
         select p.lexeme, count(*)::integer as df, max(p.impact) as max_impact,
           array_agg(p.chunk_no) as chunk_nos, array_agg(p.impact) as impacts
         from (
-          select c.chunk_no, w.lexeme collate "C" as lexeme, ragdb_internal.impact(
-            cardinality(w.positions), ragdb_internal.length_norm(
-              c.length, v_corpus.k1, v_corpus.b, v.pivot), v_corpus.k1)::real as impact
-          from pivot v cross join chunks c cross join lateral unnest(c.words) w) p
-        group by p.lexeme) t
+          select n.chunk_no, w.lexeme collate "C" as lexeme, ragdb_internal.impact(
+            cardinality(w.positions), n.norm, v_corpus.k1)::real as impact
+          from (select c.chunk_no, c.words, ragdb_internal.length_norm(
+                c.length, v_corpus.k1, v_corpus.b, v.pivot) as norm
+              from pivot v cross join chunks c offset 0) n
+            cross join lateral unnest(n.words) w) p
+        group by p.lexeme order by p.lexeme offset 0) t
       left join lateral (
         select k.term_id, k.df, k.in_blocks from ragdb.lexemes k
         where k.corpus_id = v_corpus.corpus_id and k.lexeme = t.lexeme offset 0) l on true

@@ -42,7 +42,9 @@ create table ragdb.document_links (
 );
 -- as for ragdb.documents
 alter table ragdb.document_links alter corpus_id set statistics 0;
-create index document_links_by_target on ragdb.document_links (target, corpus_id);
+-- it includes the chunk, or the planner looks for a target in the key, among all links of a corpus
+create index document_links_by_target on ragdb.document_links (target, corpus_id)
+  include (chunk_no);
 comment on table ragdb.document_links is
   'Hyperlinks of chunks, as written. A link whose target is in the corpus is an edge too.';
 comment on column ragdb.document_links.corpus_id is 'The corpus.';
