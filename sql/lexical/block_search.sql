@@ -101,7 +101,7 @@ begin
     while v_bounds[v_seen + 1] >= v_least loop
       -- each batch raises the bar for the next one
       v_until := least(3 * v_seen + case when v_seen = 0 then 2 * v_looked_for + 4 else 0 end,
-        (select count(*) from unnest(v_bounds) b where b >= v_least));
+        (select count(*) from (select unnest(v_bounds) as bound) b where b.bound >= v_least));
       v_nos := v_group_nos[v_seen + 1 : v_until];
       if not v_is_free then
         v_passing := ragdb_internal.passing_in_groups(
@@ -114,7 +114,8 @@ begin
             corpus.corpus_id, case when v_is_free then v_nos end, weights, null, null) g
           where g.chunk_no <> all (v_other_nos)
           union all
-          select f.chunk_no, f.score from unnest(v_found || v_passing) f) c
+          select (f.found).chunk_no, (f.found).score
+          from (select unnest(v_found || v_passing) as found) f) c
         where c.score > 0 and c.score >= v_kth
         order by c.score desc);
       v_seen := v_until;
