@@ -82,7 +82,7 @@ declare
   v_passing ragdb_internal.candidate[];
   v_group_nos integer[];
   v_nos integer[];
-  v_bounds float8[];
+  v_negated float8[];  -- the sums of the groups
   v_seen integer := 0;
   v_until integer;
   -- less by what float4 cannot tell apart, and by what its sums may fall short
@@ -96,12 +96,12 @@ begin
     v_other_nos := array(select o.chunk_no from unnest(others) o);
   end if;
   loop
-    select g.group_nos, g.bounds into v_group_nos, v_bounds
+    select g.group_nos, g.negated into v_group_nos, v_negated
       from ragdb_internal.best_groups(block_nos, sums, v_wanted.bits) g;
-    while v_bounds[v_seen + 1] >= v_least loop
+    while v_negated[v_seen + 1] <= -v_least loop
       -- each batch raises the bar for the next one
       v_until := least(3 * v_seen + case when v_seen = 0 then 2 * v_looked_for + 4 else 0 end,
-        (select count(*) from unnest(v_bounds) b where b >= v_least));
+        width_bucket(-v_least, v_negated));
       v_nos := v_group_nos[v_seen + 1 : v_until];
       if not v_is_free then
         v_passing := ragdb_internal.passing_in_groups(
@@ -114,7 +114,8 @@ begin
             corpus.corpus_id, case when v_is_free then v_nos end, weights, null, null) g
           where g.chunk_no <> all (v_other_nos)
           union all
-          select f.chunk_no, f.score from unnest(v_found || v_passing) f) c
+          select (f.found).chunk_no, (f.found).score
+          from (select unnest(v_found || v_passing) as found) f) c
         where c.score > 0 and c.score >= v_kth
         order by c.score desc);
       v_seen := v_until;

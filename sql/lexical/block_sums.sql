@@ -73,22 +73,23 @@ comment on function ragdb_internal.groups_above(vector[], bit varying[], float8)
   'Counts the groups whose sum is over need and that masks have (null: all), and returns a bit for '
   'each, block by block.';
 
+-- Negated sums ascend, so that width_bucket() counts those up to a bar without a statement.
 create or replace function ragdb_internal.best_groups(
   block_nos integer[], sums vector[], bits bit varying[])
-returns table (group_nos integer[], bounds float8[])
+returns table (group_nos integer[], negated float8[])
 language sql immutable parallel safe rows 1
 begin atomic
-  select pg_catalog.array_agg(g.group_no order by g.bound desc, g.group_no),
-    pg_catalog.array_agg(g.bound order by g.bound desc, g.group_no)
+  select pg_catalog.array_agg(g.group_no order by g.negated, g.group_no),
+    pg_catalog.array_agg(g.negated order by g.negated, g.group_no)
   from (
     select ragdb_internal.unit_groups() * best_groups.block_nos[b.n] + p.place - 1 as group_no,
-      vector_norm(subvector(best_groups.sums[b.n], p.place, 1)) as bound
+      -vector_norm(subvector(best_groups.sums[b.n], p.place, 1)) as negated
     from pg_catalog.unnest(best_groups.bits) with ordinality b (bits, n)
       cross join lateral ragdb_internal.set_bits(b.bits) p
     where pg_catalog.bit_count(b.bits) > 0) g;
 end;
 comment on function ragdb_internal.best_groups(integer[], vector[], bit varying[]) is
-  'Returns the groups that have a bit, best first, and the sum of each.';
+  'Returns the groups that have a bit, best first, and the sum of each, negated.';
 
 -- Sums fall off about exponentially, at first as fast as their standard deviation says, then as the
 -- counts of two needs say.
@@ -100,7 +101,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_fewest constant float8 := 1.2 * k;
-  v_wanted constant float8 := 3 * k + 10;
+  v_wanted constant float8 := 2 * k + 10;
   v_most constant float8 := 8 * k + 60;
   v_wanted_log constant float8 := ln(v_wanted);
   v_spread float8;

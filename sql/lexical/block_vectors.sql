@@ -188,15 +188,17 @@ comment on function ragdb_internal.shape(vector[], bit varying[]) is
   'Returns how many groups blocks have that masks have (null: all), and the standard deviation of '
   'the sums of the one that has most.';
 
--- The bits as a text are cut at every one, and the pieces are as long as the zeros between.
+-- The bits as a text are cut at every one, and the pieces are as long as the zeros between. They
+-- come in their order: a window that sorts them costs twice as much.
 create or replace function ragdb_internal.set_bits(bits bit varying) returns table (place integer)
 language sql immutable parallel safe
 begin atomic
   select p.place
   from (
-    select sum(pg_catalog.octet_length(z.zeros) + 1) over (order by z.n)::integer as place
-    from pg_catalog.unnest(pg_catalog.string_to_array(set_bits.bits::text, '1'))
-      with ordinality z (zeros, n)) p
+    select sum(pg_catalog.octet_length(z.zeros) + 1) over (rows unbounded preceding)::integer
+      as place
+    from (
+      select pg_catalog.unnest(pg_catalog.string_to_array(set_bits.bits::text, '1')) as zeros) z) p
   where p.place <= pg_catalog.length(set_bits.bits);
 end;
 comment on function ragdb_internal.set_bits(bit varying) is

@@ -45,14 +45,15 @@ comment on function ragdb_internal.candidates_among(
   '(null: any).';
 
 -- A score is worked out once, inside: its callers compare it more often. The chunks of a group lie
--- side by side in the index, and a scan for each group costs less than one for a list of all.
+-- side by side in the index, and a scan for each group costs less than one for a list of all. A
+-- series in a select list costs half of one in from, which is stored first.
 create or replace function ragdb_internal.candidates_in_groups(
   corpus_id integer, group_nos integer[], weights sparsevec, patterns bytea[], orders bytea[])
 returns setof ragdb_internal.candidate
 language sql stable parallel safe
 begin atomic
   select x.chunk_no, x.score
-  from pg_catalog.unnest(candidates_in_groups.group_nos) g (group_no)
+  from (select pg_catalog.unnest(candidates_in_groups.group_nos) as group_no) g
     cross join lateral (
       select y.chunk_no,
         ragdb_internal.inner_product(candidates_in_groups.weights, y.impacts) as score
@@ -90,20 +91,20 @@ begin atomic
   )
   select x.chunk_no, s.bm25, s.matched
   from (
-      select y.chunk_no, y.impacts, ragdb_internal.length_norm(
+      select y.chunk_no, y.impacts, (corpus).k1, ragdb_internal.length_norm(
         y.lexeme_count, (corpus).k1, (corpus).b, (corpus).pivot) as norm
       from ragdb.chunk_lexemes y
       where y.corpus_id = (corpus).corpus_id and y.chunk_no = any (exact_bm25.chunk_nos)
       offset 0) x
     cross join lateral (
-      select coalesce(sum(ragdb_internal.impact(f.frequency, x.norm, (corpus).k1, f.weight)), 0)
+      select coalesce(sum(ragdb_internal.impact(f.frequency, x.norm, x.k1, f.weight)), 0)
           as bm25,
         coalesce(sum(f.weight), 0) as matched
       from (
-        select t.weight,
-          ragdb_internal.frequency(i.impact, x.norm, (corpus).k1) as frequency
-        from terms t cross join lateral (
-          select ragdb_internal.inner_product(t.unit, x.impacts) as impact offset 0) i
+        select i.weight, ragdb_internal.frequency(i.impact, x.norm, x.k1) as frequency
+        from (
+          select t.weight, ragdb_internal.inner_product(t.unit, x.impacts) as impact
+          from terms t offset 0) i
         where i.impact > 0) f) s;
 end;
 comment on function ragdb_internal.exact_bm25(

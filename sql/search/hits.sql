@@ -62,12 +62,6 @@ create or replace function ragdb_internal.hits(
 returns setof ragdb.hit
 language sql stable parallel safe
 begin atomic
-  with ranked as materialized (
-    select c.name as corpus, r.*
-    from rows from (pg_catalog.unnest(hits.ranked)) with ordinality r (corpus_id, chunk_no, score,
-        lexical_score, semantic_score, lexical_rank, semantic_rank, bm25, coverage, is_exact, n)
-      join pg_catalog.unnest(hits.corpora) c on c.corpus_id = r.corpus_id
-  )
   select t.rank, t.corpus, t.chunk_id, d.doc_cid, t.source, d.title, t.heading, t.page,
     t.start_offset, t.end_offset, t.text,
     ragdb_internal.hit_citation(t.citation, t.source, hits.mode), t.score, t.lexical_score,
@@ -79,18 +73,21 @@ begin atomic
       ragdb_internal.surroundings(t.corpus_id, t.doc_no, t.ordinal, t.heading,
         (hits.options).context, (hits.options).section) end
   from (
-    select r.*, h.doc_no, h.ordinal, h.chunk_id, h.source, h.heading, h.page,
+    select c.name as corpus, r.*, h.doc_no, h.ordinal, h.chunk_id, h.source, h.heading, h.page,
       h.start_offset, h.end_offset, h.text, h.citation,
       pg_catalog.row_number() over (order by
-        case when (hits.options).diversity > 0 then r.n end, r.score desc, h.chunk_id, r.corpus)
+        case when (hits.options).diversity > 0 then r.n end, r.score desc, h.chunk_id, c.name)
         ::integer as rank,
       pg_catalog.rank() over (order by
         case when (hits.options).diversity > 0 then r.n end, r.score desc)::integer as place
-    from ranked r
+    from rows from (pg_catalog.unnest(hits.ranked)) with ordinality r (corpus_id, chunk_no, score,
+        lexical_score, semantic_score, lexical_rank, semantic_rank, bm25, coverage, is_exact, n)
+      join pg_catalog.unnest(hits.corpora) c on c.corpus_id = r.corpus_id
       cross join lateral (select c.* from ragdb.chunks c
         where c.corpus_id = r.corpus_id and c.chunk_no = r.chunk_no offset 0) h
-    where r.score >= coalesce((select s.score from ranked s order by s.score desc
-      limit 1 offset hits.k - 1), 0)
+    where r.score >= coalesce((
+      select (s.ranked).score from (select pg_catalog.unnest(hits.ranked) as ranked) s
+      order by 1 desc limit 1 offset hits.k - 1), 0)
     order by rank limit hits.k) t
     cross join lateral (select o.* from ragdb.documents o
       where o.corpus_id = t.corpus_id and o.doc_no = t.doc_no offset 0) d
