@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -200,6 +201,16 @@ def test_what_is_asked_wrongly_exits_with_2_and_says_why(
     assert message in result.stderr
     assert result.stdout == ""
     assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("flags", [("--host", "192.0.2.1"), ("--port", None)])
+def test_an_address_that_cannot_be_listened_at_names_the_flag(
+    run: Run, flags: tuple[str, str | None]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        refused = run("serve", flags[0], flags[1] or taken.getsockname()[1])
+    assert refused.exit_code == 2
+    assert f"hint: choose another {flags[0]}" in refused.stderr
 
 
 def test_the_help_says_which_database_is_meant_the_exit_codes_and_how_to_begin() -> None:
