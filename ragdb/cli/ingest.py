@@ -225,12 +225,8 @@ def _ingest_contract(
             if not sources:
                 session.note("no source is due")
                 return OK
-        for source in sources:
-            found = source.find(
-                path.parent,
-                allow_private=options["allow_private"],
-                max_bytes=options["max_bytes"],
-            )
+        limits = {name: options[name] for name in ("allow_private", "max_bytes")}
+        for source, found in declarations.find_each(sources, path.parent, **limits):
             found_any = found_any or bool(found.sources)
             try:
                 report = _run(session, db, source.corpus, found, {**options, **source.options})
