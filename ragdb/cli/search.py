@@ -212,7 +212,8 @@ def _count(
     with session.connect() as db:
         counted = db.facets(corpora, query, names, filter, syntax=syntax)
         total = db.count_matches(corpora, query, filter, syntax)
-    output.rows(session, counted, ["field", "value", "documents", "chunks"], empty="nothing")
+    empty = f"nothing that matches has {' or '.join(names)}"
+    output.rows(session, counted, ["field", "value", "documents", "chunks"], empty=empty)
     session.note(f"{total.documents} documents, {total.chunks} chunks match")
 
 

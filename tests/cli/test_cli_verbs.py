@@ -396,6 +396,7 @@ def test_search_counts_by_fields_in_place_of_hits(demo: Run) -> None:
     narrow = demo(*asked, "--filter", '{"year": 1900}', "--json")
     assert json.loads(narrow.stdout) == []
     assert demo("search", "x", "--facets", "").exit_code == 2
+    assert "nothing that matches has yeer" in demo("search", "tool", "--facets", "yeer").stderr
 
 
 def test_a_misspelt_word_is_found_and_named(demo: Run) -> None:
