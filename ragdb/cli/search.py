@@ -26,7 +26,9 @@ def register(app: typer.Typer) -> None:
 
 def search(
     session: Session,
-    query: Annotated[str, typer.Argument(help='Words, "a phrase", +required, -excluded.')],
+    query: Annotated[
+        str, typer.Argument(metavar="QUERY", help='Words, "a phrase", +required, -excluded.')
+    ],
     corpus: Annotated[
         list[str] | None,
         typer.Option(
