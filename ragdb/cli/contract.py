@@ -149,5 +149,6 @@ def _show(session: Session, problems: list[Json]) -> None:
             place = (p["line"], p["column"] or 1)
             shown = contract_file.show(p["file"], *place, message, p["hint"], p["text"])
         else:  # of a node of JSON
-            shown = f"{p['file']}: {message}\n  hint: {p['hint']}"
+            hint = f"\n  hint: {p['hint']}" if p["hint"] else ""
+            shown = f"{p['file']}: {message}{hint}"
         print(text.clean(shown))

@@ -48,7 +48,9 @@ Source = Annotated[
         help="wordllama, or a folder of model2vec. Default: wordllama.",
     ),
 ]
-Name = Annotated[str | None, typer.Argument(help="Name of the embedder. Default: its model's.")]
+Name = Annotated[
+    str | None, typer.Argument(metavar="NAME", help="Name of the embedder. Default: its model's.")
+]
 
 
 def embedder_load(
@@ -80,7 +82,9 @@ def embedder_export_sql(session: Session, name: Name = None, source: Source = No
 
 def embedder_bind(
     session: Session,
-    name: Annotated[str, typer.Argument(help="Name that contracts and corpora use.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name that contracts and corpora use.")
+    ],
     provider: Annotated[str, typer.Option(metavar="sentence-transformers|openai|hash")],
     source: Annotated[
         str | None,

@@ -184,8 +184,12 @@ def ingest(
             if prune:
                 watched.remove(db, corpus, gone)
                 options["prune"] = False  # `found` is now what changed, not what there is
-    if not found.sources and not watch:
-        session.note("no file found")
+    if not watch and not (report.documents or report.failed):
+        session.note(
+            "nothing was found that is read; --convert '.ENDING=COMMAND {in}' reads other types"
+            if found.sources
+            else "no file found"
+        )
         return NOTHING
     unembedded = embed and not dry_run and report.documents > 0 and _embed(session, {corpus})
     return PARTIAL if report.failed or unembedded else OK
@@ -221,12 +225,8 @@ def _ingest_contract(
             if not sources:
                 session.note("no source is due")
                 return OK
-        for source in sources:
-            found = source.find(
-                path.parent,
-                allow_private=options["allow_private"],
-                max_bytes=options["max_bytes"],
-            )
+        limits = {name: options[name] for name in ("allow_private", "max_bytes")}
+        for source, found in declarations.find_each(sources, path.parent, **limits):
             found_any = found_any or bool(found.sources)
             try:
                 report = _run(session, db, source.corpus, found, {**options, **source.options})

@@ -129,7 +129,8 @@ def export(session: Session) -> None:
 def import_(
     session: Session,
     file: Annotated[
-        typer.FileText, typer.Argument(help="Output of `ragdb keys export`; - reads stdin.")
+        typer.FileText,
+        typer.Argument(metavar="FILE", help="Output of `ragdb keys export`; - reads stdin."),
     ],
 ) -> None:
     """Import exported keys, so that a restored copy verifies the tokens of the original."""

@@ -32,7 +32,9 @@ def reranker_ls(session: Session) -> None:
 
 def reranker_bind(
     session: Session,
-    name: Annotated[str, typer.Argument(help="Name that contracts and traces use.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name that contracts and traces use.")
+    ],
     source: Annotated[str, typer.Option(help="A folder or a name on the hub.")],
     revision: Annotated[str | None, typer.Option(help="Revision on the hub.")] = None,
     max_tokens: Annotated[

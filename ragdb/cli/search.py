@@ -26,7 +26,9 @@ def register(app: typer.Typer) -> None:
 
 def search(
     session: Session,
-    query: Annotated[str, typer.Argument(help='Words, "a phrase", +required, -excluded.')],
+    query: Annotated[
+        str, typer.Argument(metavar="QUERY", help='Words, "a phrase", +required, -excluded.')
+    ],
     corpus: Annotated[
         list[str] | None,
         typer.Option(
@@ -212,7 +214,8 @@ def _count(
     with session.connect() as db:
         counted = db.facets(corpora, query, names, filter, syntax=syntax)
         total = db.count_matches(corpora, query, filter, syntax)
-    output.rows(session, counted, ["field", "value", "documents", "chunks"], empty="nothing")
+    empty = f"nothing that matches has {' or '.join(names)}"
+    output.rows(session, counted, ["field", "value", "documents", "chunks"], empty=empty)
     session.note(f"{total.documents} documents, {total.chunks} chunks match")
 
 

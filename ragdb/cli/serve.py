@@ -234,13 +234,17 @@ def run_server(
 
 def listen(host: str, port: int) -> tuple[socket, str]:
     """A listening socket and its URL. Raises Failure."""
+    import errno
     import socket
 
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=128)
     except OSError as error:
-        raise Failure(f"{host}:{port}: {error.strerror}", hint="choose another --port") from None
+        # also where the name of the host is not known
+        is_host = error.errno == errno.EADDRNOTAVAIL or isinstance(error, socket.gaierror)
+        hint = f"choose another --{'host' if is_host else 'port'}"
+        raise Failure(f"{host}:{port}: {error.strerror}", hint=hint) from None
     # asyncio does so for its own sockets only; an answer is two packets, and the second waits
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     shown = f"[{host}]" if ":" in host else host

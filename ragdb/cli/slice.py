@@ -60,7 +60,8 @@ def slice_ls(
 def slice_build(
     session: Session,
     anchor: Annotated[
-        str, typer.Argument(help="Id of the chunk to build around, or how it begins.")
+        str,
+        typer.Argument(metavar="ANCHOR", help="Id of the chunk to build around, or how it begins."),
     ],
     corpus: Corpus,
     policy: Policy = None,
@@ -139,7 +140,7 @@ def slice_verify(
 
 def slice_search(
     session: Session,
-    query: Annotated[str, typer.Argument(help="What to search for.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to search for.")],
     corpus: Corpus,
     anchor: Annotated[
         str | None,

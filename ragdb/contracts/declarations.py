@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from ragdb.contracts.contract_file import Json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ragdb.ingest.source import Found, Source
 
 
@@ -37,31 +39,14 @@ class DeclaredSource:
     resource: str = ""
     """Of kind mcp: address or glob of its resources; `uri` is the server."""
 
-    def find(
-        self, folder: Path, *, allow_private: bool = False, max_bytes: int = MAX_BYTES
-    ) -> Found:
-        """What the source is now; local files are named by their way from the contract's folder.
+    def find(self, folder: Path, *, allow_private: bool = False) -> Found:
+        """What a source is now that is of no MCP server.
 
-        Resources of MCP servers are read at once: close what is found.
+        Local files are named by their way from the contract's folder.
         """
-        from importlib.util import find_spec
-
         from ragdb.ingest import source, sources
         from ragdb.readers.document import ReadError
 
-        if self.kind == "mcp":
-            if find_spec("mcp") is None:
-                error = ReadError(
-                    "missing_extra",
-                    "sources of kind mcp need mcp",
-                    "pip install 'ragdb-postgres[mcp]'",
-                )
-                return source.Found(failed=[(self.resource, error)])
-            from ragdb.ingest import mcp_sources
-
-            return mcp_sources.find(
-                self.uri, self.resource, allow_private=allow_private, max_bytes=max_bytes
-            )
         if self.kind == "s3" and re.search(r"[*?\[]", self.uri):
             try:
                 return sources.find(_remote(self.uri, allow_private))
@@ -80,6 +65,54 @@ class DeclaredSource:
         found.sources.sort(key=lambda source: source.uri.encode())
         found.hidden = [f"{base}/{uri.partition('/')[2]}" for uri in found.hidden]
         return found
+
+
+def find_each(
+    declared: list[DeclaredSource],
+    folder: Path,
+    *,
+    allow_private: bool = False,
+    max_bytes: int = MAX_BYTES,
+) -> Iterator[tuple[DeclaredSource, Found]]:
+    """Each source with what it is now; close what is found.
+
+    The resources of an MCP server are read at once, over one connection.
+    """
+    servers = [(source.uri if source.kind == "mcp" else None) for source in declared]
+    waiting: dict[int, Found] = {}
+    try:
+        for number, source in enumerate(declared):
+            if servers[number] is None:
+                yield source, source.find(folder, allow_private=allow_private)
+                continue
+            if number not in waiting:
+                same = [n for n, server in enumerate(servers) if server == source.uri]
+                found = _resources([declared[n] for n in same], allow_private, max_bytes)
+                waiting |= zip(same, found, strict=True)
+            yield source, waiting.pop(number)
+    finally:
+        for left in waiting.values():
+            left.close()
+
+
+def _resources(declared: list[DeclaredSource], allow_private: bool, max_bytes: int) -> list[Found]:
+    """What sources of one MCP server are now."""
+    from importlib.util import find_spec
+
+    from ragdb.ingest.source import Found
+    from ragdb.readers.document import ReadError
+
+    if find_spec("mcp") is None:
+        error = ReadError(
+            "missing_extra", "sources of kind mcp need mcp", "pip install 'ragdb-postgres[mcp]'"
+        )
+        return [Found(failed=[(source.resource, error)]) for source in declared]
+    from ragdb.ingest import mcp_sources
+
+    resources = [source.resource for source in declared]
+    return mcp_sources.find(
+        declared[0].uri, resources, allow_private=allow_private, max_bytes=max_bytes
+    )
 
 
 def _named(source: Source, base: str, below: bool) -> Source:

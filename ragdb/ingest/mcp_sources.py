@@ -36,58 +36,76 @@ MAX_RESOURCES = 100_000
 
 
 def find(
-    server: str, resource: str, *, allow_private: bool = False, max_bytes: int = MAX_BYTES
-) -> Found:
-    """The resources of a server that an address or a glob (`*` is any run) names, read.
+    server: str, resources: list[str], *, allow_private: bool = False, max_bytes: int = MAX_BYTES
+) -> list[Found]:
+    """The resources of a server that each address or glob (`*` is any run) names, read.
 
-    Their contents lie in a folder that `Found.close` removes. What cannot be read is in `failed`.
+    The server is connected to once. The contents lie in folders that `Found.close` removes. What
+    cannot be read is in `failed`.
     """
-    found = Found()
-    if len(resource) > 1024 or resource.count("*") > 16:
-        error = ReadError(
-            "bad_glob", "the glob is too long", "1024 characters and 16 stars at most"
-        )
-        found.failed.append((resource[:80], error))
-        return found
-    found.folder = tempfile.TemporaryDirectory(prefix="ragdb-mcp-")
-    try:
-        anyio.run(_read, found, server, resource, allow_private, max_bytes)
-    except Exception as error:
-        # a transport raises its own, and groups of them
-        found.failed.append((server or resource, _why(error)))
-    found.sources.sort(key=lambda source: source.uri.encode())
+    found = [Found() for _ in resources]
+    left = []
+    for one, resource in zip(found, resources, strict=True):
+        if len(resource) > 1024 or resource.count("*") > 16:
+            error = ReadError(
+                "bad_glob", "the glob is too long", "1024 characters and 16 stars at most"
+            )
+            one.failed.append((resource[:80], error))
+        else:
+            one.folder = tempfile.TemporaryDirectory(prefix="ragdb-mcp-")
+            left.append((one, resource))
+    if left:
+        try:
+            anyio.run(_read_all, left, server, allow_private, max_bytes)
+        except Exception as error:
+            # a transport raises its own, and groups of them
+            for one, resource in left:
+                one.failed.append((server or resource, _why(error)))
+    for one in found:
+        one.sources.sort(key=lambda source: source.uri.encode())
     return found
 
 
-async def _read(
-    found: Found, server: str, resource: str, allow_private: bool, max_bytes: int
+async def _read_all(
+    left: list[tuple[Found, str]], server: str, allow_private: bool, max_bytes: int
 ) -> None:
+    """Read what is left, and leave what the connection did not outlast."""
+    async with _connected(server, allow_private) as client:
+        while left:
+            found, resource = left[0]
+            try:
+                await _read(found, client, resource, max_bytes)
+            except (ReadError, MCPError, TimeoutError) as error:
+                found.failed.append((server or resource, _why(error)))
+            del left[0]
+
+
+async def _read(found: Found, client: Client, resource: str, max_bytes: int) -> None:
     assert found.folder is not None
     folder = Path(found.folder.name)
     is_glob = re.search(r"[*?\[]", resource) is not None
     prefix = re.split(r"[*?\[]", resource)[0].rpartition("/")[0] + "/" if is_glob else ""
-    async with _connected(server, allow_private) as client:
-        named = [(resource, None)] if not is_glob else await _listed(client, resource)
-        if not named:
-            raise ReadError("unreachable", "the server has no such resource", "list its resources")
-        for number, (uri, media_type) in enumerate(named):
-            try:
-                data, kind = await _contents(client, uri, max_bytes)
-            except (ReadError, MCPError, TimeoutError) as error:
-                found.failed.append((uri, _why(error)))
-                continue
-            file = folder / str(number)
-            file.write_bytes(data)
-            found.sources.append(
-                Source(
-                    uri,
-                    folder,
-                    file.name,
-                    len(data),
-                    "" if prefix == "/" else prefix,
-                    media_type=kind or media_type,
-                )
+    named = [(resource, None)] if not is_glob else await _listed(client, resource)
+    if not named:
+        raise ReadError("unreachable", "the server has no such resource", "list its resources")
+    for number, (uri, media_type) in enumerate(named):
+        try:
+            data, kind = await _contents(client, uri, max_bytes)
+        except (ReadError, MCPError, TimeoutError) as error:
+            found.failed.append((uri, _why(error)))
+            continue
+        file = folder / str(number)
+        file.write_bytes(data)
+        found.sources.append(
+            Source(
+                uri,
+                folder,
+                file.name,
+                len(data),
+                "" if prefix == "/" else prefix,
+                media_type=kind or media_type,
             )
+        )
 
 
 async def _listed(client: Client, glob: str) -> list[tuple[str, str | None]]:

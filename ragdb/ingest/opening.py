@@ -34,6 +34,7 @@ def open_below(root: Path, below: str) -> BinaryIO:
     return BufferedReader(os.fdopen(descriptor, "rb", buffering=0))
 
 
-def unreadable(error: Exception) -> ReadError:
+def unreadable(error: Exception, hint: str | None = None) -> ReadError:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else "bad path"
-    return ReadError("unreadable", f"it cannot be read ({reason.lower()})", "check path and rights")
+    why = f"it cannot be read ({reason.lower()})"
+    return ReadError("unreadable", why, hint or "check path and rights")

@@ -95,6 +95,9 @@ def _expand(
         raise ReadError("unreadable", "it is an empty path", "give . for the current folder")
     try:
         root = Path(argument).resolve(strict=True)
+    except FileNotFoundError as error:
+        hint = "leave its quotes out, or give the folder and --glob"
+        raise unreadable(error, hint if "*" in str(error.filename) else None) from None
     except (OSError, RuntimeError, ValueError) as error:
         raise unreadable(error) from None
     if root.is_dir():

@@ -80,8 +80,8 @@ class OpenAIModel:
         base = base_url or os.environ.get("OPENAI_BASE_URL", "")
         if not base.startswith(("http://", "https://")):
             raise ValueError(
-                "the endpoint is unknown: give base_url or set OPENAI_BASE_URL, such as"
-                " https://host/v1"
+                "the endpoint is unknown: OPENAI_BASE_URL, or what is given in its place, is to be"
+                " an address such as https://host/v1"
             )
         if timeout <= 0 or tries < 1 or max_tokens < 1:
             raise ValueError(

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -202,6 +203,16 @@ def test_what_is_asked_wrongly_exits_with_2_and_says_why(
     assert "Traceback" not in result.output
 
 
+@pytest.mark.parametrize("flags", [("--host", "192.0.2.1"), ("--port", None)])
+def test_an_address_that_cannot_be_listened_at_names_the_flag(
+    run: Run, flags: tuple[str, str | None]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        refused = run("serve", flags[0], flags[1] or taken.getsockname()[1])
+    assert refused.exit_code == 2
+    assert f"hint: choose another {flags[0]}" in refused.stderr
+
+
 def test_the_help_says_which_database_is_meant_the_exit_codes_and_how_to_begin() -> None:
     shown = " ".join(CliRunner().invoke(app, ["--help"]).stdout.split())
     for said in ("Without a database named by", "Exit codes: 0 ok", "To begin: ragdb ingest"):
@@ -385,6 +396,7 @@ def test_search_counts_by_fields_in_place_of_hits(demo: Run) -> None:
     narrow = demo(*asked, "--filter", '{"year": 1900}', "--json")
     assert json.loads(narrow.stdout) == []
     assert demo("search", "x", "--facets", "").exit_code == 2
+    assert "nothing that matches has yeer" in demo("search", "tool", "--facets", "yeer").stderr
 
 
 def test_a_misspelt_word_is_found_and_named(demo: Run) -> None:

@@ -123,6 +123,10 @@ def test_what_is_skipped_or_fails_takes_a_line_and_each_hint_is_said_once(
     # asked for more, it says all
     again = run("ingest", tmp_path, "-c", "docs", "--prefix", "d", "-v")
     assert again.stdout.count("are not read") == 3
+    (tmp_path / "note.md").unlink()
+    nothing = run("ingest", tmp_path, "-c", "other")
+    assert nothing.exit_code == 5
+    assert "nothing was found that is read; --convert '.ENDING=COMMAND {in}'" in nothing.stderr
 
 
 @pytest.mark.parametrize(

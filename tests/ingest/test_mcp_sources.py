@@ -11,8 +11,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+from mcp import stdio_client
 from typer.testing import CliRunner
 
 import ragdb
@@ -51,8 +53,11 @@ def test_a_contract_reads_the_resources_of_a_server(
     contract = tmp_path / "wiki.kern"
     contract.write_text(CONTRACT)
     assert run("apply", contract).exit_code == 0
+    connect = Mock(wraps=stdio_client)
+    monkeypatch.setattr(mcp_sources, "stdio_client", connect)
     done = run("ingest", "--contract", contract)
     assert done.exit_code == 0, done.output
+    assert connect.call_count == 1  # for both sources
     with ragdb.connect(clone) as db:
         found = {row.source: row for row in db.list_documents("wiki")}
         assert found.keys() == {
@@ -90,7 +95,7 @@ def test_what_cannot_be_read_is_reported_and_does_not_stop_the_others(
 
 
 def test_files_that_were_fetched_are_gone_after(servers: Path) -> None:
-    found = mcp_sources.find("", "wiki://pages/*")  # the only server
+    (found,) = mcp_sources.find("", ["wiki://pages/*"])  # the only server
     assert [source.uri for source in found.sources] == [
         "wiki://pages/deposits",
         "wiki://pages/returns",
@@ -112,7 +117,7 @@ def test_files_that_were_fetched_are_gone_after(servers: Path) -> None:
     ],
 )
 def test_a_server_is_the_users_choice_or_public(servers: Path, server: str, reason: str) -> None:
-    found = mcp_sources.find(server, "x://y")
+    (found,) = mcp_sources.find(server, ["x://y"])
     ((_, error),) = found.failed
     found.close()
     assert reason in error.reason
@@ -121,7 +126,7 @@ def test_a_server_is_the_users_choice_or_public(servers: Path, server: str, reas
 
 def test_without_a_file_of_servers_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(mcp_sources.SERVERS, raising=False)
-    found = mcp_sources.find("wiki", "x://y")
+    (found,) = mcp_sources.find("wiki", ["x://y"])
     ((_, error),) = found.failed
     found.close()
     assert mcp_sources.SERVERS in error.reason
@@ -151,12 +156,12 @@ def address() -> Iterator[str]:
 def test_a_server_is_reached_by_its_address(address: str) -> None:
     text = f'corpus name=W\n  source name=a kind=mcp uri={address} resource="wiki://pages/*"\n'
     (declared,) = declarations.declared_sources({"nodes": parse(text)})
-    found = declared.find(Path(), allow_private=True)
+    ((_, found),) = declarations.find_each([declared], Path(), allow_private=True)
     try:
         assert found.failed == []
         assert len(found.sources) == 2
     finally:
         found.close()
-    too_small = declared.find(Path(), allow_private=True, max_bytes=10)
+    ((_, too_small),) = declarations.find_each([declared], Path(), allow_private=True, max_bytes=10)
     too_small.close()
     assert [error.code for _, error in too_small.failed] == ["too_large", "too_large"]

@@ -202,6 +202,11 @@ def test_a_missing_path_fails_and_the_others_go_on(docs: Path) -> None:
     assert [source.uri for source in found.sources] == ["a.md"]
 
 
+def test_a_pattern_that_no_shell_expanded_is_answered_with_the_flag(tmp_path: Path) -> None:
+    ((_, error),) = find([str(tmp_path / "*.md")]).failed
+    assert error.hint == "leave its quotes out, or give the folder and --glob"
+
+
 def test_an_empty_path_is_no_folder(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(docs)
 
