@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 
 from ragdb.server import postgres
 from tests.conftest import Connection, Login, Server
-from tests.embedding import ENCODER, claim, complete, document, make_corpus
+from tests.embedding import ENCODER, claim, complete, document, make_corpus, make_embedder
 
 
 def one(db: Connection, query: str, *values: Any) -> Any:
@@ -100,6 +100,21 @@ def test_a_version_that_was_not_embedded_to_its_end_is_searched_by_words(clone: 
         assert one(db, modes, near, before) == ["lexical"]
         assert version(db, "docs") == before + 1
         assert one(db, modes, near, before + 1) == ["hybrid"]
+
+
+def test_the_space_of_another_model_is_not_taken_for_one_that_was_dropped(clone: str) -> None:
+    near = [float(x) for x in ENCODER.encode(["bridge"])[0]]
+    with psycopg.connect(clone, autocommit=True) as db:
+        make_corpus(db, {})
+        make_embedder(db, "other")
+        db.execute("select ragdb.keep_history('docs', '1 day')")
+        store(db, "docs", "a.md", "A bridge.")
+        then = version(db, "docs")
+        db.execute("select ragdb.delete_source('docs', 'a.md')")
+        db.execute("select ragdb.embed_corpus('docs', 'other')")
+        store(db, "docs", "a.md", "A bridge.")
+        ask = "select * from ragdb.search('docs', 'a', 5, 'hybrid', query_embedding => %s,"
+        assert "RG415" in refused(db, f"{ask} as_of => %s)", near, then)
 
 
 def test_accents_that_a_word_lacked_then_are_those_that_a_version_was_searched_with(
