@@ -15,7 +15,7 @@ import mcp_types as types
 from mcp import MCPError
 
 from ragdb.client.hints import VERBS, spoken
-from ragdb.client.rows import dumps, record
+from ragdb.client.rows import dumps, held, record
 from ragdb.mcp.builtin import document_id, fetch, list_corpora
 from ragdb.mcp.catalogue import BUILTIN
 from ragdb.mcp.changes import CHANGES
@@ -55,6 +55,7 @@ class Tools(Served):
 
     def call(self, name: str, arguments: Json) -> Json:
         """Call a tool. Raises ToolError, MCPError for one that is not there."""
+        check_held(arguments)
         builtin = self.always().get(name)
         if builtin is None:
             return self.bound(name, arguments)
@@ -98,6 +99,7 @@ class Tools(Served):
 
     def prompt(self, name: str, arguments: Json) -> types.GetPromptResult:
         """The query, and evidence in which no document can forge another's beginning."""
+        check_held(arguments)
         with self.database() as db:
             bound = [
                 row
@@ -155,3 +157,11 @@ class Tools(Served):
             ]
         text = dumps({**about, "first_documents": documents}, indent=2)
         return types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
+
+
+def check_held(arguments: Json) -> None:
+    """Refuse arguments that the database cannot hold. Raises ToolError."""
+    try:
+        held(arguments)
+    except ValueError as error:
+        raise ToolError(f"the database cannot hold these arguments: {error}") from None

@@ -130,7 +130,10 @@ begin
   update ragdb.signing_keys s
     set state = 'revoked',
       active_until = coalesce(s.active_until, date_trunc('milliseconds', ragdb_internal.now())),
-      compromised_since = least(s.compromised_since, revoke_key.compromised_since)
+      -- nothing is signed by a key before it is made, and Python reads no time before year 1
+      compromised_since = least(s.compromised_since, case
+        when revoke_key.compromised_since is not null then greatest(
+          revoke_key.compromised_since, date_trunc('milliseconds', s.created_at)) end)
     where s.key_id = revoke_key.key_id;
   if not found then
     raise exception 'signing key % does not exist', ragdb_internal.quote(revoke_key.key_id)

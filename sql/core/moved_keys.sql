@@ -35,6 +35,14 @@ begin
         ragdb_internal.quote(imported_key.key_id)
       using errcode = 'RG400', detail = 'the state is active, verify_only or revoked',
         hint = 'import what ragdb.export_signing_keys() gave';
+  elsif exists (
+    select from unnest(array[imported_key.created_at, active_until, not_after]) t (at)
+    where t.at not between '1970-01-01 00:00:00+00' and '9999-12-31 00:00:00+00')
+  then
+    raise exception 'a time of key % is not of 1970 to 9999',
+        ragdb_internal.quote(imported_key.key_id)
+      using errcode = 'RG400', detail = 'clients have no times before year 1, and none is infinite',
+        hint = 'leave out what is not known: created_at, active_until, not_after';
   end if;
   select k.* into v_key from ragdb.signing_keys k where k.key_id = imported_key.key_id;
   if not found then

@@ -52,9 +52,10 @@ begin
         where h.space_id = s.space_id and h.corpus_id = corpus.corpus_id
           and h.chunk_no = c.original_no offset 0) e
     where s.corpus_id = corpus.corpus_id and s.state <> 'retired'
+      and corpus.import_xid is null -- an import brings them
     order by s.space_id, c.chunk_no
     on conflict do nothing;
 end $$;
 comment on function ragdb_internal.copy_embeddings(ragdb.corpora,
   ragdb_internal.touched_document[]) is
-  'Gives new chunks the vectors of the chunks that they are copies of.';
+  'Gives new chunks the vectors of the chunks that they are copies of, unless they are imported.';

@@ -21,6 +21,35 @@ comment on function ragdb_internal.facts_then(ragdb_internal.past, ragdb.corpora
   'Returns some lexemes: how many chunks of a corpus as it was had each, how often it stands among '
   'them, and its idf then, or by the statistics of another corpus today.';
 
+-- What lexical/accents.sql walks down the dictionary for, by a look at all of it: the dictionary of
+-- then is nowhere.
+create or replace function ragdb_internal.accented_then(past ragdb_internal.past, word text)
+returns text
+language sql stable parallel safe
+begin atomic
+  select k.lexeme
+  from ragdb_internal.known_then(accented_then.past, array(
+    select d.lexeme
+    from ragdb_internal.letters_accented(accented_then.word) a
+      cross join lateral (
+        select t.lexeme from ragdb.lexemes t
+        where t.corpus_id = ((past).corpus).corpus_id
+          and pg_catalog.strpos(a.letters[1], pg_catalog.left(t.lexeme, 1)) > 0
+        union
+        select o.lexeme collate "C" from pg_catalog.unnest((past).lexemes) o (lexeme)) d
+    where not pg_catalog.starts_with(accented_then.word, d.lexeme)
+      and not exists (
+        select from pg_catalog.string_to_table(d.lexeme, null) with ordinality l (letter, n)
+        where pg_catalog.strpos(coalesce(a.letters[l.n], ''), l.letter) = 0)
+      and ragdb_internal.accented_as(
+        accented_then.word, d.lexeme, ((past).corpus).text_config) is not null)) k
+  where k.df > 0
+  order by k.df desc, k.lexeme
+  limit 1;
+end;
+comment on function ragdb_internal.accented_then(ragdb_internal.past, text) is
+  'Returns what ragdb_internal.accented_lexeme would have returned of a corpus as it was.';
+
 create or replace function ragdb_internal.meant_then(past ragdb_internal.past, text text)
 returns table (lexeme text, frequency integer)
 language sql stable parallel safe
@@ -43,13 +72,18 @@ begin atomic
       select pg_catalog.unnest(l.near) from lacking l)) k
     where k.df > 0
   )
-  select n.lexeme, l.frequency
+  select d.lexeme, l.frequency
   from lacking l
     cross join lateral (
-      select k.lexeme from known k
-      where k.lexeme = any (l.near)
-      order by ragdb_internal.is_swapped(l.word, l.near, k.lexeme) desc, k.df desc, k.lexeme
-      limit 1) n;
+      select a.lexeme
+      from ragdb_internal.accented_then(meant_then.past, l.word) a (lexeme)
+      where a.lexeme is not null
+      union all
+      (select k.lexeme from known k
+        where k.lexeme = any (l.near)
+        order by ragdb_internal.is_swapped(l.word, l.near, k.lexeme) desc, k.df desc, k.lexeme
+        limit 1)
+      limit 1) d;
 end;
 comment on function ragdb_internal.meant_then(ragdb_internal.past, text) is
   'Returns the lexemes of what was probably meant by words of a text that a corpus lacked, and how '

@@ -19,7 +19,9 @@ begin
     request.mode := ragdb_internal.search_mode(array[v_corpus], request.mode, request.query, null);
     return request;
   end if;
-  select s.* into v_space from ragdb.embedding_spaces s where s.space_id = past.space_id;
+  -- the number of one that was dropped may be that of another now
+  select s.* into v_space from ragdb.embedding_spaces s
+    where s.space_id = past.space_id and s.embedder_id = past.embedder_id;
   if not found then
     if request.mode is not null then
       raise exception 'corpus % has no embeddings of version %',

@@ -241,6 +241,29 @@ def test_a_corpus_that_is_written_to_arrives_as_it_was_when_it_was_closed(
     source.connection.close()
 
 
+def test_the_same_bytes_under_two_names_move_in_two_pages(
+    pair: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = Between.move_page
+
+    def single(self: Any, move_id: Any, applied: int | None = None, count: int = 1) -> Any:
+        return whole(self, move_id, applied, count)
+
+    monkeypatch.setattr(Between, "move_page", single)
+    with ragdb.connect(pair[0]) as db:
+        db.create_corpus("copied")
+        db.embed_corpus("copied", "small")
+        for name in ("a.txt", "b.txt"):
+            db.put_text("copied", name, "pump valve")
+    Worker(pair[0], corpus="copied").run(until="empty")
+    source = between(pair[0], lambda when, step: None)
+    with ragdb.connect(pair[1]) as target:
+        before = hits(source, "copied")
+        assert mover.move(source, target, "copied").pages == 2
+        assert hits(target, "copied") == before
+    source.connection.close()
+
+
 def test_everything_that_an_export_has_moves(clone: str, pair: tuple[str, str]) -> None:
     fill(clone)
     with ragdb.connect(clone) as source, ragdb.connect(pair[1]) as target:

@@ -234,6 +234,8 @@ def test_what_a_compromised_key_signed_since_is_not_to_be_trusted(signed: Connec
         ("report_key_compromise('k9')", "RG432"),
         ("report_key_compromise(null)", "RG432"),
         ("report_key_compromise('k1', 'infinity')", "RG400"),
+        (f"import_signing_key('k9', '{'ab' * 32}', created_at => '-infinity')", "RG400"),
+        (f"import_signing_key('k9', '{'ab' * 32}', not_after => 'infinity')", "RG400"),
         ("register_signing_key('k9')", "RG400"),
         ("register_signing_key('a b')", "RG400"),
     ],
@@ -243,6 +245,20 @@ def test_a_call_that_cannot_be_is_refused(signed: Connection, call: str, sqlstat
         signed.execute(f"select ragdb.{call}")
     assert caught.value.sqlstate == sqlstate
     assert caught.value.diag.message_hint
+
+
+@pytest.mark.parametrize("since", [None, "-infinity", "0044-03-15 BC"])
+def test_a_key_that_was_always_compromised_is_so_since_it_was_made(
+    signed: Connection, since: str | None
+) -> None:
+    signed.execute("set timezone = 'America/New_York'")
+    signed.execute("select ragdb.report_key_compromise('k1', %s)", (since,))
+    for listed in ("list_signing_keys", "list_key_events"):
+        times = signed.execute(
+            f"select date_trunc('milliseconds', created_at), compromised_since"
+            f" from ragdb.{listed}() where state = 'revoked'".encode()
+        ).fetchall()
+        assert [made for made, _ in times] == [told for _, told in times] != []
 
 
 # ── the log of keys ─────────────────────────────────────────────────────────────────────────────

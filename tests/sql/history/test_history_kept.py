@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import psycopg
 import pytest
@@ -13,7 +15,7 @@ from psycopg.types.json import Jsonb
 
 from ragdb.server import postgres
 from tests.conftest import Connection, Login, Server
-from tests.embedding import ENCODER, claim, complete, document, make_corpus
+from tests.embedding import ENCODER, claim, complete, document, make_corpus, make_embedder
 
 
 def one(db: Connection, query: str, *values: Any) -> Any:
@@ -98,6 +100,48 @@ def test_a_version_that_was_not_embedded_to_its_end_is_searched_by_words(clone: 
         assert one(db, modes, near, before) == ["lexical"]
         assert version(db, "docs") == before + 1
         assert one(db, modes, near, before + 1) == ["hybrid"]
+
+
+def test_the_space_of_another_model_is_not_taken_for_one_that_was_dropped(clone: str) -> None:
+    near = [float(x) for x in ENCODER.encode(["bridge"])[0]]
+    with psycopg.connect(clone, autocommit=True) as db:
+        make_corpus(db, {})
+        make_embedder(db, "other")
+        db.execute("select ragdb.keep_history('docs', '1 day')")
+        store(db, "docs", "a.md", "A bridge.")
+        then = version(db, "docs")
+        db.execute("select ragdb.delete_source('docs', 'a.md')")
+        db.execute("select ragdb.embed_corpus('docs', 'other')")
+        store(db, "docs", "a.md", "A bridge.")
+        ask = "select * from ragdb.search('docs', 'a', 5, 'hybrid', query_embedding => %s,"
+        assert "RG415" in refused(db, f"{ask} as_of => %s)", near, then)
+
+
+def test_accents_that_a_word_lacked_then_are_those_that_a_version_was_searched_with(
+    clone: str,
+) -> None:
+    draw = random.Random(5)
+    letters = "aàäeéêạnñtйи"
+    words = ["".join(draw.choices(letters, k=draw.randint(3, 5))) for _ in range(160)]
+    asked = sorted({normalize("NFD", w).translate({0x300: None, 0x301: None}) for w in words[::3]})
+    ask = (
+        "select q, array_agg((s.source, s.score) order by s.rank) from unnest(%s::text[]) q"
+        " cross join lateral ragdb.search('docs', q, as_of => %s) s group by q"
+    )
+    with psycopg.connect(clone, autocommit=True) as db:
+        db.execute(
+            "select ragdb.create_corpus('docs', text_config => 'simple', history => '1 day')"
+        )
+        for n in range(0, 160, 20):
+            store(db, "docs", f"{n}.md", " ".join(words[n : n + 20]))
+        then = version(db, "docs")
+        before = dict(db.execute(ask, (asked, None)).fetchall())
+        # all of them are in the corpus now, and half of what there was is gone
+        store(db, "docs", "asked.md", " ".join(asked))
+        db.execute("select ragdb.prune_sources('docs', '1', '{}')")
+        assert dict(db.execute(ask, (asked, None)).fetchall()) != before
+        assert dict(db.execute(ask, (asked, then)).fetchall()) == before
+    assert len(before) > 30
 
 
 def test_what_changed_is_named_by_source(committed: Connection, books: dict[str, int]) -> None:
