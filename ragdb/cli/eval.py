@@ -269,15 +269,6 @@ def _is_whole(text: str) -> bool:
     return text.removeprefix("-").isdecimal()
 
 
-def _lacking(record: Any) -> str | None:
-    """What a line of queries is without; None where it is a query."""
-    if not isinstance(record, dict):
-        return "not an object"
-    lacks = [name for name in ("_id", "text") if name not in record]
-    given = ", ".join(record) or "nothing"
-    return f"it has no {lacks[0]}, but {given[:80]}" if lacks else None
-
-
 def _queries(path: Path, labels: dict[str, list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
     import csv
     import json
@@ -293,16 +284,16 @@ def _queries(path: Path, labels: dict[str, list[dict[str, Any]]]) -> Iterator[di
                 continue
             try:
                 record = json.loads(line)
-                wrong = _lacking(record)
-            except json.JSONDecodeError as error:
-                wrong = f"not JSON: {error.msg} at column {error.colno}"
-            if wrong:
-                hint = '{"_id": …, "text": …} in each line'
-                raise Failure(f"{path}:{number}: {wrong}", hint=hint)
-            name = str(record["_id"])
+                name, text = str(record["_id"]), record["text"]
+            except (ValueError, KeyError, TypeError) as error:
+                wrong = {KeyError: f"has no {error}", TypeError: "is not an object"}
+                raise Failure(
+                    f"{path}:{number}: it {wrong.get(type(error), f'is not JSON ({error})')}",
+                    hint='{"_id": …, "text": …} in each line',
+                ) from None
             yield {
                 "name": name,
-                "query": record["text"],
+                "query": text,
                 "tags": record.get("tags", []),
                 "labels": [*record.get("labels", []), *labels.get(name, [])],
             }

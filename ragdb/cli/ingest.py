@@ -155,10 +155,8 @@ def ingest(
     if due:
         raise Failure("--due needs --contract")
     if not paths or not corpus:
-        given = f"{' '.join(paths or ['docs/'])} --corpus {corpus or 'NAME'}"
-        raise Failure(
-            "give PATH... and --corpus, or --contract FILE", hint=f"such as ragdb ingest {given}"
-        )
+        given = f"ragdb ingest {' '.join(paths or ['docs/'])} --corpus {corpus or 'NAME'}"
+        raise Failure("give PATH... and --corpus, or --contract FILE", hint=f"such as {given}")
     if watch and any(path == "-" or "://" in path for path in paths):
         raise Failure("only files and folders can be watched")
     watched = Watch(paths, options) if watch else None
@@ -185,11 +183,8 @@ def ingest(
                 watched.remove(db, corpus, gone)
                 options["prune"] = False  # `found` is now what changed, not what there is
     if not watch and not (report.documents or report.failed):
-        session.note(
-            "nothing was found that is read; --convert '.ENDING=COMMAND {in}' reads other types"
-            if found.sources
-            else "no file found"
-        )
+        read = "nothing was found that is read; --convert '.ENDING=COMMAND {in}' reads other types"
+        session.note(read if found.sources else "no file found")
         return NOTHING
     unembedded = embed and not dry_run and report.documents > 0 and _embed(session, {corpus})
     return PARTIAL if report.failed or unembedded else OK

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +17,8 @@ from ragdb.cli.session import INTERRUPTED, NEGATIVE, OK, Failure, Session
 
 if TYPE_CHECKING:
     from ragdb.client.client import Client
+
+SHOWN = 5  # findings of a check in `ragdb doctor`
 
 Batch = Annotated[int, typer.Option("--batch", help="Rows looked at in one step.", hidden=True)]
 
@@ -140,14 +143,22 @@ def steps(
 
 
 def for_doctor(db: Client, deep: bool, show: Callable[[dict[str, Any]], None]) -> None:
-    """The quick form of `ragdb verify`, or with `deep` all of it, but for its notes."""
-    worst = True
+    """The quick form of `ragdb verify`, or with `deep` all of it, but for its notes.
+
+    One change can have thousands of findings: of each check the first few stand for all.
+    """
+    counted: Counter[tuple[str, bool | None]] = Counter()
     for finding in (f for f in _findings(db, deep) if f["severity"] != "note"):
         ok = False if finding["severity"] == "error" else None
-        worst = worst and ok is None
-        check, found = f"verify {finding['check']}", f"{finding['place']}: {finding['finding']}"
-        show({"check": check, "ok": ok, "found": found, "fix": finding["advice"]})
-    if worst:
+        counted[finding["check"], ok] += 1
+        if counted[finding["check"], ok] <= SHOWN:
+            check, found = f"verify {finding['check']}", f"{finding['place']}: {finding['finding']}"
+            show({"check": check, "ok": ok, "found": found, "fix": finding["advice"]})
+    for (name, ok), count in counted.items():
+        if count > SHOWN:
+            found, fix = f"and {count - SHOWN} more", f"ragdb verify --check {name} lists them"
+            show({"check": f"verify {name}", "ok": ok, "found": found, "fix": fix})
+    if not any(ok is False for _, ok in counted):
         found = "no row is wrong" if deep else "what guards it is as installed"
         show({"check": "evidence", "ok": True, "found": found, "fix": ""})
 

@@ -194,10 +194,23 @@ def test_verify_says_what_was_done_and_doctor_too(docs: Run, clone: str) -> None
     assert docs("trace", "verify", trace).exit_code == 1
     quick = docs("doctor")
     assert quick.exit_code == 1
-    assert "FAIL  verify triggers: ragdb.retrieval_traces_default" in quick.stdout
+    assert "FAIL  verify triggers: ragdb.retrieval_traces_" in quick.stdout
     assert "verify traces" not in quick.stdout
     deep = docs("doctor", "--deep")
     assert f"FAIL  verify traces: trace {trace}" in deep.stdout
+
+
+def test_doctor_shows_the_first_few_of_many_findings(docs: Run, clone: str) -> None:
+    with psycopg.connect(clone) as db:
+        for (function,) in db.execute(
+            "select oid::regprocedure::text from pg_proc"
+            " where pronamespace = 'ragdb_internal'::regnamespace and prokind = 'f' limit 9"
+        ).fetchall():
+            db.execute(f"alter function {function} owner to current_user")
+    assert len(errors(docs("verify", "--check", "rights", "--json"))) == 9
+    shown = docs("doctor").stdout
+    assert shown.count("FAIL  verify rights: function ragdb_internal.") == 5
+    assert "FAIL  verify rights: and 4 more\n      ragdb verify --check rights lists" in shown
 
 
 def test_an_interrupted_verify_goes_on_where_it_was(

@@ -88,9 +88,12 @@ def test_a_mistake_in_queries_a_source_or_a_task_is_named_with_its_place(
 ) -> None:
     queries, contract = tmp_path / "queries.jsonl", tmp_path / "c.kern"
     for line, wrong in [
-        ('{"_id": "1", "qury": "x"}', "it has no text, but _id, qury"),
-        ('{"_id": "1" "text": "x"}', "not JSON: Expecting ',' delimiter at column 13"),
-        ('["1"]', "not an object"),
+        ('{"_id": "1", "qury": "x"}', "it has no 'text'"),
+        (
+            '{"_id": "1" "text": "x"}',
+            "it is not JSON (Expecting ',' delimiter: line 1 column 13 (char 12))",
+        ),
+        ('["1"]', "it is not an object"),
     ]:
         queries.write_text('{"_id": "0", "text": "x"}\n' + line)
         refused = run("eval", "import", "A", "V", "--queries", queries)
