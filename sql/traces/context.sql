@@ -67,6 +67,7 @@ create or replace function ragdb_internal.note_arguments(
 returns ragdb.retrieval_traces
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
 as $$
 begin
   trace.limit_requested := asked.k;
@@ -74,8 +75,11 @@ begin
   trace.filters := asked.filter;
   trace.chunk_ids := asked.chunk_ids;
   trace.statistics := asked.statistics;
+  -- a leg that does not run has a floor all the same
   trace.ranking := nullif(
-    coalesce(trace.ranking, '{}') || ragdb_internal.noted_options(asked.options), '{}');
+    jsonb_strip_nulls(jsonb_build_object('min_lexical', nullif(asked.min_lexical, 0),
+      'min_semantic', nullif(asked.min_semantic, 0)))
+    || coalesce(trace.ranking, '{}') || ragdb_internal.noted_options(asked.options), '{}');
   return trace;
 end $$;
 comment on function ragdb_internal.note_arguments(

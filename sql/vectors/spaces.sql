@@ -173,7 +173,6 @@ end $$;
 comment on function ragdb_internal.make_space(integer, ragdb.embedders, text, integer, integer) is
   'Makes a space with its partition; the caller holds the corpus lock. Raises RG400.';
 
--- The row goes first: whoever claims of a space holds it, and then looks at embeddings of all.
 create or replace function ragdb_internal.drop_space_table(space ragdb.embedding_spaces)
 returns void
 language plpgsql

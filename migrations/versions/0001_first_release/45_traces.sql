@@ -142,7 +142,8 @@ comment on column ragdb.retrieval_traces.otel_span_id is
   'OpenTelemetry span that the retrieval belongs to, 16 hex digits.';
 comment on column ragdb.retrieval_traces.ranking is
   'How the ranking was made: fusion, lexical_weight, min_lexical and min_semantic of a hybrid or '
-  'semantic one, and of any the options that were not the default, such as syntax; null for none.';
+  'semantic one, and of any the options and floors that were not the default, such as syntax; null '
+  'for none.';
 comment on column ragdb.retrieval_traces.stages is
   'Milliseconds of each stage of the search that ran in the database: embed (the query), semantic '
   'and lexical (the legs), fuse; null where it has none of them, and for a failed call.';

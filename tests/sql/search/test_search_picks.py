@@ -184,6 +184,27 @@ def test_a_trace_keeps_how_hits_were_picked_and_its_replay_is_exact(db: Connecti
     ).fetchone() == (how, "exact", 0)
 
 
+@pytest.mark.parametrize("mode", ["lexical", "reference"])
+@pytest.mark.parametrize(
+    "how", [{"min_lexical": 0.3}, {"min_semantic": 0.1}, {"diversity": 0.12345678901234568}]
+)
+def test_a_search_by_words_alone_keeps_its_floors_to_the_last_digit(
+    db: Connection, mode: str, how: dict[str, float]
+) -> None:
+    made = Made(db, vocabulary=30, longest=6, chunks_per_document=4)
+    made.add(100)
+    db.execute("set extra_float_digits = 0")
+    ((name, value),) = how.items()
+    db.execute(
+        f"select from ragdb.retrieve('made', 'qa qb qc', mode => %s, {name} => %s)".encode(),
+        (mode, value),
+    )
+    assert db.execute(
+        "select t.ranking, r.verdict from ragdb.last_trace_id() i, ragdb.get_trace(i) t,"
+        " ragdb.replay(i) r"
+    ).fetchone() == (how, "exact")
+
+
 @pytest.mark.parametrize(
     "how",
     ["per_document => 0", "diversity => 1.1", "diversity => null", "context => 21",
