@@ -135,7 +135,7 @@ def test_accents_that_a_word_lacked_then_are_those_that_a_version_was_searched_w
         for n in range(0, 160, 20):
             store(db, "docs", f"{n}.md", " ".join(words[n : n + 20]))
         then = version(db, "docs")
-        before = dict(db.execute(ask, (asked, None)).fetchall())
+        before: dict[str, Any] = dict(db.execute(ask, (asked, None)).fetchall())
         # all of them are in the corpus now, and half of what there was is gone
         store(db, "docs", "asked.md", " ".join(asked))
         db.execute("select ragdb.prune_sources('docs', '1', '{}')")
