@@ -286,3 +286,22 @@ def test_plans_that_a_session_kept_look_up_by_key_in_what_others_loaded(
             put(db, matrix.one("c", 1, 1), corpus="c")
     assert read["ragdb.documents_number_is_unique_per_corpus"] > 0
     assert {name: count for name, count in read.items() if count > 200} == {}
+
+
+def test_links_to_a_document_are_found_by_their_target_after_a_vacuum(clone: str) -> None:
+    """Where all rows are visible, the key looks as good, which has the target behind the chunk."""
+    chunks = 4000
+    # an entry that is looked at in an index and is not the one is not counted as returned
+    sql = "select pg_stat_get_xact_blocks_fetched(%s::regclass)"
+    key = ("ragdb.document_links_are_unique",)
+    with psycopg.connect(clone, autocommit=True) as db:
+        db.execute("select ragdb.create_corpus('c')")
+        texts = [f"w{chunk}" for chunk in range(chunks)]
+        to = [(n, f"other/{n}.md") for n in range(chunks)]
+        put(db, document("from.md", texts, links=to), corpus="c")
+        db.execute("vacuum analyze ragdb.document_links")
+        with db.transaction():
+            ((before,),) = db.execute(sql, key).fetchall()
+            put(db, document("to.md", ["text"]), corpus="c")
+            ((after,),) = db.execute(sql, key).fetchall()
+    assert after - before < 10
