@@ -158,6 +158,7 @@ declare
   v_only integer[];
   v_space record;
   v_taken ragdb.embedding_jobs[];
+  v_has_dropped boolean := false;
 begin
   perform ragdb_internal.check_worker(worker, lease);
   perform ragdb_internal.check_claim(count, except_embedders);
@@ -178,9 +179,9 @@ begin
         select v_space.space_id, v_space.corpus, v_space.embedder, w.*
         from ragdb_internal.wanted_inputs(v_taken, v_space.passage_prefix) w;
       if found then return; end if;
-      exit when cardinality(v_taken) = 0
-        and ragdb_internal.queue_new_chunks(
-          v_space.corpus_id, v_space.space_id, 10 * count) = 0;
+      v_has_dropped := v_has_dropped or cardinality(v_taken) > 0;
+      exit when cardinality(v_taken) = 0 and ragdb_internal.queue_new_chunks(
+        v_space.corpus_id, v_space.space_id, 10 * count, not v_has_dropped) = 0;
     end loop;
   end loop;
 end $$;

@@ -52,9 +52,10 @@ comment on function ragdb_internal.queue_chunks(ragdb.embedding_spaces, integer[
 
 -- Chunk numbers only rise and commit in order (writers of a corpus queue up), so those above
 -- queued_to are new. What is copied to them changes what a search finds, so this is a write of the
--- corpus as any other.
+-- corpus as any other. Who writes a corpus may be waiting for jobs that the caller has locked: then
+-- it must not be waited for.
 create or replace function ragdb_internal.queue_new_chunks(
-  corpus_id integer, space_id integer, count integer)
+  corpus_id integer, space_id integer, count integer, may_wait boolean)
 returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -71,6 +72,11 @@ begin
     where s.space_id = queue_new_chunks.space_id)
   then
     return 0;
+  end if;
+  if not may_wait then
+    perform from ragdb.corpora c where c.corpus_id = queue_new_chunks.corpus_id
+      for update skip locked;
+    if not found then return 0; end if;
   end if;
   select c.* into v_corpus from ragdb.corpora c
     where c.corpus_id = queue_new_chunks.corpus_id and c.moving is distinct from 'moved'
@@ -98,9 +104,10 @@ begin
   perform ragdb_internal.note_filled(v_space.space_id);
   return cardinality(v_chunks);
 end $$;
-comment on function ragdb_internal.queue_new_chunks(integer, integer, integer) is
+comment on function ragdb_internal.queue_new_chunks(integer, integer, integer, boolean) is
   'Queues the next chunks of a space that were never queued and have no embedding, and returns '
-  'their number; it locks their corpus where there may be some.';
+  'their number; it locks their corpus where there may be some, or queues none if it may not wait '
+  'and somebody else has it locked.';
 
 -- A chunk may keep its number and get another heading, text or document: what counts is whether its
 -- input changed.

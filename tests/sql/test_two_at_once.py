@@ -169,10 +169,17 @@ def test_who_claims_embeddings_and_who_drops_their_corpus_wait_for_each_other(ma
         db.execute("select ragdb.create_corpus('embedded'), ragdb.create_embedder('e', 3)")
         db.execute("select ragdb.put_text('embedded', 'a.md', 'refunds are paid in 14 days')")
         db.execute("select ragdb.embed_corpus('embedded', 'e')")
+        db.execute("select from ragdb.claim_embeddings('w')")
+        # a job whose chunk is gone, and a chunk that was never queued
+        db.execute("select ragdb.delete_source('embedded', 'a.md')")
+        db.execute("select ragdb.put_text('embedded', 'b.md', 'and by card')")
+        db.execute("update ragdb.embedding_jobs set due_at = now()")
+        left = db.execute("select count(*) from ragdb.embedding_jobs").fetchone()
+    assert left == (1,)
     assert (
         meanwhile(
             made,
-            "select from ragdb.embedding_spaces for update",  # as a claim begins
+            "select from ragdb.embedding_jobs for update",  # as a claim begins
             "select ragdb.drop_corpus('embedded')",
             "select from ragdb.claim_embeddings('w')",
         )
