@@ -70,20 +70,16 @@ begin
     select from ragdb.embedding_spaces s
       join ragdb.chunks c on c.corpus_id = s.corpus_id and c.chunk_no > s.queued_to
     where s.space_id = queue_new_chunks.space_id)
+    or not may_wait and not exists (
+      select from ragdb.corpora c where c.corpus_id = queue_new_chunks.corpus_id
+      for update skip locked)
   then
     return 0;
-  end if;
-  if not may_wait then
-    perform from ragdb.corpora c where c.corpus_id = queue_new_chunks.corpus_id
-      for update skip locked;
-    if not found then return 0; end if;
   end if;
   select c.* into v_corpus from ragdb.corpora c
     where c.corpus_id = queue_new_chunks.corpus_id and c.moving is distinct from 'moved'
     for update;
-  if not found then
-    return 0; -- it was dropped or moved a moment ago
-  end if;
+  if not found then return 0; end if; -- it was dropped or moved a moment ago
   v_corpus := ragdb_internal.lock_opened(v_corpus);
   select s.* into v_space from ragdb.embedding_spaces s
     where s.space_id = queue_new_chunks.space_id;
