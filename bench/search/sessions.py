@@ -11,57 +11,30 @@ much, less what their own processes take, unless they share a lock; what each is
 from __future__ import annotations
 
 import itertools
-import multiprocessing as mp
-import time
-from collections import Counter
-from multiprocessing.synchronize import Barrier
+from functools import partial
+from typing import LiteralString
 
 import psycopg
 
 from bench import waits
-from bench.common import document, fill, manuals, parser, publish, records, server
+from bench.common import Connection, document, fill, manuals, parser, publish, records, server
 from ragdb.database import Database
 from ragdb.server import static
 
-CALLS = {
+CALLS: dict[str, LiteralString] = {
     "search, lexical": "select from ragdb.search('manuals', %s, mode => 'lexical')",
     "search, hybrid": "select from ragdb.search('manuals', %s)",
     "retrieve, hybrid": "select ragdb.retrieve('manuals', %s)",
 }
 
 
-def ask(
-    dsn: str, call: str, questions: list[str], seconds: float, began: Barrier, done: mp.Queue[int]
-) -> None:
-    count = 0
-    with psycopg.connect(dsn, application_name=waits.NAME, autocommit=True) as db:
-        db.execute(call, (questions[-1],))
-        began.wait()
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            db.execute(call, (questions[count % len(questions)],))
-            count += 1
-    done.put(count)
+def ask(db: Connection, turn: int, call: LiteralString, questions: list[str]) -> None:
+    db.execute(call, (questions[turn % len(questions)],))
 
 
-def measure(
-    dsn: str, call: str, questions: list[str], sessions: int, seconds: float
-) -> tuple[float, Counter[str]]:
-    """Calls a second, and how often each state was seen."""
-    done: mp.Queue[int] = mp.Queue()
-    began = mp.Barrier(sessions + 1, timeout=60)
-    processes = [
-        mp.Process(target=ask, args=(dsn, call, questions[n:], seconds, began, done))
-        for n in range(sessions)
-    ]
-    for process in processes:
-        process.start()
-    began.wait()
-    seen = waits.sampled(dsn, seconds)
-    count = sum(done.get() for _ in processes)
-    for process in processes:
-        process.join()
-    return count / seconds, seen
+def asks(call: LiteralString, questions: list[str], sessions: int) -> list[list[object]]:
+    """What each session asks, each beginning with another question."""
+    return [[call, questions[n:]] for n in range(sessions)]
 
 
 def main() -> None:
@@ -70,9 +43,7 @@ def main() -> None:
     flags.add_argument("--chunks", type=int, default=20000)
     flags.add_argument("--seconds", type=float, default=8, help="of each measurement")
     given = flags.parse_args()
-    shares = (f"{kind} %" for kind in waits.KINDS)
-    heads = ["call", "sessions", "calls/s", "× one", *shares, "locks"]
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    lines = waits.table("call", "sessions", "calls")
     questions = [record["text"] for record in records("scale_tech_docs", "queries.jsonl")][:300]
     with server() as own:
         dsn = own.database()
@@ -81,13 +52,8 @@ def main() -> None:
             texts = itertools.islice(manuals(), given.chunks)
             fill(db, "manuals", (document(r["_id"], r["text"], title=r["title"]) for r in texts))
         for name, call in CALLS.items():
-            one = 0.0
-            for sessions in map(int, given.sessions.split(",")):
-                rate, seen = measure(dsn, call, questions, sessions, given.seconds)
-                one = one or rate / sessions
-                cells = [name, sessions, f"{rate:.0f}", f"{rate / one:.2f}", *waits.cells(seen)]
-                lines.append(f"| {' | '.join(map(str, cells))} |")
-                print(lines[-1], flush=True)
+            asked = partial(asks, call, questions)
+            lines += waits.lines(dsn, name, ask, given.sessions, asked, given.seconds)
     publish(
         given.results,
         "Sessions that search at once",
