@@ -15,8 +15,8 @@ def spoken(request: Request, text: str | None) -> str | None:
     A function without a route has its verb of the command line, as every function has for a
     browser, which sends no requests of its own.
     """
-    if text is None:
-        return None
+    if not text:
+        return text
     names = hints.VERBS
     if not is_browser(request.scope):
         names = names | {
