@@ -54,14 +54,14 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_at bigint := number;
-  v_last bigint := size;
+  v_last bigint;
   v_hash bytea := leaf_hash;
   v_sibling bytea;
 begin
   if number is null or size is null or path is null or number < 0 or number >= size then
     return false;
   end if;
-  v_last := v_last - 1;
+  v_last := size - 1;
   foreach v_sibling in array path loop
     if v_last = 0 or octet_length(v_sibling) is distinct from 32 then
       return false;
