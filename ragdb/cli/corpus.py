@@ -1,4 +1,4 @@
-"""`ragdb corpus`: create, list, share and drop corpora."""
+"""`ragdb corpus`: create, list, share, measure and drop corpora; their history and synonyms."""
 
 from __future__ import annotations
 
