@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.session import Session, Since
+from ragdb.cli.session import InCorpus, Session, Since
 
 
 def register(app: typer.Typer) -> None:
@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
 
 def ls(
     session: Session,
-    corpus: Annotated[str | None, typer.Option("--corpus", "-c", help="Only this corpus.")] = None,
+    corpus: InCorpus = None,
     since: Since = None,
     limit: Annotated[int, typer.Option(help="Largest number of events, 1 to 10000.")] = 100,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.query import OnlyCorpus
+from ragdb.cli.query import AskedCorpus
 from ragdb.cli.session import NEGATIVE, OK, Failure, Session
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def register(app: typer.Typer) -> None:
 def ask(
     session: Session,
     question: Question,
-    corpus: OnlyCorpus = None,
+    corpus: AskedCorpus = None,
     k: Annotated[
         int | None,
         typer.Option("-k", min=1, max=1000, help="Largest number of chunks. Default: 8."),
@@ -140,7 +140,7 @@ def ask(
 def pack(
     session: Session,
     question: Question,
-    corpus: OnlyCorpus = None,
+    corpus: AskedCorpus = None,
     k: Count = 8,
     max_context: Context = None,
     rerank: Rerank = None,

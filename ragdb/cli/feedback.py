@@ -9,9 +9,7 @@ import typer
 
 from ragdb.cli.app import verb
 from ragdb.cli.ids import chunk_id, trace_id
-from ragdb.cli.session import Session, Since
-
-Corpus = Annotated[str | None, typer.Option("--corpus", "-c", help="Only this corpus.")]
+from ragdb.cli.session import Corpus, InCorpus, Session, Since
 
 
 def register(app: typer.Typer) -> None:
@@ -45,7 +43,7 @@ def add(
 
 def ls(
     session: Session,
-    corpus: Corpus = None,
+    corpus: InCorpus = None,
     since: Since = None,
     limit: Annotated[int, typer.Option(help="Largest number of verdicts.")] = 20,
 ) -> None:
@@ -64,7 +62,7 @@ def ls(
 
 def cases(
     session: Session,
-    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="The corpus.")],
+    corpus: Corpus,
     since: Since = None,
 ) -> None:
     """Print the cases that feedback makes, as JSONL for `ragdb eval import --queries`."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.query import AllowPrivate, OnlyCorpus, one_readable
+from ragdb.cli.query import AllowPrivate, AskedCorpus, one_readable
 from ragdb.cli.session import NEGATIVE, OK, Corpus, Failure, Session
 
 if TYPE_CHECKING:
@@ -171,8 +171,8 @@ def pull(
 
 def ask(
     session: Session,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="What is looked for.")],
-    corpus: OnlyCorpus = None,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to search for.")],
+    corpus: AskedCorpus = None,
     k: Annotated[int, typer.Option("-k", min=1, max=20, help="Chunks to return.")] = 5,
     allow_private: AllowPrivate = False,
 ) -> None:

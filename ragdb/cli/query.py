@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ragdb.database import Database
 
 
-OnlyCorpus = Annotated[
+AskedCorpus = Annotated[
     str | None,
     typer.Option("--corpus", "-c", help="The corpus. Default: the only one that you may read."),
 ]

@@ -70,7 +70,7 @@ def serve(
     ] = 30,
     model: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Model that answers questions; citations are checked."),
+        typer.Option(metavar="NAME", help="Model that answers; its citations are checked."),
     ] = None,
     endpoint: Annotated[
         str | None,

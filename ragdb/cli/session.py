@@ -55,6 +55,7 @@ NoProgress = Annotated[
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.", hidden=True)]
 Corpus = Annotated[str, typer.Argument(metavar="CORPUS", help="Name of a corpus.")]
+InCorpus = Annotated[str | None, typer.Option("--corpus", "-c", help="Only this corpus.")]
 
 
 class Failure(Exception):

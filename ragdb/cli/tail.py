@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragdb.cli.ids import trace_id
-from ragdb.cli.session import Session
+from ragdb.cli.session import InCorpus, Session
 from ragdb.cli.text import clean
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ MINUTE = timedelta(minutes=1)
 
 def trace_tail(
     session: Session,
-    corpus: Annotated[str | None, typer.Option("--corpus", "-c", help="Only this corpus.")] = None,
+    corpus: InCorpus = None,
     after: Annotated[
         str | None,
         typer.Option(metavar="TRACE", help="Go on after this trace, as a tail that ended said."),

@@ -10,7 +10,7 @@ import typer
 from ragdb.cli.app import verb
 from ragdb.cli.hits import print_recorded
 from ragdb.cli.ids import chunk_id, trace_id
-from ragdb.cli.session import NEGATIVE, OK, Failure, Session, Since
+from ragdb.cli.session import NEGATIVE, OK, Failure, InCorpus, Session, Since
 from ragdb.cli.tail import trace_tail
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 def trace_ls(
     session: Session,
-    corpus: Annotated[str | None, typer.Option("--corpus", "-c", help="Only this corpus.")] = None,
+    corpus: InCorpus = None,
     since: Since = None,
     limit: Annotated[int, typer.Option(help="Largest number of traces.")] = 20,
 ) -> None:
