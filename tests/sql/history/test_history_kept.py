@@ -15,12 +15,7 @@ from psycopg.types.json import Jsonb
 
 from ragdb.server import postgres
 from tests.conftest import Connection, Login, Server
-from tests.embedding import ENCODER, claim, complete, document, make_corpus, make_embedder
-
-
-def one(db: Connection, query: str, *values: Any) -> Any:
-    ((value,),) = db.execute(query, values).fetchall()
-    return value
+from tests.embedding import ENCODER, claim, complete, document, make_corpus, make_embedder, one
 
 
 def store(db: Connection, corpus: str, uri: str, text: str, **more: Any) -> int:

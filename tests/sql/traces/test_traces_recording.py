@@ -18,6 +18,7 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from tests.conftest import Connection
+from tests.embedding import document, one
 from tests.refusal import refused
 
 TEXTS = {
@@ -38,30 +39,12 @@ def fill(db: Connection, corpus: str = "docs", **options: str) -> None:
 
 def put(db: Connection, corpus: str, texts: dict[str, str]) -> None:
     documents = [
-        {
-            "doc_cid": "sha256:" + hashlib.sha256(text.encode()).hexdigest(),
-            "uri": f"docs/{name}.md",
-            "title": name,
-            "media_type": "text/markdown",
-            "metadata": {"lang": "en"},
-            "size_bytes": len(text.encode()),
-            "chunking": {
-                "chunker": "para-sent/1",
-                "strategy": "paragraph",
-                "max_tokens": 240,
-                "overlap": 48,
-                "unit": "token",
-            },
-            "chunks": [{"text": text, "start": 0, "end": len(text), "tokens": len(text) // 4}],
-        }
+        document(
+            f"docs/{name}.md", text, title=name, media_type="text/markdown", metadata={"lang": "en"}
+        )
         for name, text in texts.items()
     ]
     db.execute("select ragdb.put_documents(%s, %s)", (corpus, json.dumps(documents)))
-
-
-def one(db: Connection, query: str, *parameters: Any) -> Any:
-    (row,) = db.execute(query, parameters).fetchall()
-    return row[0]
 
 
 def trace(db: Connection, trace_id: UUID | None = None) -> dict[str, Any]:
