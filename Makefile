@@ -47,7 +47,7 @@ dashboards: venv
 nightly: venv
 	$(BIN)/pytest -m nightly
 
-# each prints the machine, the versions, the command and the peer's figure, and updates bench/results.md
+# each prints the machine, the versions, the command and the peer's figure, and keeps them in bench/results.md
 bench: venv
 	for run in bench/*/run.py; do $(BIN)/python -m $$(dirname $$run | tr / .).run || exit 1; done
 

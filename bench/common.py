@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -176,7 +177,10 @@ def resident(pid: int) -> float:
 
 
 def publish(results: Path, title: str, about: str, lines: Sequence[str], version: str) -> None:
-    """Append a section: the command, the machine, `about` and the lines."""
+    """Write a section: the command, the machine, `about` and the lines.
+
+    It takes the place of what the same command printed. What stands below `###` there stays.
+    """
     given = sys.argv[1:]
     # of this machine alone, and an address may hold a password
     for own in {"--results", "--at"}.intersection(given):
@@ -189,7 +193,18 @@ def publish(results: Path, title: str, about: str, lines: Sequence[str], version
         f" {os.cpu_count()} cores, {platform.machine()}, load {LOAD:.1f},"
         f" {time.strftime('%Y-%m-%d')}"
     )
-    text = "\n".join([f"\n## {title}: `{command}`", f"{machine}; {about}", "", *lines, ""])
+    text = "\n".join([f"## {title}: `{command}`", f"{machine}; {about}", "", *lines, "", ""])
     print(text)
-    with results.open("a") as file:
-        file.write(text)
+    before = results.read_text() if results.is_file() else ""
+    results.write_text(placed(before, text))
+
+
+def placed(results: str, section: str) -> str:
+    """The results with this section: where the one of its heading stands, or at the end."""
+    heading, _, _ = section.partition("\n")
+    printed = re.compile(rf"^{re.escape(heading)}\n.*?(?=^#|\Z)", re.M | re.S)
+    if printed.search(results):
+        results = printed.sub(lambda _: section, results)
+    else:
+        results += f"\n{section}"
+    return results.strip("\n") + "\n"

@@ -1,9 +1,10 @@
 """Fixtures: one embedded server per run and version, a template database, its clones, logins.
 
 `db` for most tests, `clone` for what commits, locks or migrates, `login` for who may do what;
-`any_db` and `any_clone` run a test on PostgreSQL 18 and 16. No database has the packaged static
-model unless a test takes `packaged` or loads it: loading takes a second. These servers are not
-killed and do not fsync; `killable` does. synchronous_commit stays on.
+`any_db` and `any_clone` run a test on PostgreSQL 18 and 16; `module_clone` is one for the tests of
+a file; `run` is the command line on `clone`. No database has the packaged static model unless a
+test takes `packaged` or loads it: loading takes a second. These servers are not killed and do not
+fsync; `killable` does. synchronous_commit stays on.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ settings.load_profile("house")
 
 Connection = psycopg.Connection[Any]
 Login = Callable[..., Connection]
+Run = Callable[..., Any]
 
 # Login roles of every test server, and the group each is in; `set role writer` works too.
 LOGINS = {
@@ -332,6 +334,33 @@ def server(server18: Server) -> str:
 @pytest.fixture
 def clone(server18: Server) -> Iterator[str]:
     """DSN of the superuser on a fresh migrated database of the test's own."""
+    with server18.database() as database:
+        yield server18.dsn(database.dbname)
+
+
+@pytest.fixture
+def run_on(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Run]:
+    """run_on(dsn)('search', 'x') is what a verb came to: exit_code, stdout, stderr."""
+    from ragdb.cli.main import app
+
+    def on(dsn: str) -> Run:
+        monkeypatch.setenv("RAGDB_DATABASE_URL", dsn)
+        monkeypatch.setenv("COLUMNS", "200")
+        runner = typer.testing.CliRunner()
+        return lambda *arguments, **how: runner.invoke(app, [*map(str, arguments)], **how)
+
+    return on
+
+
+@pytest.fixture
+def run(run_on: Callable[[str], Run], clone: str) -> Run:
+    """The command line on a fresh database."""
+    return run_on(clone)
+
+
+@pytest.fixture(scope="module")
+def module_clone(server18: Server) -> Iterator[str]:
+    """`clone`, one for all tests of a file."""
     with server18.database() as database:
         yield server18.dsn(database.dbname)
 

@@ -10,7 +10,6 @@ import json
 import re
 import subprocess
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,7 +24,6 @@ from ragdb.cli.main import app
 from ragdb.database import Database
 from ragdb.evidence.database import CorpusRetriever
 from ragdb.server import postgres, static
-from tests.conftest import Server
 from tests.http.conftest import serve
 from tests.mcp.test_mcp_server import talk
 from tests.static_twin import train
@@ -66,18 +64,16 @@ def questions() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def dsn(server18: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def dsn(module_clone: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A corpus of our documentation under a small static embedder."""
     parts = [part for file in sorted(DOCS.glob("*.md")) for part in file.read_text().split("\n\n")]
     folder = tmp_path_factory.mktemp("doors") / "small"
     train("bpe", parts, folder)
-    with server18.database() as database:
-        found = server18.dsn(database.dbname)
-        with Database(psycopg.connect(found, autocommit=True)) as db:
-            static.load(db, "small", str(folder))
-            db.ingest(PAGES, corpus="docs")
-            db.apply_contract(CONTRACT)
-        yield found
+    with Database(psycopg.connect(module_clone, autocommit=True)) as db:
+        static.load(db, "small", str(folder))
+        db.ingest(PAGES, corpus="docs")
+        db.apply_contract(CONTRACT)
+    return module_clone
 
 
 @pytest.fixture(scope="module")

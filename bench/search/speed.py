@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,6 @@ from bench.search.quality import swapped
 CORPUS = "docs"
 SEARCH = "select chunk_id, score from ragdb.search('docs', %(q)s{})"
 FACETS = "select * from ragdb.facets('docs', {}, array['{}'])"
-Ask = Callable[[str], Any]
 
 
 def documents(count: int) -> Iterator[dict[str, Any]]:

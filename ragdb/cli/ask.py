@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from ragdb.cli.app import verb
+from ragdb.cli.query import OnlyCorpus
 from ragdb.cli.session import NEGATIVE, OK, Failure, Session
 
 if TYPE_CHECKING:
@@ -16,11 +17,7 @@ if TYPE_CHECKING:
     from ragdb.evidence.tasks import Mode, TaskContract
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in words.")]
-Corpus = Annotated[
-    str | None,
-    typer.Option("--corpus", "-c", help="The corpus. Default: the only one that you may read."),
-]
-Count = Annotated[int, typer.Option("--k", "-k", min=1, max=1000, help="Largest number of chunks.")]
+Count = Annotated[int, typer.Option("-k", min=1, max=1000, help="Largest number of chunks.")]
 Context = Annotated[
     int | None,
     typer.Option(metavar="TOKENS", min=1, help="Largest size of the evidence. Default: no limit."),
@@ -39,10 +36,10 @@ def register(app: typer.Typer) -> None:
 def ask(
     session: Session,
     question: Question,
-    corpus: Corpus = None,
+    corpus: OnlyCorpus = None,
     k: Annotated[
         int | None,
-        typer.Option("--k", "-k", min=1, max=1000, help="Largest number of chunks. Default: 8."),
+        typer.Option("-k", min=1, max=1000, help="Largest number of chunks. Default: 8."),
     ] = None,
     max_context: Context = None,
     rerank: Rerank = None,
@@ -143,7 +140,7 @@ def ask(
 def pack(
     session: Session,
     question: Question,
-    corpus: Corpus = None,
+    corpus: OnlyCorpus = None,
     k: Count = 8,
     max_context: Context = None,
     rerank: Rerank = None,

@@ -1,4 +1,4 @@
-"""`ragdb corpus`: create, list, share and drop corpora."""
+"""`ragdb corpus`: create, list, share, measure and drop corpora; their history and synonyms."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def history(
         str | None,
         typer.Option(metavar="DAYS|off", help="How long to keep its history from now on, or off."),
     ] = None,
-    count: Annotated[int, typer.Option("--count", "-n", help="Versions to list.")] = 20,
+    limit: Annotated[int, typer.Option(help="Largest number of versions.")] = 20,
 ) -> None:
     """List the versions that a corpus can be searched as of, and say for how long to keep them."""
     from ragdb.cli import output
@@ -231,7 +231,7 @@ def history(
             db.keep_history(corpus, days("--keep", keep))
         output.rows(
             session,
-            db.list_versions(corpus, count=count),
+            db.list_versions(corpus, count=limit),
             empty=f"{corpus} keeps no history: `ragdb corpus history {corpus} --keep 90` does",
         )
 

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from ragdb.database import Database
 
 
+OnlyCorpus = Annotated[
+    str | None,
+    typer.Option("--corpus", "-c", help="The corpus. Default: the only one that you may read."),
+]
+
 Hits = Annotated[int, typer.Option("-k", help="Hits to return, 1 to 1000.")]
 
 Mode = Annotated[
@@ -21,6 +26,10 @@ Mode = Annotated[
 ]
 
 MinScore = Annotated[float, typer.Option(help="Minimum score, 0 to 1.")]
+
+AllowPrivate = Annotated[
+    bool, typer.Option("--allow-private", help="Let peers be at http URLs and in your own network.")
+]
 
 
 def readable(db: Database) -> list[str]:

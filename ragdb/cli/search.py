@@ -55,7 +55,7 @@ def search(
     ] = None,
     group: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Show documents (--k of them), each with N chunks."),
+        typer.Option(metavar="N", help="Show documents (-k of them), each with N chunks."),
     ] = None,
     collapse: Annotated[
         bool, typer.Option("--collapse", help="Leave out what nearly repeats a better hit.")

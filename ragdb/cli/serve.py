@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragdb.cli.app import verb
+from ragdb.cli.query import AllowPrivate
 from ragdb.cli.session import DATABASE, Failure, Session
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
 PORT = "Port to listen on; 0 takes a free one."
 Port = Annotated[int, typer.Option(min=0, max=65535, help=PORT)]
-AllowPrivate = Annotated[
-    bool, typer.Option("--allow-private", help="Let peers be at http URLs and in your own network.")
-]
 
 
 def register(app: typer.Typer) -> None:

@@ -1,4 +1,4 @@
-"""Runs of evaluations, and their reports."""
+"""Evals: their cases, runs and reports."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A corpus as one file: written by `ragdb export`, read by `ragdb import`."""
+"""A corpus as one file, by `ragdb export` and `ragdb import`, or moved, by `ragdb corpus move`."""

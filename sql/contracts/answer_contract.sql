@@ -66,13 +66,12 @@ comment on function ragdb_internal.declared_spans(ragdb.contract_nodes) is
   'Returns the answerSpan nodes of a ragAnswerContract as ragdb.evaluate_answer takes them.';
 
 -- The grounding of the rag says what is asked where the node itself does not.
-create or replace function ragdb_internal.answer_contract(declared ragdb.contract_nodes,
-  answer text)
+create or replace function ragdb_internal.answer_contract(declared ragdb.contract_nodes)
 returns jsonb
 language sql stable parallel safe
 return (
   select pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
-    'query', d.keys -> 'query', 'answer', d.answer,
+    'query', d.keys -> 'query', 'answer', d.keys ->> 'answer',
     'requireCitations', coalesce(d.keys ->> 'requireCitations', r.citations)::boolean,
     'minGroundingCoverage',
       coalesce((d.keys ->> 'minGroundingCoverage')::float8, p.min_coverage),
@@ -83,10 +82,9 @@ return (
       'minTopScore', (d.keys ->> 'minTopScore')::float8),
     'allowAbstain', (d.keys ->> 'allowAbstain')::boolean,
     'abstainAnswer', d.keys -> 'abstainAnswer',
-    'abstained', d.keys ? 'abstainAnswer' and d.answer = d.keys ->> 'abstainAnswer',
+    'abstained', d.keys ? 'abstainAnswer' and d.keys ->> 'answer' = d.keys ->> 'abstainAnswer',
     'groundingSpans', ragdb_internal.declared_spans(declared)))
-  from (select (declared).keys,
-      coalesce(answer_contract.answer, (declared).keys ->> 'answer') as answer) d
+  from (select (declared).keys) d
     cross join (
       select pg_catalog.max(g.keys ->> 'policy') as policy,
         case when pg_catalog.bool_or(
@@ -96,6 +94,5 @@ return (
       where g.contract = (declared).contract and g.version = (declared).version
         and g.node in ('rag', 'grounding') and g.rag = (declared).rag) r
     join ragdb_internal.grounding_policies() p on p.policy = coalesce(r.policy, 'strict'));
-comment on function ragdb_internal.answer_contract(ragdb.contract_nodes, text) is
-  'Returns a ragAnswerContract of a contract, for its own answer or another, as '
-  'ragdb.evaluate_answer takes it.';
+comment on function ragdb_internal.answer_contract(ragdb.contract_nodes) is
+  'Returns a ragAnswerContract of a contract as ragdb.evaluate_answer takes it.';

@@ -49,7 +49,7 @@ comment on function ragdb_internal.retriever_settings(ragdb.contract_nodes) is
   'Returns the settings of a retriever: unless it declares others, mode lexical, or hybrid with an '
   'embed, topK 5, minScore 0 and no reranker.';
 
-create or replace function ragdb_internal.open_retriever(retriever ragdb.contract_nodes, mode text)
+create or replace function ragdb_internal.open_retriever(retriever ragdb.contract_nodes)
   returns ragdb.retriever_settings
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -59,7 +59,6 @@ declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(v_settings.corpus, 'read', true);
   v_embedder ragdb.embedders;
 begin
-  v_settings.mode := coalesce(mode, v_settings.mode);
   if ragdb_internal.uses_embeddings(v_settings.mode) then
     select e.* into v_embedder from ragdb.embedding_spaces s
       join ragdb.embedders e on e.embedder_id = s.embedder_id
@@ -76,7 +75,7 @@ begin
   end if;
   return v_settings;
 end $$;
-comment on function ragdb_internal.open_retriever(ragdb.contract_nodes, text) is
+comment on function ragdb_internal.open_retriever(ragdb.contract_nodes) is
   'Returns the settings of a retriever whose corpus the caller may read and is embedded by the '
   'declared model. Raises RG404, RG417.';
 
@@ -91,7 +90,7 @@ begin
       using errcode = 'RG400', detail = 'a retriever is a node of a contract',
         hint = 'ragdb.export_contract() shows the nodes of one';
   end if;
-  return ragdb_internal.open_retriever(ragdb_internal.contract_node('retriever', retriever), null);
+  return ragdb_internal.open_retriever(ragdb_internal.contract_node('retriever', retriever));
 end $$;
 comment on function ragdb.get_retriever(text) is
   'Returns how a retriever of a contract in force searches when nothing else is asked: corpus, '
@@ -125,7 +124,7 @@ begin
   end if;
   v_named.retriever := ragdb_internal.contract_node('retriever',
     coalesce(retriever, v_rag.keys ->> 'retriever'));
-  v_named.settings := ragdb_internal.open_retriever(v_named.retriever, null);
+  v_named.settings := ragdb_internal.open_retriever(v_named.retriever);
   return v_named;
 end $$;
 comment on function ragdb_internal.named_retriever(text, text) is

@@ -13,7 +13,7 @@ as $$
 declare
   v_tool ragdb_internal.tool_binding := ragdb_internal.open_tool(tool);
   v_query text := ragdb_internal.tool_query(v_tool, arguments);
-  v_settings ragdb.retriever_settings := ragdb_internal.open_retriever(v_tool.retriever, null);
+  v_settings ragdb.retriever_settings := ragdb_internal.open_retriever(v_tool.retriever);
   v_depth integer := ragdb_internal.tool_depth(v_tool, v_settings, rerank_scores);
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(v_settings.corpus, 'read', true);
   v_hits ragdb.hit[] := array(
@@ -51,7 +51,7 @@ as $$
 declare
   v_tool ragdb_internal.tool_binding := ragdb_internal.open_tool(tool);
   v_query text := ragdb_internal.tool_query(v_tool, arguments);
-  v_settings ragdb.retriever_settings := ragdb_internal.open_retriever(v_tool.retriever, null);
+  v_settings ragdb.retriever_settings := ragdb_internal.open_retriever(v_tool.retriever);
   v_depth integer := ragdb_internal.tool_depth(v_tool, v_settings, rerank_scores);
   v_hits ragdb.hit[];
   v_ids text[];
@@ -87,7 +87,7 @@ as $$
 declare
   v_tool ragdb_internal.tool_binding := ragdb_internal.open_tool(tool);
   v_query text := ragdb_internal.tool_query(v_tool, arguments);
-  v_settings ragdb.retriever_settings := ragdb_internal.open_retriever(v_tool.retriever, null);
+  v_settings ragdb.retriever_settings := ragdb_internal.open_retriever(v_tool.retriever);
 begin
   if v_settings.reranker is null then
     return;

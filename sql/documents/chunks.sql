@@ -1,7 +1,6 @@
 -- Reading chunks and the texts that they are of, as in read.sql.
 
-create or replace function ragdb_internal.chunk_rows(
-  corpus_id integer, doc_no integer, chunk_id text)
+create or replace function ragdb_internal.chunk_by_id(corpus_id integer, chunk_id text)
 returns setof ragdb.chunk
 language sql stable parallel safe
 begin atomic
@@ -10,12 +9,10 @@ begin atomic
     coalesce(c.citation, jsonb_build_object('uri', c.source)),
     encode(ragdb_internal.content_hash(c.text), 'hex'), d.metadata
   from ragdb.chunks c join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
-  where c.corpus_id = chunk_rows.corpus_id
-    and (c.doc_no = chunk_rows.doc_no or c.chunk_id = chunk_rows.chunk_id)
-  order by c.ordinal;
+  where c.corpus_id = chunk_by_id.corpus_id and c.chunk_id = chunk_by_id.chunk_id;
 end;
-comment on function ragdb_internal.chunk_rows(integer, integer, text) is
-  'Returns the chunks of a document in order, or the one of an id; give one of the two.';
+comment on function ragdb_internal.chunk_by_id(integer, text) is
+  'Returns the chunk of an id; no row where there is none.';
 
 create or replace function ragdb.get_chunk(corpus text, chunk_id text) returns setof ragdb.chunk
 language plpgsql stable security definer rows 1
@@ -26,7 +23,7 @@ declare
     ragdb_internal.open_with_chunk(get_chunk.corpus, get_chunk.chunk_id);
 begin
   return query
-    select c.* from ragdb_internal.chunk_rows(v_corpus.corpus_id, null, get_chunk.chunk_id) c;
+    select c.* from ragdb_internal.chunk_by_id(v_corpus.corpus_id, get_chunk.chunk_id) c;
   if not found then
     raise exception 'corpus % has no chunk %',
         ragdb_internal.quote(corpus), ragdb_internal.quote(chunk_id)
@@ -88,7 +85,7 @@ begin
   end if;
   return query
     select r.* from ragdb.chunks c
-      cross join lateral ragdb_internal.chunk_rows(c.corpus_id, null, c.chunk_id) r
+      cross join lateral ragdb_internal.chunk_by_id(c.corpus_id, c.chunk_id) r
     where c.corpus_id = v_document.corpus_id and c.doc_no = v_document.doc_no
       and c.ordinal >= first and (count is null or c.ordinal < first::bigint + count)
     order by c.ordinal;

@@ -54,7 +54,7 @@ begin
         cross join lateral ragdb_internal.page_of_chunks(c.corpus_id,
           ragdb_internal.filtered_chunks(c.corpus_id, filter, chunk_ids), after, count) p
       order by 2 limit count) p
-      cross join lateral ragdb_internal.chunk_rows(p.corpus_id, null, p.chunk_id) r
+      cross join lateral ragdb_internal.chunk_by_id(p.corpus_id, p.chunk_id) r
     order by r.chunk_id collate "C";
 end $$;
 comment on function ragdb.list_chunks(text, jsonb, text[], text, integer) is

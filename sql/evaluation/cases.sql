@@ -74,7 +74,7 @@ begin
   v_setting.eval := ragdb_internal.eval_node(rag, eval);
   v_setting.retriever :=
     ragdb_internal.contract_node('retriever', (v_setting.rag).keys ->> 'retriever');
-  v_setting.settings := ragdb_internal.open_retriever(v_setting.retriever, null);
+  v_setting.settings := ragdb_internal.open_retriever(v_setting.retriever);
   v_setting.corpus := ragdb_internal.open_corpus((v_setting.settings).corpus, 'read', true);
   v_setting.metric := ragdb_internal.eval_metric((v_setting.eval).keys ->> 'metric');
   v_setting.threshold := ((v_setting.eval).keys ->> 'threshold')::float8;

@@ -112,7 +112,7 @@ declare
   v_error constant text := (v_retrieved.outcome).error;
   v_result jsonb;
 begin
-  v_result := ragdb.evaluate_answer(ragdb_internal.answer_contract(declared, null),
+  v_result := ragdb.evaluate_answer(ragdb_internal.answer_contract(declared),
     case when v_error is null
       then ragdb_internal.rag_context(v_query, v_retrieved.hits, setting.max_context)
       else jsonb_build_object('error', v_error) end);

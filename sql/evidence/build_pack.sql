@@ -9,12 +9,12 @@ return E'\n\n### ' || evidence_head.n
 comment on function ragdb_internal.evidence_head(integer, jsonb) is
   'Returns the line that begins the block of a chunk in a pack, and the blank line before it.';
 
-create or replace function ragdb_internal.omitted_item(item jsonb, reason text) returns jsonb
+create or replace function ragdb_internal.omitted_item(item jsonb) returns jsonb
 language sql stable parallel safe
 return pg_catalog.jsonb_build_object('source_id', item -> 'source_id',
-  'chunk_id', item -> 'chunk_id', 'reason', omitted_item.reason);
-comment on function ragdb_internal.omitted_item(jsonb, text) is
-  'Returns what a pack says of a chunk that it leaves out.';
+  'chunk_id', item -> 'chunk_id', 'reason', 'budget');
+comment on function ragdb_internal.omitted_item(jsonb) is
+  'Returns what a pack says of a chunk that it has no room for.';
 
 -- Text as evidence may be longer or shorter than the text, so the cut is moved until it fits.
 create or replace function ragdb_internal.cut_evidence(text text, room integer,
@@ -60,7 +60,7 @@ begin
     select i.item from jsonb_array_elements(items) with ordinality i (item, n) order by i.n
   loop
     if v_is_full then
-      omitted := omitted || ragdb_internal.omitted_item(v_item, 'budget');
+      omitted := omitted || ragdb_internal.omitted_item(v_item);
       continue;
     end if;
     v_head := ragdb_internal.evidence_head(cardinality(chunks) + 1, v_item);
@@ -70,7 +70,7 @@ begin
     if v_is_full then
       v_beginning := ragdb_internal.cut_evidence(v_item ->> 'text', v_room);
       if coalesce(v_beginning.said, '') = '' then
-        omitted := omitted || ragdb_internal.omitted_item(v_item, 'budget');
+        omitted := omitted || ragdb_internal.omitted_item(v_item);
         continue;
       end if;
       v_text := E'\n' || v_beginning.said || E'\n[truncated]';

@@ -179,7 +179,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 declare
-  v_shared constant ragdb.shared_corpora := ragdb_internal.hold_shared(corpus, 'admin');
+  v_shared constant ragdb.shared_corpora := ragdb_internal.hold_shared(corpus);
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin');
   v_follow constant ragdb.peer_corpora := ragdb_internal.followed(v_shared, peer);
   v_bodies jsonb;

@@ -31,18 +31,18 @@ comment on function ragdb_internal.local_event(integer, text) is
   'Returns the event of the last change of the document at a source; null where there is none.';
 
 -- Writers of the corpus wait from here on, so what is read of it is what is signed.
-create or replace function ragdb_internal.hold_shared(corpus text, privilege text)
+create or replace function ragdb_internal.hold_shared(corpus text)
 returns ragdb.shared_corpora
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(hold_shared.corpus, privilege);
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(hold_shared.corpus, 'admin');
 begin
   perform from ragdb.corpora c where c.corpus_id = v_corpus.corpus_id for no key update;
   return ragdb_internal.shared_corpus(v_corpus);
 end $$;
-comment on function ragdb_internal.hold_shared(text, text) is
+comment on function ragdb_internal.hold_shared(text) is
   'Locks a shared corpus to the end of the transaction and returns how it is shared. Raises RG400, '
   'RG401, RG404, RG491.';
 

@@ -54,7 +54,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_shared constant ragdb.shared_corpora := ragdb_internal.hold_shared(corpus, 'admin');
+  v_shared constant ragdb.shared_corpora := ragdb_internal.hold_shared(corpus);
   v_change record;
   v_draft ragdb.shared_events;
   v_last ragdb.shared_events;
@@ -95,7 +95,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_shared ragdb.shared_corpora := ragdb_internal.hold_shared(corpus, 'admin');
+  v_shared ragdb.shared_corpora := ragdb_internal.hold_shared(corpus);
   v_event ragdb.shared_events;
 begin
   if events is null or cardinality(events) <> coalesce(cardinality(signatures), -1) then

@@ -41,8 +41,8 @@ comment on function ragdb_internal.shortfall(ragdb.slices, text) is
   'when it can look at all.';
 
 create type ragdb_internal.slice_finding as (
-  corpus ragdb.corpora, slice ragdb.slices, policy ragdb.slice_policies, token text, mode text,
-  query_embedding real[], embedder_id integer, shortfall text, hits ragdb.hit[]);
+  corpus ragdb.corpora, slice ragdb.slices, policy ragdb.slice_policies, token text,
+  basis ragdb_internal.search_basis, shortfall text, hits ragdb.hit[]);
 comment on type ragdb_internal.slice_finding is
   'What a retrieval under a slice read: the corpus, the slice and its token, how it ranked and '
   'what it found.';
@@ -58,14 +58,8 @@ declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(find_in_slice.corpus, 'read');
   v_named constant record :=
     ragdb_internal.named_slice(v_corpus, find_in_slice.slice_id, anchor, policy);
-  v_started constant timestamptz := clock_timestamp();
-  v_embedding constant real[] := coalesce(ragdb_internal.single(asked.query_embedding),
-    ragdb_internal.embedding_in_sql(array[v_corpus], asked.mode, asked.query));
-  v_space ragdb.embedding_spaces;
   v_found ragdb_internal.slice_finding;
 begin
-  perform ragdb_internal.note_stage('embed', v_started)
-    where asked.query_embedding is null and v_embedding is not null;
   v_found.corpus := v_corpus;
   v_found.slice := v_named.slice;
   v_found.policy := v_named.resolved;
@@ -79,18 +73,11 @@ begin
         hint = 'build the slice again from its anchor and policy';
   end if;
   v_found.token := ragdb_internal.issue_token(v_corpus, v_found.slice, v_found.policy);
-  v_found.mode := ragdb_internal.search_mode(
-    array[v_corpus], asked.mode, asked.query, v_embedding);
-  if ragdb_internal.uses_embeddings(v_found.mode) then
-    v_space := ragdb_internal.current_space(v_corpus);
-    v_found.query_embedding :=
-      ragdb_internal.query_vector(v_corpus, v_space, asked.query, v_embedding);
-    v_found.embedder_id := v_space.embedder_id;
-  end if;
-  v_found.shortfall := ragdb_internal.shortfall(v_found.slice, v_found.mode);
-  asked.mode := v_found.mode;
+  v_found.basis := ragdb_internal.basis_of_search(array[v_corpus], asked);
+  asked.mode := (v_found.basis).mode;
+  asked.query_embedding := (v_found.basis).query_embedding;
   asked.chunk_ids := (v_found.slice).chunk_ids;
-  asked.query_embedding := v_found.query_embedding;
+  v_found.shortfall := ragdb_internal.shortfall(v_found.slice, asked.mode);
   v_found.hits := ragdb_internal.search_turns(v_corpus, asked);
   return v_found;
 end $$;
@@ -109,13 +96,9 @@ declare
   v_slice constant ragdb.slices := finding.slice;
   v_trace ragdb.retrieval_traces;
 begin
+  v_trace := ragdb_internal.note_search(
+    v_trace, finding.corpus, finding.basis, asked, finding.hits);
   v_trace.retrieval_mode := 'slice';
-  v_trace.rank_mode := finding.mode;
-  if finding.query_embedding is not null then
-    v_trace := ragdb_internal.note_meaning(
-      v_trace, finding.corpus, finding.embedder_id, finding.query_embedding, asked);
-  end if;
-  v_trace := ragdb_internal.note_arguments(v_trace, asked);
   v_trace.slice_id := v_slice.slice_id;
   v_trace.anchor_chunk_id := v_slice.anchor_chunk_id;
   v_trace.slice_chunk_count := cardinality(v_slice.chunk_ids);
@@ -128,8 +111,6 @@ begin
   v_trace.is_admissible := finding.shortfall is null;
   v_trace.admissibility_shortfall := finding.shortfall is not null;
   v_trace.shortfall_reason := finding.shortfall;
-  v_trace.is_exact := coalesce(
-    (select bool_and(h.is_exact) from unnest(finding.hits) h), true);
   return v_trace;
 end $$;
 comment on function ragdb_internal.trace_of_slice(

@@ -62,14 +62,55 @@ end;
 comment on function ragdb_internal.search_as(text, ragdb_internal.search_arguments, bigint) is
   'Returns the hits of ragdb.search with the arguments asked. Raises what ragdb.search raises.';
 
-create or replace function ragdb_internal.note_arguments(
-  trace ragdb.retrieval_traces, asked ragdb_internal.search_arguments)
+create type ragdb_internal.search_basis as (
+  mode text, query_embedding real[], embedder_id integer);
+comment on type ragdb_internal.search_basis is
+  'How a search ranks: its mode, and the embedding of its query by an embedder.';
+
+create or replace function ragdb_internal.note_meaning(
+  trace ragdb.retrieval_traces, corpus ragdb.corpora, basis ragdb_internal.search_basis,
+  asked ragdb_internal.search_arguments)
 returns ragdb.retrieval_traces
-language plpgsql immutable parallel safe
+language plpgsql
 set search_path = pg_catalog, pg_temp
 set extra_float_digits = 1
 as $$
 begin
+  trace.query_embedding_hash :=
+    encode(ragdb_internal.vector_hash(basis.query_embedding), 'hex');
+  select e.name into strict trace.embedding_model
+    from ragdb.embedders e where e.embedder_id = basis.embedder_id;
+  trace.ranking := jsonb_build_object(
+    'fusion', asked.fusion, 'lexical_weight',
+    coalesce(asked.lexical_weight, ragdb_internal.lexical_weight(basis.embedder_id)),
+    'min_lexical', asked.min_lexical, 'min_semantic', asked.min_semantic);
+  -- an embedding tells much of its text: what must not be kept of one is not kept of the other
+  if corpus.record_query_text <> 'none' then
+    perform ragdb_internal.hold_corpus(corpus.corpus_id);
+    perform ragdb_internal.keep_query_embedding(
+      corpus.corpus_id, basis.embedder_id, basis.query_embedding);
+  end if;
+  return trace;
+end $$;
+comment on function ragdb_internal.note_meaning(
+  ragdb.retrieval_traces, ragdb.corpora, ragdb_internal.search_basis,
+  ragdb_internal.search_arguments) is
+  'Enters in a trace how a semantic or hybrid search ranked, and keeps the embedding of its query '
+  'unless the corpus keeps nothing of queries. Raises RG404.';
+
+create or replace function ragdb_internal.note_search(
+  trace ragdb.retrieval_traces, corpus ragdb.corpora, basis ragdb_internal.search_basis,
+  asked ragdb_internal.search_arguments, hits ragdb.hit[])
+returns ragdb.retrieval_traces
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
+as $$
+begin
+  if basis.query_embedding is not null then
+    trace := ragdb_internal.note_meaning(trace, corpus, basis, asked);
+  end if;
+  trace.rank_mode := basis.mode;
   trace.limit_requested := asked.k;
   trace.min_score := asked.min_score;
   trace.filters := asked.filter;
@@ -80,36 +121,11 @@ begin
     jsonb_strip_nulls(jsonb_build_object('min_lexical', nullif(asked.min_lexical, 0),
       'min_semantic', nullif(asked.min_semantic, 0)))
     || coalesce(trace.ranking, '{}') || ragdb_internal.noted_options(asked.options), '{}');
+  trace.is_exact := coalesce((select bool_and(h.is_exact) from unnest(hits) h), true);
   return trace;
 end $$;
-comment on function ragdb_internal.note_arguments(
-  ragdb.retrieval_traces, ragdb_internal.search_arguments) is
-  'Enters in a trace what was asked, but the query.';
-
-create or replace function ragdb_internal.note_meaning(
-  trace ragdb.retrieval_traces, corpus ragdb.corpora, embedder_id integer, query_embedding real[],
-  asked ragdb_internal.search_arguments)
-returns ragdb.retrieval_traces
-language plpgsql
-set search_path = pg_catalog, pg_temp
-set extra_float_digits = 1
-as $$
-begin
-  trace.query_embedding_hash := encode(ragdb_internal.vector_hash(query_embedding), 'hex');
-  select e.name into strict trace.embedding_model
-    from ragdb.embedders e where e.embedder_id = note_meaning.embedder_id;
-  trace.ranking := jsonb_build_object(
-    'fusion', asked.fusion, 'lexical_weight',
-    coalesce(asked.lexical_weight, ragdb_internal.lexical_weight(embedder_id)),
-    'min_lexical', asked.min_lexical, 'min_semantic', asked.min_semantic);
-  -- an embedding tells much of its text: what must not be kept of one is not kept of the other
-  if corpus.record_query_text <> 'none' then
-    perform ragdb_internal.hold_corpus(corpus.corpus_id);
-    perform ragdb_internal.keep_query_embedding(corpus.corpus_id, embedder_id, query_embedding);
-  end if;
-  return trace;
-end $$;
-comment on function ragdb_internal.note_meaning(
-  ragdb.retrieval_traces, ragdb.corpora, integer, real[], ragdb_internal.search_arguments) is
-  'Enters in a trace how a semantic or hybrid search ranked, and keeps the embedding of its query '
-  'unless the corpus keeps nothing of queries. Raises RG404.';
+comment on function ragdb_internal.note_search(
+  ragdb.retrieval_traces, ragdb.corpora, ragdb_internal.search_basis,
+  ragdb_internal.search_arguments, ragdb.hit[]) is
+  'Enters in a trace what was asked, but the query, how it was ranked, and whether its hits are '
+  'exact. Raises RG404.';

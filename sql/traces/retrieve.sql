@@ -17,8 +17,36 @@ comment on function ragdb_internal.check_recordable(text, text) is
   'Refuses to record in a read-only transaction; what says who writes, hint what to do instead. '
   'Raises 25006.';
 
+create or replace function ragdb_internal.basis_of_search(
+  corpora ragdb.corpora[], asked ragdb_internal.search_arguments)
+returns ragdb_internal.search_basis
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_started constant timestamptz := clock_timestamp();
+  v_embedding constant real[] := coalesce(ragdb_internal.single(asked.query_embedding),
+    ragdb_internal.embedding_in_sql(corpora, asked.mode, asked.query));
+  v_space ragdb.embedding_spaces;
+  v_basis ragdb_internal.search_basis;
+begin
+  perform ragdb_internal.note_stage('embed', v_started)
+    where asked.query_embedding is null and v_embedding is not null;
+  v_basis.mode := ragdb_internal.search_mode(corpora, asked.mode, asked.query, v_embedding);
+  if ragdb_internal.uses_embeddings(v_basis.mode) then
+    v_space := ragdb_internal.current_space(corpora[1]);
+    v_basis.query_embedding :=
+      ragdb_internal.query_vector(corpora[1], v_space, asked.query, v_embedding);
+    v_basis.embedder_id := v_space.embedder_id;
+  end if;
+  return v_basis;
+end $$;
+comment on function ragdb_internal.basis_of_search(
+  ragdb.corpora[], ragdb_internal.search_arguments) is
+  'Returns how a search of one corpus, or of its parts, ranks. Raises what ragdb.search raises.';
+
 create type ragdb_internal.corpus_finding as (
-  corpus ragdb.corpora, mode text, query_embedding real[], embedder_id integer, hits ragdb.hit[]);
+  corpus ragdb.corpora, basis ragdb_internal.search_basis, hits ragdb.hit[]);
 comment on type ragdb_internal.corpus_finding is
   'What a retrieval from a corpus read: the corpus, how it ranked and what it found.';
 
@@ -32,29 +60,16 @@ as $$
 declare
   v_corpus constant ragdb.corpora :=
     ragdb_internal.open_corpus(find_in_corpus.corpus, 'read', true);
-  v_corpora constant ragdb.corpora[] := case when v_corpus.parts > 0
-    then ragdb_internal.with_chunks(ragdb_internal.open_parts(v_corpus)) else array[v_corpus] end;
-  v_started constant timestamptz := clock_timestamp();
-  v_embedding constant real[] := coalesce(ragdb_internal.single(asked.query_embedding),
-    ragdb_internal.embedding_in_sql(v_corpora, asked.mode, asked.query));
-  v_space ragdb.embedding_spaces;
-  v_found ragdb_internal.corpus_finding;
+  v_basis constant ragdb_internal.search_basis := ragdb_internal.basis_of_search(
+    case when v_corpus.parts > 0
+      then ragdb_internal.with_chunks(ragdb_internal.open_parts(v_corpus))
+      else array[v_corpus] end, asked);
 begin
-  perform ragdb_internal.note_stage('embed', v_started)
-    where asked.query_embedding is null and v_embedding is not null;
-  v_found.corpus := v_corpus;
-  v_found.mode := ragdb_internal.search_mode(
-    v_corpora, asked.mode, asked.query, v_embedding);
-  if ragdb_internal.uses_embeddings(v_found.mode) then
-    v_space := ragdb_internal.current_space(v_corpora[1]);
-    v_found.query_embedding :=
-      ragdb_internal.query_vector(v_corpora[1], v_space, asked.query, v_embedding);
-    v_found.embedder_id := v_space.embedder_id;
-  end if;
-  asked.mode := v_found.mode;
-  asked.query_embedding := v_found.query_embedding;
-  v_found.hits := array(select h from ragdb_internal.search_as(find_in_corpus.corpus, asked) h);
-  return v_found;
+  asked.mode := v_basis.mode;
+  asked.query_embedding := v_basis.query_embedding;
+  return row(v_corpus, v_basis, array(
+    select h from ragdb_internal.search_as(find_in_corpus.corpus, asked) h))
+    ::ragdb_internal.corpus_finding;
 end $$;
 comment on function ragdb_internal.find_in_corpus(text, ragdb_internal.search_arguments) is
   'Reads all that a retrieval from a corpus returns and records. Raises what ragdb.search raises.';
@@ -88,17 +103,11 @@ begin
   perform ragdb_internal.ask_for_stages();
   v_found := ragdb_internal.find_in_corpus(corpus, v_asked);
   v_trace.stages := ragdb_internal.noted_stages();
+  v_trace := ragdb_internal.note_search(
+    v_trace, v_found.corpus, v_found.basis, v_asked, v_found.hits);
   v_trace.retrieval_mode := 'global';
-  v_trace.rank_mode := v_found.mode;
-  if v_found.query_embedding is not null then
-    v_trace := ragdb_internal.note_meaning(
-      v_trace, v_found.corpus, v_found.embedder_id, v_found.query_embedding, v_asked);
-  end if;
-  v_trace := ragdb_internal.note_arguments(v_trace, v_asked);
   v_trace.is_admissible := false;
   v_trace.admissibility_shortfall := false;
-  v_trace.is_exact := coalesce(
-    (select bool_and(h.is_exact) from unnest(v_found.hits) h), true);
   v_trace.elapsed_ms := 1000 * extract(epoch from clock_timestamp() - v_started)::float8;
   v_trace.id := ragdb_internal.record_trace(
     v_found.corpus, query, v_trace, v_found.hits, asker);

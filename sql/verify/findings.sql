@@ -20,3 +20,21 @@ return row(looked, case when looked >= most then last end, coalesce(findings, '{
   ::ragdb_internal.verified;
 comment on function ragdb_internal.verified(bigint, integer, jsonb, ragdb.finding[]) is
   'Returns a step that looked at a batch of rows, of which it might take so many, up to a key.';
+
+create type ragdb_internal.checked_row as (place jsonb, name text, problem text);
+comment on type ragdb_internal.checked_row is
+  'A row that was checked: the place of a batch that it ends, its name, and what is wrong with it '
+  '(null: nothing).';
+
+create or replace function ragdb_internal.verified_rows(
+  "check" text, rows ragdb_internal.checked_row[], most integer, advice text)
+returns ragdb_internal.verified
+language sql immutable parallel safe
+return ragdb_internal.verified(
+  pg_catalog.cardinality(rows), most, rows[pg_catalog.cardinality(rows)].place, array(
+    select row("check", 'error', r.name, r.problem, advice)::ragdb.finding
+      from pg_catalog.unnest(rows) with ordinality r (place, name, problem, n)
+      where r.problem is not null order by r.n));
+comment on function ragdb_internal.verified_rows(
+  text, ragdb_internal.checked_row[], integer, text) is
+  'Returns a step that checked these rows, and one advice for whatever is wrong with them.';

@@ -8,11 +8,9 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
-declare
-  v_made record;
 begin
-  with batch as materialized (
-    select a.corpus_id, a.atom_id, case
+  return ragdb_internal.verified_rows('atoms', array(
+    select row(jsonb_build_array(a.corpus_id, a.atom_id), 'atom ' || a.atom_id, case
         when t.id is null and ragdb_internal.uuid_time(a.trace_id) >= k.kept_from
           then 'the trace that it rests on is gone'
         when t.slice_id <> a.source_slice_id then 'its slice is not that of its trace'
@@ -24,7 +22,7 @@ begin
         when ragdb_internal.atom_state(a) = 'tampered'
           then 'its row is not what was recorded'
         when a.lexemes <> ragdb_internal.lexemes(a.text, c.text_config)
-          then 'it is found by another text than its own' end as problem
+          then 'it is found by another text than its own' end)::ragdb_internal.checked_row
       from ragdb.semantic_atoms a
         join ragdb.corpora c on c.corpus_id = a.corpus_id
         left join ragdb.retrieval_traces t on t.corpus_id = a.corpus_id and t.id = a.trace_id
@@ -33,16 +31,7 @@ begin
           from ragdb.settings s where s.key = 'traces_kept_from'), '-infinity') as kept_from) k
       where (a.corpus_id, a.atom_id) > (coalesce((after ->> 0)::integer, -1),
         coalesce(after ->> 1, '00000000-0000-0000-0000-000000000000')::uuid)
-      order by a.corpus_id, a.atom_id limit most
-  )
-  select count(*) as looked,
-      (array_agg(jsonb_build_array(b.corpus_id, b.atom_id)
-        order by b.corpus_id, b.atom_id))[count(*)] as last,
-      array_agg(row('atoms', 'error', 'atom ' || b.atom_id, b.problem,
-        'restore it from a backup')::ragdb.finding order by b.corpus_id, b.atom_id)
-        filter (where b.problem is not null) as findings
-    into strict v_made from batch b;
-  return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings);
+      order by a.corpus_id, a.atom_id limit most), most, 'restore it from a backup');
 end $$;
 comment on function ragdb_internal.verify_atoms(jsonb, integer) is
   'Compares a batch of atoms with the traces and hits that they rest on, and with their lexemes.';
@@ -54,11 +43,9 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
-declare
-  v_made record;
 begin
-  with batch as materialized (
-    select p.corpus_id, p.proposal_id, case
+  return ragdb_internal.verified_rows('proposals', array(
+    select row(jsonb_build_array(p.corpus_id, p.proposal_id), 'proposal ' || p.proposal_id, case
         when exists (select from unnest(p.source_atoms) u (id) where not exists (
             select from ragdb.semantic_atoms a
               where a.corpus_id = p.corpus_id and a.atom_id = u.id))
@@ -66,20 +53,11 @@ begin
         when ragdb_internal.proposal_state(p) = 'tampered'
           then 'its row is not what was recorded'
         when p.lexemes <> ragdb_internal.lexemes(p.text, c.text_config)
-          then 'it is found by another text than its own' end as problem
+          then 'it is found by another text than its own' end)::ragdb_internal.checked_row
       from ragdb.semantic_proposals p join ragdb.corpora c on c.corpus_id = p.corpus_id
       where (p.corpus_id, p.proposal_id) > (coalesce((after ->> 0)::integer, -1),
         coalesce(after ->> 1, '00000000-0000-0000-0000-000000000000')::uuid)
-      order by p.corpus_id, p.proposal_id limit most
-  )
-  select count(*) as looked,
-      (array_agg(jsonb_build_array(b.corpus_id, b.proposal_id)
-        order by b.corpus_id, b.proposal_id))[count(*)] as last,
-      array_agg(row('proposals', 'error', 'proposal ' || b.proposal_id, b.problem,
-        'restore it from a backup')::ragdb.finding order by b.corpus_id, b.proposal_id)
-        filter (where b.problem is not null) as findings
-    into strict v_made from batch b;
-  return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings);
+      order by p.corpus_id, p.proposal_id limit most), most, 'restore it from a backup');
 end $$;
 comment on function ragdb_internal.verify_proposals(jsonb, integer) is
   'Compares a batch of proposals with the atoms that they rest on, and with their lexemes.';

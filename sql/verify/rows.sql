@@ -39,33 +39,24 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
-declare
-  v_made record;
 begin
-  with batch as materialized (
-    select c.corpus_id, c.chunk_no, c.chunk_id, coalesce(p.name, c.corpus_id::text) as corpus, case
-        when c.content_hash <> ragdb_internal.content_hash(c.text)
-          then 'its text is not the text that was put'
-        when ragdb_internal.is_named_by_text(c, d, (ragdb_internal.whole_of(p)).name)
-            is not true
-          then 'its text is not the text that its id was made of'
-        when c.source <> d.source then 'its source is not that of its document' end as problem
+  return ragdb_internal.verified_rows('chunks', array(
+    select row(jsonb_build_array(c.corpus_id, c.chunk_no),
+        format('chunk %s of corpus %s', c.chunk_id, coalesce(p.name, c.corpus_id::text)),
+        case
+          when c.content_hash <> ragdb_internal.content_hash(c.text)
+            then 'its text is not the text that was put'
+          when ragdb_internal.is_named_by_text(c, d, (ragdb_internal.whole_of(p)).name)
+              is not true
+            then 'its text is not the text that its id was made of'
+          when c.source <> d.source then 'its source is not that of its document'
+        end)::ragdb_internal.checked_row
       from ragdb.chunks c
         left join ragdb.corpora p on p.corpus_id = c.corpus_id
         left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
       where (c.corpus_id, c.chunk_no)
         > (coalesce((after ->> 0)::integer, -1), coalesce((after ->> 1)::integer, -1))
-      order by c.corpus_id, c.chunk_no limit most
-  )
-  select count(*) as looked,
-      (array_agg(jsonb_build_array(b.corpus_id, b.chunk_no)
-        order by b.corpus_id, b.chunk_no))[count(*)] as last,
-      array_agg(row('chunks', 'error', format('chunk %s of corpus %s', b.chunk_id, b.corpus),
-        b.problem, 'ingest its document again')::ragdb.finding
-        order by b.corpus_id, b.chunk_no) filter (where b.problem is not null) as findings
-    into strict v_made
-    from batch b;
-  return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings);
+      order by c.corpus_id, c.chunk_no limit most), most, 'ingest its document again');
 end $$;
 comment on function ragdb_internal.verify_chunks(jsonb, integer) is
   'Compares a batch of chunks with their hashes, their ids and the sources of their documents.';
@@ -76,37 +67,26 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
-declare
-  v_made record;
 begin
-  with batch as materialized (
-    select p.corpus_id, p.key, p.until,
-        jsonb_build_array(p.corpus_id, p.key, p.until) as place,
+  return ragdb_internal.verified_rows('history', array(
+    select row(jsonb_build_array(p.corpus_id, p.key, p.until),
+        format('chunk %s of corpus %s until version %s',
+          coalesce(p.was ->> 'chunk_id', 'number ' || p.key),
+          (select c.name from ragdb.corpora c where c.corpus_id = p.corpus_id), p.until),
         case
           when p.was is not null and (p.was ->> 'content_hash')::bytea
               is distinct from ragdb_internal.content_hash(p.was ->> 'text')
             then 'its text is not the text that was there'
           when p.is_erased and not exists (select from ragdb.ledger_acts a
               where a.act = 'history_erased' and a.corpus_id = p.corpus_id)
-            then 'it is said to be erased, and no act says so' end as problem,
-        format('chunk %s of corpus %s until version %s',
-            coalesce(p.was ->> 'chunk_id', 'number ' || p.key),
-            (select c.name from ragdb.corpora c where c.corpus_id = p.corpus_id), p.until) as name
+            then 'it is said to be erased, and no act says so'
+        end)::ragdb_internal.checked_row
       from ragdb.past_rows p
       where p.kind = 'chunk' and (p.corpus_id, p.key, p.until) > (
         coalesce((after ->> 0)::integer, -1), coalesce(after ->> 1, '') collate "C",
         coalesce((after ->> 2)::bigint, -1))
-      order by p.corpus_id, p.key, p.until limit most
-  )
-  select count(*) as looked,
-      (array_agg(b.place order by b.corpus_id, b.key, b.until))[count(*)] as last,
-      array_agg(row('history', 'error', b.name, b.problem,
-        'restore it from a backup; ragdb.erase_source() takes it out of every version')
-        ::ragdb.finding order by b.corpus_id, b.key, b.until) filter (where b.problem is not null)
-        as findings
-    into strict v_made
-    from batch b;
-  return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings);
+      order by p.corpus_id, p.key, p.until limit most), most,
+    'restore it from a backup; ragdb.erase_source() takes it out of every version');
 end $$;
 comment on function ragdb_internal.verify_history(jsonb, integer) is
   'Compares the texts of a batch of chunks of earlier versions with their hashes, and those that '
@@ -120,19 +100,14 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_most constant integer := greatest(most / 100, 1);
-  v_made record;
 begin
-  with batch as materialized (
-    select b.cid, b.cid = 'sha256:' || encode(sha256(b.bytes), 'hex')
-        and b.size = octet_length(b.bytes) as is_intact
-      from ragdb.blobs b where b.cid > coalesce(after ->> 0, '') order by b.cid limit v_most
-  )
-  select count(*) as looked, jsonb_build_array(max(b.cid)) as last,
-      array_agg(row('blobs', 'error', 'original ' || b.cid,
-        'its bytes are not what its identity says', 'ingest the file again')::ragdb.finding
-        order by b.cid) filter (where not b.is_intact) as findings
-    into strict v_made from batch b;
-  return ragdb_internal.verified(v_made.looked, v_most, v_made.last, v_made.findings);
+  return ragdb_internal.verified_rows('blobs', array(
+    select row(jsonb_build_array(b.cid), 'original ' || b.cid,
+        case when b.cid <> 'sha256:' || encode(sha256(b.bytes), 'hex')
+            or b.size <> octet_length(b.bytes)
+          then 'its bytes are not what its identity says' end)::ragdb_internal.checked_row
+      from ragdb.blobs b where b.cid > coalesce(after ->> 0, '')
+      order by b.cid limit v_most), v_most, 'ingest the file again');
 end $$;
 comment on function ragdb_internal.verify_blobs(jsonb, integer) is
   'Hashes a batch of original files, and compares with the identity of each.';
@@ -144,32 +119,23 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
-declare
-  v_made record;
 begin
-  with batch as materialized (
-    select d.corpus_id, d.doc_no, d.source, case
-        when e.event_id is null then 'the event that tells of it is gone'
-        when (d.doc_cid, d.title, d.language, d.chunks)
-            is distinct from (e.doc_cid, e.title, e.language, e.chunks)
-          then 'it is not what its event tells of it' end as problem
-      from ragdb.documents d left join ragdb.events e
-        on e.corpus_id = d.corpus_id and e.event_id = d.event_id
+  return ragdb_internal.verified_rows('documents', array(
+    select row(jsonb_build_array(d.corpus_id, d.doc_no),
+        format('document %s of corpus %s', d.source, coalesce(p.name, d.corpus_id::text)),
+        case
+          when e.event_id is null then 'the event that tells of it is gone'
+          when (d.doc_cid, d.title, d.language, d.chunks)
+              is distinct from (e.doc_cid, e.title, e.language, e.chunks)
+            then 'it is not what its event tells of it'
+        end)::ragdb_internal.checked_row
+      from ragdb.documents d
+        left join ragdb.corpora p on p.corpus_id = d.corpus_id
+        left join ragdb.events e on e.corpus_id = d.corpus_id and e.event_id = d.event_id
       where (d.corpus_id, d.doc_no)
         > (coalesce((after ->> 0)::integer, -1), coalesce((after ->> 1)::integer, -1))
-      order by d.corpus_id, d.doc_no limit most
-  )
-  select count(*) as looked,
-      (array_agg(jsonb_build_array(b.corpus_id, b.doc_no)
-        order by b.corpus_id, b.doc_no))[count(*)] as last,
-      array_agg(row('documents', 'error', format('document %s of corpus %s',
-          b.source, coalesce(p.name, b.corpus_id::text)),
-        b.problem, 'restore both from a backup, or ingest it again')
-        ::ragdb.finding order by b.corpus_id, b.doc_no) filter (where b.problem is not null)
-        as findings
-    into strict v_made
-    from batch b left join ragdb.corpora p on p.corpus_id = b.corpus_id;
-  return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings);
+      order by d.corpus_id, d.doc_no limit most), most,
+    'restore both from a backup, or ingest it again');
 end $$;
 comment on function ragdb_internal.verify_documents(jsonb, integer) is
   'Compares a batch of documents with the events that tell of them.';
@@ -181,32 +147,23 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
-declare
-  v_made record;
 begin
-  with batch as materialized (
-    select s.corpus_id, s.slice_id, s.graph_snapshot_hash = encode(sha256(
-          ragdb_internal.packed('ragdb-snapshot-1') || ragdb_internal.packed(coalesce((
-            select string_agg(coalesce(ragdb_internal.packed(m.id), E'\\xffffffff')
-                || coalesce(ragdb_internal.packed(m.hash), E'\\xffffffff'), '' order by m.n)
-              from unnest(s.chunk_ids, s.content_hashes) with ordinality m (id, hash, n)), ''))
-          || ragdb_internal.packed(int4send(s.edge_count))
-          || ragdb_internal.packed(s.schema_version)), 'hex')
-          and s.chunk_ids = array(
-            select o.id collate "C" from unnest(s.selection_order) o (id) order by 1) as is_intact
+  return ragdb_internal.verified_rows('slices', array(
+    select row(jsonb_build_array(s.corpus_id, s.slice_id), 'slice ' || s.slice_id,
+        case when s.graph_snapshot_hash <> encode(sha256(
+            ragdb_internal.packed('ragdb-snapshot-1') || ragdb_internal.packed(coalesce((
+              select string_agg(coalesce(ragdb_internal.packed(m.id), E'\\xffffffff')
+                  || coalesce(ragdb_internal.packed(m.hash), E'\\xffffffff'), '' order by m.n)
+                from unnest(s.chunk_ids, s.content_hashes) with ordinality m (id, hash, n)), ''))
+            || ragdb_internal.packed(int4send(s.edge_count))
+            || ragdb_internal.packed(s.schema_version)), 'hex')
+            or s.chunk_ids <> array(
+              select o.id collate "C" from unnest(s.selection_order) o (id) order by 1)
+          then 'its members are not those of its fingerprint' end)::ragdb_internal.checked_row
       from ragdb.slices s
       where (s.corpus_id, s.slice_id)
         > (coalesce((after ->> 0)::integer, -1), coalesce(after ->> 1, '') collate "C")
-      order by s.corpus_id, s.slice_id limit most
-  )
-  select count(*) as looked,
-      (array_agg(jsonb_build_array(b.corpus_id, b.slice_id)
-        order by b.corpus_id, b.slice_id))[count(*)] as last,
-      array_agg(row('slices', 'error', 'slice ' || b.slice_id,
-        'its members are not those of its fingerprint', 'build the slice again')::ragdb.finding
-        order by b.corpus_id, b.slice_id) filter (where not b.is_intact) as findings
-    into strict v_made from batch b;
-  return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings);
+      order by s.corpus_id, s.slice_id limit most), most, 'build the slice again');
 end $$;
 comment on function ragdb_internal.verify_slices(jsonb, integer) is
   'Recomputes the snapshot hash of a batch of stored slices from their rows. Whether the corpus '

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from itertools import count
 
 import pytest
@@ -12,7 +11,6 @@ from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 import ragdb
 from ragdb.adapters.langchain import RagdbVectorStore
 from ragdb.errors import AlreadyExists, CorpusNotFound, EmbedderMismatch
-from tests.conftest import Server
 
 suite = pytest.importorskip(
     "langchain_tests.integration_tests.vectorstores",
@@ -20,12 +18,6 @@ suite = pytest.importorskip(
 )
 Suite: type = suite.VectorStoreIntegrationTests
 NUMBERS = count()
-
-
-@pytest.fixture(scope="module")
-def db(server18: Server) -> Iterator[ragdb.Database]:
-    with server18.database() as database, ragdb.connect(server18.dsn(database.dbname)) as db:
-        yield db
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 
 import ragdb
 from ragdb.errors import EmbedderMismatch
-from tests.conftest import Server
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of the package's own imports
@@ -47,12 +45,6 @@ NODES = [
     node("c", "The library is closed.", [0.6, 0.8], year=2025, title="", doc="two"),
     node("e", "Nothing is known of it.", [-1, 0], doc="two"),
 ]
-
-
-@pytest.fixture(scope="module")
-def db(server18: Server) -> Iterator[ragdb.Database]:
-    with server18.database() as database, ragdb.connect(server18.dsn(database.dbname)) as db:
-        yield db
 
 
 @pytest.fixture

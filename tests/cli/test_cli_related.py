@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import pytest
-from typer.testing import CliRunner
 
 import ragdb
-from ragdb.cli.main import app
-from tests.conftest import Server
+from tests.conftest import Run
 from tests.sql.evidence.test_gate_floors import ANSWERED, NOT_ANSWERED, PROSE
-
-Run = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def filled(server18: Server) -> Iterator[str]:
-    with server18.database() as database:
-        dsn = server18.dsn(database.dbname)
-        with ragdb.connect(dsn) as db:
-            db.create_corpus("docs")
-            for n, text in enumerate(PROSE):
-                db.put_text("docs", f"{n}.md", text)
-        yield dsn
+def filled(module_clone: str) -> str:
+    with ragdb.connect(module_clone) as db:
+        db.create_corpus("docs")
+        for n, text in enumerate(PROSE):
+            db.put_text("docs", f"{n}.md", text)
+    return module_clone
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, filled: str) -> Run:
-    monkeypatch.setenv("RAGDB_DATABASE_URL", filled)
-    monkeypatch.setenv("COLUMNS", "200")
-    return lambda *arguments: CliRunner().invoke(app, list(arguments))
+def run(run_on: Callable[[str], Run], filled: str) -> Run:
+    return run_on(filled)
 
 
 def test_ask_answers_what_the_corpus_is_about_and_nothing_else(run: Run) -> None:

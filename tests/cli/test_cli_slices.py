@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid5
@@ -13,10 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from ragdb.cli.main import app
-from tests.conftest import Server
+from tests.conftest import Run
 from tests.sql.conversations import uuid
-
-Run = Callable[..., Any]
 
 TURNS: list[dict[str, Any]] = [
     {"id": uuid(1), "role": "user", "parent_id": None, "text": "How are refunds paid?"},
@@ -24,14 +21,6 @@ TURNS: list[dict[str, Any]] = [
     {"id": uuid(3), "role": "user", "parent_id": uuid(2), "text": "And refunds of gifts?"},
     {"id": uuid(4), "role": "assistant", "parent_id": uuid(3), "text": "Gifts become vouchers."},
 ]
-
-
-@pytest.fixture
-def run(clone: str, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """run('slice', 'build', …) on a fresh database; the result has exit_code, stdout, stderr."""
-    monkeypatch.setenv("RAGDB_DATABASE_URL", clone)
-    monkeypatch.setenv("COLUMNS", "200")
-    return lambda *arguments, **how: CliRunner().invoke(app, [str(a) for a in arguments], **how)
 
 
 def done(run: Run, *arguments: Any, **how: Any) -> Any:
@@ -61,16 +50,15 @@ def chat(run: Run, tmp_path: Path) -> Run:
 
 
 @pytest.fixture(scope="module")
-def kept_chat(server18: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+def kept_chat(module_clone: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """`chat` on one database, for what changes nothing there."""
-    with server18.database() as database:
-        environment = {"RAGDB_DATABASE_URL": server18.dsn(database.dbname), "COLUMNS": "200"}
+    environment = {"RAGDB_DATABASE_URL": module_clone, "COLUMNS": "200"}
 
-        def run(*arguments: Any, **how: Any) -> Any:
-            return CliRunner().invoke(app, [str(a) for a in arguments], env=environment, **how)
+    def run(*arguments: Any, **how: Any) -> Any:
+        return CliRunner().invoke(app, [str(a) for a in arguments], env=environment, **how)
 
-        fill(run, tmp_path_factory.mktemp("chat"))
-        yield run
+    fill(run, tmp_path_factory.mktemp("chat"))
+    return run
 
 
 def edges(clone: str) -> list[Any]:

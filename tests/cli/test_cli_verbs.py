@@ -7,7 +7,7 @@ import io
 import json
 import re
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,40 +26,18 @@ from ragdb.client.hints import VERBS
 from ragdb.client.rows import dumps
 from ragdb.models import local
 from ragdb.server.settings import Connection
-from tests.conftest import Server
+from tests.conftest import Run
 from tests.static_twin import train
 
 EXAMPLES = Path(__file__).parents[2] / "examples/tool-library/handbook"
 
-Run = Callable[..., Any]
-
-
-@pytest.fixture
-def run_on(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Run]:
-    """run_on(dsn)('search', 'x') has exit_code, stdout and stderr."""
-
-    def on(dsn: str) -> Run:
-        monkeypatch.setenv("RAGDB_DATABASE_URL", dsn)
-        monkeypatch.setenv("COLUMNS", "200")
-        return lambda *arguments, **how: CliRunner().invoke(app, [*map(str, arguments)], **how)
-
-    return on
-
-
-@pytest.fixture
-def run(run_on: Callable[[str], Run], clone: str) -> Run:
-    """On a fresh database."""
-    return run_on(clone)
-
 
 @pytest.fixture(scope="module")
-def demo_dsn(server18: Server) -> Iterator[str]:
+def demo_dsn(module_clone: str) -> str:
     """A database with the samples in the corpus `demo`, for tests that change nothing."""
-    with server18.database() as database:
-        dsn = server18.dsn(database.dbname)
-        with ragdb.connect(dsn) as db:
-            db.ingest(EXAMPLES, corpus="demo")
-        yield dsn
+    with ragdb.connect(module_clone) as db:
+        db.ingest(EXAMPLES, corpus="demo")
+    return module_clone
 
 
 @pytest.fixture

@@ -6,31 +6,22 @@ import json
 import os
 import stat
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from typer.testing import CliRunner
 
 import ragdb
-from ragdb.cli.main import app
 from ragdb.client.client import Client
 from ragdb.server import postgres, signing
-from tests.conftest import Server
-
-Run = Callable[..., Any]
+from tests.conftest import Run, Server
 
 
-@pytest.fixture
-def run(clone: str, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """run('verify', …) on a fresh database; the result has exit_code, stdout, stderr."""
-    monkeypatch.setenv("RAGDB_DATABASE_URL", clone)
-    monkeypatch.setenv("COLUMNS", "200")
+@pytest.fixture(autouse=True)
+def _no_key_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (signing.FILE, signing.COMMAND):
         monkeypatch.delenv(name, raising=False)
-    return lambda *arguments, **how: CliRunner().invoke(app, [str(a) for a in arguments], **how)
 
 
 @pytest.fixture

@@ -6,33 +6,12 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import psycopg
-import pytest
-from typer.testing import CliRunner
 
-from ragdb.cli.main import app
+from tests.conftest import Run
 
 EXAMPLE = Path(__file__).parents[2] / "examples/contract"
-Run = Callable[..., Any]
-
-
-@pytest.fixture
-def run_on(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Run]:
-    """run_on(dsn)('check', file) has exit_code, stdout and stderr."""
-
-    def on(dsn: str) -> Run:
-        monkeypatch.setenv("RAGDB_DATABASE_URL", dsn)
-        monkeypatch.setenv("COLUMNS", "200")
-        return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
-
-    return on
-
-
-@pytest.fixture
-def run(run_on: Callable[[str], Run], clone: str) -> Run:
-    return run_on(clone)
 
 
 def test_the_example_is_checked_applied_ingested_and_evaluated(

@@ -6,26 +6,17 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import ragdb
-from ragdb.cli.main import app
+from tests.conftest import Run
 from tests.readers.made_files import FILES, MBOX
 
 DATA = Path(__file__).parent.parent / "data"
-Run = Callable[..., Any]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, clone: str) -> Run:
-    monkeypatch.setenv("RAGDB_DATABASE_URL", clone)
-    monkeypatch.setenv("COLUMNS", "200")
-    return lambda *arguments: CliRunner().invoke(app, [*map(str, arguments)])
 
 
 def test_a_folder_of_twenty_types_is_read_and_the_rest_is_counted(

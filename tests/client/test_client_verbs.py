@@ -20,20 +20,13 @@ from ragdb.client._generated.rows import Hit
 from ragdb.client.results import MOST, Rows
 from ragdb.client.shown import VERBS
 from ragdb.errors import AlreadyExists
-from tests.conftest import Server
 
 TEXTS = ["The library is closed on Monday.", "Refunds take five days."]
 
 
 @pytest.fixture(scope="module")
-def dsn(server18: Server) -> Iterator[str]:
-    with server18.database() as database:
-        yield server18.dsn(database.dbname)
-
-
-@pytest.fixture(scope="module")
-def db(dsn: str) -> Iterator[ragdb.Database]:
-    with ragdb.connect(dsn) as db:
+def db(module_clone: str) -> Iterator[ragdb.Database]:
+    with ragdb.connect(module_clone) as db:
         db.add(TEXTS, [{"year": 2025}, {"year": 2026}], ["library", "refunds"], corpus="docs")
         yield db
 
@@ -141,7 +134,9 @@ def test_a_callable_may_write_the_answer_and_its_quotes_are_checked(db: ragdb.Da
         db.ask("docs", asked, endpoint="http://127.0.0.1:1")
 
 
-def test_the_asynchronous_database_has_the_same_verbs(db: ragdb.Database, dsn: str) -> None:
+def test_the_asynchronous_database_has_the_same_verbs(
+    db: ragdb.Database, module_clone: str
+) -> None:
     for name in VERBS:
         of_sync = getattr(ragdb.Database, name, None)
         if inspect.isfunction(of_sync) and name != "close":
@@ -150,7 +145,7 @@ def test_the_asynchronous_database_has_the_same_verbs(db: ragdb.Database, dsn: s
             assert inspect.signature(of_async) == inspect.signature(of_sync), name
 
     async def run() -> tuple[Any, ...]:
-        async with await ragdb.aconnect(dsn) as other:
+        async with await ragdb.aconnect(module_clone) as other:
             added = await other.add(["An asynchronous text."], ids=["t"], corpus="async")
             answer = await other.ask("docs", "When is the library closed?")
             return added, answer.text, ids(await other.search("async", "asynchronous"))
@@ -159,12 +154,12 @@ def test_the_asynchronous_database_has_the_same_verbs(db: ragdb.Database, dsn: s
 
 
 def test_asynchronous_verbs_run_in_the_callers_role_and_transaction(
-    db: ragdb.Database, dsn: str, tmp_path: Any
+    db: ragdb.Database, module_clone: str, tmp_path: Any
 ) -> None:
     (tmp_path / "a.md").write_text("A file.")
 
     async def run() -> None:
-        async with await ragdb.aconnect(dsn) as other:
+        async with await ragdb.aconnect(module_clone) as other:
             async with other.connection.transaction(force_rollback=True):
                 await other.add(["never"], corpus="undone")
                 report = await other.ingest(tmp_path / "a.md", corpus="undone")
@@ -180,13 +175,13 @@ def test_asynchronous_verbs_run_in_the_callers_role_and_transaction(
 
 
 def test_a_cancelled_verb_leaves_the_connection_usable(
-    db: ragdb.Database, dsn: str, tmp_path: Any
+    db: ragdb.Database, module_clone: str, tmp_path: Any
 ) -> None:
     for n in range(200):
         (tmp_path / f"{n}.md").write_text(f"File {n}. " * 50)
 
     async def run() -> int:
-        async with await ragdb.aconnect(dsn) as other:
+        async with await ragdb.aconnect(module_clone) as other:
             work = asyncio.create_task(other.ingest(tmp_path, corpus="cancelled"))
             while not work.done() and "cancelled" not in {c.name for c in db.list_corpora()}:
                 await asyncio.sleep(0)
@@ -246,7 +241,7 @@ def test_a_missing_library_says_what_to_install(
         hits.to_pandas() if module == "pandas" else hits.to_arrow()
 
 
-def test_what_is_printed_is_short(db: ragdb.Database, dsn: str) -> None:
+def test_what_is_printed_is_short(db: ragdb.Database, module_clone: str) -> None:
     (hit,) = db.search("docs", "refunds")
     assert repr(hit) == (
         f"Hit(rank=1, score={hit.score:.4g}, corpus='docs', mode='{hit.mode}',"
@@ -261,7 +256,7 @@ def test_what_is_printed_is_short(db: ragdb.Database, dsn: str) -> None:
     assert "… 5 more" in repr(many)
     name = db.connection.info.dbname
     assert repr(db).startswith(f"<ragdb.Database '{name}' at ")
-    with ragdb.connect(dsn, password="not to be shown") as other:
+    with ragdb.connect(module_clone, password="not to be shown") as other:
         assert "not to be shown" not in repr(other)
     assert repr(other) == "<ragdb.Database closed>"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from sqlalchemy.pool import NullPool
 
 import ragdb
 from ragdb.adapters.langchain import RagdbVectorStore
-from tests.conftest import Server
 
 PAGE = (Path(__file__).parents[2] / "docs/python.md").read_text()
 
@@ -26,21 +24,15 @@ def block(kind: str, having: str) -> str:
     return str(found)
 
 
-@pytest.fixture(scope="module")
-def database(server18: Server) -> Iterator[str]:
-    with server18.database() as database:
-        yield server18.dsn(database.dbname)
-
-
 @pytest.fixture
-def dsn(database: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+def dsn(module_clone: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     """The database that `ragdb.connect()` means, in a folder that has docs/."""
-    monkeypatch.setenv("RAGDB_DATABASE_URL", database)
+    monkeypatch.setenv("RAGDB_DATABASE_URL", module_clone)
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/a.md").write_text("Refunds are paid on Fridays.")
     monkeypatch.chdir(tmp_path)
     exec(block("python", "db.add("), {})
-    return database
+    return module_clone
 
 
 def test_the_first_example_prints_its_hit_and_its_answer(

@@ -9,21 +9,17 @@ from typing import Any
 
 import psycopg
 import pytest
-from typer.testing import CliRunner
 
 import ragdb
-from ragdb.cli.main import app
 from ragdb.database import Database
 from ragdb.errors import ContractNotFound
 from ragdb.evidence.database import CorpusRetriever, PostgresRetriever
 from ragdb.evidence.engine import Engine
 from ragdb.evidence.packs import build_evidence_pack
 from ragdb.evidence.retrieval import RetrievalQuery
-from tests.conftest import Connection
+from tests.conftest import Connection, Run
 from tests.embedding import WIDTH, embed, make_corpus
 from tests.endpoint import Fake, says, serving
-
-Run = Callable[..., Any]
 
 
 @pytest.fixture
@@ -33,10 +29,8 @@ def fake() -> Iterator[Fake]:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, clone: str) -> Run:
+def run(run_on: Callable[[str], Run], clone: str) -> Run:
     """The command line on a corpus of two documents."""
-    monkeypatch.setenv("RAGDB_DATABASE_URL", clone)
-    monkeypatch.setenv("COLUMNS", "200")
     with ragdb.connect(clone) as db:
         db.create_corpus("docs")
         db.put_text(
@@ -46,7 +40,7 @@ def run(monkeypatch: pytest.MonkeyPatch, clone: str) -> Run:
             "Refunds",
         )
         db.put_text("docs", "shipping.md", "Shipping takes five days. Vouchers never expire.")
-    return lambda *arguments: CliRunner().invoke(app, list(arguments))
+    return run_on(clone)
 
 
 def test_an_answer_is_printed_with_its_sources(run: Run) -> None:

@@ -37,7 +37,6 @@ from ragdb.mcp.tools import Tools
 from ragdb.models import embedders
 from ragdb.models.encoders import ProviderDown
 from ragdb.models.worker import Worker
-from tests.conftest import Server
 from tests.reranking import LENGTH, digest, make_cross_encoder, predicted
 
 EXAMPLE = Path(__file__).parents[2] / "examples/contract"
@@ -66,27 +65,23 @@ prompt name=Brief description="What is known of refunds."
 
 
 @pytest.fixture(scope="module")
-def dsn(server18: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def dsn(module_clone: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The seed's contract with its documents, and one more of plain words."""
-    with server18.database() as database:
-        found = server18.dsn(database.dbname)
-        folder = Path(shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("mcp") / "example"))
-        with ragdb.connect(found) as db:
-            more = db.parse_contract(PROMPT, "more")
-            for found_contract in (contract_file.read(db, folder / "support.kern"), more):
-                db.apply_contract(found_contract)
-                for source in declarations.declared_sources(found_contract):
-                    ingest.Run(db, source.corpus, source.find(folder), source.options).run()
-            db.bind_embedder("text-embedding-3-small", "hash", "hash-v1")
-            db.put_text("docs", "https://example.org/hours", "Open on Mondays, closed on Sundays.")
-            db.create_signing_key()
-            db.create_corpus("bare")
-            db.run_eval("AnswerDocs")
-        environment = {**os.environ, "RAGDB_DATABASE_URL": found}
-        subprocess.run(
-            [sys.executable, "-c", COMMAND, "embed", "docs"], env=environment, check=True
-        )
-        yield found
+    folder = Path(shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("mcp") / "example"))
+    with ragdb.connect(module_clone) as db:
+        more = db.parse_contract(PROMPT, "more")
+        for found_contract in (contract_file.read(db, folder / "support.kern"), more):
+            db.apply_contract(found_contract)
+            for source in declarations.declared_sources(found_contract):
+                ingest.Run(db, source.corpus, source.find(folder), source.options).run()
+        db.bind_embedder("text-embedding-3-small", "hash", "hash-v1")
+        db.put_text("docs", "https://example.org/hours", "Open on Mondays, closed on Sundays.")
+        db.create_signing_key()
+        db.create_corpus("bare")
+        db.run_eval("AnswerDocs")
+    environment = {**os.environ, "RAGDB_DATABASE_URL": module_clone}
+    subprocess.run([sys.executable, "-c", COMMAND, "embed", "docs"], env=environment, check=True)
+    return module_clone
 
 
 def talk(dsn: str, conversation: Callable[[Client], Coroutine[Any, Any, Any]], **how: Any) -> Any:

@@ -16,16 +16,15 @@ from typing import Any
 
 import ir_measures
 import pytest
-from typer.testing import CliRunner
 
 import ragdb
-from ragdb.cli.main import app
 from ragdb.errors import InvalidRerank, RerankerMismatch, RerankerNotFound
 from ragdb.evidence.database import CorpusRetriever, PostgresRetriever
 from ragdb.evidence.engine import Engine
 from ragdb.evidence.retrieval import RetrievalQuery
 from ragdb.evidence.tasks import RagPolicy
 from ragdb.models import local, rerank
+from tests.conftest import Run
 from tests.reranking import LENGTH, digest, make_cross_encoder, predicted, train
 from tests.sql.conversations import conversation, message, uuid
 
@@ -43,8 +42,6 @@ rag name=A retriever=R citations=true
   grounding requireCitations=true policy=strict
   ragEval name=V metric=nDCG@10 threshold=0.1 mode=contract
 """
-
-Run = Callable[..., Any]
 
 
 @pytest.fixture(scope="session")
@@ -74,10 +71,8 @@ def db(clone: str, tiny: Path) -> Any:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, db: ragdb.Database, clone: str) -> Run:
-    monkeypatch.setenv("RAGDB_DATABASE_URL", clone)
-    monkeypatch.setenv("COLUMNS", "200")
-    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
+def run(run_on: Callable[[str], Run], db: ragdb.Database, clone: str) -> Run:
+    return run_on(clone)
 
 
 def apply(db: ragdb.Database, text: str = CONTRACT) -> None:

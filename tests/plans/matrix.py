@@ -211,10 +211,10 @@ rag name=A retriever=R
 """
 
 
-def contracted(db: Connection, corpus: str, cases: int = 5) -> str:
+def contracted(db: Connection, corpus: str) -> str:
     """Apply a contract with an eval of a few cases, before a statement."""
     text = CONTRACT.format(corpus=corpus)
-    for n in range(cases):
+    for n in range(5):
         text += f'    ragCase name=q{n} query="x{corpus}{n}y1" topK=2 sources={corpus}/{n}.md\n'
     db.execute("select from ragdb.apply_contract(%s, 'c')", (text,))
     return ""

@@ -303,18 +303,14 @@ class Killed(Exception):
     pass
 
 
-def killed_at(pair: tuple[str, str], name: str, when: str, step: str, nth: int = 1) -> None:
+def killed_at(pair: tuple[str, str], name: str, when: str, step: str) -> None:
     """A move whose courier is gone at a step, with both of its connections."""
-    left = nth
 
     def around(at: str, called: str) -> None:
-        nonlocal left
         if (at, called) == (when, step):
-            left -= 1
-            if not left:
-                for db in (source, target):
-                    db.connection.close()
-                raise Killed
+            for db in (source, target):
+                db.connection.close()
+            raise Killed
 
     source, target = (between(dsn, around) for dsn in pair)
     try:

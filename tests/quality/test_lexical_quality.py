@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.conftest import Connection, Server
+from tests.conftest import Connection
 from tests.sql.judged import ndcg, records
 from tests.sql.lexical_twin import document, put
 
@@ -30,11 +30,8 @@ FLOORS = {
 
 
 @pytest.fixture(scope="module")
-def database(server18: Server) -> Iterator[Connection]:
-    with (
-        server18.database() as made,
-        psycopg.connect(server18.dsn(made.dbname), autocommit=True) as connection,
-    ):
+def database(module_clone: str) -> Iterator[Connection]:
+    with psycopg.connect(module_clone, autocommit=True) as connection:
         yield connection
 
 

@@ -21,14 +21,6 @@ from tests.waiting import until
 
 SOON = 10.0  # seconds
 
-CONTRACT = """corpus name=docs
-retriever name=R corpus=docs mode=lexical topK=5
-rag name=A retriever=R
-  grounding requireCitations=true policy=strict
-  ragEval name=V metric=hitRate threshold=0.5 mode=contract
-    ragCase name=declared query="refunds" sources=a
-"""
-
 
 @contextmanager
 def silent() -> Iterator[str]:

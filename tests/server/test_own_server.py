@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,7 +37,6 @@ PEOPLE = {
     "app": "",
     "creator": "createrole",
 }
-Say = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,6 @@ from tests.embedding import ENCODER, WIDTH, embed, make_corpus, one
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
 # It rebuilds what every test of the database uses, takes no argument and so has none that is wrong
-WITHOUT_ARGUMENTS = {"maintain"}
 
 HOSTILE: dict[str, list[Any]] = {
     "text": [None, "", " ", "x" * 50_000, "\x01\ufffe", '"', "-a", "; drop"],

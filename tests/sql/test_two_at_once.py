@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 
 import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
 from ragdb.errors import CorpusNotFound, ModeNotAvailable
-from tests.conftest import Server
 from tests.embedding import put
 from tests.sql import conversations
 
@@ -25,16 +23,14 @@ CASES = Jsonb([{"name": "c", "query": "refunds", "labels": [{"source": "a.md"}]}
 
 
 @pytest.fixture(scope="module")
-def made(server18: Server) -> Iterator[str]:
+def made(module_clone: str) -> str:
     """A database with a corpus, a key and a contract; what a test adds stays."""
-    with server18.database() as database:
-        dsn = server18.dsn(database.dbname)
-        with psycopg.connect(dsn) as db:
-            db.execute("select ragdb.create_signing_key('first')")
-            db.execute("select ragdb.create_corpus('docs')")
-            db.execute(PUT)
-            db.execute("select ragdb.apply_contract(%s, 'c')", (CONTRACT,))
-        yield dsn
+    with psycopg.connect(module_clone) as db:
+        db.execute("select ragdb.create_signing_key('first')")
+        db.execute("select ragdb.create_corpus('docs')")
+        db.execute(PUT)
+        db.execute("select ragdb.apply_contract(%s, 'c')", (CONTRACT,))
+    return module_clone
 
 
 def second(dsn: str, first: str, then: str, *arguments: object) -> str | None:

@@ -75,18 +75,16 @@ def wrong_calls(router: Connection) -> dict[str, int | str]:
 
 
 @pytest.fixture(scope="module")
-def routed(server18: Server) -> Iterator[str]:
+def routed(module_clone: str) -> str:
     """DSN of a database that is a router, and its own node."""
-    with server18.database() as database:
-        dsn = server18.dsn(database.dbname)
-        with psycopg.connect(dsn) as db:
-            for part in ("tables", "lookups", "calls", "evidence"):
-                db.execute(one(db, f"select ragdb_internal.router_{part}()"))
-            db.execute(NODE)
-            # the second time as at an upgrade, which has them dropped first
-            for _ in range(2):
-                assert one(db, "select ragdb_internal.make_wrappers()") > 300
-        yield dsn
+    with psycopg.connect(module_clone) as db:
+        for part in ("tables", "lookups", "calls", "evidence"):
+            db.execute(one(db, f"select ragdb_internal.router_{part}()"))
+        db.execute(NODE)
+        # the second time as at an upgrade, which has them dropped first
+        for _ in range(2):
+            assert one(db, "select ragdb_internal.make_wrappers()") > 300
+    return module_clone
 
 
 @pytest.fixture

@@ -11,17 +11,10 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection, Login
+from tests.refusal import refused
 from tests.sql.documents_twin import document, put
 
 AsRole = Callable[..., Connection]
-
-
-def error(db: Connection, statement: str, *arguments: Any) -> psycopg.Error:
-    with pytest.raises(psycopg.DatabaseError) as raised, db.transaction():
-        db.execute(statement, arguments)
-    assert raised.value.diag.message_detail
-    assert raised.value.diag.message_hint
-    return raised.value
 
 
 def names(db: Connection) -> list[str]:
@@ -32,16 +25,16 @@ def test_personal_is_one_corpus_for_each_role_and_nobody_elses(as_role: AsRole) 
     reader, other, admin = (as_role(r, autocommit=True) for r in ("reader", "reader2", "admin"))
     for db in (reader, other):
         db.execute("select ragdb.create_corpus('personal')")
-    assert error(reader, "select ragdb.create_corpus('personal')").sqlstate == "RG409"
+    assert refused(reader, "select ragdb.create_corpus('personal')").sqlstate == "RG409"
     put(reader, document("diary.md", ["a secret"]), corpus="personal")
-    assert error(other, "select ragdb.get_document('personal', %s)", "x").sqlstate == "RG405"
+    assert refused(other, "select ragdb.get_document('personal', %s)", "x").sqlstate == "RG405"
     assert other.execute("select documents from ragdb.list_corpora()").fetchall() == [(0,)]
     assert names(admin) == []
-    assert error(admin, "select ragdb.corpus_info('personal')").sqlstate == "RG404"
-    assert error(admin, "select ragdb.drop_corpus('personal')").sqlstate == "RG404"
+    assert refused(admin, "select ragdb.corpus_info('personal')").sqlstate == "RG404"
+    assert refused(admin, "select ragdb.drop_corpus('personal')").sqlstate == "RG404"
     assert other.execute("select * from ragdb.events_after()").fetchall() == []
     assert len(reader.execute("select * from ragdb.events_after()").fetchall()) == 1
-    raised = error(reader, "select ragdb.grant_corpus('personal', 'reader2', 'read')")
+    raised = refused(reader, "select ragdb.grant_corpus('personal', 'reader2', 'read')")
     assert raised.sqlstate == "RG400"
     reader.execute("select ragdb.drop_corpus('personal')")
     assert names(reader) == []
@@ -50,14 +43,16 @@ def test_personal_is_one_corpus_for_each_role_and_nobody_elses(as_role: AsRole) 
 
 def test_system_is_written_by_the_owner_and_read_by_all(as_role: AsRole) -> None:
     owner, admin, reader = (as_role(r, autocommit=True) for r in ("owner", "admin", "reader"))
-    assert error(admin, "select ragdb.create_corpus('system')").sqlstate == "RG401"
+    assert refused(admin, "select ragdb.create_corpus('system')").sqlstate == "RG401"
     owner.execute("select ragdb.create_corpus('system')")
     put(owner, document("manual.md", ["how to"]), corpus="system")
     with pytest.raises(psycopg.DatabaseError) as raised:
         put(admin, document("x.md", ["no"]), corpus="system")
     assert raised.value.sqlstate == "RG401"
-    assert error(admin, "select ragdb.drop_corpus('system')").sqlstate == "RG401"
-    assert error(owner, "select ragdb.grant_corpus('system', 'admin', 'write')").sqlstate == "RG400"
+    assert refused(admin, "select ragdb.drop_corpus('system')").sqlstate == "RG401"
+    assert (
+        refused(owner, "select ragdb.grant_corpus('system', 'admin', 'write')").sqlstate == "RG400"
+    )
     assert names(reader) == ["system"]
 
 
@@ -65,10 +60,12 @@ def test_a_grant_closes_a_corpus_to_the_others(as_role: AsRole) -> None:
     admin, writer, other, reader, reader2 = (
         as_role(r, autocommit=True) for r in ("admin", "writer", "writer2", "reader", "reader2")
     )
-    assert error(reader, "select ragdb.create_corpus('team')").sqlstate == "RG401"
+    assert refused(reader, "select ragdb.create_corpus('team')").sqlstate == "RG401"
     writer.execute("select ragdb.create_corpus('team')")
     put(other, document("a.md", ["open to writers"]), corpus="team")
-    assert error(writer, "select ragdb.grant_corpus('team', 'writer', 'read')").sqlstate == "RG401"
+    assert (
+        refused(writer, "select ragdb.grant_corpus('team', 'writer', 'read')").sqlstate == "RG401"
+    )
     admin.execute("select ragdb.grant_corpus('team', 'writer', 'read')")
     admin.execute("select ragdb.grant_corpus('team', 'reader', 'write')")
     put(reader, document("b.md", ["a grant is enough to write"]), corpus="team")
@@ -78,7 +75,7 @@ def test_a_grant_closes_a_corpus_to_the_others(as_role: AsRole) -> None:
     assert names(writer) == names(reader) == ["team"]
     assert names(other) == names(reader2) == []
     admin.execute("select ragdb.revoke_corpus('team', 'reader')")
-    assert error(admin, "select ragdb.revoke_corpus('team', 'reader')").sqlstate == "RG400"
+    assert refused(admin, "select ragdb.revoke_corpus('team', 'reader')").sqlstate == "RG400"
     admin.execute("select ragdb.revoke_corpus('team', 'writer')")
     assert names(other) == names(reader2) == []
     admin.execute("select ragdb.unrestrict_corpus('team')")
@@ -122,7 +119,7 @@ def test_a_hidden_corpus_answers_as_one_that_does_not_exist(db: Connection, call
     db.execute("set local role writer2")
     answers = []
     for name in ("hidden", "absent"):
-        raised = error(db, f"select ragdb.{call.format('%s::text')}", name)
+        raised = refused(db, f"select ragdb.{call.format('%s::text')}", name)
         said = (raised.diag.message_primary, raised.diag.message_detail, raised.diag.message_hint)
         answers.append([(text or "").replace(name, "it") for text in said])
         assert raised.sqlstate == "RG404"
@@ -138,7 +135,7 @@ def test_whoever_may_create_no_corpus_does_not_learn_by_putting_texts_which_ther
     db.execute("select ragdb.create_corpus('hidden', is_restricted => true)")
     db.execute("set local role reader")
     for name in ("hidden", "absent"):
-        raised = error(db, f"select ragdb.{call.format('%s::text')}", name)
+        raised = refused(db, f"select ragdb.{call.format('%s::text')}", name)
         assert str(raised).startswith('role "reader" may not create corpora')
 
 
@@ -155,7 +152,7 @@ def test_a_grant_needs_a_role_and_a_privilege(
     db: Connection, arguments: tuple[object, ...], problem: str
 ) -> None:
     db.execute("select ragdb.create_corpus('docs')")
-    raised = error(db, "select ragdb.grant_corpus(%s, %s, %s)", *arguments)
+    raised = refused(db, "select ragdb.grant_corpus(%s, %s, %s)", *arguments)
     assert raised.sqlstate == "RG400"
 
 

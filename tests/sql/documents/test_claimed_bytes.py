@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -16,7 +15,6 @@ from tests.sql.documents_twin import document, faults, put
 
 DATA = b"the secret original"
 CID = "sha256:" + hashlib.sha256(DATA).hexdigest()
-As = Callable[..., Connection]
 
 
 @pytest.fixture

@@ -64,14 +64,12 @@ def weighed(
 
 
 @pytest.fixture(scope="module")
-def filled(server18: Server) -> Iterator[str]:
+def filled(module_clone: str) -> str:
     """A database with the pages of the manual in the corpus `docs`, for tests that roll back."""
-    with server18.database() as database:
-        dsn = server18.dsn(database.dbname)
-        with psycopg.connect(dsn) as db:
-            db.execute("select ragdb.create_corpus('docs')")
-            fill(db, PROSE)
-        yield dsn
+    with psycopg.connect(module_clone) as db:
+        db.execute("select ragdb.create_corpus('docs')")
+        fill(db, PROSE)
+    return module_clone
 
 
 @pytest.fixture

@@ -24,18 +24,16 @@ def pages() -> dict[str, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def filled(server18: Server, pages: dict[str, list[str]]) -> Iterator[str]:
+def filled(module_clone: str, pages: dict[str, list[str]]) -> str:
     """A database with the pages in the corpus `docs`, for tests that roll back."""
-    with server18.database() as database:
-        dsn = server18.dsn(database.dbname)
-        with psycopg.connect(dsn) as db:
-            db.execute("select ragdb.create_corpus('docs')")
-            for source, parts in pages.items():
-                db.execute(
-                    "select from ragdb.put_text('docs', %s, %s, max_tokens => 60)",
-                    (source, "\n\n".join(parts)),
-                )
-        yield dsn
+    with psycopg.connect(module_clone) as db:
+        db.execute("select ragdb.create_corpus('docs')")
+        for source, parts in pages.items():
+            db.execute(
+                "select from ragdb.put_text('docs', %s, %s, max_tokens => 60)",
+                (source, "\n\n".join(parts)),
+            )
+    return module_clone
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ragdb.client.calling import Reals
-from tests.conftest import Connection, RolledBack, Server
+from tests.conftest import Connection, RolledBack
 from tests.embedding import (
     ENCODER,
     embed,
@@ -82,18 +82,16 @@ CHUNKS, STEP = 21_000, 3  # every third has its embedding, the others wait: a gr
 
 
 @pytest.fixture(scope="module")
-def indexed(server18: Server) -> Iterator[tuple[str, Vectors]]:
+def indexed(module_clone: str) -> tuple[str, Vectors]:
     """DSN of a database with 21,000 chunks, of which a third lie in clusters, indexed."""
     count, dims = CHUNKS // STEP, 24
     random = np.random.default_rng(2)
     centres = random.normal(size=(300, dims))
     drawn = centres[random.integers(0, 300, count)] + 0.5 * random.normal(size=(count, dims))
     vectors = drawn.astype("f4")
-    with server18.database() as database:
-        dsn = server18.dsn(database.dbname)
-        with psycopg.connect(dsn) as db:
-            fill(db, vectors)
-        yield dsn, vectors
+    with psycopg.connect(module_clone) as db:
+        fill(db, vectors)
+    return module_clone, vectors
 
 
 def fill(db: Connection, vectors: Vectors) -> None:

@@ -18,13 +18,11 @@ ALL = "(select c.relname from pg_inherits i join pg_class c on c.oid = i.inhreli
 
 
 @pytest.fixture(scope="module")
-def kept(server18: Server) -> Iterator[str]:
+def kept(module_clone: str) -> str:
     """DSN of traces with and without a slice, a reranking, an original, an atom, a proposal."""
-    with server18.database() as database:
-        dsn = server18.dsn(database.dbname)
-        with psycopg.connect(dsn) as connection:
-            fill(sign(connection))
-        yield dsn
+    with psycopg.connect(module_clone) as connection:
+        fill(sign(connection))
+    return module_clone
 
 
 @pytest.fixture
