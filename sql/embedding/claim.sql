@@ -65,13 +65,22 @@ comment on function ragdb_internal.claimable_spaces(integer[], text, text[]) is
 
 -- Rows that are locked are found again by their place: of a queue that was just filled nothing is
 -- known, and the key looks no better than a scan.
-create or replace function ragdb_internal.bury_jobs(corpus_id integer, space_id integer)
+create or replace function ragdb_internal.bury_jobs(
+  corpus_id integer, space_id integer, may_wait boolean)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
 begin
+  if not exists (
+    select from ragdb.embedding_jobs j
+    where j.corpus_id = bury_jobs.corpus_id and j.space_id = bury_jobs.space_id
+      and not j.is_dead and j.due_at <= clock_timestamp() and j.attempt >= j.failures + 20)
+    or (ragdb_internal.lock_for_claim(bury_jobs.corpus_id, may_wait)).corpus_id is null
+  then
+    return;
+  end if;
   with fatal as materialized (
     select j.ctid as place from ragdb.embedding_jobs j
     where j.corpus_id = bury_jobs.corpus_id and j.space_id = bury_jobs.space_id
@@ -82,13 +91,16 @@ begin
       last_error = coalesce(j.last_error, 'twenty workers died or lost their lease on it')
     from fatal f
     where j.ctid = f.place;
+  perform ragdb_internal.note_filled(bury_jobs.space_id);
 end $$;
-comment on function ragdb_internal.bury_jobs(integer, integer) is
+comment on function ragdb_internal.bury_jobs(integer, integer, boolean) is
   'Gives up the inputs of a space that were claimed twenty times without an answer: a worker that '
-  'dies takes its claim along, and an input that kills twenty workers is to blame.';
+  'dies takes its claim along, and an input that kills twenty workers is to blame. It locks their '
+  'corpus, or leaves them to a later claim if it may not wait for it.';
 
 create or replace function ragdb_internal.take_jobs(
-  corpus_id integer, space_id integer, worker text, count integer, lease interval)
+  corpus_id integer, space_id integer, worker text, count integer, lease interval,
+  may_wait boolean)
 returns ragdb.embedding_jobs[]
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -97,11 +109,11 @@ as $$
 declare
   v_taken ragdb.embedding_jobs[];
 begin
-  perform ragdb_internal.bury_jobs(take_jobs.corpus_id, take_jobs.space_id);
+  perform ragdb_internal.bury_jobs(take_jobs.corpus_id, take_jobs.space_id, may_wait);
   with due as materialized (
     select j.ctid as place from ragdb.embedding_jobs j
     where j.corpus_id = take_jobs.corpus_id and j.space_id = take_jobs.space_id
-      and not j.is_dead and j.due_at <= clock_timestamp()
+      and not j.is_dead and j.due_at <= clock_timestamp() and j.attempt < j.failures + 20
     order by j.due_at limit take_jobs.count
     for update skip locked
   ), taken as (
@@ -115,7 +127,8 @@ begin
   select coalesce(array_agg(t.job), '{}') into v_taken from taken t;
   return v_taken;
 end $$;
-comment on function ragdb_internal.take_jobs(integer, integer, text, integer, interval) is
+comment on function ragdb_internal.take_jobs(
+  integer, integer, text, integer, interval, boolean) is
   'Gives a worker up to count inputs of a space that are due, for the time of a lease, and returns '
   'their jobs; first gives up those that were claimed too often.';
 
@@ -174,7 +187,7 @@ begin
   loop
     loop
       v_taken := ragdb_internal.take_jobs(
-        v_space.corpus_id, v_space.space_id, worker, count, lease);
+        v_space.corpus_id, v_space.space_id, worker, count, lease, not v_has_dropped);
       return query
         select v_space.space_id, v_space.corpus, v_space.embedder, w.*
         from ragdb_internal.wanted_inputs(v_taken, v_space.passage_prefix) w;

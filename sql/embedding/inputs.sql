@@ -50,10 +50,33 @@ comment on function ragdb_internal.queue_chunks(ragdb.embedding_spaces, integer[
   'Gives chunks an embedding where a static embedder makes it or an equal input of their space has '
   'it, or a job.';
 
+-- What a claim changes of what a search finds is a write of the corpus as any other. Who writes a
+-- corpus may be waiting for jobs that the claim has locked: then it must not be waited for.
+create or replace function ragdb_internal.lock_for_claim(corpus_id integer, may_wait boolean)
+returns ragdb.corpora
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora;
+begin
+  if not may_wait and not exists (
+    select from ragdb.corpora c where c.corpus_id = lock_for_claim.corpus_id
+    for update skip locked)
+  then
+    return null;
+  end if;
+  select c.* into v_corpus from ragdb.corpora c
+    where c.corpus_id = lock_for_claim.corpus_id and c.moving is distinct from 'moved'
+    for update;
+  return case when found then ragdb_internal.lock_opened(v_corpus) end;
+end $$;
+comment on function ragdb_internal.lock_for_claim(integer, boolean) is
+  'Locks the corpus of inputs that are claimed and returns it; null where it was dropped or moved '
+  'a moment ago, or is locked by somebody else and may not be waited for.';
+
 -- Chunk numbers only rise and commit in order (writers of a corpus queue up), so those above
--- queued_to are new. What is copied to them changes what a search finds, so this is a write of the
--- corpus as any other. Who writes a corpus may be waiting for jobs that the caller has locked: then
--- it must not be waited for.
+-- queued_to are new.
 create or replace function ragdb_internal.queue_new_chunks(
   corpus_id integer, space_id integer, count integer, may_wait boolean)
 returns integer
@@ -70,17 +93,11 @@ begin
     select from ragdb.embedding_spaces s
       join ragdb.chunks c on c.corpus_id = s.corpus_id and c.chunk_no > s.queued_to
     where s.space_id = queue_new_chunks.space_id)
-    or not may_wait and not exists (
-      select from ragdb.corpora c where c.corpus_id = queue_new_chunks.corpus_id
-      for update skip locked)
   then
     return 0;
   end if;
-  select c.* into v_corpus from ragdb.corpora c
-    where c.corpus_id = queue_new_chunks.corpus_id and c.moving is distinct from 'moved'
-    for update;
-  if not found then return 0; end if; -- it was dropped or moved a moment ago
-  v_corpus := ragdb_internal.lock_opened(v_corpus);
+  v_corpus := ragdb_internal.lock_for_claim(queue_new_chunks.corpus_id, may_wait);
+  if v_corpus.corpus_id is null then return 0; end if;
   select s.* into v_space from ragdb.embedding_spaces s
     where s.space_id = queue_new_chunks.space_id;
   v_chunks := array(

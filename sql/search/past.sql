@@ -13,15 +13,11 @@ begin
   if request.mode is null and past.is_filled is not true then
     request.mode := 'lexical';
     return request;
-  elsif request.mode <> all (ragdb_internal.search_modes())
-    or request.mode in ('lexical', 'reference')
-  then
+  elsif not ragdb_internal.uses_embeddings(request.mode) then
     request.mode := ragdb_internal.search_mode(array[v_corpus], request.mode, request.query, null);
     return request;
   end if;
-  -- the number of one that was dropped may be that of another now
-  select s.* into v_space from ragdb.embedding_spaces s
-    where s.space_id = past.space_id and s.embedder_id = past.embedder_id;
+  select s.* into v_space from ragdb.embedding_spaces s where s.space_id = past.space_id;
   if not found then
     if request.mode is not null then
       raise exception 'corpus % has no embeddings of version %',
@@ -29,6 +25,10 @@ begin
         using errcode = 'RG415', detail = 'it had none then, or its space was dropped since',
           hint = 'pass mode => ''lexical''';
     end if;
+    raise notice 'searching by words only: the embeddings of version % of corpus % are gone',
+        v_corpus.version, ragdb_internal.quote(v_corpus.name)
+      using detail = 'the space that was searched then has been dropped since',
+        hint = 'pass mode => ''lexical'' to ask for no more than this';
     request.mode := 'lexical';
     return request;
   end if;
@@ -86,8 +86,7 @@ comment on function ragdb_internal.hits_then(
 
 create or replace function ragdb_internal.search_then(
   corpora ragdb.corpora[], as_of bigint, statistics ragdb.corpora,
-  request ragdb_internal.search_request)
-returns ragdb.hit[]
+  inout request ragdb_internal.search_request, out hits ragdb.hit[])
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
@@ -108,7 +107,7 @@ begin
   end if;
   request := ragdb_internal.with_mode_then(v_found, request);
   v_past := ragdb_internal.past(v_found);
-  return array(
+  hits := array(
     select h from ragdb_internal.hits_then(v_found.corpus,
       case when ragdb_internal.picks(request.options)
         then ragdb_internal.rank_picked(array[v_past.corpus], statistics, request, v_past)
@@ -119,4 +118,5 @@ end $$;
 comment on function ragdb_internal.search_then(
   ragdb.corpora[], bigint, ragdb.corpora, ragdb_internal.search_request) is
   'Returns the hits of a checked search of one corpus as it was at a version, weighed by its own '
-  'statistics then or those of another today. Raises RG400, RG410, RG415, RG418, RG437.';
+  'statistics then or those of another today, and the request with its mode chosen. Raises RG400, '
+  'RG410, RG415, RG418, RG437.';

@@ -101,7 +101,7 @@ begin
   request.options.syntax := 'plain';
   if is_empty and (case when as_of is null
       then ragdb_internal.rank_corpora(corpora, statistics, request) <> '{}'
-      else ragdb_internal.search_then(corpora, as_of, statistics, request) <> '{}' end)
+      else (ragdb_internal.search_then(corpora, as_of, statistics, request)).hits <> '{}' end)
   then
     perform ragdb_internal.say_unmet(request.query);
   else

@@ -2,7 +2,28 @@
 --
 -- as_of is a version and not a time, because a version is exact: two writes of one moment are two
 -- versions, and of two corpora each has its own.
---
+
+create or replace function ragdb_internal.search_as_of(
+  corpora ragdb.corpora[], as_of bigint, statistics ragdb.corpora,
+  request ragdb_internal.search_request)
+returns setof ragdb.hit
+language plpgsql stable parallel restricted
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_found record := ragdb_internal.search_then(corpora, as_of, statistics, request);
+begin
+  if (request.options).syntax = 'web' or v_found.hits = '{}' then
+    perform ragdb_internal.say_of_query(
+      corpora, as_of, statistics, v_found.request, v_found.hits = '{}');
+  end if;
+  return query select h.* from unnest(v_found.hits) h;
+end $$;
+comment on function ragdb_internal.search_as_of(
+  ragdb.corpora[], bigint, ragdb.corpora, ragdb_internal.search_request) is
+  'Returns the hits of a checked search of one corpus as it was at a version, and says in notices '
+  'what its query came to. Raises RG400, RG410, RG415, RG418, RG437.';
+
 -- ragdb.search is a definer: the tables of a corpus are granted to nobody. The caller's right is
 -- checked there, once for each corpus.
 create or replace function ragdb.search(
@@ -30,7 +51,6 @@ declare
   v_corpora ragdb.corpora[];
   v_statistics ragdb.corpora;
   v_ranked ragdb_internal.ranked[];
-  v_then ragdb.hit[];
 begin
   perform ragdb_internal.check_request(v_request);
   v_corpora := ragdb_internal.open_corpora(corpora);
@@ -38,11 +58,8 @@ begin
     v_statistics := ragdb_internal.open_corpus(statistics, 'read', true);
   end if;
   if as_of is not null then
-    v_then := ragdb_internal.search_then(v_corpora, as_of, v_statistics, v_request);
-    if syntax = 'web' then
-      perform ragdb_internal.say_of_query(v_corpora, as_of, v_statistics, v_request, v_then = '{}');
-    end if;
-    return query select h.* from unnest(v_then) h;
+    return query
+      select h.* from ragdb_internal.search_as_of(v_corpora, as_of, v_statistics, v_request) h;
     return;
   end if;
   if filter is not null then

@@ -4,10 +4,15 @@
 -- halves. Vectors of words are whole numbers and weights are eighths, so the sum is the same in
 -- whatever order it is made, on every machine.
 
+-- Not in SQL: such a function is planned in each transaction before PostgreSQL 18.
 create or replace function ragdb_internal.static_model(embedder_id integer)
 returns ragdb.static_models
-language sql stable parallel safe
-return (select m from ragdb.static_models m where m.embedder_id = static_model.embedder_id);
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (select m from ragdb.static_models m where m.embedder_id = static_model.embedder_id);
+end $$;
 comment on function ragdb_internal.static_model(integer) is
   'Returns the row of a static embedder; null for any other.';
 
@@ -26,31 +31,25 @@ comment on type ragdb_internal.word_vector is
 create or replace function ragdb_internal.cut_vectors(model ragdb.static_models, words text[])
 returns setof ragdb_internal.word_vector
 language sql stable parallel safe
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
 begin atomic
   select p.word, false, true, coalesce(sum(c.embedding::vector), (
     select n.embedding::vector - n.embedding::vector from ragdb.static_pieces n
     where n.embedder_id = (cut_vectors.model).embedder_id and n.piece = ''))
   from ragdb_internal.word_pieces(cut_vectors.model, cut_vectors.words) p
-    left join ragdb.static_pieces c
-      on c.embedder_id = (cut_vectors.model).embedder_id and c.piece = p.piece
+    left join lateral (
+      select k.embedding from ragdb.static_pieces k
+      where k.embedder_id = (cut_vectors.model).embedder_id and k.piece = p.piece
+      offset 0) c on true
   group by p.word;
 end;
 comment on function ragdb_internal.cut_vectors(ragdb.static_models, text[]) is
   'Returns the vectors of words that are not pieces, zero where no part of one is known.';
 
 -- Each is looked up by key, whatever the planner believes of the tables; those that are not known
--- are cut together. One row, so that who joins them hashes them.
+-- are cut together.
 create or replace function ragdb_internal.word_vectors(model ragdb.static_models, words text[])
 returns setof ragdb_internal.word_vector
-language sql stable parallel safe rows 1
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set jit = off
+language sql stable parallel safe
 begin atomic
   with found as materialized (
     select w.word, p.embedding is not null as is_whole,
@@ -82,23 +81,17 @@ return l2_normalize(unit_halves.total)::halfvec::vector;
 comment on function ragdb_internal.unit_halves(vector) is
   'Returns a vector scaled to length 1, its numbers rounded to halves.';
 
--- What is joined is as large as the texts, and is hashed whatever the planner believes.
-create or replace function ragdb_internal.embedded_texts(model ragdb.static_models, texts text[])
+create or replace function ragdb_internal.summed_texts(model ragdb.static_models, texts text[])
 returns table (n integer, embedding vector, known float8, word text)
 language sql stable parallel safe
-set enable_nestloop = off
-set enable_mergejoin = off
-set enable_sort = off
-set jit = off
--- the words of 2667 chunks, and their vectors
-set work_mem = '64MB'
 begin atomic
   with counted as materialized (
     select c.* from ragdb_internal.counted_words(
-      embedded_texts.texts, (embedded_texts.model).folding) c
+      summed_texts.texts, (summed_texts.model).folding) c
   ), vectors as materialized (
-    select v.* from ragdb_internal.word_vectors(
-      embedded_texts.model, array(select distinct c.word from counted c)) v
+    select v.*
+    from (select array(select distinct c.word from counted c) as words offset 0) d
+      cross join lateral ragdb_internal.word_vectors(summed_texts.model, d.words) v
   )
   select s.n, case when vector_norm(s.total) > 0 then ragdb_internal.unit_halves(s.total) end,
     s.known, null::text
@@ -115,10 +108,33 @@ begin atomic
   union all
   select null, v.embedding, null, v.word from vectors v where v.is_cut;
 end;
-comment on function ragdb_internal.embedded_texts(ragdb.static_models, text[]) is
+comment on function ragdb_internal.summed_texts(ragdb.static_models, text[]) is
   'Returns the embeddings of texts, null where no word is known, and the share of their words that '
   'are known as a whole, counting one more that is, 0 to 1; then the words that had to be cut, '
   'without n, with their vectors. Texts without words have no row.';
+
+-- Planned once, with the functions above as parts of the statement: to plan for one text takes
+-- longer than to embed it, and before PostgreSQL 18 SQL functions that stay functions are planned
+-- at each call. What is joined is as large as the texts, and is hashed whatever the planner
+-- believes.
+create or replace function ragdb_internal.embedded_texts(model ragdb.static_models, texts text[])
+returns table (n integer, embedding vector, known float8, word text)
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_nestloop = off
+set enable_mergejoin = off
+set enable_sort = off
+set jit = off
+-- the words of 2667 chunks, and their vectors
+set work_mem = '64MB'
+as $$
+begin
+  return query select s.* from ragdb_internal.summed_texts(model, texts) s;
+end $$;
+comment on function ragdb_internal.embedded_texts(ragdb.static_models, text[]) is
+  'Returns what ragdb_internal.summed_texts does, by a plan that is kept.';
 
 create or replace function ragdb_internal.unknown_text(embedder_id integer) returns vector
 language sql stable parallel safe
@@ -129,7 +145,6 @@ comment on function ragdb_internal.unknown_text(integer) is
   'Returns what a static embedder gives a text that has no word it knows: the opposite of all its '
   'pieces together, which is near to nothing.';
 
--- Planned once: to plan for one text takes longer than to embed it.
 create or replace function ragdb_internal.known_embedding(
   model ragdb.static_models, text text, share float8)
 returns real[]
@@ -148,11 +163,15 @@ comment on function ragdb_internal.known_embedding(ragdb.static_models, text, fl
   'that are known as a whole, counting one more that is, does not pass a given one.';
 
 create or replace function ragdb_internal.default_embedder() returns integer
-language sql stable parallel safe
-return (
-  select e.embedder_id from ragdb.settings s
-    join ragdb.embedders e on pg_catalog.to_jsonb(e.name) = s.value
-  where s.key = 'default_embedder');
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (
+    select e.embedder_id from ragdb.settings s
+      join ragdb.embedders e on to_jsonb(e.name) = s.value
+    where s.key = 'default_embedder');
+end $$;
 comment on function ragdb_internal.default_embedder() is
   'Returns the embedder that new corpora get; null without one.';
 

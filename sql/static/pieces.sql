@@ -124,9 +124,10 @@ end $$;
 comment on function ragdb_internal.likeliest_pieces(integer, text, integer) is
   'Cuts a word as a unigram model does: into the pieces whose ranks have the largest sum.';
 
+-- One row, so that who joins the words with others hashes these.
 create or replace function ragdb_internal.word_pieces(model ragdb.static_models, words text[])
 returns table (word text, piece text)
-language plpgsql stable parallel safe
+language plpgsql stable parallel safe rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 begin

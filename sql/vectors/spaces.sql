@@ -108,7 +108,6 @@ create or replace trigger embeddings_go_with_chunks after delete on ragdb.chunks
   referencing old table as gone for each statement
   execute function ragdb_internal.drop_embeddings();
 
--- `drop table if exists` would tell whoever makes a corpus that there is no such table.
 create or replace function ragdb_internal.make_space_table(
   space ragdb.embedding_spaces, embedder ragdb.embedders)
 returns void
@@ -118,9 +117,6 @@ as $$
 declare
   v_table constant text := ragdb_internal.space_table(space.space_id);
 begin
-  if to_regclass('ragdb.' || v_table) is not null then
-    execute format('drop table ragdb.%I', v_table);
-  end if;
   execute format(
     'create table ragdb.%1$I (like ragdb.chunk_embeddings including all,'
     ' constraint %2$I primary key (corpus_id, chunk_no))', v_table, v_table || '_chunk_is_unique');
@@ -150,6 +146,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_is_static constant boolean := coalesce(embedder.provider = 'static', false);
+  v_id integer;
   v_space ragdb.embedding_spaces;
 begin
   if m is null or m not between 2 and 100
@@ -160,12 +157,15 @@ begin
       using errcode = 'RG400', detail = 'they shape the HNSW index of the space',
             hint = 'give m from 2 to 100 and ef_construction from 2 m to 1000';
   end if;
-  perform ragdb_internal.hold('the number of the next space');
+  -- no number comes back: workers hold claims of spaces that were dropped, and history names them
+  insert into ragdb.settings as s (key, value) values ('spaces_created', '1')
+    on conflict on constraint settings_key_is_unique do update
+      set value = to_jsonb(s.value::integer + 1)
+    returning s.value::integer into v_id;
   insert into ragdb.embedding_spaces (corpus_id, space_id, embedder_id, state, m, ef_construction,
     is_filled, is_half, created_at, current_since)
-  values (corpus_id, (select coalesce(max(s.space_id), 0) + 1 from ragdb.embedding_spaces s),
-    embedder.embedder_id, state, m, ef_construction, v_is_static, v_is_static,
-    ragdb_internal.now(), case when state = 'current' then ragdb_internal.now() end)
+  values (corpus_id, v_id, embedder.embedder_id, state, m, ef_construction, v_is_static,
+    v_is_static, ragdb_internal.now(), case when state = 'current' then ragdb_internal.now() end)
   returning * into v_space;
   perform ragdb_internal.make_space_table(v_space, embedder);
   return v_space;

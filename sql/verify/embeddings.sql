@@ -16,6 +16,7 @@ comment on function ragdb_internal.has_other_pieces(ragdb.static_models) is
 create or replace function ragdb_internal.wrong_words(model ragdb.static_models, words text[])
 returns text[]
 language sql stable parallel safe
+set enable_seqscan = off
 begin atomic
   select array(
     select w.word

@@ -10,7 +10,7 @@ comment on column ragdb.settings.key is
   'Name: allow_test_clock, corpora_created (the last corpus id given out), default_embedder (of '
   'new corpora), last_tick_of and the name of a corpus that was dropped, ledger_is_on, '
   'ledger_origin (the name of the ledger), origin (the id and the name of this database, which '
-  'restored copies keep) or traces_kept_from.';
+  'restored copies keep), spaces_created (the last space id given out) or traces_kept_from.';
 comment on column ragdb.settings.value is 'Value of the setting.';
 
 create table ragdb.signing_keys (

@@ -251,6 +251,38 @@ def test_an_input_that_kills_twenty_workers_is_dead(db: Connection) -> None:
     assert status(db, "dead") == 1
 
 
+def test_a_space_is_filled_once_the_last_input_that_waits_has_killed_twenty_workers(
+    clone: str,
+) -> None:
+    filled = (
+        "select is_filled, version from ragdb.embedding_spaces join ragdb.corpora using (corpus_id)"
+    )
+    with psycopg.connect(clone, autocommit=True) as db, psycopg.connect(clone) as writer:
+        make_corpus(db, {"a": "alpha", "b": "beta"})
+        complete(db, claim(db, count=1))
+        for _ in range(20):
+            assert claim(db)
+            expire(db)
+        ((is_filled, version),) = db.execute(filled).fetchall()
+        assert not is_filled
+        assert claim(db) == []
+        assert db.execute(filled).fetchall() == [(True, version + 1)]
+
+
+def test_a_claim_of_a_space_that_was_dropped_completes_nothing_of_another_model(
+    db: Connection,
+) -> None:
+    make_corpus(db, {"a": "alpha"})
+    old = claim(db)
+    db.execute("select ragdb.drop_space('docs', 'hash')")
+    make_embedder(db, "other")
+    db.execute("select ragdb.embed_corpus('docs', 'other')")
+    assert [row[1:] for row in claim(db)] == [row[1:] for row in old]
+    with pytest.raises(errors.CorpusNotFound), db.transaction():
+        complete(db, old)
+    assert embedded(db) == 0
+
+
 def test_a_changed_chunk_is_embedded_again_and_an_equal_one_is_not(db: Connection) -> None:
     make_corpus(db, TEXTS)
     embed(db)

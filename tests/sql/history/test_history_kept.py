@@ -15,7 +15,16 @@ from psycopg.types.json import Jsonb
 
 from ragdb.server import postgres
 from tests.conftest import Connection, Login, Server
-from tests.embedding import ENCODER, claim, complete, document, make_corpus, make_embedder, one
+from tests.embedding import (
+    ENCODER,
+    claim,
+    complete,
+    document,
+    embed,
+    make_corpus,
+    make_embedder,
+    one,
+)
 
 
 def store(db: Connection, corpus: str, uri: str, text: str, **more: Any) -> int:
@@ -110,6 +119,34 @@ def test_the_space_of_another_model_is_not_taken_for_one_that_was_dropped(clone:
         store(db, "docs", "a.md", "A bridge.")
         ask = "select * from ragdb.search('docs', 'a', 5, 'hybrid', query_embedding => %s,"
         assert "RG415" in refused(db, f"{ask} as_of => %s)", near, then)
+
+
+def test_a_version_whose_space_was_dropped_is_searched_by_words_and_says_so(clone: str) -> None:
+    """A space made anew by the same model has no vector of what went while there was none."""
+    near = [float(x) for x in ENCODER.encode(["bridge"])[0]]
+    ask = "select array_agg(distinct mode) from ragdb.search('docs', %s, query_embedding => %s,"
+    told: list[str | None] = []
+    with psycopg.connect(clone, autocommit=True) as db:
+        make_corpus(db, {"a": "A bridge of copper.", "b": "A bridge of steel."})
+        db.execute("select ragdb.keep_history('docs', '1 day')")
+        embed(db)
+        then = version(db, "docs")
+        assert one(db, f"{ask} as_of => %s)", "bridge", near, then) == ["hybrid"]
+        db.execute("select ragdb.drop_space('docs', 'hash')")
+        db.execute("select ragdb.delete_source('docs', 'a')")
+        db.execute("select ragdb.reembed_corpus('docs', 'hash')")
+        embed(db)
+        db.execute("select ragdb.cutover_corpus('docs', 'hash')")
+        assert one(db, f"{ask} as_of => %s)", "bridge", near, None) == ["hybrid"]
+        db.add_notice_handler(lambda notice: told.append(notice.message_primary))
+        assert one(db, f"{ask} as_of => %s)", "bridge", near, then) == ["lexical"]
+        assert one(db, f"{ask} syntax => 'web', as_of => %s)", '"silver"', near, then) is None
+        assert one(db, f"{ask} mode => 'lexical', as_of => %s)", "bridge", near, then)
+        assert one(db, f"{ask} mode => 'lexical', as_of => %s)", "?!", near, then) is None
+        hybrid = f"{ask} mode => 'hybrid', as_of => %s)"
+        assert "RG415" in refused(db, hybrid, "bridge", near, then)
+    gone = f'searching by words only: the embeddings of version {then} of corpus "docs" are gone'
+    assert told == [gone, gone, 'the query "?!" has no word to search for']
 
 
 def test_accents_that_a_word_lacked_then_are_those_that_a_version_was_searched_with(
