@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.serve import AllowPrivate, Port, listen
+from ragdb.cli.query import AllowPrivate
+from ragdb.cli.serve import Port, listen
 from ragdb.cli.session import Failure, Session
 
 AskPeers = Annotated[
