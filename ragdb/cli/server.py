@@ -69,16 +69,9 @@ def psql(
     ] = None,
 ) -> None:
     """Open the psql that comes with ragdb on the database."""
-    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+    from ragdb.server import postgres, settings
 
-    from ragdb.server import postgres
-
-    given = conninfo_to_dict(session.target.conninfo)
-    # a process list shows arguments to everybody, and an environment only to its owner
-    password = given.pop("password", None)
-    environment = dict(os.environ)
-    if password:
-        environment["PGPASSWORD"] = str(password)
+    database, secret = settings.for_program(session.target.conninfo)
     program = str(postgres.binary("psql"))
     # where in ragdb an error was raised says nothing to whoever made it
     context = [] if session.verbose else ["-v", "SHOW_CONTEXT=never"]
@@ -89,8 +82,8 @@ def psql(
             "\\df ragdb.* lists the functions; tables are for ragdb_owner alone, and"
             " \\d+ ragdb.TABLE says which function reads one for you; \\dv bi.* lists the views"
         )
-    database = ["-d", make_conninfo("", **given)]
-    os.execve(program, [program, *context, *database, *(arguments or [])], environment)
+    given = ["-d", database, *(arguments or [])]
+    os.execve(program, [program, *context, *given], {**os.environ, **secret})
 
 
 def status(session: Session) -> None:

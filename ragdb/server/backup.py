@@ -11,9 +11,9 @@ from typing import Any
 
 import psycopg
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import make_conninfo
 
-from ragdb.server import embedded, migrate, postgres, roles
+from ragdb.server import embedded, migrate, postgres, roles, settings
 
 
 class BackupError(Exception):
@@ -89,16 +89,13 @@ def recognised(dump: Path) -> str:
 
 
 def _restore(dump: Path, copy: str) -> None:
-    given = conninfo_to_dict(copy)
-    password = given.pop("password", None)
-    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
-    if password:
-        environment["PGPASSWORD"] = str(password)
+    database, secret = settings.for_program(copy)
     # in one transaction: what cannot be restored whole is not a backup
     program = [str(postgres.binary("pg_restore")), "--exit-on-error", "--single-transaction"]
     done = subprocess.run(
-        [*program, "-d", make_conninfo("", **given), str(dump)],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment,
+        [*program, "-d", database, str(dump)],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", **secret},
     )  # fmt: skip
     if done.returncode:
         raise BackupError(f"the dump cannot be restored: {done.stderr.strip()[-2000:]}")

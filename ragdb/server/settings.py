@@ -61,6 +61,16 @@ def connection(dsn: str | None = None) -> Connection:
     return Connection(embedded.dsn(), "embedded")
 
 
+def for_program(conninfo: str) -> tuple[str, dict[str, str]]:
+    """A conninfo without its password, and that as a variable of the environment.
+
+    A process list shows arguments to everybody, and an environment only to its owner.
+    """
+    given = conninfo_to_dict(conninfo)
+    password = given.pop("password", None)
+    return make_conninfo("", **given), {"PGPASSWORD": str(password)} if password else {}
+
+
 def normalise(dsn: str) -> str:
     """The DSN as libpq reads it: a SQLAlchemy driver in the scheme is dropped, key=value is kept.
 
