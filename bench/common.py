@@ -168,6 +168,12 @@ def server() -> Iterator[Server]:
             embedded.stop(home / "pg18")
 
 
+def processor(db: Connection) -> float:
+    """Milliseconds that the process of a connection has had of the processor, as Linux counts."""
+    told = Path(f"/proc/{db.info.backend_pid}/schedstat")
+    return int(told.read_text().split()[0]) / 1e6 if told.exists() else float("nan")
+
+
 def resident(pid: int) -> float:
     """Private memory of a process in MB; its recorded peak would count shared buffers too."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():

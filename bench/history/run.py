@@ -13,12 +13,11 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import psycopg
 
-from bench.common import Connection, document, parser, publish, server
+from bench.common import Connection, document, parser, processor, publish, server
 from bench.hybrid.static_speed import questions
 from bench.ingest.run import read_chunks
 
@@ -28,12 +27,6 @@ EDITED = 5
 BACK = (0, 1, 2, 4)
 KEPT = "('ragdb.past_rows'), ('ragdb.corpus_versions')"
 TODAY = "('ragdb.documents'), ('ragdb.document_sources'), ('ragdb.chunks'), ('ragdb.chunk_lexemes')"
-
-
-def busy(db: Connection) -> float:
-    """Seconds that the server's process has had of the processor."""
-    told = Path(f"/proc/{db.info.backend_pid}/schedstat").read_text()
-    return int(told.split()[0]) / 1e9
 
 
 def without_triggers(db: Connection) -> None:
@@ -105,9 +98,9 @@ def main() -> None:
         def step(what: str, work: Callable[[Connection], None], turn: int = 0) -> None:
             turn %= len(WAYS)
             for way in WAYS[turn:] + WAYS[:turn]:
-                before = busy(open_[way])
+                before = processor(open_[way])
                 work(open_[way])
-                took = busy(open_[way]) - before
+                took = (processor(open_[way]) - before) / 1000
                 spent.setdefault(what, {}).setdefault(way, []).append(took)
                 print(what, way, f"{took:.3f}", flush=True)
 
@@ -126,9 +119,9 @@ def main() -> None:
         calls = -(-len(documents) // 400)  # each raises the version by one
         past = []
         for back in BACK[: given.rounds + 1]:
-            before = busy(db)
+            before = processor(db)
             ask(db, asked[:20], version - calls * back)
-            past.append((back, (busy(db) - before) * 1000 / 20))
+            past.append((back, (processor(db) - before) / 20))
         today = statistics.median(spent[f"{len(asked)} searches of today"]["kept"])
         last = {way: (size(db, TODAY), size(db, KEPT)) for way, db in open_.items()}
         for n in range(given.rounds):

@@ -9,13 +9,12 @@ import argparse
 import itertools
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 import psycopg
 
 from bench import common
-from bench.common import PEERS, Connection, document, fill, parser, publish, records
+from bench.common import PEERS, Connection, document, fill, parser, processor, publish, records
 from bench.lexical.systems import (
     IN_MEMORY,
     System,
@@ -47,11 +46,6 @@ def put(db: Connection, corpus: str, texts: Sequence[tuple[str, str]]) -> float:
 
 def measure(db: Connection, asked: Sequence[str], found: Sequence[System]) -> None:
     """Best of three of every question, systems in turn."""
-    pid = db.info.backend_pid
-
-    def cpu() -> float:
-        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e6
-
     # what scans all it has for a question leaves cold caches behind, and who is asked the same
     # twice in a row finds warm ones: the two that the goal compares have a turn of their own
     for group in ([s for s in found if s.turn == name] for name in ("pair", "others", IN_MEMORY)):
@@ -60,11 +54,11 @@ def measure(db: Connection, asked: Sequence[str], found: Sequence[System]) -> No
             best = {s.name: (float("inf"), float("inf")) for s in turn}
             for _ in range(3):
                 for system in turn:
-                    begun, used = time.perf_counter(), cpu()
+                    begun, used = time.perf_counter(), processor(db)
                     system.ask(question)
                     took = (time.perf_counter() - begun) * 1e3
-                    clock, processor = best[system.name]
-                    best[system.name] = (min(clock, took), min(processor, cpu() - used))
+                    clock, cpu = best[system.name]
+                    best[system.name] = (min(clock, took), min(cpu, processor(db) - used))
             for system in turn:
                 system.times.append(best[system.name][0])
                 system.cpu.append(best[system.name][1])

@@ -14,12 +14,11 @@ import random
 import statistics
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import psycopg
 from psycopg.types.json import Jsonb
 
-from bench.common import Connection, document, fill, parser, publish, server
+from bench.common import Connection, document, fill, parser, processor, publish, server
 
 CHUNKS = 500
 WORDS = ["token", "slice", "policy", "anchor", "graph", "edge", "chunk", "query", "index", "score"]
@@ -144,12 +143,6 @@ def documents(db: Connection, name: str, count: int) -> None:
         name,
         (document(f"d/{n}", *texts[n : n + CHUNKS]) for n in range(0, count, CHUNKS)),
     )
-
-
-def processor(db: Connection) -> float:
-    """Milliseconds of processor that the server has given to this connection; Linux alone says."""
-    told = Path(f"/proc/{db.info.backend_pid}/schedstat")
-    return int(told.read_text().split()[0]) / 1e6 if told.exists() else float("nan")
 
 
 def best(call: Callable[[], object], times: int = 3) -> float:

@@ -11,13 +11,12 @@ median of the differences is at most 2 % of a retrieval.
 
 from __future__ import annotations
 
-from pathlib import Path
 from statistics import median, quantiles
 
 import psycopg
 
 import ragdb
-from bench.common import Connection, parser, publish, records, server
+from bench.common import Connection, parser, processor, publish, records, server
 from bench.hybrid.static_speed import made, put
 from ragdb.server import static
 
@@ -58,18 +57,12 @@ def switch(db: Connection) -> None:
         assert (stages is not None) == noted, stages
 
 
-def busy(db: Connection) -> float:
-    """Milliseconds that the server's process has had of the processor."""
-    told = Path(f"/proc/{db.info.backend_pid}/schedstat").read_text()
-    return int(told.split()[0]) / 1e6
-
-
 def asked(db: Connection, query: str, mode: str | None, noted: bool) -> float:
     """Milliseconds of the processor that a retrieval takes."""
     db.execute("select set_config('bench.noted', %s, false)", ("yes" if noted else "no",))
-    before = busy(db)
+    before = processor(db)
     db.execute("select from ragdb.retrieve('stages', %s, mode => %s)", (query, mode))
-    return busy(db) - before
+    return processor(db) - before
 
 
 def pairs(
