@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from ragdb.cli.app import verb
+from ragdb.cli.query import OneCorpus, one_readable
 from ragdb.cli.session import NEGATIVE, OK, Failure, Session
 
 if TYPE_CHECKING:
@@ -16,10 +17,6 @@ if TYPE_CHECKING:
     from ragdb.evidence.tasks import Mode, TaskContract
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in words.")]
-Corpus = Annotated[
-    str | None,
-    typer.Option("--corpus", "-c", help="The corpus. Default: the only one that you may read."),
-]
 Count = Annotated[int, typer.Option("--k", "-k", min=1, max=1000, help="Largest number of chunks.")]
 Context = Annotated[
     int | None,
@@ -39,7 +36,7 @@ def register(app: typer.Typer) -> None:
 def ask(
     session: Session,
     question: Question,
-    corpus: Corpus = None,
+    corpus: OneCorpus = None,
     k: Annotated[
         int | None,
         typer.Option("--k", "-k", min=1, max=1000, help="Largest number of chunks. Default: 8."),
@@ -92,7 +89,6 @@ def ask(
     unless --no-record says otherwise.
     """
     from ragdb.cli import output
-    from ragdb.cli.query import one_readable
     from ragdb.evidence.answers import PROVES
 
     if endpoint is not None and model is None:
@@ -143,14 +139,13 @@ def ask(
 def pack(
     session: Session,
     question: Question,
-    corpus: Corpus = None,
+    corpus: OneCorpus = None,
     k: Count = 8,
     max_context: Context = None,
     rerank: Rerank = None,
 ) -> int:
     """Print the evidence for a question as one text. Exit code 1 if there is none."""
     from ragdb.cli import output, text
-    from ragdb.cli.query import one_readable
 
     with session.connect() as db:
         corpus = corpus or one_readable(db)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragdb.cli.app import verb
+from ragdb.cli.query import OneCorpus, one_readable
 from ragdb.cli.session import NEGATIVE, OK, Corpus, Failure, Session
 
 if TYPE_CHECKING:
@@ -175,10 +176,7 @@ def pull(
 def ask(
     session: Session,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What is looked for.")],
-    corpus: Annotated[
-        str | None,
-        typer.Option("--corpus", "-c", help="Corpus. Default: the only one you may read."),
-    ] = None,
+    corpus: OneCorpus = None,
     k: Annotated[int, typer.Option("-k", min=1, max=20, help="Chunks to return.")] = 5,
     allow_private: AllowPrivate = False,
 ) -> None:
@@ -187,7 +185,6 @@ def ask(
     The token for each peer is in RAGDB_PEER_TOKEN_NAME. A peer that does not answer is named.
     """
     from ragdb.cli import output
-    from ragdb.cli.query import one_readable
     from ragdb.peers import asking
 
     with session.connect() as db:
