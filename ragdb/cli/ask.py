@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.query import AskedCorpus
+from ragdb.cli.query import AskedCorpus, one_readable
 from ragdb.cli.session import NEGATIVE, OK, Failure, Session
 
 if TYPE_CHECKING:
@@ -89,7 +89,6 @@ def ask(
     unless --no-record says otherwise.
     """
     from ragdb.cli import output
-    from ragdb.cli.query import one_readable
     from ragdb.evidence.answers import PROVES
 
     if endpoint is not None and model is None:
@@ -147,7 +146,6 @@ def pack(
 ) -> int:
     """Print the evidence for a question as one text. Exit code 1 if there is none."""
     from ragdb.cli import output, text
-    from ragdb.cli.query import one_readable
 
     with session.connect() as db:
         corpus = corpus or one_readable(db)

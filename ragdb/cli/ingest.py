@@ -183,8 +183,9 @@ def ingest(
                 watched.remove(db, corpus, gone)
                 options["prune"] = False  # `found` is now what changed, not what there is
     if not watch and not (report.documents or report.failed):
-        read = "nothing was found that is read; --convert '.ENDING=COMMAND {in}' reads other types"
-        session.note(read if found.sources else "no file found")
+        read = "nothing was found that is read" if found.sources else "no file found"
+        others = "; --convert '.ENDING=COMMAND {in}' reads other types"
+        session.note(read + others * bool(report.skipped_types))
         return NOTHING
     unembedded = embed and not dry_run and report.documents > 0 and _embed(session, {corpus})
     return PARTIAL if report.failed or unembedded else OK

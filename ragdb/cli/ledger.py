@@ -274,12 +274,12 @@ def verify(
 
 
 def _write(out: Path | None, text: str) -> None:
-    from ragdb.ledger import witness
+    from ragdb.ledger import files
 
     if out is None:
         sys.stdout.write(text)
     else:
-        witness.replace(out, text)
+        files.replace(out, text.encode())
 
 
 def for_doctor(db: Database, check: Callable[..., bool]) -> None:

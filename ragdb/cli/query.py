@@ -43,11 +43,11 @@ def readable(db: Database) -> list[str]:
 
 
 def one_readable(db: Database) -> str:
-    """The corpus of a question that names none: the only one that the caller may read."""
+    """The corpus of a verb that is told none: the only one that the caller may read."""
     names = readable(db)
     if len(names) > 1:
         raise Failure(
-            f"there are {len(names)} corpora, and a question is asked of one",
+            f"there are {len(names)} corpora, and this takes one",
             hint=f"add --corpus with one of {', '.join(names[:8])}{' and more' * (len(names) > 8)}",
         )
     return names[0]

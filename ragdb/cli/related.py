@@ -8,8 +8,8 @@ import typer
 
 from ragdb.cli.app import verb
 from ragdb.cli.hits import print_hit
-from ragdb.cli.query import Hits, MinScore, parsed
-from ragdb.cli.session import Corpus, Session
+from ragdb.cli.query import AskedCorpus, Hits, MinScore, one_readable, parsed
+from ragdb.cli.session import Session
 
 if TYPE_CHECKING:
     from ragdb.database import Database
@@ -21,8 +21,8 @@ def register(app: typer.Typer) -> None:
 
 def similar(
     session: Session,
-    corpus: Corpus,
     chunk_id: Annotated[str, typer.Argument(metavar="CHUNK", help="Id of a chunk, of a search.")],
+    corpus: AskedCorpus = None,
     k: Hits = 10,
     mode: Annotated[
         str | None,
@@ -42,6 +42,7 @@ def similar(
 
     among = parsed(filter) if filter is not None else None
     with session.connect() as db:
+        corpus = corpus or one_readable(db)
         hits = db.similar(corpus, chunk_id, k, min_score, among, mode)
         if session.format == "table":
             for hit in hits:

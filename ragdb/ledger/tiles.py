@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragdb.ledger import LedgerError, tree
+from ragdb.ledger.files import replace
 from ragdb.ledger.notes import Checkpoint
 
 if TYPE_CHECKING:
@@ -44,23 +44,19 @@ def export(db: Client, folder: Path, checkpoint: Checkpoint) -> int:
     def add(path: str, read: Callable[[], bytes]) -> None:
         nonlocal written
         # what was written never changes, so the next export goes on where this one ends
-        if not (folder / path).exists():
-            _write(folder / path, read())
+        file = folder / path
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            replace(file, read())
             written += 1
 
     for level, index, width in tiles_of(checkpoint.size):
         add(tile_path(level, index, width), partial(db.ledger_tile, level, index, width))
         if level == 0:
             add(tile_path("entries", index, width), partial(db.ledger_bundle, index, width))
-    _write(folder / "checkpoint", str(checkpoint).encode())
+    folder.mkdir(parents=True, exist_ok=True)
+    replace(folder / "checkpoint", str(checkpoint).encode())
     return written + 1
-
-
-def _write(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.new")
-    beside.write_bytes(content)
-    os.replace(beside, path)
 
 
 def checkpoint(folder: Path) -> Checkpoint:

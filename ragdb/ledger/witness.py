@@ -5,11 +5,11 @@ It keeps that one in a file, and needs neither the database nor trust in it.
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 
 from ragdb.ledger import LedgerError
+from ragdb.ledger.files import replace
 from ragdb.ledger.keys import Signer
 from ragdb.ledger.notes import Checkpoint, Verifier
 from ragdb.ledger.proofs import Request
@@ -28,7 +28,7 @@ def cosign(request: Request, state: Path, log: Verifier, signer: Signer, name: s
         _check(request, last(state), log)
         made = signer.cosignature(name, request.checkpoint.text, int(time.time()))
         cosigned = request.checkpoint.with_signatures([made])
-        replace(state, str(cosigned))
+        replace(state, str(cosigned).encode())
     return cosigned
 
 
@@ -61,18 +61,3 @@ def _check(request: Request, kept: Checkpoint | None, log: Verifier) -> None:
         )
     if not kept and request.proof:
         raise LedgerError("a first request has no proof")
-
-
-def replace(file: Path, text: str) -> None:
-    """Write a file whole: after a crash it is the old one or the new one."""
-    beside = file.with_name(f".{file.name}.new")
-    with beside.open("w", encoding="utf-8") as out:
-        out.write(text)
-        out.flush()
-        os.fsync(out.fileno())
-    os.replace(beside, file)
-    folder = os.open(file.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

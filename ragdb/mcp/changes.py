@@ -8,6 +8,7 @@ from ragdb.mcp.shapes import CORPUS, IDS, TRACE, Builtin, result, string
 REASON = string("Why, for the record.", minLength=1)
 TEXT = string("The statement, in words of its evidence.", minLength=1)
 NUMBER = {"type": "integer"}
+ATOMS = {**IDS, "items": string("Id of a statement.", format="uuid"), "description": "Statements."}
 
 TURNS = {
     "type": "array",
@@ -163,7 +164,7 @@ CHANGES: dict[str, Builtin] = {
     "propose": Builtin(
         "Propose a conclusion",
         "Stores a conclusion that rests on statements of one slice.",
-        {"corpus": CORPUS, "atom_ids": {**IDS, "description": "The statements."}, "text": TEXT},
+        {"corpus": CORPUS, "atom_ids": ATOMS, "text": TEXT},
         ("corpus", "atom_ids", "text"),
         writing.propose,
         result(proposal_id={"type": "string"}, code={"type": "string"}),

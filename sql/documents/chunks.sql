@@ -79,7 +79,8 @@ declare
     ragdb_internal.find_document(v_corpus, document_chunks.document);
 begin
   if first is null or first < 0 or count < 1 then
-    raise exception 'first is % and count %', coalesce(first::text, 'null'), count
+    raise exception 'first is % and count %', coalesce(first::text, 'null'),
+        coalesce(count::text, 'null')
       using errcode = 'RG400', detail = 'they say where a page begins and how many chunks it has',
         hint = 'first is the ordinal of a chunk, from 0; count is 1 or more, and null for all';
   end if;

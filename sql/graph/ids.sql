@@ -61,14 +61,34 @@ language sql immutable parallel safe
 return id ~ '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$';
 comment on function ragdb_internal.is_uuid(text) is 'Tells whether a text is a UUID with hyphens.';
 
+-- A message that is stored has no longer ones, and SHA-1 of a megabyte takes seconds here.
+create or replace function ragdb_internal.made_turn_id(corpus text, session text, id text)
+returns text
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_longest constant integer :=
+    greatest(octet_length(corpus), octet_length(session), octet_length(id));
+begin
+  if v_longest > 500 then
+    raise exception 'a part of the id of a turn has % bytes', v_longest
+      using errcode = 'RG400', detail = 'it is made of a corpus, a session and the id of a message',
+        hint = 'give each of them with at most 500 bytes';
+  end if;
+  return ragdb_internal.uuid5('5b8f3b54-7a0b-5d0c-9a53-3f6d1f4c2a10',
+    ragdb_internal.packed(corpus) || ragdb_internal.packed(session) || ragdb_internal.packed(id));
+end $$;
+comment on function ragdb_internal.made_turn_id(text, text, text) is
+  'Returns the version 5 UUID of a message whose id is not a UUID; null for a part that is null. '
+  'Raises RG400.';
+
 -- A message id that is a UUID is kept in its canonical form; any other becomes one, the same in
 -- every database. Definer: what it calls is private.
 create or replace function ragdb.turn_id(corpus text, session text, id text) returns text
 language sql stable parallel safe security definer
 return case when ragdb_internal.is_uuid(id) then pg_catalog.lower(id collate "C")
-  else ragdb_internal.uuid5('5b8f3b54-7a0b-5d0c-9a53-3f6d1f4c2a10',
-    ragdb_internal.packed(corpus) || ragdb_internal.packed(session)
-      || ragdb_internal.packed(id))::text end;
+  else ragdb_internal.made_turn_id(corpus, session, id) end;
 comment on function ragdb.turn_id(text, text, text) is
   'Returns the chunk id of a message: its own id when that is a UUID, else the version 5 UUID of '
-  '(corpus, session, id).';
+  '(corpus, session, id), each of at most 500 bytes. Raises RG400.';

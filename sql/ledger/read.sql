@@ -103,7 +103,8 @@ begin
   if coalesce(width not between 1 and 256, true)
     or coalesce(octet_length(v_hashes) / 32 < width, true)
   then
-    raise exception 'the ledger has no tile %/% of % hashes', level, index, width
+    raise exception 'the ledger has no tile %/% of % hashes', coalesce(level::text, 'null'),
+        coalesce(index::text, 'null'), coalesce(width::text, 'null')
       using errcode = 'RG480', detail = 'a tile has 1 to 256 hashes',
         hint = 'the sizes of tiles follow from the size of the ledger (C2SP tlog-tiles)';
   end if;
@@ -130,7 +131,8 @@ begin
       from ragdb.ledger_leaves l
       where l.number between v_first and v_first + width::bigint - 1) e;
   if coalesce(width not between 1 and 256, true) or v_entries <> width then
-    raise exception 'the ledger has no bundle % of % entries', index, width
+    raise exception 'the ledger has no bundle % of % entries', coalesce(index::text, 'null'),
+        coalesce(width::text, 'null')
       using errcode = 'RG480', detail = 'a bundle has 1 to 256 entries',
         hint = 'the sizes of bundles follow from the size of the ledger (C2SP tlog-tiles)';
   end if;

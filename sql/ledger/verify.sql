@@ -125,7 +125,7 @@ declare
 begin
   if from_number is null or from_number < 0 or most < 1 or late is null then
     raise exception 'from_number is %, most %, late %', coalesce(from_number::text, 'null'),
-        most, coalesce(late::text, 'null')
+        coalesce(most::text, 'null'), coalesce(late::text, 'null')
       using errcode = 'RG400', detail = 'entries are numbered from 0',
         hint = 'give null for most to verify all, and an interval for late';
   end if;

@@ -69,11 +69,14 @@ def test_what_is_like_a_chunk_is_printed(run: Run, filled: str) -> None:
     with ragdb.connect(filled) as db:
         own = db.search("docs", "ledger checkpoint", 1)[0]
         wanted = [hit.chunk_id for hit in db.similar("docs", own.chunk_id, 3)]
-    rows = json.loads(run("similar", "docs", own.chunk_id, "-k", "3", "--json").stdout)
+    rows = json.loads(run("similar", own.chunk_id, "-c", "docs", "-k", "3", "--json").stdout)
     assert [row["chunk_id"] for row in rows] == wanted
     assert own.chunk_id not in wanted
-    assert run("similar", "docs", own.chunk_id).stdout.count("█") > 10
-    assert run("similar", "docs", "nothing").exit_code == 2
+    assert run("similar", own.chunk_id, "-c", "docs").stdout.count("█") > 10
+    assert run("similar", "nothing", "-c", "docs").exit_code == 2
+    by_place = run("similar", "docs", own.chunk_id)
+    assert by_place.exit_code == 2
+    assert "name a corpus with --corpus" in by_place.stderr
 
 
 def test_documents_are_printed_with_their_chunks(run: Run, filled: str) -> None:

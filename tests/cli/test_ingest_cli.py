@@ -118,6 +118,11 @@ def test_what_is_skipped_or_fails_takes_a_line_and_each_hint_is_said_once(
     nothing = run("ingest", tmp_path, "-c", "other")
     assert nothing.exit_code == 5
     assert "nothing was found that is read; --convert '.ENDING=COMMAND {in}'" in nothing.stderr
+    for name in ("a.ico", "b.ico", "c.bin"):
+        (tmp_path / name).unlink()
+    empty = run("ingest", tmp_path, "-c", "other")
+    assert empty.exit_code == 5
+    assert empty.stderr.endswith("nothing was found that is read\n")
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_the_only_corpus_need_not_be_named(run: Run, clone: str) -> None:
     for verb in ("ask", "pack"):
         done = run(verb, "how are gifts refunded")
         assert done.exit_code == 2
-        assert "there are 2 corpora, and a question is asked of one" in done.stderr
+        assert "there are 2 corpora, and this takes one" in done.stderr
         assert "docs, more\n" in done.stderr
     with ragdb.connect(clone) as db:
         for n in range(7):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -125,6 +126,28 @@ def test_a_folder_is_the_whole_ledger_and_grows(
         Path("bad", name).unlink()
         assert ragdb(*VERIFY, "bad")[0] == (2 if name == "checkpoint" else 1) or name
         shutil.rmtree("bad")
+
+
+def test_no_file_of_a_folder_has_its_name_before_it_is_on_disk(
+    ragdb: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty tile that has a name would be taken for one that was written."""
+    synced: set[int] = set()
+    named: list[bool] = []
+    sync, name = os.fsync, os.replace
+
+    def keep(file: int) -> None:
+        sync(file)
+        synced.add(os.fstat(file).st_ino)
+
+    def put(source: Path, target: Path) -> None:
+        named.append(source.stat().st_ino in synced)
+        name(source, target)
+
+    monkeypatch.setattr(os, "fsync", keep)
+    monkeypatch.setattr(os, "replace", put)
+    assert ragdb("ledger", "export", "log", "--json")[0] == 0
+    assert named == [True] * 6
 
 
 def test_a_witness_cosigns_what_follows_and_nothing_else(ragdb: Run, clone: str) -> None:

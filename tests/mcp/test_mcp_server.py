@@ -31,7 +31,9 @@ from typer.testing import CliRunner
 import ragdb
 from ragdb.cli.main import app
 from ragdb.contracts import contract_file, declarations
+from ragdb.errors import RagdbError
 from ragdb.ingest import ingest
+from ragdb.mcp.served import ToolError
 from ragdb.mcp.server import server
 from ragdb.mcp.tools import Tools
 from ragdb.models import embedders
@@ -538,6 +540,42 @@ def test_a_wrong_call_is_answered_with_what_to_do(
     made = call(dsn, tool, arguments)
     assert isinstance(made, str), made
     assert message in made
+
+
+def sound(schema: dict[str, Any]) -> Any:
+    """A value that a tool takes."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    if schema.get("type") == "string":
+        nobody = "0190f3c4-0000-7000-8000-000000000000"
+        return nobody if schema.get("format") == "uuid" else "x"
+    empty = {"array": [], "integer": 1, "number": 0.5, "boolean": False}
+    return empty.get(schema.get("type", ""), {})
+
+
+def test_no_text_that_a_tool_takes_is_refused_by_postgresql_alone(dsn: str) -> None:
+    """Its message names no argument and says nothing of what to do."""
+    tools = Tools(dsn, record=True, write=True)
+    tools.pool.open()
+    told, calls = [], 0
+    for tool, about in tools.always().items():
+        for name, schema in about.properties.items():
+            texts = schema.get("items", schema)
+            if texts.get("type") != "string" or "enum" in texts:
+                continue
+            given = {other: sound(about.properties[other]) for other in about.required}
+            for wrong in ("x", "2026-13-01"):
+                given[name] = [wrong] if "items" in schema else wrong
+                calls += 1
+                try:
+                    tools.call(tool, dict(given))
+                except (ToolError, RagdbError):
+                    pass
+                except psycopg.Error as error:
+                    told.append((tool, name, str(error)[:80]))
+    tools.pool.close()
+    assert calls > 100
+    assert told == []
 
 
 def test_an_unknown_tool_resource_or_prompt_is_an_error_of_the_protocol(dsn: str) -> None:

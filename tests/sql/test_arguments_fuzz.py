@@ -259,10 +259,9 @@ def call(
         connection.execute(f"set role {role}".encode())
         with connection.transaction(force_rollback=rng.random() < 0.9):
             connection.execute(f"{how} ragdb.{name}({arguments})".encode(), values)
-    except RagdbError:
-        return ""
     except psycopg.Error as error:
-        if error.sqlstate not in ALLOWED:
+        known = isinstance(error, RagdbError) and "<NULL>" not in str(error)
+        if not known and error.sqlstate not in ALLOWED:
             shown = ", ".join(
                 f"{names[i]} => {str(v)[:200]}" for i, v in zip(given, values, strict=True)
             )

@@ -78,6 +78,7 @@ def test_a_wrong_argument_is_refused_with_an_error_of_ragdb(db: Connection, step
         "trace_id": trace,
         "embedder": "hash",
         "uri": "a.md",
+        "document": "a.md",
         "mode": "lexical",
         "queries": ["refunds"],
     }
@@ -96,9 +97,12 @@ def test_a_wrong_argument_is_refused_with_an_error_of_ragdb(db: Connection, step
     internal = []
     calls = arguments = 0
     for function, required, names, types in functions:
-        sound = [named.get(n, SOUND[t]) for n, t in zip(names, types, strict=True)]
+        sound = [
+            SOUND[t] if t == "jsonb" else named.get(n, SOUND[t])
+            for n, t in zip(names, types, strict=True)
+        ]
         for at, kind in enumerate(types):
-            for value in HOSTILE[kind][arguments % step :: step]:
+            for value in [None, *HOSTILE[kind][1 + arguments % step :: step]]:
                 # those before it that must be given, and it
                 given = {i: sound[i] for i in range(required)} | {at: value}
                 listed = ", ".join(f'"{names[i]}" => %s::{types[i]}' for i in given)
@@ -108,8 +112,10 @@ def test_a_wrong_argument_is_refused_with_an_error_of_ragdb(db: Connection, step
                     with db.transaction(force_rollback=True):
                         db.execute(query, list(given.values()))
                 except RagdbError as error:
-                    if not (error.diag.message_detail and error.diag.message_hint):
-                        internal.append((function, names[at], str(value)[:40], "no hint"))
+                    told = [error.diag.message_primary, error.diag.message_detail]
+                    told.append(error.diag.message_hint)
+                    if not all(told) or "<NULL>" in str(told):
+                        internal.append((function, names[at], str(value)[:40], str(told)))
                 except psycopg.Error as error:
                     internal.append((function, names[at], str(value)[:40], str(error)[:80]))
             arguments += 1

@@ -254,8 +254,10 @@ def test_an_input_that_kills_twenty_workers_is_dead(db: Connection) -> None:
 def test_a_space_is_filled_once_the_last_input_that_waits_has_killed_twenty_workers(
     clone: str,
 ) -> None:
-    filled = "select is_filled, version from ragdb.embedding_spaces join ragdb.corpora using (corpus_id)"
-    with psycopg.connect(clone, autocommit=True) as db, psycopg.connect(clone) as writer:
+    filled = (
+        "select is_filled, version from ragdb.embedding_spaces join ragdb.corpora using (corpus_id)"
+    )
+    with psycopg.connect(clone, autocommit=True) as db:
         make_corpus(db, {"a": "alpha", "b": "beta"})
         complete(db, claim(db, count=1))
         for _ in range(20):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 from uuid import UUID, uuid5
 
 import psycopg
 import pytest
 
+from ragdb import errors
 from tests.conftest import Connection
 from tests.sql.conversations import chat, conversation, message, put, uuid
 from tests.sql.signed_slices import packed
@@ -56,6 +58,24 @@ def test_ids_that_are_no_uuids_become_the_same_uuids_everywhere(any_db: Connecti
     space = UUID("5b8f3b54-7a0b-5d0c-9a53-3f6d1f4c2a10")
     ids = [str(uuid5(space, packed(b"chat", b"s1", m).decode())) for m in (b"m1", b"m2")]
     assert rows == [(ids[0], "user", "exploration"), (ids[1], "user", "exploration")]
+
+
+def test_an_id_longer_than_that_of_any_message_is_refused_at_once(any_db: Connection) -> None:
+    space = UUID("5b8f3b54-7a0b-5d0c-9a53-3f6d1f4c2a10")
+    ask = "select ragdb.turn_id('chat', %s, %s)"
+    at_most = "é" * 250
+    name = b"\0\0\0\4chat" + 2 * (b"\0\0\1\xf4" + at_most.encode())
+    expected = hashlib.sha1(space.bytes + name).digest()[:16]
+    ((made,),) = any_db.execute(ask, (at_most, at_most)).fetchall()
+    assert made == str(UUID(bytes=expected, version=5))
+    any_db.execute("set local statement_timeout = '5 s'")
+    for parts in (("s", at_most + "e"), (at_most + "e", "m"), ("s", "m" * 2_000_000)):
+        with pytest.raises(errors.InvalidArgument, match="bytes"), any_db.transaction():
+            any_db.execute(ask, parts)
+    hopeless = conversation([{"id": "m", "parent_id": "m" * 2_000_000, "text": "hi"}])
+    any_db.execute("select ragdb.create_corpus('chat')")
+    with pytest.raises(errors.InvalidArgument, match="bytes"):
+        put(any_db, "chat", hopeless)
 
 
 def test_a_time_without_a_zone_means_the_same_in_every_session(db: Connection) -> None:
