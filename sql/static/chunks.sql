@@ -21,7 +21,6 @@ declare
   v_hashes bytea[];
   v_heads text[];
   v_bodies text[];
-  v_different text[];
 begin
   select array_agg(i.chunk_no order by i.chunk_no),
       array_agg(sha256(convert_to(i.input, 'UTF8')) order by i.chunk_no),
@@ -31,17 +30,15 @@ begin
       cross join lateral ragdb_internal.embedding_inputs(
         space.corpus_id, static_embeddings.chunk_nos, e.passage_prefix) i
     where e.embedder_id = space.embedder_id;
-  v_different := array(select distinct u.head from unnest(v_heads) u (head));
   return query
     with made as materialized (
-      select m.* from ragdb_internal.summed_texts(model, v_bodies || v_different) m
+      select m.* from ragdb_internal.summed_texts(model, v_bodies || v_heads) m
     )
     select i.chunk_no, i.input_hash, null::text, ragdb_internal.halves(coalesce(
         ragdb_internal.unit_halves(s.total), ragdb_internal.unknown_text(space.embedder_id)))
-      from unnest(v_numbers, v_hashes, v_heads) with ordinality i (chunk_no, input_hash, head, n)
-        join unnest(v_different) with ordinality d (head, n) on d.head = i.head
+      from unnest(v_numbers, v_hashes) with ordinality i (chunk_no, input_hash, n)
         left join made b on b.n = i.n
-        left join made h on h.n = cardinality(v_bodies) + d.n
+        left join made h on h.n = cardinality(v_bodies) + i.n
         cross join lateral (
           select ragdb_internal.headed(h.total, b.total) as total offset 0) s
     union all
