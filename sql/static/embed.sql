@@ -88,12 +88,12 @@ comment on function ragdb_internal.unit_halves(vector) is
 create or replace function ragdb_internal.headed(head vector, body vector) returns vector
 language sql immutable parallel safe
 return case
+  when headed.head is null then headed.body
   when headed.body is null then headed.head
-  when vector_norm(headed.head) > 0 then headed.body + headed.head * pg_catalog.array_fill(
+  else headed.body + headed.head * pg_catalog.array_fill(
     greatest(1, pg_catalog.round(
-      8 * vector_norm(headed.body) / (3 * vector_norm(headed.head))) / 8)::real,
-    array[vector_dims(headed.head)])::vector
-  else headed.body end;
+      8 * vector_norm(headed.body) / (3 * nullif(vector_norm(headed.head), 0))) / 8)::real,
+    array[vector_dims(headed.head)])::vector end;
 comment on function ragdb_internal.headed(vector, vector) is
   'Returns the sum of a chunk of that of its title and heading path and that of its text, in which '
   'the former is made a third as long as the latter if it is shorter. Null is what has no word.';
