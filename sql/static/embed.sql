@@ -219,4 +219,5 @@ begin
 end $$;
 comment on function ragdb.embed(text, text) is
   'Returns the embedding of a text (its first 65,536 characters) by a static embedder, the default '
-  'one unless another is named, of length 1. Raises RG400, RG416.';
+  'one unless another is named, of length 1. That of a chunk weighs its title and headings apart. '
+  'Raises RG400, RG416.';
