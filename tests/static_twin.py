@@ -1,4 +1,4 @@
-"""A twin of static-v1 (docs/static.md) that never calls our SQL, and a small model for tests.
+"""A twin of static-v2 (docs/static.md) that never calls our SQL, and a small model for tests.
 
 It reads the model's files itself and cuts words by the library `tokenizers`, whose byte pair
 encoding, WordPiece and Unigram are not ours. Characters are classed by Python's unicodedata.
@@ -99,14 +99,25 @@ class Twin:
         given = self.tokenizer.encode(word, add_special_tokens=False).ids
         return [n for n in given if n in self.piece_of]
 
-    def embed(self, text: str) -> Any:
+    def total(self, text: str) -> Any:
+        """The sum of the words of a text, each by the root of how often it stands there."""
         total = np.zeros(self.vectors.shape[1])
-        is_known = False
         for word, count in Counter(w[:64] for w in self.words(text[:65536])).items():
             for number in self.pieces(word):
                 total += round(8 * math.sqrt(count)) / 8 * self.whole[number]
-                is_known = True
-        return self.unit(total) if is_known and total.any() else self.nothing
+        return total
+
+    def embed(self, text: str) -> Any:
+        total = self.total(text)
+        return self.unit(total) if total.any() else self.nothing
+
+    def chunk(self, head: str, text: str) -> Any:
+        """The embedding of a chunk under a head, which is its title and its heading path."""
+        above, total = self.total(head), self.total(text)
+        if above.any():
+            third = np.linalg.norm(total) / (3 * np.linalg.norm(above))
+            total = total + max(1, round(8 * third) / 8) * above
+        return self.unit(total) if total.any() else self.nothing
 
 
 def train(kind: str, texts: list[str], folder: Path, dims: int = 16) -> Twin:

@@ -44,6 +44,19 @@ def embedded(db: Connection, texts: list[str]) -> Any:
     return np.array([row[0] for row in found], np.float32)
 
 
+def stored(db: Connection, corpus: str, ids: list[str]) -> Any:
+    found = dict(
+        db.execute(
+            "select substr(s.uri, 14), e.half::real[] from ragdb.corpora o"
+            " join ragdb.document_sources s using (corpus_id)"
+            " join ragdb.chunks c using (corpus_id, doc_no)"
+            " join ragdb.chunk_embeddings e using (corpus_id, chunk_no) where o.name = %s",
+            (corpus,),
+        ).fetchall()
+    )
+    return np.array([found[document] for document in ids], np.float32)
+
+
 def main() -> None:
     flags = parser(__doc__)
     names = [name for name, (config, _) in SETS.items() if config == "english"]
@@ -60,11 +73,7 @@ def main() -> None:
             grades = judgements(name)
             asked = [q for q in records(name, "queries.jsonl") if q["_id"] in grades]
             asked = asked[: SETS[name][1]]
-            texts = [
-                "\n".join(filter(None, [row.get("title"), *(c["text"] for c in row["chunks"])]))
-                for row in rows
-            ]
-            chunks, queries = embedded(db, texts), embedded(db, [q["text"] for q in asked])
+            chunks, queries = stored(db, corpus, ids), embedded(db, [q["text"] for q in asked])
             words = np.zeros((len(asked), len(ids)))
             for n, query in enumerate(asked):
                 for document, score in db.execute(

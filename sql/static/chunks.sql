@@ -18,24 +18,31 @@ set jit = off
 as $$
 declare
   v_numbers integer[];
-  v_inputs text[];
+  v_hashes bytea[];
+  v_heads text[];
+  v_bodies text[];
 begin
-  select array_agg(i.chunk_no order by i.chunk_no), array_agg(i.input order by i.chunk_no)
-    into v_numbers, v_inputs
+  select array_agg(i.chunk_no order by i.chunk_no),
+      array_agg(sha256(convert_to(i.input, 'UTF8')) order by i.chunk_no),
+      array_agg(i.head order by i.chunk_no), array_agg(i.body order by i.chunk_no)
+    into v_numbers, v_hashes, v_heads, v_bodies
     from ragdb.embedders e
       cross join lateral ragdb_internal.embedding_inputs(
         space.corpus_id, static_embeddings.chunk_nos, e.passage_prefix) i
     where e.embedder_id = space.embedder_id;
   return query
     with made as materialized (
-      select m.* from ragdb_internal.embedded_texts(model, v_inputs) m
+      select m.* from ragdb_internal.summed_texts(model, v_bodies || v_heads) m
     )
-    select i.chunk_no, sha256(convert_to(i.input, 'UTF8')), null::text, ragdb_internal.halves(
-        coalesce(m.embedding, ragdb_internal.unknown_text(space.embedder_id)))
-      from unnest(v_numbers, v_inputs) with ordinality i (chunk_no, input, n)
-        left join made m on m.n = i.n
+    select i.chunk_no, i.input_hash, null::text, ragdb_internal.halves(coalesce(
+        ragdb_internal.unit_halves(s.total), ragdb_internal.unknown_text(space.embedder_id)))
+      from unnest(v_numbers, v_hashes) with ordinality i (chunk_no, input_hash, n)
+        left join made b on b.n = i.n
+        left join made h on h.n = cardinality(v_bodies) + i.n
+        cross join lateral (
+          select ragdb_internal.headed(h.total, b.total) as total offset 0) s
     union all
-    select null, null, m.word, ragdb_internal.exact_half(m.embedding)
+    select null, null, m.word, ragdb_internal.exact_half(m.total)
       from made m where length(m.word) <= 32;
 end $$;
 comment on function ragdb_internal.static_embeddings(
@@ -122,7 +129,7 @@ declare
     where e.chunk_no is null
     order by n.chunk_no);
 begin
-  -- what a third of 8000 chunks holds fits into the work_mem of embedded_texts
+  -- what a third of 8000 chunks holds fits into the work_mem of summed_texts
   for i in 1 .. cardinality(v_missing) by 8000 loop
     perform ragdb_internal.store_static(space, v_model, v_missing[i : i + 7999]);
   end loop;

@@ -1,4 +1,4 @@
--- The embedding of a text by a static embedder: static-v1, described in docs/static.md.
+-- The embedding of a text by a static embedder: static-v2, described in docs/static.md.
 --
 -- It is the sum of the vectors of its words, each by its weight, scaled to length 1 and rounded to
 -- halves. Vectors of words are whole numbers and weights are eighths, so the sum is the same in
@@ -77,24 +77,39 @@ comment on function ragdb_internal.word_vectors(ragdb.static_models, text[]) is
 
 create or replace function ragdb_internal.unit_halves(total vector) returns vector
 language sql immutable parallel safe
-return l2_normalize(unit_halves.total)::halfvec::vector;
+return case when vector_norm(unit_halves.total) > 0
+  then l2_normalize(unit_halves.total)::halfvec::vector end;
 comment on function ragdb_internal.unit_halves(vector) is
-  'Returns a vector scaled to length 1, its numbers rounded to halves.';
+  'Returns a vector scaled to length 1, its numbers rounded to halves; null for zero.';
 
-create or replace function ragdb_internal.summed_texts(model ragdb.static_models, texts text[])
-returns table (n integer, embedding vector, known float8, word text)
+-- A title and headings say in a few words what a chunk is about, and a long text would drown them.
+-- The factor is in eighths, so that this sum is exact too.
+create or replace function ragdb_internal.headed(head vector, body vector) returns vector
+language sql immutable parallel safe
+return case
+  when headed.head is null then headed.body
+  when headed.body is null then headed.head
+  else headed.body + headed.head * pg_catalog.array_fill(
+    greatest(1, pg_catalog.round(
+      8 * vector_norm(headed.body) / (3 * nullif(vector_norm(headed.head), 0))) / 8)::real,
+    array[vector_dims(headed.head)])::vector end;
+comment on function ragdb_internal.headed(vector, vector) is
+  'Returns the sum of a chunk of that of its title and heading path and that of its text, in which '
+  'the former is made a third as long as the latter if it is shorter. Null is what has no word.';
+
+create or replace function ragdb_internal.sums_of_texts(model ragdb.static_models, texts text[])
+returns table (n integer, total vector, known float8, word text)
 language sql stable parallel safe
 begin atomic
   with counted as materialized (
     select c.* from ragdb_internal.counted_words(
-      summed_texts.texts, (summed_texts.model).folding) c
+      sums_of_texts.texts, (sums_of_texts.model).folding) c
   ), vectors as materialized (
     select v.*
     from (select array(select distinct c.word from counted c) as words offset 0) d
-      cross join lateral ragdb_internal.word_vectors(summed_texts.model, d.words) v
+      cross join lateral ragdb_internal.word_vectors(sums_of_texts.model, d.words) v
   )
-  select s.n, case when vector_norm(s.total) > 0 then ragdb_internal.unit_halves(s.total) end,
-    s.known, null::text
+  select s.n, s.total, s.known, null::text
   from (
     select u.n, (sum(u.known) + 1) / (sum(u.words) + 1)::float8 as known,
       sum(case when u.eighths = 8 then u.total else u.total * pg_catalog.array_fill(
@@ -108,17 +123,17 @@ begin atomic
   union all
   select null, v.embedding, null, v.word from vectors v where v.is_cut;
 end;
-comment on function ragdb_internal.summed_texts(ragdb.static_models, text[]) is
-  'Returns the embeddings of texts, null where no word is known, and the share of their words that '
-  'are known as a whole, counting one more that is, 0 to 1; then the words that had to be cut, '
-  'without n, with their vectors. Texts without words have no row.';
+comment on function ragdb_internal.sums_of_texts(ragdb.static_models, text[]) is
+  'Returns the sums of texts, zero where no word is known, and the share of their words that are '
+  'known as a whole, counting one more that is, 0 to 1; then the words that had to be cut, without '
+  'n, with their vectors. Texts without words have no row.';
 
 -- Planned once, with the functions above as parts of the statement: to plan for one text takes
 -- longer than to embed it, and before PostgreSQL 18 SQL functions that stay functions are planned
 -- at each call. What is joined is as large as the texts, and is hashed whatever the planner
 -- believes.
-create or replace function ragdb_internal.embedded_texts(model ragdb.static_models, texts text[])
-returns table (n integer, embedding vector, known float8, word text)
+create or replace function ragdb_internal.summed_texts(model ragdb.static_models, texts text[])
+returns table (n integer, total vector, known float8, word text)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -131,10 +146,10 @@ set jit = off
 set work_mem = '64MB'
 as $$
 begin
-  return query select s.* from ragdb_internal.summed_texts(model, texts) s;
+  return query select s.* from ragdb_internal.sums_of_texts(model, texts) s;
 end $$;
-comment on function ragdb_internal.embedded_texts(ragdb.static_models, text[]) is
-  'Returns what ragdb_internal.summed_texts does, by a plan that is kept.';
+comment on function ragdb_internal.summed_texts(ragdb.static_models, text[]) is
+  'Returns what ragdb_internal.sums_of_texts does, by a plan that is kept.';
 
 create or replace function ragdb_internal.unknown_text(embedder_id integer) returns vector
 language sql stable parallel safe
@@ -154,9 +169,9 @@ set plan_cache_mode = force_generic_plan
 as $$
 begin
   return (
-    select ragdb_internal.numbers(s.embedding)
-    from ragdb_internal.embedded_texts(model, array[text]) s
-    where s.n = 1 and s.embedding is not null and s.known > share);
+    select ragdb_internal.numbers(ragdb_internal.unit_halves(s.total))
+    from ragdb_internal.summed_texts(model, array[text]) s
+    where s.n = 1 and s.known > share);
 end $$;
 comment on function ragdb_internal.known_embedding(ragdb.static_models, text, float8) is
   'Returns the embedding of a text; null where no word is known, or where the share of its words '
@@ -223,4 +238,5 @@ begin
 end $$;
 comment on function ragdb.embed(text, text) is
   'Returns the embedding of a text (its first 65,536 characters) by a static embedder, the default '
-  'one unless another is named, of length 1. Raises RG400, RG416.';
+  'one unless another is named, of length 1. That of a chunk weighs its title and headings apart. '
+  'Raises RG400, RG416.';

@@ -161,7 +161,7 @@ begin
     select v_embedder.embedder_id, tokenizer, folding, max(length(p.piece)), count(*), digest,
       lexical_weight
     from ragdb.static_pieces p where p.embedder_id = v_embedder.embedder_id;
-  update ragdb.embedders e set provider = 'static', provider_model = 'static-v1'
+  update ragdb.embedders e set provider = 'static', provider_model = 'static-v2'
     where e.embedder_id = v_embedder.embedder_id
     returning e.* into v_embedder;
   return v_embedder;

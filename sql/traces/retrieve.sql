@@ -64,12 +64,13 @@ declare
     case when v_corpus.parts > 0
       then ragdb_internal.with_chunks(ragdb_internal.open_parts(v_corpus))
       else array[v_corpus] end, asked);
+  v_hits ragdb.hit[];
 begin
   asked.mode := v_basis.mode;
   asked.query_embedding := v_basis.query_embedding;
-  return row(v_corpus, v_basis, array(
-    select h from ragdb_internal.search_as(find_in_corpus.corpus, asked) h))
-    ::ragdb_internal.corpus_finding;
+  -- in an assignment, which is never a parallel plan: in one no stage can be noted
+  v_hits := array(select h from ragdb_internal.search_as(find_in_corpus.corpus, asked) h);
+  return row(v_corpus, v_basis, v_hits)::ragdb_internal.corpus_finding;
 end $$;
 comment on function ragdb_internal.find_in_corpus(text, ragdb_internal.search_arguments) is
   'Reads all that a retrieval from a corpus returns and records. Raises what ragdb.search raises.';

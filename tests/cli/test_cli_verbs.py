@@ -848,7 +848,7 @@ def test_embedding_loads_the_static_model_where_its_package_is(run: Run, clone: 
         db.put_text("docs", "a", "Refunds take five days.")
         done = run("embed", "docs")
         assert done.exit_code == 0
-        assert done.stderr.endswith("docs: 1 of 1 chunks by wordllama-256 (static static-v1)\n")
+        assert done.stderr.endswith("docs: 1 of 1 chunks by wordllama-256 (static static-v2)\n")
         assert "embedded 0" not in done.stderr
         assert db.search("docs", "when is the money paid back")[0].mode == "hybrid"
         assert [row.is_default for row in db.list_static_models()] == [True]

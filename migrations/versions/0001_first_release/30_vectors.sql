@@ -43,7 +43,7 @@ comment on column ragdb.embedders.provider is
   '(the database); null until bound.';
 comment on column ragdb.embedders.provider_model is
   'What the provider calls the model: packaged, a path, a name on the hub or at the endpoint, '
-  'hash-v1 or static-v1.';
+  'hash-v1 or static-v2.';
 comment on column ragdb.embedders.created_at is 'When the embedder was created.';
 
 create table ragdb.embedding_spaces (

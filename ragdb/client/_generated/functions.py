@@ -1048,7 +1048,8 @@ class Functions(Caller):
 
     def embed(self, text: str, embedder: str | None = None) -> list[float]:
         """Returns the embedding of a text (its first 65,536 characters) by a static embedder,
-        the default one unless another is named, of length 1. Raises RG400, RG416.
+        the default one unless another is named, of length 1. That of a chunk weighs its title
+        and headings apart. Raises RG400, RG416.
         """
         value: list[float] = self._value(calls.EMBED, text, embedder)
         return value

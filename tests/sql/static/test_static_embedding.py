@@ -151,7 +151,7 @@ def test_the_order_of_words_changes_no_digit(loaded: Database) -> None:
 def test_a_text_is_embedded_by_one_statement_that_is_planned_once(any_db: Connection) -> None:
     """What is not a part of it is planned at each call before PostgreSQL 18."""
     plan = any_db.execute(
-        "explain (costs off) select * from ragdb_internal.summed_texts(null, array['a text'])"
+        "explain (costs off) select * from ragdb_internal.sums_of_texts(null, array['a text'])"
     ).fetchall()
     scanned = [line.split(" on ")[1].split()[0] for (line,) in plan if "Function Scan" in line]
     assert set(scanned) == {"unnest", "word_pieces"}
