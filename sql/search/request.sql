@@ -120,7 +120,8 @@ begin
             hint = 'ragdb.list_corpora() lists the names; null stands for all of them';
   end if;
   foreach v_name in array corpora loop
-    foreach v_corpus in array ragdb_internal.open_with_parts(v_name) loop
+    v_opened := ragdb_internal.open_corpus(v_name, 'read', true);
+    foreach v_corpus in array ragdb_internal.parts_or_itself(v_opened) loop
       if v_corpus.corpus_id <> all (v_ids) then
         v_ids := v_ids || v_corpus.corpus_id;
         v_corpora := v_corpora || v_corpus;
