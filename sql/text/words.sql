@@ -6,8 +6,10 @@
 -- one by one. What a dictionary makes of a word is Snowball's, which the major version of the
 -- server fixes.
 
+-- Deterministic, but the cast is declared stable, and PostgreSQL does not inline an immutable
+-- function with it.
 create or replace function ragdb_internal.ascii_vector(words text, config text) returns tsvector
-language sql immutable parallel safe
+language sql stable parallel safe
 return to_tsvector(config::regconfig,
   -- what would make the parser see a path, a host, a tag, an entity or a signed number
   replace(replace(replace(replace(replace(replace(replace(replace(
