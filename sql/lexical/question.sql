@@ -40,14 +40,15 @@ returns table (
   most float8, stands_for text)
 language sql stable parallel safe
 begin atomic
-  select t.*, t.frequency * t.idf, t.frequency * t.idf, null::text
-  from ragdb_internal.term_facts(
-    query_terms.corpus, query_terms.statistics, query_terms.words) t
-  union all
   select t.lexeme, t.term_id, t.df, t.max_impact, t.in_blocks, t.listed, s.frequency,
     t.common_df, t.idf, s.share * s.frequency * t.idf,
     case when s.adds then s.share * s.frequency * t.idf else 0 end, s.stands_for
-  from pg_catalog.unnest(query_terms.stand_ins) s
+  from (
+      select w.lexeme, null::text as stands_for, pg_catalog.cardinality(w.positions) as frequency,
+        1::float8 as share, true as adds
+      from pg_catalog.unnest(query_terms.words) w
+      union all
+      select * from pg_catalog.unnest(query_terms.stand_ins)) s
     cross join lateral ragdb_internal.term_facts(query_terms.corpus, query_terms.statistics,
       pg_catalog.array_to_tsvector(array[s.lexeme])) t;
 end;
