@@ -29,9 +29,6 @@ as $$
 declare
   v_most integer;
 begin
-  if not exists (select from ragdb.role_quotas q where q.concurrent_calls is not null) then
-    return;
-  end if;
   v_most := (ragdb_internal.quota()).concurrent_calls;
   if v_most is not null and not ragdb_internal.take_slot_of('call', v_most) then
     perform ragdb_internal.refuse_quota('concurrent calls', v_most, v_most);

@@ -192,7 +192,9 @@ begin
     perform ragdb_internal.check_has_no_parts(v_corpus) where not takes_parts;
     v_corpus.version := ragdb_internal.version_of(v_corpus);
   end if;
-  perform ragdb_internal.take_call();
+  if exists (select from ragdb.role_quotas q where q.concurrent_calls is not null) then
+    perform ragdb_internal.take_call();
+  end if;
   if v_corpus.record_reads <> 'off' and privilege = 'read' then
     perform ragdb_internal.record_read(v_corpus);
   end if;

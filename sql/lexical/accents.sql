@@ -49,37 +49,50 @@ comment on function ragdb_internal.accents_of(text) is
   'Returns all that differ from a letter of a to z in accents alone; null for other letters.';
 
 -- What differs from a word of ASCII has its first accent behind some letters of the word. Between
--- the accents of a first letter stand the words of other alphabets, so each is looked for.
-create or replace function ragdb_internal.accentable(corpus_id integer, word text)
+-- the accents of a first letter stand the words of other alphabets, so each is looked for. A corpus
+-- in several languages has accents behind most beginnings, so the lexemes there are looked at too;
+-- where they are three hundred, the walk does that.
+create or replace function ragdb_internal.accentable(corpus_id integer, word text, config text)
 returns table (word text)
 language sql stable parallel safe rows 1
 begin atomic
   select accentable.word
-  from (
-      select '' as first, '' as last
-      where pg_catalog.octet_length(accentable.word) > pg_catalog.length(accentable.word)
-      union all
-      select a.letter, a.letter
-      from pg_catalog.string_to_table(
-        ragdb_internal.accents_of(pg_catalog.left(accentable.word, 1)), null) a (letter)
-      union all
-      select pg_catalog.left(accentable.word, n) || pg_catalog.left(a.letters, 1),
-        pg_catalog.left(accentable.word, n) || pg_catalog.right(a.letters, 1)
-      from pg_catalog.generate_series(1, pg_catalog.length(accentable.word) - 1) n
+  where pg_catalog.octet_length(accentable.word) > pg_catalog.length(accentable.word)
+    or exists (
+      select
+      from (
+          select l.n, pg_catalog.left(accentable.word, l.n - 1) as before,
+            ragdb_internal.accents_of(l.letter) as accents,
+            l.next || coalesce(ragdb_internal.accents_of(l.next), '') as next
+          from (
+            select n, pg_catalog.substr(accentable.word, n, 1) as letter,
+              pg_catalog.substr(accentable.word, n + 1, 1) as next
+            from pg_catalog.generate_series(1, pg_catalog.length(accentable.word)) n) l
+          offset 0) w
         cross join lateral (
-          select ragdb_internal.accents_of(
-            pg_catalog.substr(accentable.word, n + 1, 1)) as letters offset 0) a
-      where a.letters <> '') r
-    cross join lateral (
-      select from ragdb.lexemes d
-      where d.corpus_id = accentable.corpus_id
-        and d.lexeme between r.first and r.last || U&'\+10FFFF'
-      limit 1) d
-  limit 1;
+          select pg_catalog.string_to_table(w.accents, null) as first, null as last
+          where w.n = 1
+          union all
+          select pg_catalog.left(w.accents, 1), pg_catalog.right(w.accents, 1)
+          where w.n > 1 and w.accents <> '') r
+        cross join lateral (
+          select from (
+            select d.lexeme from ragdb.lexemes d
+            where d.corpus_id = accentable.corpus_id
+              and d.lexeme between w.before || r.first
+                and w.before || coalesce(r.last, r.first) || U&'\+10FFFF'
+            limit 300) d
+          having count(*) = 300 or bool_or(case
+            when pg_catalog.strpos(w.next, pg_catalog.substr(d.lexeme, w.n + 1, 1)) > 0
+              and pg_catalog.strpos(w.accents, pg_catalog.substr(d.lexeme, w.n, 1)) > 0
+              and pg_catalog.starts_with(accentable.word, ragdb_internal.unaccented(d.lexeme))
+            then (pg_catalog.ts_lexize(ragdb_internal.word_dictionary(accentable.config),
+              d.lexeme || pg_catalog.substr(accentable.word, pg_catalog.length(d.lexeme) + 1)))[1]
+              = d.lexeme end)) d);
 end;
-comment on function ragdb_internal.accentable(integer, text) is
-  'Returns a plain lower-case word if a lexeme of a corpus may begin as it does up to an accent, '
-  'else nothing.';
+comment on function ragdb_internal.accentable(integer, text, text) is
+  'Returns a plain lower-case word if a lexeme of a corpus may be its own but for accents, else '
+  'nothing.';
 
 create or replace function ragdb_internal.letters_accented(word text)
 returns table (letters text[])

@@ -36,7 +36,8 @@ begin
       select c from ragdb_internal.candidates_among(corpus.corpus_id, best_among.chunk_nos,
         best_among.after, weights, scope.patterns, scope.orders, v_looked_for) c
       order by c.score desc);
-    v_passing := ragdb_internal.passing(corpus, scope, v_found, k);
+    v_passing := case when ragdb_internal.is_free(scope) then v_found
+      else ragdb_internal.passing(corpus, scope, v_found, k) end;
     exit when not ragdb_internal.cuts_ties(v_found, v_passing, k, v_looked_for);
     v_looked_for := 8 * v_looked_for;
   end loop;
@@ -203,7 +204,7 @@ begin
     select s.* into v_state from ragdb.block_states s where s.corpus_id = corpus.corpus_id;
     v_after := coalesce(v_state.last_chunk_no, 0);
     v_listed := v_listed || v_state.stale_chunks;
-    if v_listed <> '{}' then
+    if v_listed <> '{}' and v_after < corpus.next_chunk_no - 1 then
       v_listed := array(select n from unnest(v_listed) n where n <= v_after);
     end if;
   end if;

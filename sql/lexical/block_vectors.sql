@@ -173,15 +173,12 @@ create or replace function ragdb_internal.shape(sums vector[], masks bit varying
 returns table (groups bigint, spread float8)
 language sql immutable parallel safe rows 1
 begin atomic
-  select case when shape.masks is null then w.groups
-      else (select sum(pg_catalog.bit_count(m))::bigint from pg_catalog.unnest(shape.masks) m)
-    end, ragdb_internal.spread(shape.sums[w.widest])
+  select w.groups, ragdb_internal.spread(shape.sums[w.widest[2]])
   from (
-    select sum(s.size)::bigint as groups,
-      (pg_catalog.array_agg(s.n order by s.size desc))[1] as widest
-    from (
-      select n, vector_dims(shape.sums[n]) as size
-      from pg_catalog.generate_subscripts(shape.sums, 1) n) s
+    select sum(coalesce(pg_catalog.bit_count(shape.masks[n]), vector_dims(shape.sums[n])))::bigint
+        as groups,
+      max(array[vector_dims(shape.sums[n]), n]) as widest
+    from pg_catalog.generate_subscripts(shape.sums, 1) n
     offset 0) w;
 end;
 comment on function ragdb_internal.shape(vector[], bit varying[]) is

@@ -3,20 +3,26 @@
 -- rest of the ranking knows nothing of it.
 --
 -- A sign counts before a letter or a quote: "+1 nucleosome" and "-5 degrees" are plain words.
-create or replace function ragdb_internal.check_query(query text) returns void
+create or replace function ragdb_internal.refuse_query(query text) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if query is null or query !~ E'\\S' or length(query) > 32768 then
-    raise exception 'query is %', case when query is null then 'null'
-        when length(query) > 32768 then 'too long' else 'empty' end
-      using errcode = 'RG400', detail = 'a query has 1 to 32768 characters',
-        hint = case when length(query) > 32768 then 'keep the words that matter; a long text '
-            'is for a document, not for a query'
-          else 'pass the question as query' end;
-  end if;
+  raise exception 'query is %', case when query is null then 'null'
+      when length(query) > 32768 then 'too long' else 'empty' end
+    using errcode = 'RG400', detail = 'a query has 1 to 32768 characters',
+      hint = case when length(query) > 32768 then 'keep the words that matter; a long text '
+          'is for a document, not for a query'
+        else 'pass the question as query' end;
 end $$;
+comment on function ragdb_internal.refuse_query(text) is
+  'Says what is wrong with a query that ragdb_internal.check_query() refuses. Raises RG400.';
+
+create or replace function ragdb_internal.check_query(query text) returns void
+language sql immutable parallel safe
+return case
+  when (query ~ '\S' and pg_catalog.length(query) <= 32768) is not true
+    then ragdb_internal.refuse_query(query) end;
 comment on function ragdb_internal.check_query(text) is
   'Refuses a query that is null, empty or longer than 32,768 characters. Raises RG400.';
 

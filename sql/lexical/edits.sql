@@ -96,17 +96,11 @@ comment on function ragdb_internal.begun_lexemes(text, regdictionary, integer) i
   'Returns the lexemes of what one letter dropped, put in or replaced makes of a word of a to z, '
   'behind 1 to so many letters, none of them near its end.';
 
--- As letter_lexemes() does it, but in one piece with its caller where all letters are ASCII: that
--- call takes 2 % of a search.
 create or replace function ragdb_internal.near_lexemes(word text, config text, last integer)
 returns table (near text[])
 language sql stable parallel safe rows 1
 begin atomic
-  select case
-      when pg_catalog.octet_length(near_lexemes.word) = pg_catalog.length(near_lexemes.word)
-        then array(
-          select (pg_catalog.ts_lexize(d.asciis, w))[1] from pg_catalog.unnest(e.edits) w)
-      else ragdb_internal.letter_lexemes(e.edits, near_lexemes.config) end || b.lexemes
+  select l.lexemes || b.lexemes
   from (
       select ragdb_internal.ascii_dictionary(near_lexemes.config) as asciis,
         case when pg_catalog.length(near_lexemes.word) > 3 then near_lexemes.last else 0 end
@@ -116,6 +110,9 @@ begin atomic
           else 0 end as begun
       offset 0) d
     cross join lateral ragdb_internal.edits(near_lexemes.word, d.begun + 1, d.last) e
+    cross join lateral ragdb_internal.letter_lexemes(e.edits,
+      pg_catalog.octet_length(near_lexemes.word) = pg_catalog.length(near_lexemes.word),
+      near_lexemes.config) l
     cross join lateral ragdb_internal.begun_lexemes(near_lexemes.word, d.asciis, d.begun) b
   offset 0;
 end;

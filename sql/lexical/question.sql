@@ -40,14 +40,15 @@ returns table (
   most float8, stands_for text)
 language sql stable parallel safe
 begin atomic
-  select t.*, t.frequency * t.idf, t.frequency * t.idf, null::text
-  from ragdb_internal.term_facts(
-    query_terms.corpus, query_terms.statistics, query_terms.words) t
-  union all
   select t.lexeme, t.term_id, t.df, t.max_impact, t.in_blocks, t.listed, s.frequency,
     t.common_df, t.idf, s.share * s.frequency * t.idf,
     case when s.adds then s.share * s.frequency * t.idf else 0 end, s.stands_for
-  from pg_catalog.unnest(query_terms.stand_ins) s
+  from (
+      select w.lexeme, null::text as stands_for, pg_catalog.cardinality(w.positions) as frequency,
+        1::float8 as share, true as adds
+      from pg_catalog.unnest(query_terms.words) w
+      union all
+      select * from pg_catalog.unnest(query_terms.stand_ins)) s
     cross join lateral ragdb_internal.term_facts(query_terms.corpus, query_terms.statistics,
       pg_catalog.array_to_tsvector(array[s.lexeme])) t;
 end;
@@ -136,7 +137,7 @@ declare
   v_words constant tsvector := ragdb_internal.lexemes(v_text, corpus.text_config);
   v_lacks boolean;
   v_lacking text[];
-  v_has_synonyms boolean;
+  v_whole ragdb.corpora := corpus;
   v_stand_ins ragdb_internal.stand_in[];
 begin
   select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.in_blocks)
@@ -153,13 +154,12 @@ begin
     select q.*, q.frequency * q.idf as weight
     from ragdb_internal.term_facts(corpus, statistics, v_words) q
     offset 0) t;
-  v_has_synonyms := corpus.has_synonyms;
   if corpus.part_of is not null then
-    v_has_synonyms := (ragdb_internal.whole_of(corpus)).has_synonyms;
+    v_whole := ragdb_internal.whole_of(corpus);
   end if;
-  if v_lacks and typos or v_has_synonyms then
-    v_stand_ins := ragdb_internal.stand_ins(ragdb_internal.whole_of(corpus), v_text, v_words,
-      case when typos then v_lacking end);
+  if v_lacks and typos or v_whole.has_synonyms then
+    v_stand_ins := ragdb_internal.stand_ins(
+      v_whole, v_text, v_words, case when typos then v_lacking end);
   end if;
   if v_stand_ins <> '{}' then
     question := ragdb_internal.widened_question(corpus, statistics, v_words, v_stand_ins);

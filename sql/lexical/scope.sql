@@ -65,7 +65,8 @@ declare
   v_scope ragdb_internal.scope;
   v_is_complete boolean;
 begin
-  v_scope.demands := ragdb_internal.demands(corpus, query);
+  v_scope.demands := case when ragdb_internal.has_clauses(query)
+    then ragdb_internal.demands(corpus, query) else '{}' end;
   if filter is not null or chunk_ids is not null then
     v_scope.chunk_nos := ragdb_internal.filtered_chunks(
       corpus.corpus_id, filter, chunk_ids, v_most);
@@ -117,7 +118,7 @@ declare
   v_at integer := 0;
   v_until integer;
 begin
-  if ragdb_internal.is_free(scope) or cardinality(ranked) = 0 then
+  if cardinality(ranked) = 0 then
     return ranked;
   end if;
   if not (scope.restriction is null) then

@@ -15,12 +15,14 @@ begin atomic
       select ragdb_internal.all_words(
         pg_catalog.lower(ragdb_internal.plain(spelt_words.text) collate "C")) as words
       offset 0) t
-    cross join lateral rows from (
-      pg_catalog.unnest(t.words),
-      pg_catalog.unnest(ragdb_internal.letter_lexemes(t.words, spelt_words.config)))
+    cross join lateral ragdb_internal.letter_lexemes(t.words,
+      pg_catalog.octet_length(spelt_words.text) = pg_catalog.length(spelt_words.text),
+      spelt_words.config) l
+    cross join lateral rows from (pg_catalog.unnest(t.words), pg_catalog.unnest(l.lexemes))
       w (word, lexeme)
-  where w.lexeme = any (spelt_words.lexemes) and pg_catalog.length(w.word) between 3 and 32
-    and w.word !~ ('[0-9' || ragdb_internal.spaceless() || ']')
+  where case when w.lexeme = any (spelt_words.lexemes)
+    then pg_catalog.length(w.word) between 3 and 32
+      and w.word !~ ('[0-9' || ragdb_internal.spaceless() || ']') end
   group by w.word, w.lexeme;
 end;
 comment on function ragdb_internal.spelt_words(text, text, text[]) is
@@ -99,17 +101,20 @@ begin atomic
         then pg_catalog.length(last_edited.word)
       else k.known end
   from (
-    select coalesce(max(n), 0) as known
+    select count(*)::integer as known
     from (
-        (select d.lexeme from ragdb.lexemes d
-          where d.corpus_id = last_edited.corpus_id and d.lexeme >= last_edited.lexeme
-          order by d.lexeme limit 1)
-        union all
-        (select d.lexeme from ragdb.lexemes d
-          where d.corpus_id = last_edited.corpus_id and d.lexeme < last_edited.lexeme
-          order by d.lexeme desc limit 1)) b
+        select (
+            select d.lexeme from ragdb.lexemes d
+            where d.corpus_id = last_edited.corpus_id and d.lexeme >= last_edited.lexeme
+            order by d.lexeme limit 1) as next,
+          (
+            select d.lexeme from ragdb.lexemes d
+            where d.corpus_id = last_edited.corpus_id and d.lexeme < last_edited.lexeme
+            order by d.lexeme desc limit 1) as last
+        offset 0) b
       cross join pg_catalog.generate_series(1, pg_catalog.length(last_edited.lexeme)) n
-    where pg_catalog.starts_with(b.lexeme, pg_catalog.left(last_edited.lexeme, n))
+    where pg_catalog.starts_with(b.next, pg_catalog.left(last_edited.lexeme, n))
+      or pg_catalog.starts_with(b.last, pg_catalog.left(last_edited.lexeme, n))
     offset 0) k
   offset 0;
 end;
@@ -128,7 +133,7 @@ begin atomic
   from ragdb_internal.lacking_words(meant_words.corpus, meant_words.text, meant_words.lexemes) w
     cross join lateral (
       select a.lexeme
-      from ragdb_internal.accentable((corpus).corpus_id, w.word) n
+      from ragdb_internal.accentable((corpus).corpus_id, w.word, (corpus).text_config) n
         cross join lateral ragdb_internal.accented_lexeme(
           (corpus).corpus_id, n.word, (corpus).text_config) a (lexeme)
       where a.lexeme is not null

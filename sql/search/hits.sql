@@ -85,9 +85,9 @@ begin atomic
       join pg_catalog.unnest(hits.corpora) c on c.corpus_id = r.corpus_id
       cross join lateral (select c.* from ragdb.chunks c
         where c.corpus_id = r.corpus_id and c.chunk_no = r.chunk_no offset 0) h
-    where r.score >= coalesce((
+    where r.score >= coalesce(case when pg_catalog.cardinality(hits.ranked) > hits.k then (
       select (s.ranked).score from (select pg_catalog.unnest(hits.ranked) as ranked) s
-      order by 1 desc limit 1 offset hits.k - 1), 0)
+      order by 1 desc limit 1 offset hits.k - 1) end, 0)
     order by rank limit hits.k) t
     cross join lateral (select o.* from ragdb.documents o
       where o.corpus_id = t.corpus_id and o.doc_no = t.doc_no offset 0) d

@@ -8,17 +8,22 @@ comment on type ragdb_internal.search_options is
   'How a search reads its query (syntax: plain or web; typos), how it picks among what ranks '
   '(per_document, collapse, diversity), and what it shows around a hit (context, section).';
 
-create or replace function ragdb_internal.check_syntax(syntax text) returns void
+create or replace function ragdb_internal.refuse_syntax(syntax text) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if syntax is null or syntax not in ('plain', 'web') then
-    raise exception 'syntax is %', ragdb_internal.quote(syntax)
-      using errcode = 'RG400', detail = 'a query is read as plain words or by the syntax web',
-            hint = 'pass plain, or web for "phrases", +words and -words';
-  end if;
+  raise exception 'syntax is %', ragdb_internal.quote(syntax)
+    using errcode = 'RG400', detail = 'a query is read as plain words or by the syntax web',
+          hint = 'pass plain, or web for "phrases", +words and -words';
 end $$;
+comment on function ragdb_internal.refuse_syntax(text) is
+  'Says which syntax ragdb_internal.check_syntax() refuses. Raises RG400.';
+
+create or replace function ragdb_internal.check_syntax(syntax text) returns void
+language sql immutable parallel safe
+return case when (syntax in ('plain', 'web')) is not true
+  then ragdb_internal.refuse_syntax(syntax) end;
 comment on function ragdb_internal.check_syntax(text) is
   'Refuses a syntax that is neither plain nor web. Raises RG400.';
 
@@ -28,7 +33,6 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform ragdb_internal.check_syntax(options.syntax);
   if options.per_document not between 1 and 1000 then
     raise exception 'per_document is %', options.per_document
       using errcode = 'RG400', detail = 'it is how many hits a document may have',
@@ -49,7 +53,7 @@ begin
   end if;
 end $$;
 comment on function ragdb_internal.check_options(ragdb_internal.search_options) is
-  'Refuses options of a search that are null, out of range or unknown words. Raises RG400.';
+  'Refuses options of a search, but for the syntax, that are null or out of range. Raises RG400.';
 
 create or replace function ragdb_internal.noted_options(options ragdb_internal.search_options)
 returns jsonb

@@ -15,30 +15,40 @@ return ragdb_internal.read_query((request).query, ((request).options).syntax);
 comment on function ragdb_internal.asked_words(ragdb_internal.search_request) is
   'Returns the query of a search as the lexical index reads it.';
 
-create or replace function ragdb_internal.check_k(k integer) returns void
+-- What is fine costs an expression: the checks are parts of the statements that make them.
+create or replace function ragdb_internal.refuse_k(k integer) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if k is null or k not between 1 and 1000 then
-    raise exception 'k is %', coalesce(k::text, 'null')
-      using errcode = 'RG400', detail = 'k is the number of hits to return',
-            hint = 'pass k from 1 to 1000';
-  end if;
+  raise exception 'k is %', coalesce(k::text, 'null')
+    using errcode = 'RG400', detail = 'k is the number of hits to return',
+          hint = 'pass k from 1 to 1000';
 end $$;
+comment on function ragdb_internal.refuse_k(integer) is
+  'Says which number of hits ragdb_internal.check_k() refuses. Raises RG400.';
+
+create or replace function ragdb_internal.check_k(k integer) returns void
+language sql immutable parallel safe
+return case when (k between 1 and 1000) is not true then ragdb_internal.refuse_k(k) end;
 comment on function ragdb_internal.check_k(integer) is
   'Refuses a number of hits that is not from 1 to 1000. Raises RG400.';
 
-create or replace function ragdb_internal.check_min_score(min_score float8) returns void
+create or replace function ragdb_internal.refuse_min_score(min_score float8) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if min_score is null or not min_score between 0 and 1 then
-    raise exception 'min_score is %', coalesce(min_score::text, 'null')
-      using errcode = 'RG400', detail = 'scores lie in [0, 1]', hint = 'pass min_score from 0 to 1';
-  end if;
+  raise exception 'min_score is %', coalesce(min_score::text, 'null')
+    using errcode = 'RG400', detail = 'scores lie in [0, 1]', hint = 'pass min_score from 0 to 1';
 end $$;
+comment on function ragdb_internal.refuse_min_score(float8) is
+  'Says which least score ragdb_internal.check_min_score() refuses. Raises RG400.';
+
+create or replace function ragdb_internal.check_min_score(min_score float8) returns void
+language sql immutable parallel safe
+return case when (min_score between 0 and 1) is not true
+  then ragdb_internal.refuse_min_score(min_score) end;
 comment on function ragdb_internal.check_min_score(float8) is
   'Refuses a least score outside 0 to 1. Raises RG400.';
 
@@ -49,7 +59,9 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform ragdb_internal.check_query(request.query), ragdb_internal.check_k(request.k),
-    ragdb_internal.check_min_score(request.min_score);
+    ragdb_internal.check_min_score(request.min_score),
+    ragdb_internal.check_syntax((request.options).syntax),
+    ragdb_internal.check_options(request.options);
   if request.min_lexical is null or request.min_semantic is null
     or not (request.min_lexical between 0 and 1 and request.min_semantic between 0 and 1)
   then
@@ -71,7 +83,6 @@ begin
       using errcode = 'RG400', detail = 'a list of chunks names each of them',
             hint = 'pass a plain list without nulls';
   end if;
-  perform ragdb_internal.check_options(request.options);
 end $$;
 comment on function ragdb_internal.check_request(ragdb_internal.search_request) is
   'Refuses a search whose arguments are null, out of range or unknown words; the mode and the '
@@ -95,6 +106,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_name text;
+  v_opened ragdb.corpora;
   v_corpus ragdb.corpora;
   v_ids integer[] := '{}';
   v_corpora ragdb.corpora[] := '{}';
@@ -108,7 +120,8 @@ begin
             hint = 'ragdb.list_corpora() lists the names; null stands for all of them';
   end if;
   foreach v_name in array corpora loop
-    foreach v_corpus in array ragdb_internal.open_with_parts(v_name) loop
+    v_opened := ragdb_internal.open_corpus(v_name, 'read', true);
+    foreach v_corpus in array ragdb_internal.parts_or_itself(v_opened) loop
       if v_corpus.corpus_id <> all (v_ids) then
         v_ids := v_ids || v_corpus.corpus_id;
         v_corpora := v_corpora || v_corpus;

@@ -128,7 +128,10 @@ declare
   v_corpus ragdb.corpora;
 begin
   foreach v_corpus in array corpora loop
-    if not coalesce((ragdb_internal.space(v_corpus.corpus_id, 'current')).is_filled, false) then
+    if not exists (
+      select from ragdb.embedding_spaces s
+      where s.corpus_id = v_corpus.corpus_id and s.state = 'current' and s.is_filled)
+    then
       return false;
     end if;
   end loop;

@@ -70,8 +70,8 @@ begin
     v_text := v_text || ' ' || replace(replace(replace(replace(replace(replace(replace(v_names,
       '-', ''), '_', ''), '.', ''), '/', ''), ':', ''), '@', ''), E'\\', '');
   end if;
-  v_lexemes := case when v_is_ascii
-    then ragdb_internal.ascii_vector(lower(v_text collate "C"), config)
+  v_text := lower(v_text collate "C");
+  v_lexemes := case when v_is_ascii then ragdb_internal.ascii_vector(v_text, config)
     else ragdb_internal.text_vector(v_text, config) end;
   if v_exact is not null then
     v_lexemes := v_lexemes || v_exact::tsvector;
