@@ -28,7 +28,7 @@ OURS = """
     ragdb_internal.nearest(c, ragdb_internal.space(c.corpus_id, 'current'),
       ragdb_internal.pgvector(%s), 10, %s) n
   order by n.score desc, n.chunk_no limit 10"""
-AMONG = OURS.replace("%s) n", "(select nos from among)) n")
+AMONG = OURS.replace("%s) n", "row(null, (select nos from among), null)) n")
 PLAIN = """
   select chunk_no from ragdb.chunk_embeddings_1
   order by l2_normalize(embedding)::halfvec(384) <=>
