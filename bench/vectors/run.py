@@ -28,7 +28,7 @@ OURS = """
     ragdb_internal.nearest(c, ragdb_internal.space(c.corpus_id, 'current'),
       ragdb_internal.pgvector(%s), 10, %s) n
   order by n.score desc, n.chunk_no limit 10"""
-AMONG = OURS.replace("%s) n", "(select nos from among)) n")
+AMONG = OURS.replace("%s) n", "row(null, (select nos from among), null)) n")
 PLAIN = """
   select chunk_no from ragdb.chunk_embeddings_1
   order by l2_normalize(embedding)::halfvec(384) <=>
@@ -61,7 +61,7 @@ def load(db: Connection, vectors: Matrix) -> tuple[float, float]:
     db.execute(
         "insert into ragdb.chunks (corpus_id, chunk_no, doc_no, ordinal, chunk_id, source,"
         " start_offset, end_offset, token_count, content_hash, text)"
-        " select c.corpus_id, n, c.doc_no, n, 'c' || n, '', 0, 1, 1, c.content_hash, 't'"
+        " select c.corpus_id, n, c.doc_no, n, 'c' || n, '', 0, 1, 1, sha256('t'), 't'"
         " from ragdb.chunks c, generate_series(2, %s) n",
         (count,),
     )

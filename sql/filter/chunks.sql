@@ -109,7 +109,7 @@ begin
   if filter is null or filter = '{}' then
     return v_chunk_nos;
   end if;
-  v_conditions := array(select to_jsonb(f) from ragdb_internal.filter_conditions(filter) f);
+  v_conditions := ragdb_internal.condition_array(filter);
   if v_chunk_nos is not null then
     execute 'select array(select x.chunk_no'
       ' from (select $2 as corpus_id, n as chunk_no from unnest($3) n) x'
@@ -134,3 +134,74 @@ end $$;
 comment on function ragdb_internal.filtered_chunks(integer, jsonb, text[], integer) is
   'Returns the chunks of a corpus that a filter and a list of chunk ids leave, at most so many '
   '(null: all); null when there is neither. Raises RG410.';
+
+-- Multiples of the golden section fall into no step with a period of the metadata.
+create or replace function ragdb_internal.sampled_count(
+  corpus ragdb.corpora, filter jsonb, points integer)
+returns integer
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_conditions constant jsonb[] := ragdb_internal.condition_array(filter);
+  v_count integer;
+begin
+  execute 'select count(*) * $3 / $4 from ('
+    '  select $2 as corpus_id, (i::bigint * 618033989 % 1000000000 * $3 / 1000000000)::integer'
+    '    as chunk_no from generate_series(1, $4) i) x' || ragdb_internal.filter_joins(v_conditions)
+    into v_count using v_conditions, corpus.corpus_id, corpus.next_chunk_no, points;
+  return v_count;
+end $$;
+comment on function ragdb_internal.sampled_count(ragdb.corpora, jsonb, integer) is
+  'Returns how many chunks of a corpus a filter leaves, about: a look at some points of it tells. '
+  'Raises RG410.';
+
+create type ragdb_internal.restriction as (filter jsonb, chunk_nos integer[], count integer);
+comment on type ragdb_internal.restriction is
+  'What chunks must meet besides words: a list that they are in, or a filter, which about so many '
+  'meet; all null for nothing.';
+
+create or replace function ragdb_internal.restricted_count(restriction ragdb_internal.restriction)
+returns integer
+language sql immutable parallel safe
+return coalesce((restricted_count.restriction).count,
+  pg_catalog.cardinality((restricted_count.restriction).chunk_nos));
+comment on function ragdb_internal.restricted_count(ragdb_internal.restriction) is
+  'Returns how many chunks meet a restriction, of a filter about how many; null where all do.';
+
+create or replace function ragdb_internal.many_chunks(corpus ragdb.corpora) returns integer
+language sql immutable parallel safe
+return greatest(5000, 20 * pg_catalog.sqrt((many_chunks.corpus).chunks))::integer;
+comment on function ragdb_internal.many_chunks(ragdb.corpora) is
+  'Returns how many chunks may be left of a corpus before its best are looked at first, and only '
+  'then whether these are among them.';
+
+create or replace function ragdb_internal.restriction(
+  corpus ragdb.corpora, filter jsonb, chunk_ids text[])
+returns ragdb_internal.restriction
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_many constant integer := ragdb_internal.many_chunks(corpus);
+  v_count integer;
+  v_restriction ragdb_internal.restriction;
+begin
+  if filter <> '{}' and chunk_ids is null and corpus.chunks > v_many then
+    v_count := ragdb_internal.sampled_count(corpus, restriction.filter, 32);
+    if v_count > 0 then
+      v_count := ragdb_internal.sampled_count(corpus, restriction.filter, 128);
+    end if;
+  end if;
+  if v_count > v_many then
+    v_restriction.filter := restriction.filter;
+    v_restriction.count := v_count;
+  else
+    v_restriction.chunk_nos := ragdb_internal.filtered_chunks(
+      corpus.corpus_id, restriction.filter, restriction.chunk_ids);
+  end if;
+  return v_restriction;
+end $$;
+comment on function ragdb_internal.restriction(ragdb.corpora, jsonb, text[]) is
+  'Returns what a filter and a list of chunk ids demand of the chunks of a corpus: the list of '
+  'those that they leave, or the filter itself where it leaves many. Raises RG410.';

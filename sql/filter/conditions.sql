@@ -124,3 +124,11 @@ begin
 end $$;
 comment on function ragdb_internal.filter_conditions(jsonb) is
   'Returns the conditions of a filter, checked. Raises RG410.';
+
+create or replace function ragdb_internal.condition_array(filter jsonb) returns jsonb[]
+language sql immutable parallel safe
+return array(
+  select pg_catalog.to_jsonb(f) from ragdb_internal.filter_conditions(condition_array.filter) f);
+comment on function ragdb_internal.condition_array(jsonb) is
+  'Returns the conditions of a filter, checked, as an array for a statement that is made of them. '
+  'Raises RG410.';

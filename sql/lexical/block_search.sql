@@ -90,7 +90,9 @@ declare
   v_kth float8 := coalesce(ragdb_internal.at_least(others[k].score, 2), 0);
   v_least float8 := ragdb_internal.least_sum(v_kth, short, lack);
   v_highest constant float8 := highest / short;
-  v_looked_for integer := k * case when v_is_free then 1 else 2 end;
+  v_looked_for integer := k * coalesce(
+    1 + corpus.chunks / ragdb_internal.restricted_count(scope.restriction),
+    case when v_is_free then 1 else 2 end);
   v_wanted record := ragdb_internal.wanted_need(sums, masks, v_least, v_highest, v_looked_for);
 begin
   if others <> '{}' then

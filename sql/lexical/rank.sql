@@ -38,21 +38,19 @@ comment on function ragdb_internal.rank_question(
 
 -- A single statement, which becomes part of its callers.
 create or replace function ragdb_internal.rank_lexical(
-  corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, filter jsonb,
-  chunk_ids text[], among integer[] default null, also integer[] default null,
-  typos boolean default false)
+  corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer,
+  among ragdb_internal.restriction, also integer[] default null, typos boolean default false)
 returns table (chunk_no integer, score float8, bm25 float8, coverage float8)
 language sql stable parallel safe
 begin atomic
   select r.* from ragdb_internal.rank_question(rank_lexical.corpus,
     ragdb_internal.question(rank_lexical.corpus, rank_lexical.statistics, rank_lexical.query,
       rank_lexical.typos),
-    ragdb_internal.scope(rank_lexical.corpus, rank_lexical.query, rank_lexical.filter,
-      rank_lexical.chunk_ids, rank_lexical.among),
+    ragdb_internal.scope(rank_lexical.corpus, rank_lexical.query, rank_lexical.among),
     rank_lexical.k, rank_lexical.also) r;
 end;
 comment on function ragdb_internal.rank_lexical(
-  ragdb.corpora, ragdb.corpora, text, integer, jsonb, text[], integer[], integer[], boolean) is
-  'Returns at least the k best chunks of a corpus (under a filter and chunk ids, or among the '
-  'given) by BM25 over the most the query could reach, and those of also, in no order, with the '
-  'raw BM25 and the share of the query''s idf that the chunk has. Raises RG400, RG410.';
+  ragdb.corpora, ragdb.corpora, text, integer, ragdb_internal.restriction, integer[], boolean) is
+  'Returns at least the k best chunks of a corpus under a restriction by BM25 over the most the '
+  'query could reach, and those of also, in no order, with the raw BM25 and the share of the '
+  'query''s idf that the chunk has. Raises RG400, RG410.';

@@ -1,8 +1,4 @@
 -- Which chunks may be ranked for a query: by its clauses, a filter, chunk ids or a list.
-create type ragdb_internal.restriction as (filter jsonb, chunk_nos integer[]);
-comment on type ragdb_internal.restriction is
-  'What chunks must meet besides words: a filter, or a list of chunks.';
-
 create type ragdb_internal.scope as (
   chunk_nos integer[], restriction ragdb_internal.restriction, demands ragdb_internal.demand[],
   patterns bytea[], orders bytea[], listed integer[]);
@@ -33,16 +29,14 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_conditions jsonb[];
+  v_conditions constant jsonb[] := ragdb_internal.condition_array(restriction.filter);
   v_chunk_nos integer[];
 begin
-  if restriction.filter is null then
-    return restriction.chunk_nos;
-  elsif cardinality(restricted.chunk_nos) > 1000 then
-    return ragdb_internal.filtered_chunks(restricted.corpus_id, restriction.filter, null);
+  if 4 * cardinality(restricted.chunk_nos) > restriction.count then
+    v_chunk_nos := ragdb_internal.filtered_chunks(restricted.corpus_id, restriction.filter, null);
+    return array(select n from unnest(restricted.chunk_nos) n
+      where n in (select unnest(v_chunk_nos)));
   end if;
-  v_conditions := array(
-    select to_jsonb(f) from ragdb_internal.filter_conditions(restriction.filter) f);
   execute 'select array(select x.chunk_no'
     ' from (select $2 as corpus_id, n as chunk_no from unnest($3) n) x'
     || ragdb_internal.filter_joins(v_conditions) || ')'
@@ -51,33 +45,24 @@ begin
 end $$;
 comment on function ragdb_internal.restricted(
   integer, ragdb_internal.restriction, integer[]) is
-  'Returns chunks of a corpus that meet a restriction, all among them that are given.';
+  'Returns those of the given chunks of a corpus that meet the filter of a restriction.';
 
--- Of many chunks under a filter it is cheaper to look at the best than at each one.
 create or replace function ragdb_internal.scope(
-  corpus ragdb.corpora, query text, filter jsonb, chunk_ids text[], among integer[])
+  corpus ragdb.corpora, query text, among ragdb_internal.restriction)
 returns ragdb_internal.scope
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_most constant integer := case when chunk_ids is null then 5001 end;
   v_scope ragdb_internal.scope;
   v_is_complete boolean;
 begin
   v_scope.demands := case when ragdb_internal.has_clauses(query)
     then ragdb_internal.demands(corpus, query) else '{}' end;
-  if filter is not null or chunk_ids is not null then
-    v_scope.chunk_nos := ragdb_internal.filtered_chunks(
-      corpus.corpus_id, filter, chunk_ids, v_most);
-    if cardinality(v_scope.chunk_nos) = v_most then
-      v_scope.chunk_nos := null;
-      v_scope.restriction := row(filter, null);
-    end if;
-  elsif cardinality(among) > greatest(5000, 20 * sqrt(corpus.chunks)) then
-    v_scope.restriction := row(null, among);
+  if ragdb_internal.restricted_count(among) > ragdb_internal.many_chunks(corpus) then
+    v_scope.restriction := among;
   else
-    v_scope.chunk_nos := among;
+    v_scope.chunk_nos := among.chunk_nos;
   end if;
   if cardinality(v_scope.demands) > 0 then
     v_scope.patterns := (
@@ -97,12 +82,13 @@ begin
   end if;
   return v_scope;
 end $$;
-comment on function ragdb_internal.scope(ragdb.corpora, text, jsonb, text[], integer[]) is
-  'Returns which chunks of a corpus may be ranked for a query, under its clauses, a filter and '
-  'chunk ids, or among the given (null: all). Raises RG400, RG410.';
+comment on function ragdb_internal.scope(
+  ragdb.corpora, text, ragdb_internal.restriction) is
+  'Returns which chunks of a corpus may be ranked for a query, under its clauses and a '
+  'restriction. Raises RG400, RG410.';
 
--- To look for a phrase in a text takes longer than all else, so the best come first, and the others
--- only until k have passed.
+-- To look for a phrase in a text takes longer than all else, and to ask whether a chunk meets a
+-- filter longer than to score it. So the best come first, and the others only until k have passed.
 create or replace function ragdb_internal.passing(
   corpus ragdb.corpora, scope ragdb_internal.scope, ranked ragdb_internal.candidate[],
   k integer)
@@ -111,7 +97,8 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_has_phrases boolean;
+  v_restriction constant ragdb_internal.restriction := scope.restriction;
+  v_each integer;
   v_left ragdb_internal.candidate[] := ranked;
   v_passing ragdb_internal.candidate[] := '{}';
   v_chunk_nos integer[];
@@ -120,21 +107,22 @@ declare
 begin
   if cardinality(ranked) = 0 then
     return ranked;
-  end if;
-  if not (scope.restriction is null) then
-    v_chunk_nos := ragdb_internal.restricted(corpus.corpus_id, scope.restriction,
-      array(select f.chunk_no from unnest(ranked) f));
+  elsif v_restriction.chunk_nos is not null then
     v_left := array(
-      select f from unnest(ranked) f where f.chunk_no in (select unnest(v_chunk_nos))
+      select f from unnest(ranked) f where f.chunk_no in (select unnest(v_restriction.chunk_nos))
       order by f.score desc);
   end if;
-  v_has_phrases := ragdb_internal.has_phrases(scope);
+  v_each := coalesce(corpus.chunks / v_restriction.count + 1,
+    case when ragdb_internal.has_phrases(scope) then 1 end);
   while v_at < cardinality(v_left) loop
     exit when v_left[v_at + 1].score < ragdb_internal.at_least(v_passing[k].score, 2);
-    v_until := case when v_has_phrases
-      then v_at + greatest(4, k - cardinality(v_passing), v_at / 2) else cardinality(v_left) end;
-    v_chunk_nos := ragdb_internal.meeting(corpus, scope.demands, array(
-      select f.chunk_no from unnest(v_left[v_at + 1 : v_until]) f));
+    v_until := coalesce(v_at + greatest(4, v_each * (k - cardinality(v_passing)), v_at / 2),
+      cardinality(v_left));
+    v_chunk_nos := array(select f.chunk_no from unnest(v_left[v_at + 1 : v_until]) f);
+    if v_restriction.filter is not null then
+      v_chunk_nos := ragdb_internal.restricted(corpus.corpus_id, v_restriction, v_chunk_nos);
+    end if;
+    v_chunk_nos := ragdb_internal.meeting(corpus, scope.demands, v_chunk_nos);
     v_passing := v_passing || array(select f from unnest(v_left[v_at + 1 : v_until]) f
       where f.chunk_no in (select unnest(v_chunk_nos)) order by f.score desc);
     v_at := v_until;

@@ -5,8 +5,8 @@
 
 -- Equal scores share a rank: an id is not evidence.
 create or replace function ragdb_internal.rank_words(
-  corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer, among integer[],
-  also integer[], typos boolean)
+  corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer,
+  among ragdb_internal.restriction, also integer[], typos boolean)
 returns setof ragdb_internal.ranked
 language sql stable parallel safe
 begin atomic
@@ -16,13 +16,13 @@ begin atomic
   from (
     select r.*, pg_catalog.rank() over (order by r.score desc)::integer as rank
     from ragdb_internal.rank_lexical(rank_words.corpus, rank_words.statistics, rank_words.query,
-      rank_words.k, null, null, rank_words.among, rank_words.also, rank_words.typos) r) t;
+      rank_words.k, rank_words.among, rank_words.also, rank_words.typos) r) t;
 end;
 comment on function ragdb_internal.rank_words(
-  ragdb.corpora, ragdb.corpora, text, integer, integer[], integer[], boolean) is
+  ragdb.corpora, ragdb.corpora, text, integer, ragdb_internal.restriction, integer[], boolean) is
   'Returns the k best chunks of a corpus for the words of a query, and what ties with the last, '
-  'with their rank, among the given ones when not null, and without a rank what follows them and '
-  'the chunks of also, which have what the query demands. Raises RG410.';
+  'with their rank, under a restriction, and without a rank what follows them and the chunks of '
+  'also, which have what the query demands. Raises RG410.';
 
 create or replace function ragdb_internal.fused(
   fusion text, lexical_weight float8, lexical_score float8, semantic_score float8,
@@ -81,8 +81,8 @@ comment on function ragdb_internal.hybrid_width(
 -- Planned once: what needs to see its arguments plans for itself, inside.
 create or replace function ragdb_internal.rank_hybrid(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, space ragdb.embedding_spaces,
-  embedding vector, k integer, among integer[], chunk_nos integer[], fusion text,
-  lexical_weight float8, typos boolean)
+  embedding vector, k integer, among ragdb_internal.restriction,
+  demanded ragdb_internal.restriction, fusion text, lexical_weight float8, typos boolean)
 returns ragdb_internal.ranked[]
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
@@ -100,7 +100,7 @@ declare
 begin
   select array_agg(s), array_agg(s.chunk_no) into v_near, v_near_nos
     from ragdb_internal.rank_semantic(
-      corpus, space, embedding, ragdb_internal.near_depth(k), chunk_nos,
+      corpus, space, embedding, ragdb_internal.near_depth(k), demanded,
       ragdb_internal.hybrid_width(space, fusion, lexical_weight, k)) s;
   v_started := ragdb_internal.note_stage('semantic', v_started);
   v_worded := array(
@@ -129,9 +129,8 @@ begin
   return v_fused;
 end $$;
 comment on function ragdb_internal.rank_hybrid(
-  ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer, integer[], integer[],
-  text, float8, boolean) is
-  'Returns the candidates of both legs, by words among some chunks to depth min(1000, max(42, '
-  '4.2 k)) or k, by meaning among those of them that have what the query demands (null: all of the '
-  'corpus) to min(1000, max(25, 2.5 k)) or k, what ties with the last of a leg too, with their '
-  'fused score. Raises RG410.';
+  ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer,
+  ragdb_internal.restriction, ragdb_internal.restriction, text, float8, boolean) is
+  'Returns the candidates of both legs, by words under a restriction to depth min(1000, max(42, '
+  '4.2 k)) or k, by meaning under one that holds what the query demands too to min(1000, max(25, '
+  '2.5 k)) or k, what ties with the last of a leg too, with their fused score. Raises RG410.';

@@ -14,8 +14,7 @@ begin
   if filter is null and chunk_ids is null then
     return null;
   end if;
-  v_conditions := array(
-    select to_jsonb(f) from ragdb_internal.filter_conditions(coalesce(filter, '{}')) f);
+  v_conditions := ragdb_internal.condition_array(coalesce(filter, '{}'));
   execute 'select array(select c.chunk_no from ragdb_internal.chunks_then($2) c'
     ' join ragdb_internal.documents_then($2) d on d.doc_no = c.doc_no'
     ' where ($3 is null or c.chunk_id = any ($3))'

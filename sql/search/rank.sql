@@ -45,30 +45,38 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_space constant ragdb.embedding_spaces := ragdb_internal.current_space(corpus);
+  v_space ragdb.embedding_spaces := ragdb_internal.current_space(corpus);
+  v_words constant text := ragdb_internal.asked_words(request);
   v_embedding ragdb.chunk_embeddings.embedding%type;
-  v_among integer[];
-  v_chunk_nos integer[];
+  v_among ragdb_internal.restriction;
+  v_demanded ragdb_internal.restriction;
   v_ranked ragdb_internal.ranked[];
   v_started timestamptz;
 begin
   v_embedding := ragdb_internal.pgvector(ragdb_internal.query_vector(
     corpus, v_space, request.query, request.query_embedding, request.is_fit));
-  if request.filter is not null or request.chunk_ids is not null then
-    v_among := ragdb_internal.filtered_chunks(
+  if request.chunk_ids is not null then
+    -- chunks that are named, such as those of a slice, are all compared
+    v_space.is_indexed := false;
+  end if;
+  if request.filter is not null and v_space.is_indexed and not ragdb_internal.has_clauses(v_words)
+  then
+    v_among := ragdb_internal.restriction(corpus, request.filter, null);
+  elsif request.filter is not null or request.chunk_ids is not null then
+    v_among.chunk_nos := ragdb_internal.filtered_chunks(
       corpus.corpus_id, request.filter, request.chunk_ids);
   end if;
-  v_chunk_nos := ragdb_internal.demanded_chunks(
-    corpus, ragdb_internal.asked_words(request), v_among);
+  v_demanded := v_among;
+  v_demanded.chunk_nos := ragdb_internal.demanded_chunks(corpus, v_words, v_among.chunk_nos);
   if request.mode = 'semantic' then
     v_started := clock_timestamp();
     v_ranked := array(select r from ragdb_internal.rank_semantic(
-      corpus, v_space, v_embedding, request.k, v_chunk_nos) r);
+      corpus, v_space, v_embedding, request.k, v_demanded) r);
     v_started := ragdb_internal.note_stage('semantic', v_started);
   else
     v_ranked := ragdb_internal.rank_hybrid(
-      corpus, statistics, ragdb_internal.asked_words(request), v_space, v_embedding, request.k,
-      v_among, v_chunk_nos, request.fusion,
+      corpus, statistics, v_words, v_space, v_embedding, request.k, v_among, v_demanded,
+      request.fusion,
       coalesce(request.lexical_weight, ragdb_internal.lexical_weight(v_space.embedder_id)),
       (request.options).typos);
   end if;
@@ -87,15 +95,19 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_started timestamptz := clock_timestamp();
+  v_among ragdb_internal.restriction;
   v_ranked ragdb_internal.ranked[];
 begin
   if request.mode = 'lexical' then
+    if request.filter is not null or request.chunk_ids is not null then
+      v_among := ragdb_internal.restriction(corpus, request.filter, request.chunk_ids);
+    end if;
     v_ranked := array(
       select row(corpus.corpus_id, l.chunk_no, l.score, l.score, null, null, null, l.bm25,
         l.coverage, true)::ragdb_internal.ranked
       from ragdb_internal.rank_lexical(
-        corpus, statistics, ragdb_internal.asked_words(request), request.k, request.filter,
-        request.chunk_ids, typos => (request.options).typos) l);
+        corpus, statistics, ragdb_internal.asked_words(request), request.k, v_among,
+        typos => (request.options).typos) l);
     v_started := ragdb_internal.note_stage('lexical', v_started);
   elsif request.mode = 'reference' then
     v_ranked := array(

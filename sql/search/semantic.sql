@@ -2,7 +2,7 @@
 
 create or replace function ragdb_internal.rank_semantic(
   corpus ragdb.corpora, space ragdb.embedding_spaces, embedding vector, k integer,
-  chunk_nos integer[] default null, ef_search integer default null)
+  among ragdb_internal.restriction default null, ef_search integer default null)
 returns setof ragdb_internal.ranked
 language sql stable parallel restricted
 begin atomic
@@ -11,15 +11,15 @@ begin atomic
   from (
     select n.*, pg_catalog.rank() over (order by n.score desc)::integer as rank
     from ragdb_internal.nearest(rank_semantic.corpus, rank_semantic.space,
-      rank_semantic.embedding, rank_semantic.k, rank_semantic.chunk_nos,
+      rank_semantic.embedding, rank_semantic.k, rank_semantic.among,
       rank_semantic.ef_search) n) r
   where r.rank <= rank_semantic.k;
 end;
 comment on function ragdb_internal.rank_semantic(
-  ragdb.corpora, ragdb.embedding_spaces, vector, integer, integer[], integer) is
-  'Returns the k chunks of a corpus nearest to an embedding, and what ties with the last, among '
-  'the given ones when not null; ef_search (null: that of the space) is how many a walk of the '
-  'index looks at.';
+  ragdb.corpora, ragdb.embedding_spaces, vector, integer, ragdb_internal.restriction, integer) is
+  'Returns the k chunks of a corpus nearest to an embedding, and what ties with the last, under a '
+  'restriction; ef_search (null: that of the space) is how many a walk of the index looks at where '
+  'there is none.';
 
 -- Most queries have no clauses. demands() is not asked about them: here its statement is planned at
 -- each call.

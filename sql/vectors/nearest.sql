@@ -113,13 +113,14 @@ comment on function ragdb_internal.chunk_distances(
   'Returns the distances of the given chunks of a space from a vector; chunks without an embedding '
   'have no row.';
 
--- Nothing may take the place of the index: other scans and sorts are off, and a filter is a hashed
+-- Nothing may take the place of the index: other scans and sorts are off, and a list is a hashed
 -- subplan, which no index answers (and which is planned at once, where `= any` looks at every
--- element). Of what the index finds the distance is taken as it is stored on the way. The settings
--- are made in an assignment, because `perform` starts a statement.
+-- element). Of what the index finds the distance is taken as it is stored on the way. Under a
+-- restriction it is asked of each chunk in turn. The settings are made in an assignment, because
+-- `perform` starts a statement.
 create or replace function ragdb_internal.walk_space(
   space ragdb.embedding_spaces, dims integer, metric text, query vector, k integer,
-  chunk_nos integer[], ef_search integer default null)
+  among ragdb_internal.restriction, ef_search integer default null)
 returns table (chunk_no integer, distance float8)
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
@@ -134,66 +135,85 @@ declare
   v_set text[];
   v_schema constant text := ragdb_internal.vector_schema();
   v_column constant text := ragdb_internal.stored_column(space);
+  v_conditions jsonb[];
+  v_count constant integer := ragdb_internal.restricted_count(among);
+  v_walk text := format(
+    'select e.chunk_no, e.%I %s $2::%s as distance from ragdb.%I e'
+    ' order by %s operator(%I.<=>) %s limit $3',
+    v_column, ragdb_internal.distance_operator(metric), ragdb_internal.query_type(space),
+    ragdb_internal.searched_table(space),
+    ragdb_internal.indexed_expression(space, v_schema, 'e.' || v_column, dims), v_schema,
+    ragdb_internal.indexed_expression(space, v_schema, '$2', dims));
 begin
+  if among.filter is not null then
+    v_conditions := ragdb_internal.condition_array(among.filter);
+  end if;
+  if v_count is not null then
+    v_walk := 'select x.chunk_no, x.distance from (select $5 as corpus_id, w.* from (' || v_walk
+      || ') w) x' || case when among.filter is not null
+        then ragdb_internal.filter_joins(v_conditions)
+        else ' where (x.chunk_no in (select unnest($6))) is true' end || ' limit $4';
+  end if;
   v_set := array[
     set_config('hnsw.ef_search',
       least(1000, greatest(coalesce(ef_search, space.ef_search), k))::text, true),
     set_config('hnsw.iterative_scan', 'relaxed_order', true),
     set_config('hnsw.max_scan_tuples', '2147483647', true)];
-  return query execute format(
-    'select e.chunk_no, e.%I %s $1::%s from ragdb.%I e %s'
-    ' order by %s operator(%I.<=>) %s limit $2',
-    v_column, ragdb_internal.distance_operator(metric), ragdb_internal.query_type(space),
-    ragdb_internal.searched_table(space),
-    case when chunk_nos is not null then 'where (e.chunk_no in (select unnest($3))) is true' end,
-    ragdb_internal.indexed_expression(space, v_schema, 'e.' || v_column, dims), v_schema,
-    ragdb_internal.indexed_expression(space, v_schema, '$1', dims))
-    using query, k, chunk_nos;
+  return query execute v_walk using v_conditions, query, greatest(k, v_count / 10), k,
+    space.corpus_id, among.chunk_nos;
   v_set := array[
     set_config('hnsw.ef_search', v_ef, true),
     set_config('hnsw.iterative_scan', v_iterative, true),
     set_config('hnsw.max_scan_tuples', v_tuples, true)];
 end $$;
 comment on function ragdb_internal.walk_space(
-  ragdb.embedding_spaces, integer, text, vector, integer, integer[], integer) is
-  'Returns about the k nearest chunks of a space by its HNSW index with their distances, among '
-  'the given ones when not null; ef_search (null: the space''s own) is how many it looks at.';
+  ragdb.embedding_spaces, integer, text, vector, integer, ragdb_internal.restriction, integer) is
+  'Returns about the k nearest chunks of a space by its HNSW index with their distances, under a '
+  'restriction, or fewer when it has met a tenth as many chunks as meet that; ef_search (null: the '
+  'space''s own) is how many it looks at.';
 
--- A walk takes the longer the less of the graph is wanted, and a look at every wanted chunk the
--- longer the more. They meet near 20 √chunks (measured). A slice, of at most 10,000 chunks, is
--- always looked at whole. A walk is asked for more than is wanted: the index orders by halves, and
--- what it swaps at the end is put right here. Where a width is given, that does not widen it.
+-- To meet a chunk in a walk takes as long as to compare ten (measured). A walk that goes past all
+-- but a part of what it meets has to look at so many more, and gives up where that takes as long as
+-- comparing all: what a filter leaves may lie far from what is asked. A walk is asked for more than
+-- is wanted: the index orders by halves, and what it swaps at the end is put right here. Where a
+-- width is given, that does not widen it.
 create or replace function ragdb_internal.nearest(
   corpus ragdb.corpora, space ragdb.embedding_spaces, query vector, k integer,
-  chunk_nos integer[] default null, ef_search integer default null)
+  among ragdb_internal.restriction default null, ef_search integer default null)
 returns table (chunk_no integer, score float8, is_exact boolean)
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_embedder ragdb.embedders;
+  v_wanted constant integer := greatest(k, least(1000, k + k / 4 + 16, nearest.ef_search));
+  v_count constant integer := ragdb_internal.restricted_count(among);
+  v_width constant bigint := coalesce(nearest.ef_search, space.ef_search)
+    + coalesce(v_wanted * corpus.chunks::bigint / nullif(v_count, 0), 0);
   v_found integer[];
   v_scores float8[];
 begin
   select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = space.embedder_id;
   if space.is_indexed and corpus.chunks >= ragdb_internal.indexed_chunks()
-    and (chunk_nos is null or cardinality(chunk_nos) > greatest(10000, 20 * sqrt(corpus.chunks)))
+    and coalesce(10 * v_width <= v_count, true)
   then
     select array_agg(s.chunk_no),
       array_agg(ragdb_internal.nearness(s.distance, v_embedder.metric)) into v_found, v_scores
-      from ragdb_internal.walk_space(space, v_embedder.dims, v_embedder.metric, query,
-        greatest(k, least(1000, k + k / 4 + 16, nearest.ef_search)), chunk_nos,
-        nearest.ef_search) s;
+      from ragdb_internal.walk_space(space, v_embedder.dims, v_embedder.metric, query, v_wanted,
+        among, least(1000, v_width)::integer) s;
     if cardinality(v_found) >= k then
       return query select unnest(v_found), unnest(v_scores), false;
       return;
     end if;
   end if;
+  if among.filter is not null then
+    among.chunk_nos := ragdb_internal.filtered_chunks(corpus.corpus_id, among.filter, null);
+  end if;
   return query select s.chunk_no, s.score, true
-    from ragdb_internal.scan_space(space, v_embedder.metric, query, k, nearest.chunk_nos) s;
+    from ragdb_internal.scan_space(space, v_embedder.metric, query, k, among.chunk_nos) s;
 end $$;
 comment on function ragdb_internal.nearest(
-  ragdb.corpora, ragdb.embedding_spaces, vector, integer, integer[], integer) is
-  'Returns at least the k chunks nearest to a vector with their similarity, among the given ones '
-  'when not null, and whether none was passed over; ef_search (null: that of the space) is how '
-  'many a walk of the index looks at.';
+  ragdb.corpora, ragdb.embedding_spaces, vector, integer, ragdb_internal.restriction, integer) is
+  'Returns at least the k chunks nearest to a vector with their similarity, under a restriction, '
+  'and whether none was passed over; ef_search (null: that of the space) is how many a walk of the '
+  'index looks at where there is none.';

@@ -204,14 +204,18 @@ def test_an_index_over_vectors_comes_with_20000_chunks(filtered: Made, chunks: i
         assert made == (chunks >= 20_000,)
         vector = filtered.rng.normal(size=4)
         near = filtered.similarities(vector)[:chunks]
-        # a list of 10,000 chunks is looked at whole
-        for among in (None, 9_999, 10_000, 10_001):
+        # chunks that are named, such as those of a slice, are all looked at
+        for among, is_named in ((None, False), (1_000, False), (15_000, False), (15_000, True)):
             found = db.execute(
                 "select chunk_id, score, is_exact from ragdb.search('made', 'x', 10,"
-                " mode => 'semantic', query_embedding => %s, filter => %s)",
-                (vector.tolist(), among and f'{{"n": {{"lte": {among}}}}}'),
+                " mode => 'semantic', query_embedding => %s, filter => %s, chunk_ids => %s)",
+                (
+                    vector.tolist(),
+                    f'{{"n": {{"lte": {among}}}}}' if among and not is_named else None,
+                    filtered.ids[:among] if is_named else None,
+                ),
             ).fetchall()
-            walked = chunks >= 20_000 and (among is None or among > 10_000)
+            walked = chunks >= 20_000 and among != 1_000 and not is_named
             assert {row[2] for row in found} == {not walked}
             best = np.sort(near[:among])[::-1][:10]
             assert [row[1] for row in found] == pytest.approx(best, abs=2e-6)

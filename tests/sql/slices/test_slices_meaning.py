@@ -123,24 +123,6 @@ def test_a_member_that_the_index_lacks_is_a_shortfall(embedded: Connection, mode
     assert (trace["is_admissible"], trace["shortfall_reason"]) == (True, None)
 
 
-def test_a_slice_is_looked_at_whole_however_large_it_is(embedded: Connection) -> None:
-    embedded.execute("update ragdb.embedding_spaces set is_indexed = true")
-    embedded.execute("update ragdb.corpora set chunks = 20000 where name = 'chat'")
-
-    def is_exact(chunks: int) -> Any:
-        return one(
-            embedded,
-            "select bool_and(n.is_exact) as is_exact"
-            " from ragdb.corpora c, ragdb.embedding_spaces s,"
-            " ragdb_internal.nearest(c, s, ragdb_internal.pgvector(%s::real[]), 2,"
-            " array(select generate_series(1, %s))) n where c.name = 'chat'",
-            QUERY,
-            chunks,
-        )["is_exact"]
-
-    assert (is_exact(10_000), is_exact(10_001)) == (True, False)
-
-
 def test_a_replay_says_that_the_embedder_changed(embedded: Connection) -> None:
     trace = retrieve(embedded)[0]["trace_id"]
     words = retrieve(embedded, mode="lexical")[0]["trace_id"]

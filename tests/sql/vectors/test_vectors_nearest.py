@@ -25,7 +25,7 @@ Vectors = NDArray[np.float32]
 NEAREST = """
   select n.chunk_no, n.score, n.is_exact
   from ragdb.corpora c, ragdb_internal.nearest(c, ragdb_internal.space(c.corpus_id, 'current'),
-    ragdb_internal.pgvector(%s), %s, %s) n
+    ragdb_internal.pgvector(%s), %s, row(null, %s, null)) n
   where c.name = 'docs' order by n.score desc, n.chunk_no"""
 
 
@@ -201,3 +201,18 @@ def test_a_filter_never_shortens_the_list(large: tuple[Connection, Vectors], sha
         right += sum(score >= tenth - 2e-6 for _, score, _ in near[:10])
     # of a graph that finds 98 in 100, a hundred finds are seldom fewer than 93
     assert right >= (100 if share <= 0.1 else 91)
+
+
+def test_where_what_is_wanted_lies_far_away_all_of_it_is_looked_at(
+    large: tuple[Connection, Vectors],
+) -> None:
+    db, vectors = large
+    query = vectors[7]
+    scores = expected(vectors, query, "cosine")
+    far = np.argsort(scores)[: len(vectors) // 2]
+    among = (far * STEP + 1).tolist()
+    beside = [no for no in range(1, CHUNKS + 1) if no % STEP != 1]  # not embedded yet
+    near = db.execute(NEAREST, (Reals(query), 10, among + beside)).fetchall()
+    assert all(is_exact for *_, is_exact in near)
+    best = np.argsort(-scores[far], kind="stable")[:10]
+    assert [score for _, score, _ in near[:10]] == pytest.approx(scores[far][best], abs=2e-6)
