@@ -137,24 +137,23 @@ comment on function ragdb_internal.filtered_chunks(integer, jsonb, text[], integ
 
 -- Multiples of the golden section fall into no step with a period of the metadata.
 create or replace function ragdb_internal.sampled_count(
-  corpus ragdb.corpora, filter jsonb, points integer)
+  corpus ragdb.corpora, conditions jsonb[], points integer)
 returns integer
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_conditions constant jsonb[] := ragdb_internal.condition_array(filter);
   v_count integer;
 begin
   execute 'select count(*) * $3 / $4 from ('
     '  select $2 as corpus_id, (i::bigint * 618033989 % 1000000000 * $3 / 1000000000)::integer'
-    '    as chunk_no from generate_series(1, $4) i) x' || ragdb_internal.filter_joins(v_conditions)
-    into v_count using v_conditions, corpus.corpus_id, corpus.next_chunk_no, points;
+    '    as chunk_no from generate_series(1, $4) i) x' || ragdb_internal.filter_joins(conditions)
+    into v_count using conditions, corpus.corpus_id, corpus.next_chunk_no, points;
   return v_count;
 end $$;
-comment on function ragdb_internal.sampled_count(ragdb.corpora, jsonb, integer) is
-  'Returns how many chunks of a corpus a filter leaves, about: a look at some points of it tells. '
-  'Raises RG410.';
+comment on function ragdb_internal.sampled_count(ragdb.corpora, jsonb[], integer) is
+  'Returns how many chunks of a corpus meet conditions of a filter, about: a look at some points '
+  'of it tells.';
 
 create type ragdb_internal.restriction as (filter jsonb, chunk_nos integer[], count integer);
 comment on type ragdb_internal.restriction is
@@ -184,13 +183,15 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_many constant integer := ragdb_internal.many_chunks(corpus);
+  v_conditions jsonb[];
   v_count integer;
   v_restriction ragdb_internal.restriction;
 begin
   if filter <> '{}' and chunk_ids is null and corpus.chunks > v_many then
-    v_count := ragdb_internal.sampled_count(corpus, restriction.filter, 32);
+    v_conditions := ragdb_internal.condition_array(restriction.filter);
+    v_count := ragdb_internal.sampled_count(corpus, v_conditions, 32);
     if v_count > 0 then
-      v_count := ragdb_internal.sampled_count(corpus, restriction.filter, 128);
+      v_count := ragdb_internal.sampled_count(corpus, v_conditions, 128);
     end if;
   end if;
   if v_count > v_many then

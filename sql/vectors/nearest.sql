@@ -120,7 +120,7 @@ comment on function ragdb_internal.chunk_distances(
 -- `perform` starts a statement.
 create or replace function ragdb_internal.walk_space(
   space ragdb.embedding_spaces, dims integer, metric text, query vector, k integer,
-  among ragdb_internal.restriction, ef_search integer default null)
+  among ragdb_internal.restriction, ef_search integer default null, most integer default null)
 returns table (chunk_no integer, distance float8)
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
@@ -136,7 +136,6 @@ declare
   v_schema constant text := ragdb_internal.vector_schema();
   v_column constant text := ragdb_internal.stored_column(space);
   v_conditions jsonb[];
-  v_count constant integer := ragdb_internal.restricted_count(among);
   v_walk text := format(
     'select e.chunk_no, e.%I %s $2::%s as distance from ragdb.%I e'
     ' order by %s operator(%I.<=>) %s limit $3',
@@ -148,7 +147,7 @@ begin
   if among.filter is not null then
     v_conditions := ragdb_internal.condition_array(among.filter);
   end if;
-  if v_count is not null then
+  if most is not null then
     v_walk := 'select x.chunk_no, x.distance from (select $5 as corpus_id, w.* from (' || v_walk
       || ') w) x' || case when among.filter is not null
         then ragdb_internal.filter_joins(v_conditions)
@@ -159,7 +158,7 @@ begin
       least(1000, greatest(coalesce(ef_search, space.ef_search), k))::text, true),
     set_config('hnsw.iterative_scan', 'relaxed_order', true),
     set_config('hnsw.max_scan_tuples', '2147483647', true)];
-  return query execute v_walk using v_conditions, query, greatest(k, v_count / 10), k,
+  return query execute v_walk using v_conditions, query, greatest(k, most), k,
     space.corpus_id, among.chunk_nos;
   v_set := array[
     set_config('hnsw.ef_search', v_ef, true),
@@ -167,16 +166,18 @@ begin
     set_config('hnsw.max_scan_tuples', v_tuples, true)];
 end $$;
 comment on function ragdb_internal.walk_space(
-  ragdb.embedding_spaces, integer, text, vector, integer, ragdb_internal.restriction, integer) is
-  'Returns about the k nearest chunks of a space by its HNSW index with their distances, under a '
-  'restriction, or fewer when it has met a tenth as many chunks as meet that; ef_search (null: the '
-  'space''s own) is how many it looks at.';
+  ragdb.embedding_spaces, integer, text, vector, integer, ragdb_internal.restriction, integer,
+  integer) is
+  'Returns about the k nearest chunks of a space by its HNSW index with their distances; or of the '
+  'most that it meets at all those that meet a restriction, where most is not null; ef_search '
+  '(null: the space''s own) is how many it looks at.';
 
--- To meet a chunk in a walk takes as long as to compare ten (measured). A walk that goes past all
--- but a part of what it meets has to look at so many more, and gives up where that takes as long as
--- comparing all: what a filter leaves may lie far from what is asked. A walk is asked for more than
--- is wanted: the index orders by halves, and what it swaps at the end is put right here. Where a
--- width is given, that does not widen it.
+-- To meet a chunk in a walk takes as long as to compare 10 to 20, or as to find 5 by a filter and
+-- compare them (measured). A walk that passes over some has to look at so many more. It is not
+-- begun where that takes longer than to compare all, and given up there, since what a filter leaves
+-- may lie far from what is asked. A walk is asked for more than is wanted: the index orders by
+-- halves, and what it swaps at the end is put right here. Where a width is given, that does not
+-- widen it.
 create or replace function ragdb_internal.nearest(
   corpus ragdb.corpora, space ragdb.embedding_spaces, query vector, k integer,
   among ragdb_internal.restriction default null, ef_search integer default null)
@@ -188,6 +189,7 @@ declare
   v_embedder ragdb.embedders;
   v_wanted constant integer := greatest(k, least(1000, k + k / 4 + 16, nearest.ef_search));
   v_count constant integer := ragdb_internal.restricted_count(among);
+  v_most constant integer := v_count / case when among.filter is null then 30 else 5 end;
   v_width constant bigint := coalesce(nearest.ef_search, space.ef_search)
     + coalesce(v_wanted * corpus.chunks::bigint / nullif(v_count, 0), 0);
   v_found integer[];
@@ -195,12 +197,12 @@ declare
 begin
   select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = space.embedder_id;
   if space.is_indexed and corpus.chunks >= ragdb_internal.indexed_chunks()
-    and coalesce(10 * v_width <= v_count, true)
+    and coalesce(v_width <= v_most, true)
   then
     select array_agg(s.chunk_no),
       array_agg(ragdb_internal.nearness(s.distance, v_embedder.metric)) into v_found, v_scores
       from ragdb_internal.walk_space(space, v_embedder.dims, v_embedder.metric, query, v_wanted,
-        among, least(1000, v_width)::integer) s;
+        among, least(1000, v_width)::integer, v_most) s;
     if cardinality(v_found) >= k then
       return query select unnest(v_found), unnest(v_scores), false;
       return;
