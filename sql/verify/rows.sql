@@ -152,7 +152,10 @@ begin
         when e.event_id is null then 'the event that tells of it is gone'
         when (d.doc_cid, d.title, d.language, d.chunks)
             is distinct from (e.doc_cid, e.title, e.language, e.chunks)
-          then 'it is not what its event tells of it' end as problem
+          then 'it is not what its event tells of it'
+        when d.chunks <> (select count(*) from ragdb.chunks c
+            where c.corpus_id = d.corpus_id and c.doc_no = d.doc_no)
+          then 'it has more or fewer chunks than were stored' end as problem
       from ragdb.documents d left join ragdb.events e
         on e.corpus_id = d.corpus_id and e.event_id = d.event_id
       where (d.corpus_id, d.doc_no)
@@ -172,7 +175,7 @@ begin
   return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings);
 end $$;
 comment on function ragdb_internal.verify_documents(jsonb, integer) is
-  'Compares a batch of documents with the events that tell of them.';
+  'Compares a batch of documents with the events that tell of them and with their chunks.';
 
 create or replace function ragdb_internal.verify_slices(after jsonb, most integer)
 returns ragdb_internal.verified
