@@ -129,6 +129,76 @@ end $$;
 comment on function ragdb_internal.read_json(text) is
   'Reads a contract as JSON; a list is one of nodes.';
 
+-- A node begins at a bracket that stands in the list of nodes, or in the children of a node.
+create or replace function ragdb_internal.node_places(contract text)
+  returns table (node_no integer, line integer, "column" integer)
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_token text;
+  v_key text;
+  v_open text[] := '{top}';
+  v_in text;
+  v_at integer := 1;
+  v_line_at integer := 1;
+begin
+  node_no := 0;
+  line := 1;
+  for v_token in
+    select m.found[1]
+    from regexp_matches(
+      contract, E'("(?:[^"\\\\]|\\\\.)*"|[][{}]|[^][{}"]+)', 'g') m (found)
+  loop
+    v_in := v_open[cardinality(v_open)];
+    case left(v_token, 1)
+      when '"' then v_key := v_token;
+      when '[' then
+        v_open := v_open || case when v_in = 'top'
+          or v_in = 'node' and v_key in ('"nodes"', '"children"') then 'nodes' else 'other' end;
+      when '{' then
+        v_open := v_open || case when v_in in ('top', 'nodes') then 'node' else 'other' end;
+        if v_in = 'nodes' then
+          node_no := node_no + 1;
+          "column" := v_at - v_line_at + 1;
+          return next;
+        end if;
+      when ']', '}' then v_open := trim_array(v_open, 1);
+      else
+        line := line + length(v_token) - length(replace(v_token, E'\n', ''));
+        v_line_at := case strpos(v_token, E'\n') when 0 then v_line_at
+          else v_at + length(v_token) - strpos(reverse(v_token), E'\n') + 1 end;
+    end case;
+    v_at := v_at + length(v_token);
+  end loop;
+end $$;
+comment on function ragdb_internal.node_places(text) is
+  'Returns where each node of a contract that is the text of JSON begins, in the order of the '
+  'nodes.';
+
+create or replace function ragdb_internal.placed_nodes(contract text, read jsonb) returns jsonb
+language sql immutable parallel safe
+return (
+  select case when pg_catalog.bool_and(p.node_no is not null
+      and ragdb_internal.is_contract_node(w.written))
+    then placed_nodes.read || pg_catalog.jsonb_build_object('nodes',
+      ragdb_internal.nested_nodes(pg_catalog.array_agg(row(w.node_no, w.depth,
+        case pg_catalog.jsonb_typeof(w.written) when 'object'
+          then (w.written - array['children', 'columns'] || pg_catalog.jsonb_build_object(
+            'line', p.line, 'column', p."column"))::text end)::ragdb_internal.flat_node)))
+    else placed_nodes.read end
+  from ragdb_internal.written_nodes(placed_nodes.read) w
+    left join ragdb_internal.node_places(placed_nodes.contract) p on p.node_no = w.node_no);
+comment on function ragdb_internal.placed_nodes(text, jsonb) is
+  'Returns a contract that was read from the text of JSON with the line and the column at which '
+  'each node begins there; as it is where a node has not the form of one.';
+
+create or replace function ragdb_internal.is_json(contract text) returns boolean
+language sql immutable parallel safe
+return pg_catalog.left(pg_catalog.ltrim(contract, E' \t\r\n\uFEFF'), 1) in ('{', '[');
+comment on function ragdb_internal.is_json(text) is
+  'Whether the text of a contract is JSON, and not lines.';
+
 create or replace function ragdb_internal.read_contract(contract text, name text)
   returns ragdb_internal.contract_text
 language plpgsql immutable parallel safe
@@ -138,7 +208,7 @@ declare
   v_read ragdb_internal.contract_text;
 begin
   perform ragdb_internal.check_contract_text(contract);
-  v_read := case when left(ltrim(contract, E' \t\r\n\uFEFF'), 1) in ('{', '[')
+  v_read := case when ragdb_internal.is_json(contract)
     then ragdb_internal.read_json(ltrim(contract, E'\uFEFF'))
     else ragdb_internal.read_lines(contract) end;
   if v_read.contract is not null then

@@ -216,7 +216,9 @@ begin
   if v_read.contract is null then
     return query select p.* from ragdb_internal.problem_rows(v_read.problems) p;
   else
-    return query select p.* from ragdb.validate_contract(v_read.contract) p;
+    return query
+      select p.* from ragdb.validate_contract(case when ragdb_internal.is_json(contract)
+        then ragdb_internal.placed_nodes(contract, v_read.contract) else v_read.contract end) p;
   end if;
 end $$;
 comment on function ragdb.validate_contract(text, text) is

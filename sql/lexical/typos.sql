@@ -45,6 +45,25 @@ end;
 comment on function ragdb_internal.known_words(ragdb.corpora, text) is
   'Returns the words of a text, of those that may be misspelt, that chunks of a corpus have.';
 
+-- Of a question in another language most words are lacking, and some are near to one by chance.
+create or replace function ragdb_internal.is_strange(
+  corpus ragdb.corpora, text text, known text[], mended integer)
+returns boolean
+language sql stable parallel safe
+return (
+  select 2 * s.lacking >= s.words and 2 * is_strange.mended < s.lacking
+  from (
+    select count(distinct w.word) as words, count(distinct w.word) filter (
+        where w.word <> all (is_strange.known) and w.word not in (
+          select k.word from ragdb_internal.known_words(is_strange.corpus, is_strange.text) k))
+      as lacking
+    from ragdb_internal.spelt_words(is_strange.text, (corpus).text_config,
+      pg_catalog.tsvector_to_array(
+        ragdb_internal.lexemes(is_strange.text, (corpus).text_config))) w) s);
+comment on function ragdb_internal.is_strange(ragdb.corpora, text, text[], integer) is
+  'Whether a corpus lacks half or more of the words of a text, but those known elsewhere, and for '
+  'less than half of these something near was found (mended).';
+
 -- A question that lacks more words is about something else, or long, where each word weighs little.
 -- The longer a word is, the seldomer is another real word a letter away.
 create or replace function ragdb_internal.most_replaced() returns integer

@@ -89,6 +89,7 @@ declare
   v_text constant text := ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax));
   v_meant record;
   v_query text := query;
+  v_mended integer := 0;
 begin
   for v_meant in
     select distinct m.word, coalesce(
@@ -100,12 +101,14 @@ begin
   loop
     v_query := regexp_replace(v_query,
       '(?<!' || v_edge || ')' || v_meant.word || '(?!' || v_edge || ')', v_meant.meant, 'gi');
+    v_mended := v_mended + 1;
   end loop;
-  return nullif(v_query, query);
+  return case when v_mended > 0 and not ragdb_internal.is_strange(corpus, v_text, known, v_mended)
+    then nullif(v_query, query) end;
 end $$;
 comment on function ragdb_internal.meant_query(ragdb.corpora, text, text, text[]) is
   'Returns a query with the words that a corpus lacks, but those known elsewhere, replaced by '
-  'those that were probably meant; null where there are none.';
+  'those that were probably meant; null where there are none, or for too few of them.';
 
 create or replace function ragdb.did_you_mean(
   corpora text[] default null, query text default null, syntax text default 'plain')
@@ -150,8 +153,9 @@ begin
 end $$;
 comment on function ragdb.did_you_mean(text, text, text) is
   'Returns a query with the words that a corpus lacks replaced by those that were probably meant: '
-  'what differs in accents alone, else what is one edit away; null where there are none. Raises '
-  'RG400, RG404.';
+  'what differs in accents alone, else what is one edit away; null where there are none, and where '
+  'half of the query or more is lacking and that is so for less than half of it. Raises RG400, '
+  'RG404.';
 
 -- Words are looked up in runs of letters and digits as they stand in the text, so that its
 -- punctuation survives; each once, because texts say most of their words more than once.

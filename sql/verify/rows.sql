@@ -128,6 +128,9 @@ begin
           when (d.doc_cid, d.title, d.language, d.chunks)
               is distinct from (e.doc_cid, e.title, e.language, e.chunks)
             then 'it is not what its event tells of it'
+          when d.chunks <> (select count(*) from ragdb.chunks c
+              where c.corpus_id = d.corpus_id and c.doc_no = d.doc_no)
+            then 'it has more or fewer chunks than were stored'
         end)::ragdb_internal.checked_row
       from ragdb.documents d
         left join ragdb.corpora p on p.corpus_id = d.corpus_id
@@ -138,7 +141,7 @@ begin
     'restore both from a backup, or ingest it again');
 end $$;
 comment on function ragdb_internal.verify_documents(jsonb, integer) is
-  'Compares a batch of documents with the events that tell of them.';
+  'Compares a batch of documents with the events that tell of them and with their chunks.';
 
 create or replace function ragdb_internal.verify_slices(after jsonb, most integer)
 returns ragdb_internal.verified

@@ -31,7 +31,8 @@ return (
 comment on function ragdb_internal.verify_keys(jsonb, integer) is
   'Checks the chain of events of keys, the rows of keys and their secrets.';
 
--- Versions only rise, and a trace has the version that it searched.
+-- Versions only rise, and a trace has the version that it searched. What is deleted around ragdb
+-- stays counted.
 create or replace function ragdb_internal.verify_corpora(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -60,10 +61,20 @@ begin
     from ragdb.corpora c
       cross join lateral (select e.lamport from ragdb.events e where e.corpus_id = c.corpus_id
         order by e.lamport desc limit 1) e
-    where e.lamport > c.lamport order by c.name))::ragdb_internal.verified;
+    where e.lamport > c.lamport
+    union all
+    select row('corpora', 'error', 'corpus ' || c.name,
+        format('it has %s documents, and ragdb stored %s', d.documents, c.documents),
+        'restore the others from a backup, or ingest them again')::ragdb.finding
+    from ragdb.corpora c
+      cross join lateral (
+        select count(*) as documents from ragdb.documents d where d.corpus_id = c.corpus_id) d
+    where d.documents <> c.documents
+    order by 1))::ragdb_internal.verified;
 end $$;
 comment on function ragdb_internal.verify_corpora(jsonb, integer) is
-  'Looks for corpora whose version, or whose clock of events, went back.';
+  'Looks for corpora whose version, or whose clock of events, went back, and for those with more '
+  'or fewer documents than they count.';
 
 create or replace function ragdb_internal.verify_pgvector(after jsonb, most integer)
 returns ragdb_internal.verified

@@ -83,9 +83,12 @@ def test_a_mistake_in_queries_a_source_or_a_task_is_named_with_its_place(
     asked = run("ask", "x", "--contract", contract, "-c", "c")
     assert "c.kern is not the contract.json of a task" in asked.stderr
     assert "--rag NAME" in asked.stderr
-    # nodes of JSON have no lines
-    contract.with_suffix(".json").write_text('{"nodes": [{"node": "corpus", "keys": {}}]}')
-    assert "c.json: error: corpus has no name" in run("check", contract.with_suffix(".json")).stdout
+    # what it says of its lines is of another text
+    contract.with_suffix(".json").write_text(
+        '{"nodes": [\n  {"node": "corpus", "keys": {}, "line": 7, "columns": {"name": 3}}]}'
+    )
+    told = run("check", contract.with_suffix(".json")).stdout
+    assert "c.json:2:3: error: corpus has no name" in told
 
 
 def test_runs_are_blessed_compared_and_labels_imported(run: Run, tmp_path: Path) -> None:

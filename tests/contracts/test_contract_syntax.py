@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -290,6 +291,60 @@ def test_json_that_is_no_contract_is_refused(db: Connection, tmp_path: Path, tex
     file.write_text(text)
     with pytest.raises(InvalidContract), db.transaction():
         contract_file.read(Client(db), file)
+
+
+def json_text(draw: random.Random, nodes: list[Any], before: str, places: list[Any]) -> str:
+    """A list of nodes with its keys and blanks at random; `places` gets where each begins."""
+
+    def blank() -> str:
+        return "".join(draw.choices(" \n", k=draw.randint(0, 2)))
+
+    text = f"[{blank()}"
+    for n, node in enumerate(nodes):
+        text += f"{blank()}," * bool(n) + blank()
+        whole = before + text
+        places.append((whole.count("\n") + 1, len(whole) - (whole.rfind("\n") + 1) + 1))
+        text += "{"
+        parts = [*node.items()]
+        draw.shuffle(parts)
+        for m, (key, value) in enumerate(parts):
+            text += f"{blank()}," * bool(m) + f'{blank()}"{key}"{blank()}:{blank()}'
+            if key == "children":
+                text += json_text(draw, value, before + text, places)
+            else:
+                text += json.dumps(value)
+        text += blank() + "}"
+    return f"{text}{blank()}]"
+
+
+def test_a_mistake_in_a_node_of_json_is_told_with_its_place(db: Connection) -> None:
+    draw = random.Random(11)
+    told = 0
+    for _ in range(20):
+        names = iter(f'[{{"children": n{n}' for n in range(100))
+        nodes = [
+            {
+                "node": "corpus",
+                "keys": {"name": next(names), "bogus": "nodes"},
+                "line": 99,
+                "columns": {"name": 5, "bogus": 50},
+                "children": [
+                    {"node": "source", "keys": {"name": next(names), "bogus": "x"}}
+                    for _ in range(draw.randint(0, 3))
+                ],
+            }
+            for _ in range(draw.randint(1, 4))
+        ]
+        begin = '{"nodes":\n '
+        places: list[Any] = []
+        text = begin + json_text(draw, nodes, begin, places) + "}"
+        rows = db.execute(
+            'select line, "column" from ragdb.validate_contract(%s) where message ~ %s',
+            (text, "bogus"),
+        ).fetchall()
+        assert sorted(rows) == sorted(places)
+        told += len(rows)
+    assert told > 50
 
 
 def test_a_prompt_is_hashed_beside_the_contract(db: Connection, tmp_path: Path) -> None:

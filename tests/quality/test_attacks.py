@@ -328,6 +328,13 @@ ATTACKS = {
         VERIFY,
         "error +corpora: corpus docs.*its version is 0",
     ),
+    "documents that nothing rests on are deleted": Attack(
+        "select ragdb.put_text('lone', 'a.md', 'A text.'), ragdb.put_text('lone', 'b.md', 'One.');"
+        "delete from ragdb.documents d using ragdb.corpora c"
+        " where c.name = 'lone' and d.corpus_id = c.corpus_id and d.source = 'a.md'",
+        VERIFY,
+        "error +corpora: corpus lone.*it has 1 documents, and ragdb stored 2",
+    ),
     "a grant is moved": Attack(
         "update ragdb.corpus_grants set role = 'stranger',"
         " role_oid = 'stranger'::regrole where role = 'reader'",

@@ -937,7 +937,8 @@ class Functions(Caller):
     def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None:
         """Returns a query with the words that a corpus lacks replaced by those that were
         probably meant: what differs in accents alone, else what is one edit away; null where
-        there are none. Raises RG400, RG404.
+        there are none, and where half of the query or more is lacking and that is so for less
+        than half of it. Raises RG400, RG404.
         """
 
     def did_you_mean(self, *args: Any, **kwargs: Any) -> str | None:
@@ -945,7 +946,8 @@ class Functions(Caller):
 
         Returns a query with the words that a corpus lacks replaced by those that were
         probably meant: what differs in accents alone, else what is one edit away; null where
-        there are none. Raises RG400, RG404.
+        there are none, and where half of the query or more is lacking and that is so for less
+        than half of it. Raises RG400, RG404.
 
         did_you_mean(corpora=None, query=None, syntax='plain')
 
@@ -4058,7 +4060,7 @@ class Functions(Caller):
 
     def turn_id(self, corpus: str, session: str, id: str) -> str:
         """Returns the chunk id of a message: its own id when that is a UUID, else the version 5
-        UUID of (corpus, session, id).
+        UUID of (corpus, session, id), each of at most 500 bytes. Raises RG400.
         """
         value: str = self._value(calls.TURN_ID, corpus, session, id)
         return value

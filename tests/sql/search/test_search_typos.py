@@ -278,6 +278,25 @@ def test_did_you_mean_shows_the_words_that_were_meant(docs: Connection) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("query", "meant"),
+    [
+        # lacking and near to a word of the corpus, of all words that are not stop words
+        ("Kettel Coffe", "kettle coffee"),  # 2 and 2 of 2
+        ("Welche Kettel", "Welche kettle"),  # 2 and 1 of 2
+        ("Welche Kettel Coffe", "Welche kettle coffee"),  # 3 and 2 of 3
+        ("Welche Kettel bringt Kaffee?", None),  # 4 and 1 of 4
+        ("columns records csv file: welche Kettel bringt Kaffee", None),  # 4 and 1 of 8
+        ("columns records csv file water: welche Kettel bringt Kaffee",) * 2,  # 4 and 1 of 9
+    ],
+)
+def test_a_question_of_which_most_is_lacking_and_near_to_nothing_is_not_corrected(
+    docs: Connection, query: str, meant: str | None
+) -> None:
+    row = docs.execute("select ragdb.did_you_mean('docs', %s)", (query,)).fetchone()
+    assert row == (meant and meant.replace("Kettel", "kettle"),)
+
+
 def test_what_one_of_several_corpora_knows_is_not_misspelt(docs: Connection) -> None:
     docs.execute("select ragdb.create_corpus('more')")
     put(docs, "more", [document("kettel", "a kettel of fish"), document("csv", "comma separated")])

@@ -109,6 +109,10 @@ def on(db: Connection) -> None:
 
 
 UNGUARDED = "alter table ragdb.chunks drop constraint chunks_content_hash_is_of_the_text"
+SPARE = (
+    "select ragdb.put_text('lone', 'spare.md', 'A spare text.'),"
+    " ragdb.put_text('lone', 'other.md', 'Another text.');"
+)
 EDITS = {
     # attack: (edit, check, a part of the finding)
     "a trace edited": (
@@ -352,6 +356,16 @@ EDITS = {
         " execute function public.other()",
         "triggers",
         "trigger other was added",
+    ),
+    "a document that nothing rests on": (
+        f"{SPARE} delete from ragdb.documents where source = 'spare.md'",
+        "corpora",
+        "it has 1 documents, and ragdb stored 2",
+    ),
+    "a chunk that nothing rests on": (
+        f"{SPARE} delete from ragdb.chunks where source = 'spare.md'",
+        "documents",
+        "it has more or fewer chunks than were stored",
     ),
     "a constraint": (
         "alter table ragdb.chunks drop constraint chunks_offsets_are_a_range",
