@@ -1,8 +1,8 @@
 """The ingest driver: sources → readers → `ragdb.put_documents`, in order, in flat memory.
 
 Files are read and chunked by worker processes and written by this one, in the order in which they
-were found, whatever the number of workers. A batch is one transaction: documents are there whole or
-not at all.
+were found, whatever the number of workers. While a batch is written the next is read. A batch is
+one transaction: documents are there whole or not at all.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ragdb.client.upkeep import maintain
 from ragdb.errors import AlreadyExists
 from ragdb.ingest import origins
+from ragdb.ingest.aside import Aside
 from ragdb.ingest.drift import optimize
 from ragdb.ingest.options import IngestError, look
 from ragdb.ingest.pool import Pool, Waiting
@@ -84,6 +85,7 @@ class Run:
         self.stage = "reading"
         self.stop: Stop = options.get("stop") or Stop()
         self.writer = Writer(db, self.report, self.options, self._create_corpus)
+        self.aside = Aside(db.connection, self.writer.write)
 
     def run(self) -> Report:
         """Read and write everything. The report is settled also when this is interrupted."""
@@ -97,16 +99,17 @@ class Run:
                     origins.present(self.db, self.corpus, ((s.uri, s) for s in self.found.sources))
                 if not self.dry_run:
                     maintain(self.db.connection)
-            with writing_told(self.db.connection, self._wrote):
+            with writing_told(self.db.connection, self._wrote), self.aside:
                 for source, file, outcome, is_last in self._read():
                     self._take(source, file, outcome, is_last)
-                self._flush()
+                self._flush(is_last=True)
             if self.prune and (self.writer.has_made or not self.report.created):
                 self._prune()
             if any(file.written for file in self.files) and not self.dry_run:
                 self._optimize()
             is_whole = True
         finally:
+            self._count_written()
             self.report.created &= self.dry_run or self.writer.has_made
             self.report.settle(is_whole=is_whole)
             self.report.seconds = time.perf_counter() - started
@@ -184,8 +187,9 @@ class Run:
 
     def _options_for(self, source: Source) -> Mapping[str, Any]:
         """The options for a source; those for a URL that is here say of what version."""
-        if self.force or self.report.created:
+        if self.force or self.report.created or not source.is_url:
             return self.options
+        self._settle()
         return revalidated(self.db, self.corpus, source, self.options)
 
     def _take(self, source: Source, file: FileResult, outcome: Outcome, is_last: bool) -> None:
@@ -240,19 +244,34 @@ class Run:
 
     # ── writing ──
 
-    def _flush(self) -> None:
+    def _flush(self, *, is_last: bool = False) -> None:
         batch, self.batch, self.batch_bytes = self.batch, [], 0
+        self._settle()
         if not batch:
             return
         self.stop.check()
         self.stage = "writing"
-        alone = len(batch) == 1 and not batch[0].outcome.at
-        self.batch_size = (batch[0].source.size or 0) if alone else 0
+        is_alone = len(batch) == 1 and not batch[0].outcome.at
+        self.batch_size = (batch[0].source.size or 0) if is_alone else 0
         self._tell()
-        for written in self.writer.write(batch):
-            self._count(written)
+        if is_alone or is_last:
+            for written in self.writer.write(batch):
+                self._count(written)
+        else:
+            self.aside.begin(batch)
         self.stage = "reading"
         self._tell()
+
+    def _settle(self) -> None:
+        """Wait for the batch that is being written."""
+        stage, self.stage = self.stage, "writing"
+        self.aside.wait(self._tell)
+        self.stage = stage
+        self._count_written()
+
+    def _count_written(self) -> None:
+        for written in self.aside.taken():
+            self._count(written)
 
     def _count(self, written: Written) -> None:
         file, row, error = written.entry.file, written.row, written.error
