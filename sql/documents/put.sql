@@ -75,6 +75,7 @@ as $$
 declare
   v_began constant timestamptz := clock_timestamp();
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(put_documents.corpus, 'write');
+  v_ahead ragdb_internal.given_analysis[];
 begin
   perform ragdb_internal.check_documents(documents);
   perform ragdb_internal.bring_blobs(v_corpus.corpus_id, array(
@@ -103,12 +104,13 @@ begin
   if jsonb_array_length(documents) = 0 then
     return;
   end if;
+  v_ahead := ragdb_internal.analysed_ahead(v_corpus, documents);
   v_corpus := ragdb_internal.lock_corpus(put_documents.corpus, 'write');
   -- again, because another may have brought them meanwhile
   perform ragdb_internal.check_roots(v_corpus, documents);
   return query
     select w.*, extract(epoch from clock_timestamp() - v_began)::float8 * 1000
-    from ragdb_internal.write_documents(v_corpus, documents, force, '{}') w;
+    from ragdb_internal.write_documents(v_corpus, documents, force, '{}', v_ahead) w;
 end $$;
 comment on function ragdb.put_documents(text, jsonb, boolean) is
   'Stores documents with their chunks, at most 10000, in one transaction and returns a row for '
