@@ -20,8 +20,9 @@ class Aside:
         self,
         connection: psycopg.Connection[Any],
         write: Callable[[list[Entry]], Iterator[Written]],
+        count: Callable[[Written], None],
     ) -> None:
-        self.connection, self.write = connection, write
+        self.connection, self.write, self.count = connection, write, count
         self._thread: Thread | None = None
         self._written: list[Written] = []
         self._error: BaseException | None = None
@@ -41,6 +42,7 @@ class Aside:
                 with contextlib.suppress(psycopg.Error, RuntimeError):
                     self.connection.cancel_safe(timeout=5)
             self._thread.join(0.5)
+        self._count()
 
     def begin(self, batch: list[Entry]) -> None:
         """Write a batch, once that before it is settled."""
@@ -54,16 +56,20 @@ class Aside:
         except BaseException as error:
             self._error = error
 
-    def wait(self, tell: Callable[[], None]) -> None:
-        """Wait until the batch is written; `tell` is called now and then. Raises why it is not."""
+    def settle(self, tell: Callable[[], None]) -> None:
+        """Wait until the batch is written, and count what became of it. Raises why it is not.
+
+        `tell` is called now and then.
+        """
         while self._thread and self._thread.is_alive():
             tell()
             self._thread.join(0.2)
+        self._count()
         error, self._error = self._error, None
         if error is not None:
             raise error
 
-    def taken(self) -> list[Written]:
-        """What became of documents since this was asked last."""
-        taken, self._written = self._written, []
-        return taken
+    def _count(self) -> None:
+        written, self._written = self._written, []
+        for one in written:
+            self.count(one)

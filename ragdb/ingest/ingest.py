@@ -85,7 +85,7 @@ class Run:
         self.stage = "reading"
         self.stop: Stop = options.get("stop") or Stop()
         self.writer = Writer(db, self.report, self.options, self._create_corpus)
-        self.aside = Aside(db.connection, self.writer.write)
+        self.aside = Aside(db.connection, self.writer.write, self._count)
 
     def run(self) -> Report:
         """Read and write everything. The report is settled also when this is interrupted."""
@@ -109,7 +109,6 @@ class Run:
                 self._optimize()
             is_whole = True
         finally:
-            self._count_written()
             self.report.created &= self.dry_run or self.writer.has_made
             self.report.settle(is_whole=is_whole)
             self.report.seconds = time.perf_counter() - started
@@ -189,7 +188,7 @@ class Run:
         """The options for a source; those for a URL that is here say of what version."""
         if self.force or self.report.created or not source.is_url:
             return self.options
-        self._settle()
+        self.aside.settle(self._tell)
         return revalidated(self.db, self.corpus, source, self.options)
 
     def _take(self, source: Source, file: FileResult, outcome: Outcome, is_last: bool) -> None:
@@ -246,32 +245,20 @@ class Run:
 
     def _flush(self, *, is_last: bool = False) -> None:
         batch, self.batch, self.batch_bytes = self.batch, [], 0
-        self._settle()
-        if not batch:
-            return
-        self.stop.check()
         self.stage = "writing"
-        is_alone = len(batch) == 1 and not batch[0].outcome.at
-        self.batch_size = (batch[0].source.size or 0) if is_alone else 0
-        self._tell()
-        if is_alone or is_last:
-            for written in self.writer.write(batch):
-                self._count(written)
-        else:
-            self.aside.begin(batch)
+        self.aside.settle(self._tell)
+        if batch:
+            self.stop.check()
+            is_alone = len(batch) == 1 and not batch[0].outcome.at
+            self.batch_size = (batch[0].source.size or 0) if is_alone else 0
+            self._tell()
+            if is_alone or is_last:
+                for written in self.writer.write(batch):
+                    self._count(written)
+            else:
+                self.aside.begin(batch)
         self.stage = "reading"
         self._tell()
-
-    def _settle(self) -> None:
-        """Wait for the batch that is being written."""
-        stage, self.stage = self.stage, "writing"
-        self.aside.wait(self._tell)
-        self.stage = stage
-        self._count_written()
-
-    def _count_written(self) -> None:
-        for written in self.aside.taken():
-            self._count(written)
 
     def _count(self, written: Written) -> None:
         file, row, error = written.entry.file, written.row, written.error
