@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 
 BATCH_BYTES = 8 * 2**20  # of JSON; one transaction
-BATCH_DOCUMENTS = 1000
+BATCH_DOCUMENTS = 4000
+FIRST_DOCUMENTS = 1000  # of the first batch: what others wait for begins sooner
 POOL_BYTES = 2 * 2**20  # below this, starting processes takes longer than they save
 
 
@@ -79,6 +80,7 @@ class Run:
         self.bytes_total = sum(source.size or 0 for source in found.sources)
         self.batch: list[Entry] = []
         self.batch_bytes = 0
+        self.most_documents = FIRST_DOCUMENTS
         self.seen: list[str] = []
         self.files_done = self.bytes_done = self.bytes_begun = self.chunks = 0
         self.batch_size = 0  # of the file that a batch is alone
@@ -210,7 +212,7 @@ class Run:
             self._keep(document.uri)
             self.batch.append(Entry(file, document, outcome, source))
             self.batch_bytes += len(document.json)
-            if self.batch_bytes >= BATCH_BYTES or len(self.batch) >= BATCH_DOCUMENTS:
+            if self.batch_bytes >= BATCH_BYTES or len(self.batch) >= self.most_documents:
                 self._flush()
         self.bytes_begun = max(self.bytes_begun, outcome.at)
         if is_last:
@@ -245,6 +247,7 @@ class Run:
 
     def _flush(self, *, is_last: bool = False) -> None:
         batch, self.batch, self.batch_bytes = self.batch, [], 0
+        self.most_documents = BATCH_DOCUMENTS
         self.stage = "writing"
         self.aside.settle(self._tell)
         if batch:

@@ -25,6 +25,7 @@ NAMES = ["a.md", "b.md", "c.md", "d.md", "e.md"]
 @pytest.fixture
 def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Five files, of which two make a batch."""
+    monkeypatch.setattr(driver, "FIRST_DOCUMENTS", 2)
     monkeypatch.setattr(driver, "BATCH_DOCUMENTS", 2)
     for name in NAMES:
         (tmp_path / name).write_text(f"# Note\n\nThis is {name}.\n")
@@ -72,6 +73,23 @@ def test_the_next_batch_is_read_while_one_is_written(
         rows = db.connection.execute("select source from ragdb.chunks order by chunk_no").fetchall()
     assert [Path(source).name for (source,) in rows] == NAMES
     assert told[-1][0] == 5
+
+
+def test_the_first_batch_has_fewer_documents(
+    clone: str, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver, "BATCH_DOCUMENTS", 4)
+    put, sizes = ragdb.Database.put_documents, []
+
+    def puts(self: Any, *given: Any) -> Any:
+        rows = put(self, *given)
+        sizes.append(len(rows))
+        return rows
+
+    monkeypatch.setattr(ragdb.Database, "put_documents", puts)
+    with ragdb.connect(clone) as db:
+        assert db.ingest(notes, corpus="docs").documents == 5
+    assert sizes == [2, 3]
 
 
 @pytest.mark.usefixtures("hears_ctrl_c")
