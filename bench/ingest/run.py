@@ -2,7 +2,8 @@
 
 Bare is the same text in the same server with nothing of ours: COPY, to_tsvector and a GIN index
 that is there from the first row, in the same batches; and, as the fastest that PostgreSQL can, COPY
-of all of it, then to_tsvector, then the index. The processor time of the server says more than the
+of all of it, then to_tsvector, then the index. Of two connections that put in turn one analyses
+while the other writes. The processor time of the server says more than the
 clock where the machine has other work; what other processes do for it, which analyse chunks at its
 side, counts.
 
@@ -11,13 +12,16 @@ side, counts.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import psycopg
@@ -68,6 +72,12 @@ def whole(file: str, chunks: list[Chunk]) -> dict[str, Any]:
     return made
 
 
+def wait_for_end(pid: int) -> None:
+    """What a process has used counts as its parent's from then on."""
+    while Path(f"/proc/{pid}").exists():
+        time.sleep(0.01)
+
+
 def cpu(pid: int, ended: float = 0.0) -> float:
     """Seconds of processor time that a backend has used, and those that helped it and have ended.
 
@@ -79,23 +89,51 @@ def cpu(pid: int, ended: float = 0.0) -> float:
     return ticks / os.sysconf("SC_CLK_TCK") - ended
 
 
+def calls(limit: int, size: int) -> Iterator[str]:
+    for batch in batches(limit, size):
+        files = itertools.groupby(batch, key=lambda chunk: chunk.file)
+        yield json.dumps([whole(file, list(chunks)) for file, chunks in files])
+
+
+PUT = "select count(*) from ragdb.put_documents('bench', %s)"
+
+
 def ours(db: Connection, limit: int, size: int) -> Result:
     db.execute("select ragdb.create_corpus('bench')")
     seconds = backend = client = 0.0
     ended = cpu(db.info.backend_pid)
-    for batch in batches(limit, size):
-        documents = [
-            whole(file, list(chunks))
-            for file, chunks in itertools.groupby(batch, key=lambda chunk: chunk.file)
-        ]
+    for documents in calls(limit, size):
         began = time.perf_counter()
-        db.execute(
-            "select count(*) from ragdb.put_documents('bench', %s)", (json.dumps(documents),)
-        )
+        db.execute(PUT, (documents,))
         seconds += time.perf_counter() - began
         backend = max(backend, resident(db.info.backend_pid))
         client = max(client, resident(os.getpid()))
     return Result(seconds, cpu(db.info.backend_pid, ended), backend, client)
+
+
+def ours_in_turn(db: Connection, limit: int, size: int) -> Result:
+    """What is put is made before, because a process makes and sends one thing at a time."""
+    db.execute("select ragdb.create_corpus('bench')")
+    left: SimpleQueue[str] = SimpleQueue()
+    for documents in calls(limit, size):
+        left.put(documents)
+
+    def put(_: int) -> float:
+        with psycopg.connect(db.info.dsn, autocommit=True) as own:
+            pid = own.info.backend_pid
+            with contextlib.suppress(Empty):
+                while True:
+                    own.execute(PUT, (left.get_nowait(),))
+            backend = resident(pid)
+        wait_for_end(pid)
+        return backend
+
+    ended = cpu(db.info.backend_pid)
+    began = time.perf_counter()
+    with ThreadPoolExecutor(2) as connections:
+        backends = list(connections.map(put, range(2)))
+    seconds = time.perf_counter() - began
+    return Result(seconds, cpu(db.info.backend_pid, ended), sum(backends), resident(os.getpid()))
 
 
 def bare_in_batches(db: Connection, limit: int, size: int) -> Result:
@@ -147,18 +185,17 @@ def main() -> None:
     lines = []
     with server() as own:
         for limit in map(int, arguments.sizes.split(",")):
-            dsn = own.database()
             measured = {}
             for name, run in (
                 ("put_documents", ours),
+                ("put_documents, two connections in turn", ours_in_turn),
                 ("bare, in the same batches", bare_in_batches),
                 ("bare, all at once", bare_at_once),
             ):
-                with psycopg.connect(dsn, autocommit=True) as db:
+                with psycopg.connect(own.database(), autocommit=True) as db:
+                    pid = db.info.backend_pid
                     measured[name] = run(db, limit, arguments.batch)
-                    backend = Path(f"/proc/{db.info.backend_pid}")
-                while backend.exists():  # what it has used is not the next one's
-                    time.sleep(0.01)
+                wait_for_end(pid)
             count = size = 0
             for chunk in read_chunks(limit):
                 count += 1
@@ -185,7 +222,7 @@ def main() -> None:
         arguments.results,
         "Ingest",
         f"scale_tech_docs, recombined beyond its end, {arguments.batch / 1e6:g} million characters"
-        " a call, one connection, without embedding.",
+        " a call, without embedding.",
         [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|", *lines],
         own.version,
     )

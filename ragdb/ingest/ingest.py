@@ -1,8 +1,8 @@
 """The ingest driver: sources → readers → `ragdb.put_documents`, in order, in flat memory.
 
 Files are read and chunked by worker processes and written by this one, in the order in which they
-were found, whatever the number of workers. A batch is one transaction: documents are there whole or
-not at all.
+were found, whatever the number of workers. While a batch is written the next is read. A batch is
+one transaction: documents are there whole or not at all.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ragdb.client.upkeep import maintain
 from ragdb.errors import AlreadyExists
 from ragdb.ingest import origins
+from ragdb.ingest.aside import Aside
 from ragdb.ingest.drift import optimize
 from ragdb.ingest.options import IngestError, look
 from ragdb.ingest.pool import Pool, Waiting
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
 
 
 BATCH_BYTES = 8 * 2**20  # of JSON; one transaction
-BATCH_DOCUMENTS = 1000
+BATCH_DOCUMENTS = 4000
+FIRST_DOCUMENTS = 1000  # of the first batch: what others wait for begins sooner
 POOL_BYTES = 2 * 2**20  # below this, starting processes takes longer than they save
 
 
@@ -78,12 +80,14 @@ class Run:
         self.bytes_total = sum(source.size or 0 for source in found.sources)
         self.batch: list[Entry] = []
         self.batch_bytes = 0
+        self.most_documents = FIRST_DOCUMENTS
         self.seen: list[str] = []
         self.files_done = self.bytes_done = self.bytes_begun = self.chunks = 0
         self.batch_size = 0  # of the file that a batch is alone
         self.stage = "reading"
         self.stop: Stop = options.get("stop") or Stop()
         self.writer = Writer(db, self.report, self.options, self._create_corpus)
+        self.aside = Aside(db.connection, self.writer.write, self._count)
 
     def run(self) -> Report:
         """Read and write everything. The report is settled also when this is interrupted."""
@@ -97,10 +101,10 @@ class Run:
                     origins.present(self.db, self.corpus, ((s.uri, s) for s in self.found.sources))
                 if not self.dry_run:
                     maintain(self.db.connection)
-            with writing_told(self.db.connection, self._wrote):
+            with writing_told(self.db.connection, self._wrote), self.aside:
                 for source, file, outcome, is_last in self._read():
                     self._take(source, file, outcome, is_last)
-                self._flush()
+                self._flush(is_last=True)
             if self.prune and (self.writer.has_made or not self.report.created):
                 self._prune()
             if any(file.written for file in self.files) and not self.dry_run:
@@ -184,8 +188,9 @@ class Run:
 
     def _options_for(self, source: Source) -> Mapping[str, Any]:
         """The options for a source; those for a URL that is here say of what version."""
-        if self.force or self.report.created:
+        if self.force or self.report.created or not source.is_url:
             return self.options
+        self.aside.settle(self._tell)
         return revalidated(self.db, self.corpus, source, self.options)
 
     def _take(self, source: Source, file: FileResult, outcome: Outcome, is_last: bool) -> None:
@@ -207,7 +212,7 @@ class Run:
             self._keep(document.uri)
             self.batch.append(Entry(file, document, outcome, source))
             self.batch_bytes += len(document.json)
-            if self.batch_bytes >= BATCH_BYTES or len(self.batch) >= BATCH_DOCUMENTS:
+            if self.batch_bytes >= BATCH_BYTES or len(self.batch) >= self.most_documents:
                 self._flush()
         self.bytes_begun = max(self.bytes_begun, outcome.at)
         if is_last:
@@ -240,17 +245,21 @@ class Run:
 
     # ── writing ──
 
-    def _flush(self) -> None:
+    def _flush(self, *, is_last: bool = False) -> None:
         batch, self.batch, self.batch_bytes = self.batch, [], 0
-        if not batch:
-            return
-        self.stop.check()
+        self.most_documents = BATCH_DOCUMENTS
         self.stage = "writing"
-        alone = len(batch) == 1 and not batch[0].outcome.at
-        self.batch_size = (batch[0].source.size or 0) if alone else 0
-        self._tell()
-        for written in self.writer.write(batch):
-            self._count(written)
+        self.aside.settle(self._tell)
+        if batch:
+            self.stop.check()
+            is_alone = len(batch) == 1 and not batch[0].outcome.at
+            self.batch_size = (batch[0].source.size or 0) if is_alone else 0
+            self._tell()
+            if is_alone or is_last:
+                for written in self.writer.write(batch):
+                    self._count(written)
+            else:
+                self.aside.begin(batch)
         self.stage = "reading"
         self._tell()
 

@@ -22,6 +22,8 @@ from ragdb.readers.telling import tell
 # `# Title { #anchor .class }`, as MkDocs, Pandoc and kramdown write it
 _ATTRIBUTES = re.compile(r"\s*\{\s*[#.:][^{}]*\}\s*$")
 _ANCHOR = re.compile(r"""<a\s[^>]*?\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.I)
+# what a link may begin or end with, and what hides one
+_MARK = re.compile(r"[\\`\[\]!<]")
 # inline parsing of one block is quadratic at worst: a longer one has no links of its own
 _MAX_INLINE = 50_000
 # where each step of parsing begins and ends, as part of the whole
@@ -86,11 +88,35 @@ def parse(
 
 @cache
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark").enable("table")
-    for name, rule in (("link", link), ("autolink", autolink), ("html_inline", html_inline)):
-        parser.inline.ruler.at(name, _placed(rule))
+    parser = _placing(MarkdownIt("commonmark").enable("table"))
     parser.core.ruler.at("inline", _inline)
     parser.block.ruler.before("table", "told", _told)
+    return parser
+
+
+@cache
+def _finder() -> MarkdownIt:
+    """Finds the links of a block and knows no marks that can be neither in them nor around them."""
+    parser = _placing(MarkdownIt("commonmark"))
+    parser.inline.ruler.at("text", _passed_over)
+    parser.inline.ruler.disable(["newline", "emphasis", "entity"])
+    parser.inline.ruler2.disable(["balance_pairs", "emphasis", "fragments_join"])
+    return parser
+
+
+def _passed_over(state: StateInline, silent: bool) -> bool:
+    """The text up to what may be a link, or keep one from being read."""
+    found = _MARK.search(state.src, state.pos, state.posMax)
+    end = found.start() if found else state.posMax
+    if end == state.pos:
+        return False
+    state.pos = end
+    return True
+
+
+def _placing(parser: MarkdownIt) -> MarkdownIt:
+    for name, rule in (("link", link), ("autolink", autolink), ("html_inline", html_inline)):
+        parser.inline.ruler.at(name, _placed(rule))
     return parser
 
 
@@ -127,7 +153,8 @@ def _inline(state: StateCore) -> None:
             and len(token.content) <= _MAX_INLINE
         ):
             children: list[Token] = []
-            state.md.inline.parse(token.content, state.md, state.env, children)
+            parser = state.md if title else _finder()
+            parser.inline.parse(token.content, parser, state.env, children)
             token.children = children
         title = token.type == "heading_open"
 

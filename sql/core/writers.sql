@@ -56,6 +56,19 @@ comment on function ragdb_internal.lock_corpus(text, text, boolean, boolean) is
   'Opens a corpus, locks its row to the end of the transaction, raises its version once, and '
   'returns it. Raises RG400, RG401, RG404, RG438, RG456.';
 
+create or replace function ragdb_internal.try_corpus(corpus_id integer) returns boolean
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform from ragdb.corpora c
+    where c.corpus_id = try_corpus.corpus_id for no key update skip locked;
+  return found;
+end $$;
+comment on function ragdb_internal.try_corpus(integer) is
+  'Holds the row of a corpus to the end of the transaction and returns true; false where another '
+  'holds it, or it is gone.';
+
 -- What is stored under a corpus beside its documents waits for a drop of it, and for no writer.
 create or replace function ragdb_internal.hold_corpus(corpus_id integer) returns void
 language plpgsql

@@ -46,22 +46,27 @@ comment on function ragdb_internal.stored_already(ragdb.corpora, jsonb) is
   'Returns a row for each given document when all of them are stored as they are given, else no '
   'row.';
 
--- Whoever brought the bytes brings them to the corpus with their document.
+-- Whoever brought the bytes brings them to the corpus with their document. A session keeps the
+-- plan, which looks up by key: to make one takes longer than all the rest of a blob.
 create or replace function ragdb_internal.bring_blobs(corpus_id integer, cids text[])
 returns void
-language sql
-begin atomic
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+begin
   insert into ragdb.corpus_blobs (corpus_id, cid, media_type, brought_by, brought_at)
     select bring_blobs.corpus_id, u.cid, u.media_type, u.role, ragdb_internal.now()
-    from (select distinct c.cid from unnest(bring_blobs.cids) c (cid)) c
+    from (select distinct c.cid from unnest(cids) c (cid)) c
       cross join lateral (
         select o.cid, o.role, o.media_type from ragdb.blob_uploads o
         where o.cid = c.cid and ragdb_internal.is_caller(o.role, o.role_oid) limit 1) u
     where not exists (
       select from ragdb.corpus_blobs b
-      where b.corpus_id = bring_blobs.corpus_id and b.cid = u.cid)
+      where b.corpus_id = bring_blobs.corpus_id and b.cid = u.cid offset 0)
     on conflict do nothing;
-end;
+end $$;
 comment on function ragdb_internal.bring_blobs(integer, text[]) is
   'Notes that the caller brought to a corpus those of some blobs whose bytes it has put.';
 
@@ -75,6 +80,7 @@ as $$
 declare
   v_began constant timestamptz := clock_timestamp();
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(put_documents.corpus, 'write');
+  v_ahead ragdb_internal.given_analysis[];
 begin
   perform ragdb_internal.check_documents(documents);
   perform ragdb_internal.bring_blobs(v_corpus.corpus_id, array(
@@ -103,12 +109,13 @@ begin
   if jsonb_array_length(documents) = 0 then
     return;
   end if;
+  v_ahead := ragdb_internal.analysed_ahead(v_corpus, documents);
   v_corpus := ragdb_internal.lock_corpus(put_documents.corpus, 'write');
   -- again, because another may have brought them meanwhile
   perform ragdb_internal.check_roots(v_corpus, documents);
   return query
     select w.*, extract(epoch from clock_timestamp() - v_began)::float8 * 1000
-    from ragdb_internal.write_documents(v_corpus, documents, force, '{}') w;
+    from ragdb_internal.write_documents(v_corpus, documents, force, '{}', v_ahead) w;
 end $$;
 comment on function ragdb.put_documents(text, jsonb, boolean) is
   'Stores documents with their chunks, at most 10000, in one transaction and returns a row for '

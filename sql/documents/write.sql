@@ -124,7 +124,8 @@ comment on function ragdb_internal.write_chunks(ragdb.corpora, jsonb,
   'removes the documents that are gone, and returns the chunks to be indexed. Raises RG409, RG413.';
 
 create or replace function ragdb_internal.index_in_turns(
-  corpus_id integer, chunk_nos integer[], is_first_load boolean default false)
+  corpus_id integer, chunk_nos integer[], is_first_load boolean default false,
+  ready ragdb_internal.analysed_chunk[] default '{}')
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -136,13 +137,15 @@ declare
 begin
   while v_done < v_count loop
     perform ragdb_internal.index_chunks(
-        corpus_id, chunk_nos[v_done + 1 : v_done + v_turn], is_first_load and v_done = 0),
+        corpus_id, chunk_nos[v_done + 1 : v_done + v_turn], is_first_load and v_done = 0,
+        ready),
       ragdb_internal.renew_statistics('{ragdb.lexemes,ragdb.chunk_lexemes,ragdb.term_blocks}');
     v_done := v_done + v_turn;
     perform ragdb_internal.tell_progress('indexed', v_done, v_count);
   end loop;
 end $$;
-comment on function ragdb_internal.index_in_turns(integer, integer[], boolean) is
+comment on function ragdb_internal.index_in_turns(integer, integer[], boolean,
+  ragdb_internal.analysed_chunk[]) is
   'Indexes chunks, 16384 at a time, and says after each turn how far it is where they are many. '
   'Those that a corpus begins with tell its pivot.';
 
@@ -165,7 +168,8 @@ comment on function ragdb_internal.tell_of(ragdb.corpora, ragdb_internal.touched
   'Writes the events of the touched documents that are given and changed.';
 
 create or replace function ragdb_internal.write_documents(
-  corpus ragdb.corpora, documents jsonb, force boolean, gone_uris text[])
+  corpus ragdb.corpora, documents jsonb, force boolean, gone_uris text[],
+  ahead ragdb_internal.given_analysis[] default '{}')
 returns table (
   "position" integer, doc_cid text, chunks_indexed integer, tokens_indexed bigint,
   ingest_event_id uuid, was_duplicate boolean)
@@ -192,7 +196,8 @@ begin
   perform ragdb_internal.recount_corpus(
     corpus, v_before, ragdb_internal.count_documents(v_id, v_doc_nos), v_touched, v_to_index);
   perform ragdb_internal.index_in_turns(
-    v_id, v_to_index, corpus.next_chunk_no = 1 and corpus.import_xid is null);
+    v_id, v_to_index, corpus.next_chunk_no = 1 and corpus.import_xid is null,
+    ragdb_internal.ready_chunks(v_id, v_touched, ahead));
   perform ragdb_internal.embed_written(corpus, v_to_index);
   perform ragdb_internal.drop_unused_blobs(v_id, array(select t.doc_cid from unnest(v_touched) t
     where t.state = 'gone' and not ragdb_internal.has_bytes(v_id, t.doc_cid)));
@@ -208,6 +213,7 @@ begin
         where h.corpus_id = v_id and h.doc_no = t.doc_no offset 0) d
     order by i.n;
 end $$;
-comment on function ragdb_internal.write_documents(ragdb.corpora, jsonb, boolean, text[]) is
+comment on function ragdb_internal.write_documents(ragdb.corpora, jsonb, boolean, text[],
+  ragdb_internal.given_analysis[]) is
   'Puts checked documents and takes sources away, changing only what differs; the caller holds the '
   'corpus lock. Raises RG409.';

@@ -4,57 +4,6 @@
 -- inner product of impacts and weights. Which chunks hold a lexeme stands with it in the dictionary
 -- as long as they are few, and in blocks (blocks.sql) from then on. Chunks newer than the blocks
 -- are all looked at. Writers of a corpus queue up, so the counters that change here are exact.
-create or replace function ragdb_internal.title(corpus_id integer, doc_no integer) returns text
-language sql stable parallel safe
-return (select d.title from ragdb.documents d
-  where d.corpus_id = title.corpus_id and d.doc_no = title.doc_no);
-comment on function ragdb_internal.title(integer, integer) is 'Returns the title of a document.';
-
--- Analysis is most of the work of indexing, and a chunk is analysed by itself: parallel workers
--- help where there are enough chunks and the server allows it. Workers can share a range of rows
--- but not a list, and they cannot share a statement that writes. The planner expects one row of a
--- range that is newer than its statistics. So that row must be worth sharing, hence the costs
--- below, and the range must be joined to nothing, or the rest of the work stays with the leader;
--- a subquery in place of title() keeps it there too.
--- ts_rank() of two words that no chunk has is a constant, which its option 2 divides by the length:
--- that counts a chunk's positions without unfolding them.
-create or replace function ragdb_internal.analysed(corpus ragdb.corpora, chunk_nos integer[])
-returns table (chunk_no integer, words tsvector, word_order bytea, length integer)
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = auto
-set enable_seqscan = off
-set enable_bitmapscan = off
-set cpu_tuple_cost = 1000
-set parallel_setup_cost = 0
-set parallel_tuple_cost = 0
-set min_parallel_table_scan_size = 0
-set min_parallel_index_scan_size = 0
-as $$
-declare
-  v_first integer;
-  v_last integer;
-begin
-  select min(n), max(n) into v_first, v_last from unnest(chunk_nos) n;
-  return query execute
-    'select a.chunk_no, a.words,'
-    '  (select o.word_order from ragdb_internal.word_order(a.words) o),'
-    '  coalesce(round(1e-20::real / nullif(ts_rank(a.words, ''"a" & "b"'', 2), 0)), 0)::integer'
-    ' from (select c.chunk_no, ragdb_internal.lexemes(ragdb_internal.searched_text('
-    '     ragdb_internal.title(c.corpus_id, c.doc_no), c.heading, c.text), $2) as words'
-    '   from '
-    || case when v_last - v_first >= 500 and v_last - v_first + 1 = cardinality(chunk_nos)
-      then 'ragdb.chunks c'
-      else '(select h.* from unnest($5) n (chunk_no)'
-        ' cross join lateral (select k.* from ragdb.chunks k'
-        '   where k.corpus_id = $1 and k.chunk_no = n.chunk_no offset 0) h) c'
-      end
-    || ' where c.corpus_id = $1 and c.chunk_no between $3 and $4 offset 0) a'
-    using corpus.corpus_id, corpus.text_config, v_first, v_last, chunk_nos;
-end $$;
-comment on function ragdb_internal.analysed(ragdb.corpora, integer[]) is
-  'Returns the lexemes of chunks, their order and their number, each occurrence counted.';
-
 -- pgvector's sparse vectors end at a billion.
 create or replace function ragdb_internal.next_term_id(corpus ragdb.corpora, nth bigint)
 returns integer
@@ -94,7 +43,8 @@ comment on function ragdb_internal.uncount_part(integer) is
 -- ragdb.optimize_corpus alone moves it, and that of a part with that of its whole. A lexeme that
 -- becomes frequent keeps those chunks of its list that blocks lack.
 create or replace function ragdb_internal.index_chunks(
-  corpus_id integer, chunk_nos integer[], is_first_load boolean default false)
+  corpus_id integer, chunk_nos integer[], is_first_load boolean default false,
+  ready ragdb_internal.analysed_chunk[] default '{}')
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -112,12 +62,17 @@ declare
   v_until integer;
   v_after integer;
   v_lists ragdb_internal.posting_list[];
+  v_rest constant integer[] := case when ready = '{}' then index_chunks.chunk_nos else array(
+    select n from unnest(index_chunks.chunk_nos) n
+    except select r.chunk_no from unnest(ready) r) end;
 begin
   select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = index_chunks.corpus_id;
   select b.until, b.after into v_until, v_after
     from ragdb_internal.blocks_due(v_last, index_chunks.chunk_nos) b;
   with chunks as materialized (
-    select a.* from ragdb_internal.analysed(v_corpus, index_chunks.chunk_nos) a
+    select r.* from unnest(ready) r join unnest(index_chunks.chunk_nos) n on n = r.chunk_no
+    union all
+    select a.* from ragdb_internal.analysed(v_corpus, v_rest) a
   ), pivot as materialized (
     select case when index_chunks.is_first_load and v_corpus.part_of is null and count(*) >= 1000
         and sum(c.length) > 0
@@ -184,9 +139,10 @@ begin
       case when v_after is not null then row(v_after, v_lists)::ragdb_internal.fresh_postings end),
     ragdb_internal.uncount_part(v_corpus.corpus_id);
 end $$;
-comment on function ragdb_internal.index_chunks(integer, integer[], boolean) is
-  'Adds chunks to the lexical index and the counters of their corpus; the caller holds the corpus '
-  'lock. Raises RG413.';
+comment on function ragdb_internal.index_chunks(integer, integer[], boolean,
+  ragdb_internal.analysed_chunk[]) is
+  'Adds chunks to the lexical index and the counters of their corpus; those that are ready are not '
+  'analysed again. The caller holds the corpus lock. Raises RG413.';
 
 create or replace function ragdb_internal.unindex_chunks(corpus_id integer, chunk_nos integer[])
 returns void

@@ -98,6 +98,7 @@ def test_ingest_says_what_was_written_before_the_database_failed(
             raise psycopg.errors.DiskFull("no space left on device")
         return put(self, corpus, documents, force)
 
+    monkeypatch.setattr("ragdb.ingest.ingest.FIRST_DOCUMENTS", 1)
     monkeypatch.setattr("ragdb.ingest.ingest.BATCH_DOCUMENTS", 1)
     monkeypatch.setattr(ragdb.Database, "put_documents", fails_on_b)
     result = run("ingest", tmp_path, "-c", "docs")

@@ -429,6 +429,7 @@ def test_a_file_that_kills_its_reader_is_a_file_that_failed(
 def test_an_interrupt_leaves_whole_documents_and_a_settled_report(
     database: ragdb.Database, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(driver, "FIRST_DOCUMENTS", 1)
     monkeypatch.setattr(driver, "BATCH_DOCUMENTS", 1)
     put = database.put_documents
     calls = []

@@ -6,11 +6,13 @@ import gzip
 import hashlib
 import io
 import json
+import random
 from pathlib import Path
 
 import pytest
 
 from ragdb.ingest.payload import to_payload
+from ragdb.readers import markdown
 from ragdb.readers.document import Document, ReadError
 from ragdb.readers.read import read, read_jsonl
 
@@ -118,6 +120,28 @@ def test_html_gives_what_a_reader_sees() -> None:
     ]
     for unseen in ("alert", "color", "unsichtbar", "base64"):
         assert unseen not in document.text
+
+
+MARKS = [
+    *"[]()!*_`\\<>&|\t\n ", "](u)", "](<u>)", "[a]", "![", "**", "``", "a", "b c", "[r][]",
+    "[x][r]", '<a href="x">', "</a>", "<http://e.x>", "<b>", "  \n", "&lt;", '"t"', "<!--", "-->",
+    "<a href=",
+]  # fmt: skip
+
+
+def test_links_are_those_that_the_whole_of_commonmark_finds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Marks that can neither be in a link nor keep one from being read are passed over."""
+    draw = random.Random(7)
+    texts = [
+        "".join(draw.choices(MARKS, k=draw.randint(1, 40))) + "\n\n[r]: /ref 't'\n"
+        for _ in range(2000)
+    ]
+    found = [markdown.parse(text).links for text in texts]
+    monkeypatch.setattr(markdown, "_finder", markdown._parser)
+    assert found == [markdown.parse(text).links for text in texts]
+    assert sum(map(len, found)) > 2000
 
 
 def test_links_of_html_start_at_its_base() -> None:

@@ -1,0 +1,76 @@
+-- What a writer does while it waits for another of the same corpus: it analyses the texts that it
+-- brings. That depends on nothing but them and the text configuration, which a corpus keeps, and is
+-- half of a put. Where nobody writes, the rows are analysed once they are there, by parallel
+-- workers, who can share a table but not a document.
+
+create type ragdb_internal.given_analysis as (
+  "position" integer,
+  ordinal integer,
+  words tsvector,
+  word_order bytea,
+  length integer);
+comment on type ragdb_internal.given_analysis is
+  'The lexemes of a chunk of a given document, their order and their number; position is that of '
+  'the document in the input.';
+
+-- Documents whose bytes are here are seldom written again. What is made is held in memory, and may
+-- be larger than the texts.
+create or replace function ragdb_internal.analysed_ahead(corpus ragdb.corpora, documents jsonb)
+returns ragdb_internal.given_analysis[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if pg_column_size(documents) > 32 * 1048576 or ragdb_internal.try_corpus(corpus.corpus_id) then
+    return '{}';
+  end if;
+  return array(
+    select row(a.position, a.ordinal, a.words,
+      (select o.word_order from ragdb_internal.word_order(a.words) o),
+      ragdb_internal.word_count(a.words))::ragdb_internal.given_analysis
+    from (
+      select i.n - 1 as position, c.n - 1 as ordinal,
+        ragdb_internal.lexemes(ragdb_internal.searched_text(
+          i.v ->> 'title',
+          array(select jsonb_array_elements_text(nullif(c.v -> 'heading', 'null'))),
+          c.v ->> 'text'), corpus.text_config) as words
+      from jsonb_array_elements(documents) with ordinality i (v, n)
+        cross join lateral jsonb_array_elements(i.v -> 'chunks') with ordinality c (v, n)
+      where not ragdb_internal.has_bytes(corpus.corpus_id, i.v ->> 'doc_cid')
+      offset 0) a);
+end $$;
+comment on function ragdb_internal.analysed_ahead(ragdb.corpora, jsonb) is
+  'Analyses the chunks of given documents whose bytes a corpus does not have, if another '
+  'transaction holds the corpus; none of a call of more than 32 MB. If no other holds it, the '
+  'caller does.';
+
+create or replace function ragdb_internal.ready_chunks(
+  corpus_id integer, touched ragdb_internal.touched_document[],
+  ahead ragdb_internal.given_analysis[])
+returns ragdb_internal.analysed_chunk[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set enable_mergejoin = off
+set work_mem = '64MB'
+as $$
+begin
+  if ahead = '{}' then
+    return '{}';
+  end if;
+  return array(
+    select row(k.chunk_no, a.words, a.word_order, a.length)::ragdb_internal.analysed_chunk
+    from unnest(ahead) a
+      join (
+        select t.position, c.ordinal, c.chunk_no
+        from unnest(touched) t
+          cross join lateral (
+            select h.chunk_no, h.ordinal from ragdb.chunks h
+            where h.corpus_id = ready_chunks.corpus_id and h.doc_no = t.doc_no offset 0) c
+        where t.state in ('new', 'written')
+        offset 0) k on (k.position, k.ordinal) = (a.position, a.ordinal));
+end $$;
+comment on function ragdb_internal.ready_chunks(integer, ragdb_internal.touched_document[],
+  ragdb_internal.given_analysis[]) is
+  'Returns what was analysed ahead of the documents that are new or written, under the numbers of '
+  'their chunks.';

@@ -1,0 +1,67 @@
+-- What chunks are analysed into: lexemes, their order and their number.
+
+create or replace function ragdb_internal.title(corpus_id integer, doc_no integer) returns text
+language sql stable parallel safe
+return (select d.title from ragdb.documents d
+  where d.corpus_id = title.corpus_id and d.doc_no = title.doc_no);
+comment on function ragdb_internal.title(integer, integer) is 'Returns the title of a document.';
+
+-- ts_rank() of two words that no chunk has is a constant, which its option 2 divides by the length:
+-- that counts a chunk's positions without unfolding them.
+create or replace function ragdb_internal.word_count(words tsvector) returns integer
+language sql immutable parallel safe
+return coalesce(pg_catalog.round(1e-20::real
+  / nullif(pg_catalog.ts_rank(word_count.words, '"a" & "b"', 2), 0)), 0)::integer;
+comment on function ragdb_internal.word_count(tsvector) is
+  'Returns how many words a text has, each occurrence of a lexeme counted.';
+
+create type ragdb_internal.analysed_chunk as (
+  chunk_no integer,
+  words tsvector,
+  word_order bytea,
+  length integer);
+comment on type ragdb_internal.analysed_chunk is
+  'The lexemes of a chunk, their order and their number, each occurrence counted.';
+
+-- Analysis is most of the work of indexing, and a chunk is analysed by itself: parallel workers
+-- help where there are enough chunks and the server allows it. Workers can share a range of rows
+-- but not a list, and they cannot share a statement that writes. The planner expects one row of a
+-- range that is newer than its statistics. So that row must be worth sharing, hence the costs
+-- below, and the range must be joined to nothing, or the rest of the work stays with the leader;
+-- a subquery in place of title() keeps it there too.
+create or replace function ragdb_internal.analysed(corpus ragdb.corpora, chunk_nos integer[])
+returns setof ragdb_internal.analysed_chunk
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = auto
+set enable_seqscan = off
+set enable_bitmapscan = off
+set cpu_tuple_cost = 1000
+set parallel_setup_cost = 0
+set parallel_tuple_cost = 0
+set min_parallel_table_scan_size = 0
+set min_parallel_index_scan_size = 0
+as $$
+declare
+  v_first integer;
+  v_last integer;
+begin
+  select min(n), max(n) into v_first, v_last from unnest(chunk_nos) n;
+  return query execute
+    'select a.chunk_no, a.words,'
+    '  (select o.word_order from ragdb_internal.word_order(a.words) o),'
+    '  ragdb_internal.word_count(a.words)'
+    ' from (select c.chunk_no, ragdb_internal.lexemes(ragdb_internal.searched_text('
+    '     ragdb_internal.title(c.corpus_id, c.doc_no), c.heading, c.text), $2) as words'
+    '   from '
+    || case when v_last - v_first >= 500 and v_last - v_first + 1 = cardinality(chunk_nos)
+      then 'ragdb.chunks c'
+      else '(select h.* from unnest($5) n (chunk_no)'
+        ' cross join lateral (select k.* from ragdb.chunks k'
+        '   where k.corpus_id = $1 and k.chunk_no = n.chunk_no offset 0) h) c'
+      end
+    || ' where c.corpus_id = $1 and c.chunk_no between $3 and $4 offset 0) a'
+    using corpus.corpus_id, corpus.text_config, v_first, v_last, chunk_nos;
+end $$;
+comment on function ragdb_internal.analysed(ragdb.corpora, integer[]) is
+  'Returns the lexemes of chunks, their order and their number, each occurrence counted.';

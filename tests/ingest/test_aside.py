@@ -1,0 +1,142 @@
+"""While a batch is written, the next is read; and what goes wrong on either side ends both."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event, main_thread
+from typing import Any
+
+import psycopg
+import pytest
+from typer.testing import CliRunner
+
+import ragdb
+from ragdb.cli.main import app
+from ragdb.errors import NotAuthorized
+from ragdb.ingest import ingest as driver
+from ragdb.ingest import pool, reading
+from tests.ingest.test_stopping import interrupt
+
+NAMES = ["a.md", "b.md", "c.md", "d.md", "e.md"]
+
+
+@pytest.fixture
+def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Five files, of which two make a batch."""
+    monkeypatch.setattr(driver, "FIRST_DOCUMENTS", 2)
+    monkeypatch.setattr(driver, "BATCH_DOCUMENTS", 2)
+    for name in NAMES:
+        (tmp_path / name).write_text(f"# Note\n\nThis is {name}.\n")
+    return tmp_path
+
+
+def meet(
+    monkeypatch: pytest.MonkeyPatch, put: Callable[..., Any], read: Callable[[str], None]
+) -> None:
+    """Have `put` called in place of the first put, and `read` before each file is read."""
+    real_put, real_read = ragdb.Database.put_documents, reading.read
+    calls: list[Any] = []
+
+    def puts(self: Any, *given: Any) -> Any:
+        calls.append(given)
+        if len(calls) == 1:
+            put(self)
+        return real_put(self, *given)
+
+    def reads(task: reading.Task, tell: Any = None) -> reading.Outcome:
+        read(Path(task.source.uri).name)
+        return real_read(task, tell)
+
+    monkeypatch.setattr(ragdb.Database, "put_documents", puts)
+    monkeypatch.setattr(pool.Pool, "work", staticmethod(reads))
+
+
+def test_the_next_batch_is_read_while_one_is_written(
+    clone: str, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_read = Event()
+    met: list[bool] = []
+    meet(
+        monkeypatch,
+        put=lambda db: met.append(is_read.wait(30)),
+        read=lambda name: is_read.set() if name == "d.md" else None,
+    )
+    told: list[Any] = []
+    with ragdb.connect(clone) as db:
+        report = db.ingest(
+            notes, corpus="docs", progress=lambda now: told.append((now.chunks, main_thread()))
+        )
+        assert met == [True]
+        assert [file.chunks for file in report.files] == [1] * 5
+        rows = db.connection.execute("select source from ragdb.chunks order by chunk_no").fetchall()
+    assert [Path(source).name for (source,) in rows] == NAMES
+    assert told[-1][0] == 5
+
+
+def test_the_first_batch_has_fewer_documents(
+    clone: str, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver, "BATCH_DOCUMENTS", 4)
+    put, sizes = ragdb.Database.put_documents, []
+
+    def puts(self: Any, *given: Any) -> Any:
+        rows = put(self, *given)
+        sizes.append(len(rows))
+        return rows
+
+    monkeypatch.setattr(ragdb.Database, "put_documents", puts)
+    with ragdb.connect(clone) as db:
+        assert db.ingest(notes, corpus="docs").documents == 5
+    assert sizes == [2, 3]
+
+
+@pytest.mark.usefixtures("hears_ctrl_c")
+def test_ctrl_c_while_one_is_read_ends_what_is_written(
+    clone: str, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_sent = Event()
+
+    def put(db: Any) -> None:
+        is_sent.set()
+        db.connection.execute("select pg_sleep(60)")
+
+    def read(name: str) -> None:
+        if name == "d.md":
+            assert is_sent.wait(30)
+            time.sleep(0.2)
+            interrupt()
+
+    meet(monkeypatch, put, read)
+    monkeypatch.setenv("RAGDB_DATABASE_URL", clone)
+    began = time.monotonic()
+    done = CliRunner().invoke(app, ["ingest", str(notes), "-c", "docs", "--workers", "1"])
+    assert done.exit_code == 130, done.output
+    assert "another command" not in done.stderr
+    assert time.monotonic() - began < 30
+    with ragdb.connect(clone) as db:
+        assert db.list_corpora() == []
+
+
+def test_a_batch_that_cannot_be_written_ends_the_run(
+    clone: str, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def put(db: Any) -> None:
+        raise NotAuthorized("not today")
+
+    read: list[str] = []
+    meet(monkeypatch, put, read.append)
+    with ragdb.connect(clone) as db:
+        with pytest.raises(NotAuthorized, match="not today"):
+            db.ingest(notes, corpus="docs")
+        assert db.list_corpora() == []
+    assert read == NAMES[:4]
+
+
+def test_a_run_in_a_transaction_of_the_caller_stays_in_it(clone: str, notes: Path) -> None:
+    with psycopg.connect(clone) as connection:
+        report = ragdb.Database(connection).ingest(notes, corpus="docs")
+        assert report.documents == 5
+        connection.rollback()
+        assert ragdb.Database(connection).list_corpora() == []

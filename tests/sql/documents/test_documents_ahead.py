@@ -1,0 +1,128 @@
+"""A writer that waits for another analyses meanwhile; what it writes is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from tests.conftest import Connection
+from tests.sql.documents_twin import document, faults, put
+from tests.waiting import until
+
+AHEAD = "select cardinality(ragdb_internal.analysed_ahead(c, %s)) from ragdb.corpora c"
+# what an index says of its chunks, whatever their numbers are
+INDEX = (
+    "select c.chunk_id, x.lexeme_count, x.word_order, array("
+    "  select (l.lexeme, l.df, l.max_impact, e.entries[i + 1]) from generate_series("
+    "    1, cardinality(e.entries), 2) i"
+    "  join ragdb.lexemes l on l.term_id = e.entries[i] order by 1)::text"
+    " from ragdb.chunk_lexemes x join ragdb.chunks c using (corpus_id, chunk_no)"
+    "  cross join lateral (select ragdb_internal.entries(x.impacts) as entries) e"
+    " order by c.chunk_id"
+)
+
+
+def made(first: int, last: int, **more: Any) -> list[dict[str, Any]]:
+    return [
+        document(f"{n}.md", [f"word{n} of userId and C++ and 2.0.{n}", f"said again {n}"], **more)
+        for n in range(first, last)
+    ]
+
+
+@pytest.fixture
+def two(any_clone: str) -> Iterator[tuple[Connection, Connection]]:
+    with psycopg.connect(any_clone) as one, psycopg.connect(any_clone, autocommit=True) as other:
+        one.execute("select ragdb.create_corpus('docs')")
+        put(one, *made(0, 3))
+        one.commit()
+        yield one, other
+
+
+@contextmanager
+def waiting(
+    one: Connection, other: Connection, *documents: Any, force: bool = False
+) -> Iterator[None]:
+    """The other puts documents, and waits until the one commits."""
+    with ThreadPoolExecutor(1) as puts:
+        later = puts.submit(put, other, *documents, force=force)
+        pid = other.info.backend_pid
+        blocked = "select cardinality(pg_blocking_pids(%s)) > 0"
+        with psycopg.connect(one.info.dsn, autocommit=True) as third:
+            until(lambda: third.execute(blocked, (pid,)).fetchone() == (True,))
+        yield
+        one.commit()
+        later.result(60)
+
+
+def test_texts_are_analysed_ahead_only_while_another_holds_the_corpus(
+    two: tuple[Connection, Connection],
+) -> None:
+    one, other = two
+    given = Jsonb(made(2, 5))
+    assert other.execute(AHEAD, (given,)).fetchone() == (0,)
+    one.execute("select ragdb.delete_source('docs', '0.md')")
+    # not that of 2.md, whose bytes are here
+    assert other.execute(AHEAD, (given,)).fetchone() == (4,)
+    one.rollback()
+    assert other.execute(AHEAD, (given,)).fetchone() == (0,)
+
+
+def test_what_was_analysed_ahead_is_not_analysed_again(two: tuple[Connection, Connection]) -> None:
+    one, other = two
+    put(one, *made(3, 5))
+    with waiting(one, other, *made(5, 9)):
+        one.execute(
+            "create or replace function ragdb_internal.lexemes(text text, config text)"
+            " returns tsvector language sql immutable return 'nothing'::tsvector"
+        )
+    assert other.execute(
+        "select count(*) from ragdb.lexemes where lexeme in ('word5', 'word8', 'userid', 'c++')"
+    ).fetchone() == (4,)
+    assert other.execute("select df from ragdb.lexemes where lexeme = 'nothing'").fetchone() is None
+
+
+def test_the_index_is_that_of_writers_one_after_the_other(
+    two: tuple[Connection, Connection],
+) -> None:
+    one, other = two
+    put(one, *made(3, 5))
+    # one that is there, one that comes meanwhile, new ones
+    with waiting(one, other, *made(2, 7), *made(9, 10, title="T", headings=[["H", "Über"], []])):
+        put(one, *made(4, 6))
+    assert faults(other) == []
+    waited = other.execute(INDEX).fetchall()
+    other.execute("select ragdb.repair_corpus('docs')")
+    assert len(waited) == 16
+    assert other.execute(INDEX).fetchall() == waited
+
+
+def test_what_changes_meanwhile_is_analysed_as_it_became(
+    two: tuple[Connection, Connection],
+) -> None:
+    """Of two sources of one record the first decides the title: another brings one meanwhile."""
+    one, other = two
+
+    def named(title: str, uri: str) -> Any:
+        return document(uri, ["text"], data=title[-1].encode(), external_id=title[-1], title=title)
+
+    put(one, *made(3, 4))
+    with waiting(one, other, named("later1", "b1.md"), named("sooner2", "b2.md"), *made(5, 6)):
+        put(one, named("sooner1", "a1.md"), named("later2", "c2.md"))
+    titles = "select title from ragdb.documents where external_id is not null order by 1"
+    assert other.execute(titles).fetchall() == [("sooner1",), ("sooner2",)]
+    held = "select lexeme from ragdb.lexemes where lexeme ~ 'later|sooner' and df > 0 order by 1"
+    assert other.execute(held).fetchall() == [("sooner1",), ("sooner2",)]
+    assert faults(other) == []
+
+
+def test_a_call_of_more_than_32_mb_waits_for_its_turn(two: tuple[Connection, Connection]) -> None:
+    one, other = two
+    given = Jsonb([document(f"{n}.md", [f"{n} " + "many " * 199_000]) for n in range(34)])
+    one.execute("select ragdb.delete_source('docs', '0.md')")
+    assert other.execute(AHEAD, (given,)).fetchone() == (0,)
