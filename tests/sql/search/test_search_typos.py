@@ -136,6 +136,32 @@ def test_of_all_words_that_differ_in_accents_alone_the_most_frequent_is_meant(
     assert lacked > 100
 
 
+def test_a_dictionary_is_walked_where_a_word_may_have_accents_there(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('docs', text_config => 'simple')")
+
+    def walked() -> list[Any]:
+        return db.execute(
+            "select a.word from ragdb.corpora c"
+            " cross join ragdb_internal.accentable(c.corpus_id, 'detail', c.text_config) a"
+            " where c.name = 'docs'"
+        ).fetchall()
+
+    put(db, "docs", [document("a", "début, dünn, detaché, détaillé; день, देश, dйtail")])
+    assert walked() == []
+    put(db, "docs", [document("b", "dëtail")])
+    assert walked() == [("detail",)]
+
+
+def test_a_word_that_differs_in_accents_is_found_behind_hundreds_that_begin_alike(
+    db: Connection,
+) -> None:
+    words = ["dé" + "".join(rest) for rest in itertools.product(ascii_lowercase, repeat=2)]
+    db.execute("select ragdb.create_corpus('docs', text_config => 'simple')")
+    put(db, "docs", [document("a", " ".join(words)), document("b", "dëtail")])
+    row = db.execute("select ragdb.did_you_mean('docs', 'detail')").fetchone()
+    assert row == ("dëtail",)
+
+
 def test_a_dictionary_of_every_accent_is_not_walked_to_its_end(db: Connection) -> None:
     words = ["".join(word) for word in itertools.product("aàáâãäåā", repeat=4)]
     db.execute("select ragdb.create_corpus('docs', text_config => 'simple')")
