@@ -248,9 +248,9 @@ def diff(
     from ragdb.cli import output
 
     with session.connect() as db:
-        first = version(db, corpus, "SINCE", since)
+        first = version(db, corpus, "the earlier", since)
         assert first is not None
-        found = db.diff_corpus(corpus, first, version(db, corpus, "UNTIL", until))
+        found = db.diff_corpus(corpus, first, version(db, corpus, "the later", until))
         output.rows(
             session,
             found,

@@ -205,9 +205,8 @@ def _ingest_contract(
     with session.doing("connecting to the database"):
         db = session.connect()
     with db:
-        name = contract_file.name_of(path)
-        declared = db.parse_contract(text, name)
-        wrong = [row for row in db.validate_contract(text, name) if row.severity == "error"]
+        declared = db.parse_contract(text, contract_file.name_of(path))
+        wrong = [row for row in db.validate_contract(text) if row.severity == "error"]
         if wrong:
             line = f":{wrong[0].line}" if wrong[0].line else ""
             hint = f"`ragdb check {path}` lists all errors"

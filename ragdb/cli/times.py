@@ -30,9 +30,17 @@ def moment(option: str, text: str | None) -> datetime | None:
 
 def version(db: Database, corpus: str, option: str, text: str | None) -> int | None:
     """A version of a corpus, by its number or by a time. Raises Failure."""
-    if text is None or text.isdecimal():
-        return int(text) if text is not None else None
-    at = moment(option, text)
+    if text is None:
+        return None
+    if text.isdecimal():
+        return min(int(text[:20]), 2**63 - 1)  # which is in the future
+    try:
+        at = moment(option, text)
+    except Failure as error:
+        raise Failure(
+            f"{option} {text!r} is neither the number of a version nor a time",
+            hint=f"`ragdb corpus history {corpus}` lists the versions; for a time, {error.hint}",
+        ) from None
     assert at is not None
     return db.version_at(corpus, at)
 

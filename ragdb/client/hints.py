@@ -9,6 +9,7 @@ from collections.abc import Mapping
 VERBS = {
     name: f"`ragdb {verb}`"
     for name, verb in {
+        "add_peer": "peer add",
         "bind_embedder": "embedder bind",
         "build_evidence_pack": "pack",
         "build_slice": "slice build",
@@ -20,11 +21,13 @@ VERBS = {
         "create_signing_key": "keys create",
         "diff_corpus": "corpus diff",
         "drop_corpus": "corpus drop",
+        "erase_source": "corpus erase",
         "eval_report": "eval report",
         "export_contract": "contract export",
         "export_signing_keys": "keys export",
         "facets": "search --facets FIELD",
         "grant_corpus": "corpus grant",
+        "keep_history": "corpus history --keep DAYS",
         "list_contracts": "contract ls",
         "list_corpora": "corpus ls",
         "list_embedders": "embedder ls",
@@ -32,6 +35,7 @@ VERBS = {
         "list_http_tokens": "token ls",
         "list_key_events": "keys events",
         "list_parts": "corpus parts",
+        "list_peer_corpora": "peer status",
         "list_peers": "peer ls",
         "list_policies": "policy ls",
         "list_quotas": "quota ls",
@@ -45,10 +49,12 @@ VERBS = {
         "repair_corpus": "repair",
         "retrieve_slice": "slice search",
         "revoke_corpus": "corpus revoke",
+        "seal_ledger": "ledger seal",
         "search": "search --json",  # which has the ids of chunks
         "share_corpus": "peer share",
         "trace_hits": "trace show",
         "validate_contract": "check",
+        "verify_ledger": "ledger verify",
     }.items()
 }
 

@@ -11,7 +11,7 @@ begin
   then
     raise exception 'words is not a list of 2 to 50 words'
       using errcode = 'RG400', detail = 'each has 1 to 200 characters and stands for the others',
-        hint = 'pass words such as {car,automobile,"motor car"}';
+        hint = 'give two words or more, such as car, automobile and motor car';
   end if;
 end $$;
 comment on function ragdb_internal.check_synonyms(text[]) is

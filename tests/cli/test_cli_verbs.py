@@ -211,6 +211,8 @@ def test_a_mistyped_corpus_is_answered_with_the_near_one_and_verbs(demo: Run) ->
         "  hint: did you mean demo? `ragdb corpus ls` lists the names; "
         "`ragdb corpus create` makes one"
     )
+    kept = demo("corpus", "diff", "demo", "1")
+    assert "can call `ragdb corpus history --keep DAYS`" in kept.stderr
 
 
 def test_hints_name_verbs_for_functions_that_exist(db: psycopg.Connection[Any]) -> None:

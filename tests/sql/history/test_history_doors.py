@@ -71,8 +71,11 @@ def test_the_command_line_searches_a_version_or_a_time(run: Run, tools: tuple[st
     shown = CliRunner().invoke(app, [*ask, "--as-of", str(first)])
     assert (shown.exit_code, "A saw is lent for two weeks." in shown.stdout) == (0, True)
     assert "before the kept history" in run(*ask, "--as-of", "2020-01-01")
-    assert "is not a time" in run(*ask, "--as-of", "yesterday")
+    refused = run(*ask, "--as-of", "yesterday")
+    assert "--as-of 'yesterday' is neither the number of a version nor a time" in refused
+    assert "`ragdb corpus history tools` lists the versions; for a time, write it" in refused
     assert "future" in run(*ask, "--as-of", 1000)
+    assert "future" in run(*ask, "--as-of", 10**30)
     assert "without --explain" in run(*ask, "--as-of", first, "--trace")
 
 
