@@ -175,14 +175,16 @@ comment on function ragdb_internal.many_chunks(ragdb.corpora) is
   'Returns how many chunks may be left of a corpus before its best are looked at first, and only '
   'then whether these are among them.';
 
+-- The more are wanted, the more have to be held to the filter.
 create or replace function ragdb_internal.restriction(
-  corpus ragdb.corpora, filter jsonb, chunk_ids text[])
+  corpus ragdb.corpora, filter jsonb, chunk_ids text[], k integer)
 returns ragdb_internal.restriction
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_many constant integer := ragdb_internal.many_chunks(corpus);
+  v_many constant float8 := greatest(
+    ragdb_internal.many_chunks(corpus), 6 * sqrt(corpus.chunks::float8 * k));
   v_conditions jsonb[];
   v_count integer;
   v_restriction ragdb_internal.restriction;
@@ -203,6 +205,6 @@ begin
   end if;
   return v_restriction;
 end $$;
-comment on function ragdb_internal.restriction(ragdb.corpora, jsonb, text[]) is
-  'Returns what a filter and a list of chunk ids demand of the chunks of a corpus: the list of '
-  'those that they leave, or the filter itself where it leaves many. Raises RG410.';
+comment on function ragdb_internal.restriction(ragdb.corpora, jsonb, text[], integer) is
+  'Returns what a filter and a list of chunk ids demand of the k best chunks of a corpus: to be in '
+  'the list of those that they leave, or to meet the filter where it leaves many. Raises RG410.';

@@ -91,7 +91,7 @@ declare
   v_least float8 := ragdb_internal.least_sum(v_kth, short, lack);
   v_highest constant float8 := highest / short;
   v_looked_for integer := k * coalesce(
-    1 + corpus.chunks / ragdb_internal.restricted_count(scope.restriction),
+    1 + corpus.chunks / 2 / ragdb_internal.restricted_count(scope.restriction),
     case when v_is_free then 1 else 2 end);
   v_wanted record := ragdb_internal.wanted_need(sums, masks, v_least, v_highest, v_looked_for);
 begin

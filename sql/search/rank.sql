@@ -61,7 +61,7 @@ begin
   end if;
   if request.filter is not null and v_space.is_indexed and not ragdb_internal.has_clauses(v_words)
   then
-    v_among := ragdb_internal.restriction(corpus, request.filter, null);
+    v_among := ragdb_internal.restriction(corpus, request.filter, null, request.k);
   elsif request.filter is not null or request.chunk_ids is not null then
     v_among.chunk_nos := ragdb_internal.filtered_chunks(
       corpus.corpus_id, request.filter, request.chunk_ids);
@@ -100,7 +100,8 @@ declare
 begin
   if request.mode = 'lexical' then
     if request.filter is not null or request.chunk_ids is not null then
-      v_among := ragdb_internal.restriction(corpus, request.filter, request.chunk_ids);
+      v_among := ragdb_internal.restriction(
+        corpus, request.filter, request.chunk_ids, request.k);
     end if;
     v_ranked := array(
       select row(corpus.corpus_id, l.chunk_no, l.score, l.score, null, null, null, l.bm25,
