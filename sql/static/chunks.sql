@@ -20,25 +20,28 @@ declare
   v_numbers integer[];
   v_hashes bytea[];
   v_heads text[];
+  v_different text[]; -- most chunks share theirs with others
   v_bodies text[];
 begin
   select array_agg(i.chunk_no order by i.chunk_no),
       array_agg(sha256(convert_to(i.input, 'UTF8')) order by i.chunk_no),
-      array_agg(i.head order by i.chunk_no), array_agg(i.body order by i.chunk_no)
-    into v_numbers, v_hashes, v_heads, v_bodies
+      array_agg(i.head order by i.chunk_no), array_agg(distinct i.head),
+      array_agg(i.body order by i.chunk_no)
+    into v_numbers, v_hashes, v_heads, v_different, v_bodies
     from ragdb.embedders e
       cross join lateral ragdb_internal.embedding_inputs(
         space.corpus_id, static_embeddings.chunk_nos, e.passage_prefix) i
     where e.embedder_id = space.embedder_id;
   return query
     with made as materialized (
-      select m.* from ragdb_internal.summed_texts(model, v_bodies || v_heads) m
+      select m.* from ragdb_internal.summed_texts(model, v_bodies || v_different) m
     )
     select i.chunk_no, i.input_hash, null::text, ragdb_internal.halves(coalesce(
         ragdb_internal.unit_halves(s.total), ragdb_internal.unknown_text(space.embedder_id)))
-      from unnest(v_numbers, v_hashes) with ordinality i (chunk_no, input_hash, n)
+      from unnest(v_numbers, v_hashes, v_heads) with ordinality i (chunk_no, input_hash, head, n)
         left join made b on b.n = i.n
-        left join made h on h.n = cardinality(v_bodies) + i.n
+        left join unnest(v_different) with ordinality d (head, n) on d.head = i.head
+        left join made h on h.n = cardinality(v_bodies) + d.n
         cross join lateral (
           select ragdb_internal.headed(h.total, b.total) as total offset 0) s
     union all
