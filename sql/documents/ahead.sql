@@ -4,14 +4,15 @@
 -- workers, who can share a table but not a document.
 
 create type ragdb_internal.given_analysis as (
+  corpus_id integer,
   "position" integer,
   ordinal integer,
   words tsvector,
   word_order bytea,
   length integer);
 comment on type ragdb_internal.given_analysis is
-  'The lexemes of a chunk of a given document, their order and their number; position is that of '
-  'the document in the input.';
+  'The lexemes of a chunk of a given document, as a corpus analyses them, their order and their '
+  'number; position is that of the document in the input.';
 
 -- Documents whose bytes are here are seldom written again. What is made is held in memory, and may
 -- be larger than the texts.
@@ -25,7 +26,7 @@ begin
     return '{}';
   end if;
   return array(
-    select row(a.position, a.ordinal, a.words,
+    select row(corpus.corpus_id, a.position, a.ordinal, a.words,
       (select o.word_order from ragdb_internal.word_order(a.words) o),
       ragdb_internal.word_count(a.words))::ragdb_internal.given_analysis
     from (
@@ -44,6 +45,7 @@ comment on function ragdb_internal.analysed_ahead(ragdb.corpora, jsonb) is
   'transaction holds the corpus; none of a call of more than 32 MB. If no other holds it, the '
   'caller does.';
 
+-- Meanwhile another corpus of the name may have been made, which analyses otherwise.
 create or replace function ragdb_internal.ready_chunks(
   corpus_id integer, touched ragdb_internal.touched_document[],
   ahead ragdb_internal.given_analysis[])
@@ -68,9 +70,10 @@ begin
             select h.chunk_no, h.ordinal from ragdb.chunks h
             where h.corpus_id = ready_chunks.corpus_id and h.doc_no = t.doc_no offset 0) c
         where t.state in ('new', 'written')
-        offset 0) k on (k.position, k.ordinal) = (a.position, a.ordinal));
+        offset 0) k on (k.position, k.ordinal) = (a.position, a.ordinal)
+    where a.corpus_id = ready_chunks.corpus_id);
 end $$;
 comment on function ragdb_internal.ready_chunks(integer, ragdb_internal.touched_document[],
   ragdb_internal.given_analysis[]) is
-  'Returns what was analysed ahead of the documents that are new or written, under the numbers of '
-  'their chunks.';
+  'Returns what was analysed ahead for this corpus of the documents that are new or written, under '
+  'the numbers of their chunks.';

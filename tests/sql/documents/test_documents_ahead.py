@@ -126,3 +126,28 @@ def test_a_call_of_more_than_32_mb_waits_for_its_turn(two: tuple[Connection, Con
     given = Jsonb([document(f"{n}.md", [f"{n} " + "many " * 199_000]) for n in range(34)])
     one.execute("select ragdb.delete_source('docs', '0.md')")
     assert other.execute(AHEAD, (given,)).fetchone() == (0,)
+
+
+def test_what_is_analysed_for_a_corpus_does_not_go_into_another_of_its_name(
+    two: tuple[Connection, Connection],
+) -> None:
+    """It is dropped and made anew under another text configuration while texts are analysed."""
+    one, other = two
+    one.execute(
+        "alter function ragdb_internal.lexemes(text, text) rename to analysed_lexemes;"
+        "create function ragdb_internal.lexemes(text text, config text) returns tsvector"
+        " language plpgsql immutable as $$ begin"
+        " perform pg_advisory_xact_lock_shared(7);"
+        " return ragdb_internal.analysed_lexemes(text, config); end $$"
+    )
+    one.commit()
+    one.execute("select ragdb.drop_corpus('docs')")
+    one.execute("select ragdb.create_corpus('docs', text_config => 'german')")
+    with psycopg.connect(one.info.dsn, autocommit=True) as holder:
+        holder.execute("select pg_advisory_lock(7)")
+        with waiting(one, other, document("a.md", ["die Häuser running"])):
+            one.commit()
+            holder.execute("select pg_advisory_unlock(7)")
+    held = "select lexeme from ragdb.lexemes where df > 0 order by 1"
+    assert other.execute(held).fetchall() == [("haus",), ("running",)]
+    assert faults(other) == []
