@@ -87,7 +87,7 @@ class Twin:
 
     def words(self, text: str) -> list[str]:
         # what nobody sees does not keep a letter from its mark; normalisation makes stretches
-        text = unicodedata.normalize("NFKC", INVISIBLE.sub("", text))
+        text = unicodedata.normalize("NFKC", INVISIBLE.sub("", text))[:65536]
         # an apostrophe that Unicode calls a letter is a quote here
         text = INVISIBLE.sub("", text).replace("\u02bc", "'")
         text = "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in text)

@@ -47,6 +47,7 @@ TEXTS = [
     "♻\ufe0f a so\u00adft hyphen and a w\u2060ord joiner \ufe0f",
     "x" * 5000,
     "first " * 11_000 + "what stands behind the first 65,536 characters does not count",
+    "\ufb01rst " * 12_000 + "nor does what NFKC pushes behind them",
     "\x01\x02 control \x7f characters\ttabs\r\nlines",
 ]
 
