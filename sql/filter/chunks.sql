@@ -90,6 +90,25 @@ comment on function ragdb_internal.prefers_metadata_index(integer, jsonb[]) is
   'Tells whether the index over metadata finds the documents of a filter better than with an index '
   'that knows corpora.';
 
+create or replace function ragdb_internal.meeting_conditions(
+  corpus_id integer, conditions jsonb[], chunk_nos integer[])
+returns integer[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_chunk_nos integer[];
+begin
+  execute 'select array(select x.chunk_no'
+    ' from (select $2 as corpus_id, n as chunk_no from unnest($3) n) x'
+    || ragdb_internal.filter_joins(conditions) || ')'
+    into v_chunk_nos
+    using conditions, meeting_conditions.corpus_id, meeting_conditions.chunk_nos;
+  return v_chunk_nos;
+end $$;
+comment on function ragdb_internal.meeting_conditions(integer, jsonb[], integer[]) is
+  'Returns those of the given chunks of a corpus that meet the conditions of a filter.';
+
 create or replace function ragdb_internal.filtered_chunks(
   corpus_id integer, filter jsonb, chunk_ids text[], most integer default null)
 returns integer[]
@@ -111,11 +130,8 @@ begin
   end if;
   v_conditions := ragdb_internal.condition_array(filter);
   if v_chunk_nos is not null then
-    execute 'select array(select x.chunk_no'
-      ' from (select $2 as corpus_id, n as chunk_no from unnest($3) n) x'
-      || ragdb_internal.filter_joins(v_conditions) || ' limit $4)'
-    into v_chunk_nos using v_conditions, filtered_chunks.corpus_id, v_chunk_nos, most;
-    return v_chunk_nos;
+    return ragdb_internal.meeting_conditions(
+      filtered_chunks.corpus_id, v_conditions, v_chunk_nos);
   end if;
   v_documents := ragdb_internal.filter_sql(v_conditions, of_chunks => false);
   v_chunks := ragdb_internal.filter_sql(v_conditions, of_chunks => true);
@@ -132,8 +148,8 @@ begin
   return v_chunk_nos;
 end $$;
 comment on function ragdb_internal.filtered_chunks(integer, jsonb, text[], integer) is
-  'Returns the chunks of a corpus that a filter and a list of chunk ids leave, at most so many '
-  '(null: all); null when there is neither. Raises RG410.';
+  'Returns the chunks of a corpus that a filter and a list of chunk ids leave, of a filter alone '
+  'at most so many (null: all); null when there is neither. Raises RG410.';
 
 -- Multiples of the golden section fall into no step with a period of the metadata.
 create or replace function ragdb_internal.sampled_count(

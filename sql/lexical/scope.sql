@@ -29,19 +29,15 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_conditions constant jsonb[] := ragdb_internal.condition_array(restriction.filter);
-  v_chunk_nos integer[];
+  v_met integer[];
 begin
   if 4 * cardinality(restricted.chunk_nos) > restriction.count then
-    v_chunk_nos := ragdb_internal.filtered_chunks(restricted.corpus_id, restriction.filter, null);
-    return array(select n from unnest(restricted.chunk_nos) n
-      where n in (select unnest(v_chunk_nos)));
+    v_met := ragdb_internal.filtered_chunks(restricted.corpus_id, restriction.filter, null);
+    return array(
+      select n from unnest(restricted.chunk_nos) n where n in (select unnest(v_met)));
   end if;
-  execute 'select array(select x.chunk_no'
-    ' from (select $2 as corpus_id, n as chunk_no from unnest($3) n) x'
-    || ragdb_internal.filter_joins(v_conditions) || ')'
-    into v_chunk_nos using v_conditions, restricted.corpus_id, restricted.chunk_nos;
-  return v_chunk_nos;
+  return ragdb_internal.meeting_conditions(restricted.corpus_id,
+    ragdb_internal.condition_array(restriction.filter), restricted.chunk_nos);
 end $$;
 comment on function ragdb_internal.restricted(
   integer, ragdb_internal.restriction, integer[]) is
