@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 
 from tests.conftest import Connection
 from tests.sql.documents_twin import document, faults, put
-from tests.waiting import until
+from tests.waiting import is_waiting, until
 
 AHEAD = "select cardinality(ragdb_internal.analysed_ahead(c, %s)) from ragdb.corpora c"
 # what an index says of its chunks, whatever their numbers are
@@ -51,10 +51,8 @@ def waiting(
     """The other puts documents, and waits until the one commits."""
     with ThreadPoolExecutor(1) as puts:
         later = puts.submit(put, other, *documents, force=force)
-        pid = other.info.backend_pid
-        blocked = "select cardinality(pg_blocking_pids(%s)) > 0"
         with psycopg.connect(one.info.dsn, autocommit=True) as third:
-            until(lambda: third.execute(blocked, (pid,)).fetchone() == (True,))
+            until(lambda: is_waiting(third, other))
         yield
         one.commit()
         later.result(60)

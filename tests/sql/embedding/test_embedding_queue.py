@@ -23,7 +23,7 @@ from tests.embedding import (
     put,
     status,
 )
-from tests.waiting import until
+from tests.waiting import is_waiting, until
 
 TEXTS = {"a": "alpha beta", "b": "gamma delta", "c": "epsilon zeta"}
 
@@ -107,11 +107,6 @@ def test_what_a_claim_copies_is_a_version_of_its_own(clone: str) -> None:
         )
         assert one(db, found, near, before) == ["a"]
         assert one(db, found, near, None) == ["a", "b"]
-
-
-def is_waiting(db: Connection, other: Connection) -> bool:
-    pid = other.info.backend_pid
-    return bool(one(db, "select cardinality(pg_blocking_pids(%s)) > 0", pid))
 
 
 def test_a_claim_copies_to_no_chunk_that_goes(clone: str) -> None:
