@@ -51,6 +51,7 @@ def main() -> None:
             static.load(Database(db))
             texts = itertools.islice(manuals(), given.chunks)
             fill(db, "manuals", (document(r["_id"], r["text"], title=r["title"]) for r in texts))
+            db.execute("select ragdb.index_space('manuals')")
         for name, call in CALLS.items():
             asked = partial(asks, call, questions)
             lines += waits.lines(dsn, name, ask, given.sessions, asked, given.seconds)

@@ -241,4 +241,4 @@ begin
 end $$;
 comment on function ragdb.index_space(text, text) is
   'Builds the HNSW index of a space of a corpus (the current one unless an embedder is named) when '
-  'it has 20,000 chunks and none yet, and says whether it did. Raises RG400, RG401, RG404, RG424.';
+  'it has 10,000 chunks and none yet, and says whether it did. Raises RG400, RG401, RG404, RG424.';

@@ -12,7 +12,7 @@ comment on function ragdb_internal.space_table(integer) is
 -- Of fewer the vectors are compared one by one.
 create or replace function ragdb_internal.indexed_chunks() returns integer
 language sql immutable parallel safe
-return 20000;
+return 10000;
 comment on function ragdb_internal.indexed_chunks() is
   'Returns how many chunks a corpus has from which on an index of its vectors is built and used.';
 

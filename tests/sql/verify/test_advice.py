@@ -96,9 +96,9 @@ def test_no_index_is_advised_that_would_not_be_built(any_db: Connection) -> None
     def advised() -> str | None:
         return advice(any_db).get("embeddings of docs by hash", (None,) * 5)[4]
 
-    fill(1, 19_999)
+    fill(1, 9_999)
     assert (advised(), one(any_db, "select ragdb.index_space('docs')")) == (None, False)
-    fill(20_000, 20_000)
+    fill(10_000, 10_000)
     assert advised() == "select ragdb.index_space('docs');"
 
 
