@@ -192,9 +192,7 @@ def test_legs_of_every_depth_rank_as_by_brute_force(filtered: Made, k: int) -> N
     filtered.agrees_by_both(filtered.question(3), k)
 
 
-@pytest.mark.parametrize(
-    "chunks", [9_999, 10_000, pytest.param(20_002, marks=pytest.mark.nightly)]
-)
+@pytest.mark.parametrize("chunks", [9_999, 10_000, pytest.param(20_002, marks=pytest.mark.nightly)])
 def test_an_index_over_vectors_comes_with_10000_chunks(filtered: Made, chunks: int) -> None:
     db = filtered.db
     with db.transaction(force_rollback=True):
