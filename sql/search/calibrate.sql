@@ -1,47 +1,5 @@
 -- What a search must score at least to be about what was asked, measured in the corpus itself: by
 -- its best scores for pieces of its own texts, and for questions about something else.
-create type ragdb_internal.best_score as (mode text, score float8);
-comment on type ragdb_internal.best_score is 'The best score of a corpus for a question in a mode.';
-
--- A hybrid search finds the best of both legs too, so one search says all. No workers: in a first
--- load the planner takes a space for eight times as large, and to start them takes as long as the
--- look at 16,000 embeddings.
-create or replace function ragdb_internal.best_scores(corpus ragdb.corpora, questions text[])
-returns setof ragdb_internal.best_score
-language plpgsql stable parallel restricted
-set search_path = pg_catalog, pg_temp
-set max_parallel_workers_per_gather = 0
-as $$
-declare
-  v_space constant ragdb.embedding_spaces := ragdb_internal.space(
-    ragdb_internal.embedded_as(corpus), 'current');
-  v_members constant ragdb.corpora[] := ragdb_internal.members(corpus);
-  v_options constant ragdb_internal.search_options := row('plain', null, false, 0, 0, false, true);
-  v_question text;
-  v_embedding real[];
-  v_mode text;
-begin
-  foreach v_question in array questions loop
-    v_embedding := case when v_space.space_id is not null then ragdb_internal.query_embedding(
-      corpus.corpus_id, v_space.embedder_id, v_question) end;
-    v_mode := case when v_embedding is null then 'lexical' else 'hybrid' end;
-    return query
-      select m.mode, coalesce(m.score, 0)
-      from (
-          select max(r.score) as score, max(r.lexical_score) as lexical_score,
-            max(r.semantic_score) as semantic_score
-          from unnest(ragdb_internal.rank_corpora(v_members, null, row(v_question, 1, v_mode,
-            0, null, null, v_embedding, 'convex', null, 0, 0, v_options, true)
-            ::ragdb_internal.search_request)) r) b
-        cross join lateral (values ('lexical', b.lexical_score), ('semantic', b.semantic_score),
-          ('hybrid', b.score)) m (mode, score)
-      where m.mode = 'lexical' or v_mode = 'hybrid';
-  end loop;
-end $$;
-comment on function ragdb_internal.best_scores(ragdb.corpora, text[]) is
-  'Returns the best scores of a corpus for some questions: by words, and where the question has an '
-  'embedding in the modes that need one.';
-
 create or replace function ragdb_internal.median(numbers float8[]) returns float8
 language sql immutable parallel safe
 return (select pg_catalog.percentile_cont(0.5::float8) within group (order by n)
@@ -156,8 +114,7 @@ comment on function ragdb_internal.floor_in(ragdb.corpora, text) is
   'null without one.';
 
 -- From 2,000 chunks to 8,000 the floors moved by 0.01 to 0.04, and from there to 185,000 by 0.01 to
--- 0.06 (measured). To look at every embedding for every question takes half as long as to make
--- them.
+-- 0.06 (measured).
 create or replace function ragdb_internal.is_calibration_due(corpus ragdb.corpora) returns boolean
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp

@@ -172,6 +172,14 @@ comment on function ragdb_internal.walk_space(
   'most that it meets at all those that meet a restriction, where most is not null; ef_search '
   '(null: the space''s own) is how many it looks at.';
 
+create or replace function ragdb_internal.is_walked(
+  corpus ragdb.corpora, space ragdb.embedding_spaces)
+returns boolean
+language sql immutable parallel safe
+return (space).is_indexed and (corpus).chunks >= ragdb_internal.indexed_chunks();
+comment on function ragdb_internal.is_walked(ragdb.corpora, ragdb.embedding_spaces) is
+  'Whether the nearest chunks of all in the space of a corpus are found by its index.';
+
 -- To meet a chunk in a walk takes as long as to compare 10 to 20, or as to find 5 by a filter and
 -- compare them (measured). A walk that passes over some has to look at so many more. It is not
 -- begun where that takes longer than to compare all, and given up there, since what a filter leaves
@@ -196,9 +204,7 @@ declare
   v_scores float8[];
 begin
   select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = space.embedder_id;
-  if space.is_indexed and corpus.chunks >= ragdb_internal.indexed_chunks()
-    and coalesce(v_width <= v_most, true)
-  then
+  if ragdb_internal.is_walked(corpus, space) and coalesce(v_width <= v_most, true) then
     select array_agg(s.chunk_no),
       array_agg(ragdb_internal.nearness(s.distance, v_embedder.metric)) into v_found, v_scores
       from ragdb_internal.walk_space(space, v_embedder.dims, v_embedder.metric, query, v_wanted,
