@@ -29,10 +29,9 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
-from pytest_postgresql.janitor import DatabaseJanitor
 
 from ragdb.models import static
-from ragdb.server import embedded, manual, migrate, postgres, roles
+from ragdb.server import embedded, manual, migrate, roles
 from tests import together
 from tests.filled import Filled
 from tests.watcher import watched_folder
@@ -147,18 +146,33 @@ def hears_ctrl_c() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-class Fresh(DatabaseJanitor):
+class Fresh:
     """A database of a test's own: between `init` and `drop`, or as a context."""
 
-    def _build_create_database_sql(self) -> sql.Composed:
+    def __init__(self, by: Connection, dbname: str, template: str) -> None:
+        self._by, self.dbname, self._template = by, dbname, template
+
+    def init(self) -> None:
+        names = map(sql.Identifier, (self.dbname, self._template))
         # the files copied as they are, not each page by way of the log
-        return super()._build_create_database_sql() + sql.SQL(" strategy file_copy")
+        made = sql.SQL("create database {} template {} strategy file_copy").format(*names)
+        self._by.execute(made)
+
+    def drop(self) -> None:
+        name = sql.Identifier(self.dbname)
+        self._by.execute(sql.SQL("drop database if exists {} with (force)").format(name))
+
+    def __enter__(self) -> Fresh:
+        self.init()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.drop()
 
 
 class Server:
     """An embedded server with a migrated template database."""
 
-    user, port = "postgres", postgres.PORT
     template = "ragdb_template"
 
     def __init__(self, folder: Path, version: int, uri: str) -> None:
@@ -204,13 +218,12 @@ class Server:
 
     def database(self, template: str | None = template) -> Fresh:
         """A fresh database as a context: a clone of the template, or an empty one for None."""
-        return Fresh(
-            user=self.user,
-            host=str(self.folder),
-            port=self.port,
-            dbname=f"t{next(self._names)}",
-            template_dbname=template,
-        )
+        return Fresh(self._maker, f"t{next(self._names)}", template or "template1")
+
+    @cached_property
+    def _maker(self) -> Connection:
+        """The one connection that makes and drops databases."""
+        return psycopg.connect(self.uri, autocommit=True)
 
     @cached_property
     def shared(self) -> str:
@@ -230,7 +243,7 @@ class Server:
             self._idle[dsn].append(connection)
 
     def close(self) -> None:
-        for connection in itertools.chain.from_iterable(self._idle.values()):
+        for connection in itertools.chain([self._maker], *self._idle.values()):
             connection.close()
 
 
