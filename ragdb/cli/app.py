@@ -223,9 +223,7 @@ def _hint(error: psycopg.Error) -> str | None:
 
     from ragdb.client.connecting import is_replaced
 
-    stopped = psycopg.errors.AdminShutdown | psycopg.errors.CrashShutdown
-    was_connected = isinstance(error, psycopg.OperationalError) and error.pgconn is None
-    if isinstance(error, stopped) or (not error.sqlstate and was_connected):
+    if _is_lost(error):
         return (
             "the server was stopped, or ended this connection; run the command again when it is up:"
             " what was committed stays, and nothing is half written"
@@ -241,6 +239,11 @@ def _hint(error: psycopg.Error) -> str | None:
             "make room on the server's disk, and run the command again: what was committed stays,"
             " and nothing is half written"
         )
+    if isinstance(error, psycopg.errors.ReadOnlySqlTransaction) and not error.diag.message_hint:
+        return (
+            "run it on the primary: the server is a standby, or the transaction or role is set to"
+            " read-only"
+        )
     if error.sqlstate in LIMITS:
         return (
             "what was committed stays, and nothing is half written; if it is a limit, set"
@@ -249,6 +252,20 @@ def _hint(error: psycopg.Error) -> str | None:
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
         return "a DBA must grant the role ragdb_reader, ragdb_writer or ragdb_admin"
     return None
+
+
+def _is_lost(error: psycopg.Error) -> bool:
+    """Whether the server ended a connection that there was."""
+    import psycopg
+
+    stopped = psycopg.errors.AdminShutdown | psycopg.errors.CrashShutdown
+    # what psycopg says by itself, and not libpq
+    is_own = isinstance(error, psycopg.OperationalError) and not error.sqlstate and not error.pgconn
+    never = isinstance(error, psycopg.errors.ConnectionTimeout) or str(error).startswith(
+        "failed to resolve host "
+    )
+    lost_its_workers = str(error).startswith("lost connection to parallel worker")
+    return isinstance(error, stopped) or (is_own and not never) or lost_its_workers
 
 
 def is_full(error: Exception) -> bool:

@@ -66,7 +66,8 @@ class Served:
         )
 
     def _configure(self, connection: psycopg.Connection[Any]) -> None:
-        connection.read_only = not (self.record or self.write)
+        # left to the server otherwise: a standby begins no transaction that is said to write
+        connection.read_only = None if self.record or self.write else True
         # one snapshot for what a tool reads in several statements
         connection.isolation_level = IsolationLevel.REPEATABLE_READ
 

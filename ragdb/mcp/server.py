@@ -51,6 +51,11 @@ def _shown(error: Exception) -> str:
         return "the schema of the database is not that of this server: one of them is older"
     if isinstance(error, psycopg.errors.DiskFull):
         return "the disk of the database is full: searches that record nothing go on"
+    if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+        return (
+            "the database takes no writes, as a standby does: have `ragdb mcp` ask the primary, or"
+            " start it without --record and --write"
+        )
     if isinstance(error, psycopg.DataError):
         return error.diag.message_primary or str(error)
     return "the database cannot be reached, or refuses"

@@ -151,6 +151,23 @@ comment on function ragdb_internal.refuse_corpus(text, text, integer) is
   'Says that the caller, who has a right (0: none) to a corpus, lacks the one that a call takes. '
   'Raises RG401, RG404.';
 
+create or replace function ragdb_internal.check_right(corpus ragdb.corpora, privilege text)
+returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_has constant integer := ragdb_internal.privilege(corpus);
+begin
+  if v_has < ragdb_internal.privilege_level(privilege) then
+    perform ragdb_internal.log_refusal(corpus.name, privilege),
+      ragdb_internal.refuse_corpus(corpus.name, privilege, v_has);
+  end if;
+end $$;
+comment on function ragdb_internal.check_right(ragdb.corpora, text) is
+  'Refuses a caller who lacks a right (read, write, admin) to a corpus that is there, and logs '
+  'that. Raises RG401, RG404.';
+
 -- The one gate to a corpus. Every
 -- call passes it, and to plan its statement anew would take five times as long as to run it.
 create or replace function ragdb_internal.open_corpus(
@@ -163,7 +180,6 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_corpus ragdb.corpora;
-  v_has integer;
 begin
   if corpus is null then
     raise exception 'corpus is null'
@@ -173,15 +189,10 @@ begin
   select c.* into v_corpus from ragdb.corpora c
     where c.name = corpus
       and (corpus <> 'personal' or ragdb_internal.is_caller(c.personal_of, c.personal_oid));
-  if found then
-    v_has := ragdb_internal.privilege(v_corpus);
+  if not found then
+    perform ragdb_internal.refuse_corpus(corpus, privilege, 0);
   end if;
-  if v_has < ragdb_internal.privilege_level(privilege) then
-    perform ragdb_internal.log_refusal(corpus, privilege);
-  end if;
-  if (v_has >= ragdb_internal.privilege_level(privilege)) is not true then
-    perform ragdb_internal.refuse_corpus(corpus, privilege, coalesce(v_has, 0));
-  end if;
+  perform ragdb_internal.check_right(v_corpus, privilege);
   -- whoever sets this by hand reads what is left, as a replay does
   if v_corpus.moving = 'moved' and not takes_moved
     and (privilege = 'read' and current_setting('ragdb.as_recorded', true) = 'on') is not true

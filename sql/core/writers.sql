@@ -35,7 +35,8 @@ comment on function ragdb_internal.lock_opened(ragdb.corpora, boolean) is
   'Locks the row of a corpus to the end of the transaction, raises its version once, and returns '
   'it. Raises RG404, RG456.';
 
--- Looked at again under the lock: it may have become the whole of a part in between.
+-- Looked at again under the lock: while this one waited, its right may have been taken away, and
+-- the corpus have become the whole of a part.
 create or replace function ragdb_internal.lock_corpus(
   corpus text, privilege text, takes_parts boolean default false,
   takes_moved boolean default false)
@@ -47,6 +48,7 @@ declare
   v_corpus constant ragdb.corpora := ragdb_internal.lock_opened(
     ragdb_internal.open_corpus(corpus, privilege, takes_parts, takes_moved), takes_moved);
 begin
+  perform ragdb_internal.check_right(v_corpus, privilege);
   if not takes_parts then
     perform ragdb_internal.check_has_no_parts(v_corpus);
   end if;

@@ -78,6 +78,18 @@ def test_ingest_exits_with_4_when_some_files_fail(run: Run, tmp_path: Path) -> N
         (psycopg.errors.UndefinedColumn('column "shelf" does not exist'), "run `ragdb init`"),
         (psycopg.errors.InternalError_("cache lookup failed for function 7"), "was upgraded"),
         (psycopg.errors.DiskFull("could not extend file"), "make room"),
+        (psycopg.OperationalError("failed to resolve host 'nosuch'"), "`ragdb doctor`"),
+        (psycopg.errors.ConnectionTimeout("connection timeout expired"), "`ragdb doctor`"),
+        (psycopg.OperationalError("server closed the connection"), "the server was stopped"),
+        (
+            # what the leader says where the postmaster alone was killed
+            psycopg.errors.ObjectNotInPrerequisiteState("lost connection to parallel worker"),
+            "the server was stopped",
+        ),
+        (
+            psycopg.errors.ReadOnlySqlTransaction("cannot execute LISTEN during recovery"),
+            "on the primary",
+        ),
     ],
 )
 def test_what_hinders_the_database_has_a_hint(error: psycopg.Error, hint: str) -> None:

@@ -395,6 +395,7 @@ def test_a_database_that_was_restarted_between_two_calls_is_asked_again(clone: s
     [
         (psycopg.errors.DiskFull, "disk of the database is full"),
         (psycopg.errors.LockNotAvailable, "another transaction holds"),
+        (psycopg.errors.ReadOnlySqlTransaction, "ask the primary"),
         (psycopg.errors.UndefinedColumn, "schema of the database is not that of this server"),
         (psycopg.errors.AdminShutdown, "cannot be reached"),
     ],

@@ -18,6 +18,7 @@ import ragdb
 from ragdb.ledger import LedgerError, online
 from ragdb.ledger.notes import Checkpoint
 from ragdb.server import embedded, postgres
+from tests.mcp.test_mcp_server import call
 from tests.sql.documents_twin import document
 from tests.waiting import until
 
@@ -112,6 +113,22 @@ def test_a_standby_gives_the_same_bytes_and_refuses_to_record(pair: tuple[str, s
     listed = "select l.*, v.* from ragdb.list_traces() l, ragdb.verify_trace(l.id) v where %s <> ''"
     assert len(answers(primary, listed, "auditor")[0]) > 0
     assert answers(standby, listed, "auditor") == answers(primary, listed, "auditor")
+
+
+@pytest.mark.parametrize("flags", [{}, {"record": True}, {"write": True}], ids=str)
+def test_mcp_of_a_standby_reads_and_says_that_it_takes_no_writes(
+    pair: tuple[str, str], flags: dict[str, bool]
+) -> None:
+    primary, standby = pair
+    catch_up(primary, standby)
+    assert call(standby, "list_corpora", {}, **flags)["corpora"][0]["name"] == "docs"
+    found = call(standby, "search", {"query": "refund"}, **flags)
+    if "record" in flags:
+        assert "takes no writes" in found
+    else:
+        assert found == call(primary, "search", {"query": "refund"}, **flags)
+    if "write" in flags:
+        assert "takes no writes" in call(standby, "create_corpus", {"corpus": "new"}, **flags)
 
 
 def test_a_standby_follows_what_is_ingested(pair: tuple[str, str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from tests.conftest import Connection, Login
 from tests.refusal import refused
 from tests.sql.documents_twin import document, put
+from tests.waiting import is_waiting, until
 
 AsRole = Callable[..., Connection]
 
@@ -80,6 +82,37 @@ def test_a_grant_closes_a_corpus_to_the_others(as_role: AsRole) -> None:
     assert names(other) == names(reader2) == []
     admin.execute("select ragdb.unrestrict_corpus('team')")
     assert names(other) == names(reader2) == ["team"]
+
+
+@pytest.mark.parametrize(
+    ("change", "refusal"),
+    [
+        ("select ragdb.revoke_corpus('team', 'writer')", "RG404"),
+        ("select ragdb.grant_corpus('team', 'writer', 'read')", "RG401"),
+        ("select ragdb.grant_corpus('team', 'writer', 'admin')", None),
+    ],
+)
+@pytest.mark.parametrize("is_of_the_holder", [True, False])
+def test_a_right_that_is_taken_from_a_writer_who_waits_is_gone_when_its_turn_comes(
+    as_role: AsRole, change: str, refusal: str | None, is_of_the_holder: bool
+) -> None:
+    admin, holder = as_role("admin"), as_role("admin")
+    writer = as_role("writer", autocommit=True)
+    admin.execute("select ragdb.create_corpus('team')")
+    admin.execute("select ragdb.grant_corpus('team', 'writer', 'write')")
+    admin.commit()
+    put(holder, document("a.md", ["first"]), corpus="team")
+    with ThreadPoolExecutor(1) as puts:
+        later = puts.submit(put, writer, document("b.md", ["second"]), corpus="team")
+        until(lambda: is_waiting(admin, writer))
+        changes = holder if is_of_the_holder else admin
+        changes.execute(change)
+        changes.commit()
+        holder.commit()
+        error = later.exception(60)
+    assert (error.sqlstate if isinstance(error, psycopg.Error) else error) == refusal
+    documents = "select documents from ragdb.list_corpora()"
+    assert admin.execute(documents).fetchall() == [(1 + (refusal is None),)]
 
 
 @pytest.mark.parametrize(
