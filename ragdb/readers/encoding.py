@@ -6,6 +6,7 @@ import codecs
 import contextlib
 import re
 
+from ragdb.readers import legacy
 from ragdb.readers.document import ReadError, clean, newlines
 
 # UTF-32 first: its mark begins with that of UTF-16
@@ -50,12 +51,10 @@ def _decode(data: bytes, declared: str | None) -> tuple[str, int]:
     text, broken = _replacing(data, "utf-8")
     if sum(len(run) for run in re.findall(r"[^\x00-\x7f\ufffd]+", text)) > 2 * broken:
         return text, broken
-    from charset_normalizer import from_bytes
-
-    best = from_bytes(data).best()
-    if best is None:
+    guessed = legacy.guess(data)
+    if guessed is None:
         raise _binary()
-    return _replacing(data, best.encoding)
+    return _replacing(data, guessed)
 
 
 def _replacing(data: bytes, encoding: str) -> tuple[str, int]:

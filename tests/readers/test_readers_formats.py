@@ -217,6 +217,27 @@ def test_text_is_decoded_whatever_its_encoding(encoding: str) -> None:
     assert (document.text, document.replaced, document.language) == (text, 0, "de")
 
 
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1252", "El niño comió piñas en la montaña."),
+        ("cp1252", "Ça va déjà très bien à l’hôtel, répondit-il."),
+        ("cp1252", "The naïve café serves crème brûlée."),
+        ("cp1252", "Não há informações sobre a instalação."),
+        ("cp1252", "De coördinator heeft geen ideeën."),
+        ("cp1250", "Příliš žluťoučký kůň úpěl ďábelské ódy."),
+        ("iso8859_2", "Zażółć gęślą jaźń, a w Łodzi też."),
+        ("cp1254", "Dağın eteğinde küçük bir köy vardı, İstanbul uzaktı."),
+        ("cp1257", "Šiandien ąžuolas žaliuoja, rytoj šaknys džius."),
+        ("koi8_r", "Привет мир, это письмо о кошках."),
+    ],
+)
+def test_a_short_text_of_before_utf8_is_read_in_its_letters(encoding: str, text: str) -> None:
+    [document] = read(text.encode(encoding), "a.txt")
+
+    assert (document.text, document.replaced) == (text, 0)
+
+
 def test_html_may_declare_its_encoding() -> None:
     html = '<html><head><meta charset="koi8-r"></head><body>Привет, мир</body></html>'
 
