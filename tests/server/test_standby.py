@@ -18,7 +18,7 @@ import ragdb
 from ragdb.ledger import LedgerError, online
 from ragdb.ledger.notes import Checkpoint
 from ragdb.server import embedded, postgres
-from tests.sql.documents_twin import document
+from tests.documents import document
 from tests.waiting import until
 
 TEXTS = {
