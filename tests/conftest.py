@@ -34,6 +34,7 @@ from ragdb.models import static
 from ragdb.server import embedded, manual, migrate, roles
 from tests import together
 from tests.filled import Filled
+from tests.programs import own_programs
 from tests.watcher import watched_folder
 
 # no test is timed, because the machine may be busy with other work
@@ -277,7 +278,7 @@ class RolledBack(psycopg.Connection[Any]):
 @contextmanager
 def running_server(version: int) -> Iterator[Server]:
     """A server of the run's own, gone with its data after it, however the run ends."""
-    with watched_folder() as home:
+    with own_programs(version), watched_folder() as home:
         folder = home / f"pg{version}"
         with _filled.copied(folder, version, Server.fill) as uri:
             server = Server(folder, version, uri)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,37 +10,15 @@ from psycopg.types.json import Jsonb
 from ragdb.client.calling import Reals
 from ragdb.models.encoders import HashEncoder
 from tests.conftest import Connection
+from tests.documents import text_document
 
 WIDTH = 64
 ENCODER = HashEncoder(WIDTH)
 Encode = Callable[[Sequence[str]], Any]
 
 
-def document(uri: str, text: str, *, title: str | None = None, **more: Any) -> dict[str, Any]:
-    """A document of one chunk, as put_documents takes it."""
-    digest = hashlib.sha256(f"{uri}\0{title}\0{text}".encode()).hexdigest()
-    chunk = {"text": text, "start": 0, "end": len(text), "tokens": len(text.split())}
-    chunking = {
-        "chunker": "para-sent/1",
-        "strategy": "paragraph",
-        "max_tokens": 240,
-        "overlap": 0,
-        "unit": "token",
-    }
-    return {
-        "doc_cid": f"sha256:{digest}",
-        "uri": uri,
-        "title": title,
-        "media_type": "text/plain",
-        "size_bytes": len(text.encode()),
-        "chunking": chunking,
-        "chunks": [chunk],
-        **more,
-    }
-
-
 def put(db: Connection, texts: Mapping[str, str], corpus: str = "docs", **more: Any) -> None:
-    documents = [document(uri, text, **more) for uri, text in texts.items()]
+    documents = [text_document(uri, text, **more) for uri, text in texts.items()]
     db.execute("select count(*) from ragdb.put_documents(%s, %s)", (corpus, Jsonb(documents)))
 
 

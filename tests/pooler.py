@@ -18,6 +18,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from ragdb.server.postgres import PORT
 from tests.conftest import LOGINS
 
 PASSWORD = "of the pooler"
@@ -51,8 +52,8 @@ def program() -> str:
 
 
 @contextlib.contextmanager
-def pooler(server: Any, size: int = 3) -> Iterator[Pooler]:
-    """PgBouncer before a `Server` of the tests, with so many connections of each login."""
+def pooler(server: Path, size: int = 3) -> Iterator[Pooler]:
+    """PgBouncer before the server of a data folder, with so many connections of each login."""
     bouncer = program()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -61,7 +62,7 @@ def pooler(server: Any, size: int = 3) -> Iterator[Pooler]:
         logins = ["postgres", *LOGINS]
         (folder / "users").write_text("".join(f'"{name}" "{PASSWORD}"\n' for name in logins))
         (folder / "ini").write_text(
-            f"[databases]\n* = host={server.folder} port={server.port}\n"
+            f"[databases]\n* = host={server} port={PORT}\n"
             "[pgbouncer]\n"
             f"listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
             f"auth_type = scram-sha-256\nauth_file = {folder}/users\n"
@@ -70,7 +71,7 @@ def pooler(server: Any, size: int = 3) -> Iterator[Pooler]:
         )
         owner: dict[str, Any] = {}
         if os.geteuid() == 0:  # which PgBouncer refuses to run as, and PostgreSQL too
-            stat = server.folder.stat()
+            stat = server.stat()
             for path in (folder, *folder.iterdir()):
                 os.chown(path, stat.st_uid, stat.st_gid)
             owner = {"user": stat.st_uid, "group": stat.st_gid, "extra_groups": []}

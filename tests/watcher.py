@@ -16,10 +16,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
-
-from ragdb.server import embedded, postgres
-
 ROOT = Path(__file__).parents[1]
 PATIENCE = 60  # seconds for a server to stop
 MEMORY = Path("/dev/shm")
@@ -42,9 +38,9 @@ def base() -> Path:
 
 
 @contextlib.contextmanager
-def watched_folder() -> Iterator[Path]:
+def watched_folder(where: Path | None = None) -> Iterator[Path]:
     """A folder for servers that is gone, with them, after the block or after the process."""
-    folder = Path(tempfile.mkdtemp(dir=base(), prefix="ragdb-"))
+    folder = Path(tempfile.mkdtemp(dir=where or base(), prefix="ragdb-"))
     folder.chmod(0o711)
     watcher = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-m", "tests.watcher", str(folder)],
@@ -63,6 +59,8 @@ def watched_folder() -> Iterator[Path]:
 
 def clear(folder: Path) -> None:
     """Stop every server whose data lies in a folder, and remove the folder."""
+    from ragdb.server import embedded, postgres
+
     until = time.monotonic() + PATIENCE
     # one that is starting does not answer yet
     while time.monotonic() < until and (
@@ -79,6 +77,8 @@ def clear(folder: Path) -> None:
 
 def lives(pid_file: Path) -> bool:
     """Whether the server that wrote the file runs; one that a test killed leaves it behind."""
+    import psutil
+
     try:
         server = psutil.Process(int(pid_file.read_text().split("\n", 1)[0]))
         return bool(server.status() != psutil.STATUS_ZOMBIE)
@@ -88,7 +88,10 @@ def lives(pid_file: Path) -> bool:
 
 def main() -> None:
     sys.stdin.buffer.read()
-    clear(Path(sys.argv[1]))
+    folder = Path(sys.argv[1])
+    # most often the process has cleared it, and what that imports is most of what this one costs
+    if folder.exists():
+        clear(folder)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ THREADS = 8
 
 @pytest.fixture(scope="module")
 def bouncer(server18: Server) -> Iterator[Pooler]:
-    with pooler(server18) as made:
+    with pooler(server18.folder) as made:
         yield made
 
 

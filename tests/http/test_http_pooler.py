@@ -33,7 +33,7 @@ def pooled(server18: Server, clone: str) -> Iterator[Api]:
             db.execute("select ragdb.grant_corpus(%s, %s, 'write')", (tenant, tenant))
         tokens = {t: one(db, "select ragdb.create_http_token(%s, %s)", t, t) for t in TENANTS}
     try:
-        with pooler(server18, size=2) as bouncer:
+        with pooler(server18.folder, size=2) as bouncer:
             api = serve(bouncer.dsn(clone, "reader"), tokens, "--pool", "8")
             try:
                 yield api

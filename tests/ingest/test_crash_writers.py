@@ -18,8 +18,8 @@ import psycopg
 import pytest
 
 from ragdb.server import embedded
+from tests.documents import document
 from tests.ingest.test_crash import kill
-from tests.sql.documents_twin import document
 
 WRITERS, SOURCES, CHUNKS = 8, 40, 6
 Texts = list[str] | None

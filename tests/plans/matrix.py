@@ -15,8 +15,8 @@ from typing import Any
 from uuid import UUID
 
 from tests.conftest import Connection
+from tests.documents import document
 from tests.sql.conversations import conversation, message
-from tests.sql.documents_twin import document
 
 Statement = tuple[str, Iterable[Any]]
 

@@ -9,8 +9,9 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from tests.conftest import Connection
+from tests.documents import text_document
 from tests.embedding import make_corpus
-from tests.sql.lexical_twin import document, put
+from tests.sql.lexical_twin import put
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SETTINGS = ("plan_cache_mode = force_generic_plan", "enable_seqscan = off", "jit = off")
@@ -23,7 +24,7 @@ def filled(db: Connection, request: pytest.FixtureRequest) -> Connection:
     if request.param == "analyzed empty":
         db.execute(f"analyze {tables}")
     db.execute("select ragdb.create_corpus('docs')")
-    put(db, "docs", (document(f"{n}.txt", f"word{n % 90} common {n}") for n in range(400)))
+    put(db, "docs", (text_document(f"{n}.txt", f"word{n % 90} common {n}") for n in range(400)))
     if request.param == "analyzed full":
         db.execute(f"analyze {tables}")
     for setting in SETTINGS:
@@ -111,7 +112,7 @@ def test_a_corpus_has_its_own_posting_lists(clone: str) -> None:
         # given a word in two corpora, in each of them frequent
         for name, count in (("small", 70), ("large", 300)):
             db.execute("select ragdb.create_corpus(%s)", (name,))
-            put(db, name, (document(f"{n}.txt", f"apple pear {n % 5}") for n in range(count)))
+            put(db, name, (text_document(f"{n}.txt", f"apple pear {n % 5}") for n in range(count)))
         # then a search of the small one looks at its own chunks and at no others
         before = rows_read(db, "chunk_lexemes")
         found = db.execute("select chunk_id from ragdb.search('small', 'apple', 100)").fetchall()
@@ -123,7 +124,7 @@ def test_a_word_that_a_corpus_lacks_is_looked_up_by_key(any_clone: str) -> None:
     with psycopg.connect(any_clone, autocommit=True) as db:
         db.execute("select ragdb.create_corpus('docs')")
         words = [f"inv{a}{b}{c}" for a in LETTERS for b in LETTERS for c in LETTERS[::3]]
-        put(db, "docs", (document(f"{n}.txt", " ".join(words[n::60])) for n in range(60)))
+        put(db, "docs", (text_document(f"{n}.txt", " ".join(words[n::60])) for n in range(60)))
         db.execute("vacuum analyze ragdb.lexemes")
         with db.transaction():
             before = rows_read(db, "lexemes")

@@ -10,8 +10,9 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection
+from tests.documents import document
 from tests.plans import matrix
-from tests.sql.documents_twin import document, put
+from tests.sql.documents_twin import put
 
 TABLES = (
     "ragdb.lexemes, ragdb.chunks, ragdb.documents, ragdb.chunk_lexemes, ragdb.edges,"

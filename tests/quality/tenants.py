@@ -10,7 +10,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from tests.conftest import Connection
-from tests.embedding import document
+from tests.documents import text_document
 from tests.sql.conversations import conversation, message, uuid
 
 CONTRACT = """
@@ -63,9 +63,9 @@ class Tenant:
         word, corpus = self.word, self.corpus
         kept = f"The {word} is kept behind the wainscot. Refunds of {word} are paid."
         documents = [
-            document(f"{word}.md", kept, title=f"{word} book", metadata={f"{word} key": word}),
-            document(f"{word}2.md", f"Another {word} with refunds.", external_id=f"{word}-id"),
-            document(f"{word}3.md", f"A third {word}."),
+            text_document(f"{word}.md", kept, title=f"{word} book", metadata={f"{word} key": word}),
+            text_document(f"{word}2.md", f"Another {word} with refunds.", external_id=f"{word}-id"),
+            text_document(f"{word}3.md", f"A third {word}."),
         ]
         call(db, "put_documents", corpus, Jsonb(documents))
         turns = [
@@ -151,7 +151,7 @@ class Tenant:
     def arguments(self) -> dict[str, Any]:
         """What is said of it to a function, by the names of arguments."""
         word, corpus, ids = self.word, self.corpus, self.ids
-        mine = document(f"{word}.md", "Mine now.")
+        mine = text_document(f"{word}.md", "Mine now.")
         turn = {"id": uuid(self.first + 9), "text": "mine", "parents": [ids["turn"]]}
         return {name: ids[name] for name in ids if name not in ("pack", "output", "blob")} | {
             "corpus": corpus,

@@ -25,8 +25,9 @@ from typer.testing import CliRunner
 from ragdb.cli.main import app
 from ragdb.server import postgres, signing
 from tests.conftest import Connection, Server
+from tests.documents import document
 from tests.sql.conversations import chat
-from tests.sql.documents_twin import document, put
+from tests.sql.documents_twin import put
 from tests.sql.ledger.conftest import fill
 from tests.sql.signed_slices import messages, retrieve
 

@@ -9,8 +9,9 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection
+from tests.documents import text_document
 from tests.sql.judged import ndcg, records
-from tests.sql.lexical_twin import document, put
+from tests.sql.lexical_twin import put
 
 pytestmark = pytest.mark.shared
 
@@ -43,7 +44,7 @@ def filled(db: Connection, data: Path, config: str, step: int = 1) -> float:
         db,
         name,
         (
-            document(r["_id"], r["text"], title=r["title"])
+            text_document(r["_id"], r["text"], title=r["title"])
             for r in records(data / "corpus.jsonl")
             if r["text"].strip()
         ),

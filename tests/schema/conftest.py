@@ -25,8 +25,7 @@ Make = Callable[[str], str]
 class Ways:
     """Makes databases in each way; the extension's files are put where a server looks when first needed."""
 
-    def __init__(self, stack: ExitStack) -> None:
-        self.stack = stack
+    def __init__(self) -> None:
         self._with_extension: set[int] = set()
         self._made: dict[tuple[int, str], str] = {}
 
@@ -43,12 +42,12 @@ class Ways:
                 connection.execute(f"alter system set extension_control_path = '$system:{home}'")
                 connection.execute("select pg_reload_conf()")
         else:
+            # of the run's own: tests/programs.py
             folder = postgres.programs(server.version).parent / "share/postgresql/extension"
         shutil.copy(ROOT / "extension/ragdb.control", folder)
         (folder / extension.path().name).write_text(extension.script())
         for file in ("ragdb.control", extension.path().name):
             (folder / file).chmod(0o644)
-            self.stack.callback((folder / file).unlink, missing_ok=True)
 
     def database(self, server: Server, way: str, stack: ExitStack) -> str:
         """DSN of a new database made by 'migrate', 'alembic', 'extension', or 'empty'."""
@@ -81,9 +80,8 @@ class Ways:
 
 
 @pytest.fixture(scope="session")
-def ways() -> Iterator[Ways]:
-    with ExitStack() as stack:
-        yield Ways(stack)
+def ways() -> Ways:
+    return Ways()
 
 
 @pytest.fixture(scope="module")

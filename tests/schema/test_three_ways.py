@@ -11,7 +11,7 @@ import pytest
 
 import ragdb
 from ragdb import extension
-from ragdb.server import migrate
+from ragdb.server import migrate, postgres
 from tests.conftest import Server
 from tests.schema.conftest import Ways
 from tests.schema.facts import difference, facts
@@ -109,6 +109,15 @@ def test_the_extension_is_the_same_where_backslashes_are_escapes(
         with psycopg.connect(dsn, options="-c standard_conforming_strings=off") as connection:
             connection.execute("create extension ragdb cascade")
         assert difference(usual, facts_of(dsn)) == ""
+
+
+def test_what_tests_offer_is_not_put_beside_programs_that_others_run(
+    server16: Server, ways: Ways
+) -> None:
+    ways.offer_extension(server16)
+    others = postgres.binary("postgres", 16).parents[1] / "share/postgresql/extension"
+    assert (others / "vector.control").exists()
+    assert list(others.glob("ragdb*")) == []
 
 
 def test_the_control_file_names_this_version() -> None:

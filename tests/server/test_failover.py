@@ -123,8 +123,7 @@ def test_a_standby_behind_a_pooler_is_asked_like_any() -> None:
         with psycopg.connect(server.uri, autocommit=True) as admin:
             admin.execute(f"create database d template {server.template}")
         pair = Pair(server.dsn("d"), make_conninfo(uri, dbname="d"))
-        behind = SimpleNamespace(folder=server.folder.with_name("pooled18"), port=server.port)
-        with pooler(behind, size=2) as bouncer:
+        with pooler(server.folder.with_name("pooled18"), size=2) as bouncer:
             reads = bouncer.dsn(pair.standby)
             api = serve(pair.primary, pair.tokens, "--read-dsn", reads, "--max-lag", "60")
             try:

@@ -18,8 +18,8 @@ import ragdb
 from ragdb.ledger import LedgerError, online
 from ragdb.ledger.notes import Checkpoint
 from ragdb.server import embedded, postgres
+from tests.documents import document
 from tests.mcp.test_mcp_server import call
-from tests.sql.documents_twin import document
 from tests.waiting import until
 
 TEXTS = {

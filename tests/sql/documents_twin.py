@@ -7,55 +7,11 @@ import json
 import re
 import struct
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from tests.conftest import Connection
-
-Document = dict[str, Any]
-CHUNKING = {
-    "chunker": "para-sent/1",
-    "strategy": "paragraph",
-    "max_tokens": 240,
-    "overlap": 0,
-    "unit": "token",
-}
-
-
-def document(
-    uri: str,
-    texts: Sequence[str] = (),
-    *,
-    headings: Sequence[Sequence[str]] = (),
-    links: Iterable[tuple[int, str]] = (),
-    data: bytes | None = None,
-    **fields: Any,
-) -> Document:
-    """A document as `put_documents` takes it; its bytes stand for all of it but its uri."""
-    chunks, start = [], 0
-    for n, text in enumerate(texts):
-        chunks.append(
-            {
-                "text": text,
-                "start": start,
-                "end": start + len(text),
-                "tokens": -(-len(text) // 4),
-                "heading": list(headings[n]) if headings else [],
-            }
-        )
-        start += len(text) + 2
-    if data is None:
-        data = json.dumps([texts, headings, sorted(links), sorted(fields.items())]).encode()
-    return {
-        "doc_cid": "sha256:" + hashlib.sha256(data).hexdigest(),
-        "uri": uri,
-        "media_type": "text/plain",
-        "size_bytes": len(data),
-        "chunking": CHUNKING,
-        "chunks": chunks,
-        "links": [{"chunk": chunk, "target": target} for chunk, target in links],
-        **fields,
-    }
+from tests.documents import Document
 
 
 def put(db: Connection, *documents: Document, corpus: str = "docs", force: bool = False) -> Any:

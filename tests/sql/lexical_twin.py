@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import string
@@ -13,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from tests.conftest import Connection
+from tests.documents import text_document
 
 # A few texts that questions of words can be asked of.
 TEXTS = {
@@ -22,29 +22,6 @@ TEXTS = {
     "weather.txt": "Rain in the afternoon.",
     "state.txt": "A state of the art system with user_id and C++.",
 }
-
-
-def document(
-    uri: str, text: str, *, title: str = "", metadata: Mapping[str, Any] | None = None, **more: Any
-) -> dict[str, Any]:
-    """A document of one chunk, as put_documents takes it."""
-    return {
-        "doc_cid": "sha256:" + hashlib.sha256(f"{uri}\0{title}\0{text}".encode()).hexdigest(),
-        "uri": uri,
-        "title": title,
-        "media_type": "text/plain",
-        "metadata": dict(metadata or {}),
-        "size_bytes": len(text.encode()),
-        "chunking": {
-            "chunker": "para-sent/1",
-            "strategy": "paragraph",
-            "max_tokens": 240,
-            "overlap": 48,
-            "unit": "token",
-        },
-        "chunks": [{"text": text, "start": 0, "end": len(text), "tokens": 1, "heading": []}],
-        **more,
-    }
 
 
 def encoded(number: int) -> str:
@@ -161,4 +138,4 @@ def search(db: Connection, corpus: str, query: str, k: int = 10, **more: Any) ->
 def make_docs(db: Connection) -> None:
     """Corpus docs of these texts."""
     db.execute("select ragdb.create_corpus('docs')")
-    put(db, "docs", (document(uri, text) for uri, text in TEXTS.items()))
+    put(db, "docs", (text_document(uri, text) for uri, text in TEXTS.items()))

@@ -22,7 +22,7 @@ from psycopg.types.json import Jsonb
 from ragdb.errors import RagdbError
 from tests.conftest import Connection, Server
 from tests.contract_twin import parse
-from tests.embedding import document
+from tests.documents import text_document
 from tests.schema.fill import fill
 from tests.sql.conversations import conversation, uuid
 from tests.sql.signed_slices import messages
@@ -112,9 +112,9 @@ WORDS = {
 CHUNKS = [
     {"id": "c1", "chunk_id": "c1", "source_id": "s", "source": "s", "text": "Refunds.", "score": 1}
 ]
-DOCUMENT = document("new.md", "A new text, and one more sentence in it.")
+DOCUMENT = text_document("new.md", "A new text, and one more sentence in it.")
 JSON: dict[str, Any] = {
-    "documents": [DOCUMENT, document("b.md", "Another one.")],
+    "documents": [DOCUMENT, text_document("b.md", "Another one.")],
     "document": DOCUMENT,
     "conversations": [conversation(messages(), "s9")],
     "contract": {"contract": "support", "nodes": parse(contract())},

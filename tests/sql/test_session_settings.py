@@ -9,7 +9,8 @@ import pytest
 
 from ragdb.client.client import Client
 from tests.conftest import Server
-from tests.sql.lexical_twin import document, put
+from tests.documents import text_document
+from tests.sql.lexical_twin import put
 
 SETTINGS = {
     "plain strings off": {"standard_conforming_strings": "off"},
@@ -40,7 +41,7 @@ SETTINGS["all forms"] = {
     name: value for one in ALONE if one != "15 digits" for name, value in SETTINGS[one].items()
 }
 DOCUMENTS = [
-    document(
+    text_document(
         f"{n}.txt",
         f"common w{n % 5} x{n % 11} y{n % 70} C++ v1.{n % 3} naïve\\path"
         f" {'gamma ' * (n % 4)}{'delta ' * (n % 13)}",
@@ -108,7 +109,7 @@ def answers(server: Server, given: dict[str, str]) -> list[Any]:
                 [row.attempt for row in claimed],
                 [x for n in range(len(claimed)) for x in (0.1 * n, 0.8, 0.3)],
             )
-            put(db, "docs", [document(d["uri"], "gamma w3") for d in DOCUMENTS[20:29]])
+            put(db, "docs", [text_document(d["uri"], "gamma w3") for d in DOCUMENTS[20:29]])
             db.execute("select ragdb.delete_sources('docs', array['50.txt', '51.txt'])")
             db.execute("select ragdb.optimize_corpus('docs')")
             db.execute("select ragdb.sync_statistics('whole')")

@@ -12,8 +12,9 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection, Login
+from tests.documents import document
 from tests.refusal import refused
-from tests.sql.documents_twin import document, put
+from tests.sql.documents_twin import put
 from tests.waiting import is_waiting, until
 
 AsRole = Callable[..., Connection]

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection, Login
-from tests.sql.documents_twin import document
+from tests.documents import document
 from tests.sql.documents_twin import put as put_documents
 
 

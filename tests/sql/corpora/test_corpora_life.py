@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import Connection
+from tests.documents import document
 from tests.refusal import refused
-from tests.sql.documents_twin import document, put
+from tests.sql.documents_twin import put
 
 
 @pytest.mark.parametrize("name", ["", "Docs", "a b", "a_b", "a" * 65, "ä", "a\n", None])

@@ -19,7 +19,8 @@ from psycopg.types.json import Jsonb
 from ragdb import errors
 from ragdb.client.calling import Reals
 from tests.conftest import Connection
-from tests.embedding import ENCODER, document, embed, make_embedder, one, put
+from tests.documents import text_document
+from tests.embedding import ENCODER, embed, make_embedder, one, put
 from tests.refusal import refused
 
 PARTS = ["part-0", "part-1", "part-2"]
@@ -61,7 +62,7 @@ class Collection:
         return made
 
     def made(self, number: int) -> dict[str, Any]:
-        made = document(f"doc-{number}", self.text(), metadata={"half": number % 2})
+        made = text_document(f"doc-{number}", self.text(), metadata={"half": number % 2})
         first = made["chunks"][0]
         more = self.text()
         start = first["end"] + 2

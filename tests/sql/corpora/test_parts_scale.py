@@ -19,7 +19,8 @@ from psycopg.types.json import Jsonb
 
 from ragdb.client.calling import Reals
 from tests.conftest import Connection
-from tests.embedding import ENCODER, claim, complete, document, make_embedder
+from tests.documents import text_document
+from tests.embedding import ENCODER, claim, complete, make_embedder
 from tests.sql.corpora.test_parts import ask
 
 pytestmark = [pytest.mark.nightly, pytest.mark.shared]
@@ -46,7 +47,7 @@ def manuals(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def manual(uri: str, texts: list[str], metadata: dict[str, Any]) -> dict[str, Any]:
-    made = document(uri, "\n".join(texts), metadata=metadata)
+    made = text_document(uri, "\n".join(texts), metadata=metadata)
     (first,), made["chunks"], start = made["chunks"], [], 0
     for text in texts:
         end = start + len(text)

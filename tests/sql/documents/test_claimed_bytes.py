@@ -11,7 +11,8 @@ import pytest
 
 from ragdb.errors import BlobNotFound
 from tests.conftest import Connection, Login
-from tests.sql.documents_twin import document, faults, put
+from tests.documents import document
+from tests.sql.documents_twin import faults, put
 
 DATA = b"the secret original"
 CID = "sha256:" + hashlib.sha256(DATA).hexdigest()

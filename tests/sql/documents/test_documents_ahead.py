@@ -12,7 +12,8 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from tests.conftest import Connection
-from tests.sql.documents_twin import document, faults, put
+from tests.documents import document
+from tests.sql.documents_twin import faults, put
 from tests.waiting import is_waiting, until
 
 AHEAD = "select cardinality(ragdb_internal.analysed_ahead(c, %s)) from ragdb.corpora c"

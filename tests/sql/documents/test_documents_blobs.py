@@ -8,8 +8,9 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection
+from tests.documents import document
 from tests.refusal import refused
-from tests.sql.documents_twin import document, put
+from tests.sql.documents_twin import put
 
 
 def test_original_bytes_are_kept_once_and_shown_to_readers_of_their_document(

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection
-from tests.sql.documents_twin import document
+from tests.documents import document
 
 
 def without(field: str) -> dict[str, Any]:

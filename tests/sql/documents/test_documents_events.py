@@ -8,7 +8,8 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection, Login
-from tests.sql.documents_twin import document, put
+from tests.documents import document
+from tests.sql.documents_twin import put
 
 
 def write(db: Connection, corpus: str, *uris: str) -> None:

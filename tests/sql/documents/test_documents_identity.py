@@ -10,8 +10,9 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection
+from tests.documents import document
 from tests.embedding import make_embedder
-from tests.sql.documents_twin import document, faults, put
+from tests.sql.documents_twin import faults, put
 
 DATA = b"the same bytes"
 

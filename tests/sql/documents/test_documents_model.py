@@ -21,16 +21,8 @@ from hypothesis.stateful import (
 )
 
 from tests.conftest import Connection
-from tests.sql.documents_twin import (
-    Document,
-    chunk_ids,
-    document,
-    expected,
-    faults,
-    name_of,
-    put,
-    stored,
-)
+from tests.documents import Document, document
+from tests.sql.documents_twin import chunk_ids, expected, faults, name_of, put, stored
 
 URIS = ["a.md", "b.md", "Z.md", "sub/a.md", "ü.md"]
 TEXTS = ["alpha", "beta beta", "gamma", " alpha\r\n", "delta", "alpha"]

@@ -9,7 +9,8 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from tests.conftest import Connection
-from tests.embedding import document, one, put
+from tests.documents import text_document
+from tests.embedding import one, put
 
 
 def rows(db: Connection, query: str, *values: Any) -> list[Any]:
@@ -22,7 +23,7 @@ def long(text: str = "part") -> dict[str, Any]:
         {"text": one, "start": 100 * n, "end": 100 * n + len(one), "tokens": 4}
         for n, one in enumerate(texts)
     ]
-    return document("long.txt", " ".join(texts)) | {"chunks": chunks}
+    return text_document("long.txt", " ".join(texts)) | {"chunks": chunks}
 
 
 def test_chunks_come_in_pages(docs: Connection) -> None:

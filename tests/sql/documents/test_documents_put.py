@@ -8,8 +8,9 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection
+from tests.documents import CHUNKING, document
 from tests.refusal import refused
-from tests.sql.documents_twin import CHUNKING, chunk_ids, document, faults, put
+from tests.sql.documents_twin import chunk_ids, faults, put
 
 PARAGRAPHS = [f"Paragraph number {n} says that {n} times {n} is {n * n}. " * 12 for n in range(9)]
 

@@ -7,8 +7,9 @@ import hashlib
 import pytest
 
 from tests.conftest import Connection
+from tests.documents import CHUNKING, document
 from tests.refusal import refused
-from tests.sql.documents_twin import CHUNKING, chunk_ids, document, put
+from tests.sql.documents_twin import chunk_ids, put
 
 
 def test_reading_returns_what_was_put(docs: Connection) -> None:

@@ -8,8 +8,9 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection
+from tests.documents import document
 from tests.refusal import refused
-from tests.sql.documents_twin import document, faults, put
+from tests.sql.documents_twin import faults, put
 
 
 def test_documents_are_deleted_with_everything_of_theirs(docs: Connection) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tests.conftest import Connection
+from tests.documents import document
 from tests.refusal import refused
-from tests.sql.documents_twin import document, faults, put
+from tests.sql.documents_twin import faults, put
 
 
 def test_damage_is_found_and_repaired(docs: Connection) -> None:

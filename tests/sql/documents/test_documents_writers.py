@@ -12,8 +12,9 @@ from multiprocessing.context import ForkServerProcess
 import psycopg
 import pytest
 
+from tests.documents import document
 from tests.forked import PROCESSES
-from tests.sql.documents_twin import document, expected, faults, put, stored
+from tests.sql.documents_twin import expected, faults, put, stored
 
 URIS = [f"{n}.md" for n in range(12)]
 TEXTS = ["alpha beta", "beta gamma", "gamma delta", "delta alpha", "epsilon"]

@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Connection, Server
-from tests.sql.lexical_twin import document, put, search
+from tests.documents import text_document
+from tests.sql.lexical_twin import put, search
 
 LANGUAGES = ("en", "de", "fr")
 ORDER: dict[str, Callable[[Any, Any], bool]] = {"gt": gt, "gte": ge, "lt": lt, "lte": le}
@@ -38,7 +39,7 @@ def fill(db: Connection, count: int = 60) -> None:
         db,
         "docs",
         (
-            document(
+            text_document(
                 f"docs/{'ab'[n % 2]}/{n}.md",
                 f"apple {'pear ' * (n % 4)} {n}",
                 title=f"Title {n}",
@@ -171,7 +172,7 @@ def test_a_page_is_that_of_a_chunk_and_all_else_that_of_its_document(docs: Conne
         docs,
         "paged",
         (
-            document(
+            text_document(
                 f"{n}.pdf",
                 f"{n}",
                 language=LANGUAGES[n % 3],
@@ -250,7 +251,7 @@ def test_a_filter_that_leaves_k_chunks_returns_k(db: Connection) -> None:
         db,
         "docs",
         (
-            document(
+            text_document(
                 f"{n}.txt",
                 "apple " if n % 420 == 0 else "apple pear apple pear plum",
                 metadata={"rare": n % 420 == 0, "common": n % 420 != 0},

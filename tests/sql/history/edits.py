@@ -11,7 +11,8 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from tests.conftest import Connection
-from tests.embedding import ENCODER, claim, complete, document, make_embedder
+from tests.documents import text_document
+from tests.embedding import ENCODER, claim, complete, make_embedder
 from tests.sql.conversations import conversation, message, put
 
 WORDS = [
@@ -62,7 +63,7 @@ class Edited:
 
     def many_chunks(self, uri: str) -> dict[str, Any]:
         texts = [self.text() for _ in range(self.random.randint(1, 4))]
-        given = document(uri, "\n\n".join(texts), title=self.text(3), metadata={
+        given = text_document(uri, "\n\n".join(texts), title=self.text(3), metadata={
             "year": self.random.randint(2000, 2009)})  # fmt: skip
         given["chunks"] = [
             {"text": t, "start": i, "end": i + len(t), "tokens": len(t.split())}

@@ -15,22 +15,14 @@ from psycopg.types.json import Jsonb
 
 from ragdb.server import postgres
 from tests.conftest import Connection, Login, Server
-from tests.embedding import (
-    ENCODER,
-    claim,
-    complete,
-    document,
-    embed,
-    make_corpus,
-    make_embedder,
-    one,
-)
+from tests.documents import text_document
+from tests.embedding import ENCODER, claim, complete, embed, make_corpus, make_embedder, one
 
 
 def store(db: Connection, corpus: str, uri: str, text: str, **more: Any) -> int:
     db.execute(
         "select count(*) from ragdb.put_documents(%s, %s)",
-        (corpus, Jsonb([document(uri, text, **more)])),
+        (corpus, Jsonb([text_document(uri, text, **more)])),
     )
     return version(db, corpus)
 

@@ -15,7 +15,8 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection
-from tests.sql.lexical_twin import Collection, document, encoded, lexemes, put, search
+from tests.documents import text_document
+from tests.sql.lexical_twin import Collection, encoded, lexemes, put, search
 from tests.sql.made_corpus import Made
 
 
@@ -39,12 +40,12 @@ def test_the_pruned_ranking_of_a_large_corpus_is_exact(db: Connection, questions
     stored = [text(5, 40) for _ in range(1800)]
     stored += stored[:200] * 2
     db.execute("select ragdb.create_corpus('large', text_config => 'simple')")
-    put(db, "large", (document(f"{n}.txt", t) for n, t in enumerate(stored[:1100])))
+    put(db, "large", (text_document(f"{n}.txt", t) for n, t in enumerate(stored[:1100])))
     # so that there is more than one block of 4,096 chunks
     db.execute(
         "update ragdb.corpora set next_chunk_no = next_chunk_no + 140001 where name = 'large'"
     )
-    put(db, "large", (document(f"{n}.txt", t) for n, t in enumerate(stored[1100:], 1100)))
+    put(db, "large", (text_document(f"{n}.txt", t) for n, t in enumerate(stored[1100:], 1100)))
 
     def check() -> None:
         twin = Collection.read(db, "large")
@@ -66,8 +67,8 @@ def test_the_pruned_ranking_of_a_large_corpus_is_exact(db: Connection, questions
     assert min(terms for _, terms in blocks) > 20
     check()
     # and with documents that these blocks do not know, know wrongly, or know though they are gone
-    put(db, "large", (document(f"{n}.txt", text(5, 40)) for n in range(0, 120, 2)))
-    put(db, "large", (document(f"new{n}.txt", text(5, 40)) for n in range(150)))
+    put(db, "large", (text_document(f"{n}.txt", text(5, 40)) for n in range(0, 120, 2)))
+    put(db, "large", (text_document(f"new{n}.txt", text(5, 40)) for n in range(150)))
     gone = [f"{n}.txt" for n in range(1, 120, 2)]
     db.execute("select ragdb.delete_sources('large', %s)", (gone,))
     check()

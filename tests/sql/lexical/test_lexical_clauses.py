@@ -8,7 +8,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from tests.conftest import Connection
-from tests.embedding import document
+from tests.documents import text_document
 from tests.sql.lexical_twin import search
 
 
@@ -74,7 +74,7 @@ def test_a_stop_word_of_a_phrase_stands_for_any_one_word(db: Connection) -> None
     db.execute("select ragdb.create_corpus('made')")
     db.execute(
         "select ragdb.put_documents('made', %s)",
-        (Jsonb([{**document("made", ""), "chunks": [
+        (Jsonb([{**text_document("made", ""), "chunks": [
             {"text": text, "start": 100 * n, "end": 100 * n + len(text), "tokens": len(text)}
             for n, text in enumerate(texts)]}]),),
     )  # fmt: skip

@@ -22,8 +22,9 @@ from hypothesis.stateful import (
 )
 
 from tests.conftest import Connection, Server
+from tests.documents import text_document
 from tests.sql.judged import ndcg, records
-from tests.sql.lexical_twin import Collection, document, encoded, lexemes, put, search
+from tests.sql.lexical_twin import Collection, encoded, lexemes, put, search
 
 # Few words, so that terms are shared, frequent and rare, and ties are many; `the` has no lexeme
 WORDS = [f"w{letter}" for letter in string.ascii_lowercase]
@@ -67,7 +68,7 @@ def test_every_query_of_a_collection_ranks_as_by_brute_force_and_they_rank_well(
         db,
         "judged",
         (
-            document(r["_id"], r["text"], title=r["title"])
+            text_document(r["_id"], r["text"], title=r["title"])
             for r in records(data / "corpus.jsonl")
             if r["text"].strip()
         ),
@@ -110,7 +111,7 @@ def test_the_golden_rankings_come_out(db: Connection, shared: Path, name: str) -
     put(
         db,
         "golden",
-        (document(r["_id"], words(analysed(f"{r['title']} {r['text']}"))) for r in corpus),
+        (text_document(r["_id"], words(analysed(f"{r['title']} {r['text']}"))) for r in corpus),
     )
     assert len(numbers) == golden[0]["terms"]
     db.execute("select ragdb.optimize_corpus('golden')")
@@ -139,7 +140,7 @@ def test_random_corpora_rank_as_by_brute_force(
 ) -> None:
     with server18.rolled_back() as db:
         db.execute("select ragdb.create_corpus('any')")
-        put(db, "any", (document(f"{n}.txt", text) for n, text in enumerate(stored)))
+        put(db, "any", (text_document(f"{n}.txt", text) for n, text in enumerate(stored)))
         twin = Collection.read(db, "any")
         for query in queries:
             agrees(db, "any", query, k, twin)
@@ -157,12 +158,12 @@ class Writing(RuleBasedStateMachine):
 
     @rule(uri=st.integers(0, 12), text=texts)
     def write(self, uri: int, text: str) -> None:
-        put(self.db, "any", [document(f"{uri}.txt", text)])
+        put(self.db, "any", [text_document(f"{uri}.txt", text)])
         self.texts[f"{uri}.txt"] = text
 
     @rule(stored=st.dictionaries(st.integers(0, 12), texts, min_size=2, max_size=8))
     def write_many(self, stored: dict[int, str]) -> None:
-        put(self.db, "any", [document(f"{uri}.txt", text) for uri, text in stored.items()])
+        put(self.db, "any", [text_document(f"{uri}.txt", text) for uri, text in stored.items()])
         self.texts.update({f"{uri}.txt": text for uri, text in stored.items()})
 
     @rule(uri=st.integers(0, 12))
@@ -212,7 +213,7 @@ def test_every_state_of_a_corpus_ranks_as_by_brute_force(server18: Server) -> No
 
 def test_ties_at_the_last_place_go_by_chunk_id(db: Connection) -> None:
     db.execute("select ragdb.create_corpus('any')")
-    put(db, "any", (document(f"{n:03}.txt", "the same words here") for n in range(120)))
+    put(db, "any", (text_document(f"{n:03}.txt", "the same words here") for n in range(120)))
     ids = sorted(
         row[0]
         for row in db.execute(

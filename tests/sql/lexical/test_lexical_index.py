@@ -9,8 +9,9 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection
-from tests.sql import documents_twin as chunked
-from tests.sql.lexical_twin import Collection, document, lexemes, put, search
+from tests.documents import document, text_document
+from tests.sql.documents_twin import put as put_documents
+from tests.sql.lexical_twin import Collection, lexemes, put, search
 
 WORDS = [f"w{letter}" for letter in string.ascii_lowercase]
 
@@ -24,7 +25,7 @@ def db(clone: str) -> Iterator[Connection]:
 
 def test_the_order_of_writing_changes_no_score(db: Connection) -> None:
     stored = [
-        document(f"{n}.txt", f"alpha {WORDS[n % 7]} beta {WORDS[n % 5]} {'gamma ' * (n % 3)}")
+        text_document(f"{n}.txt", f"alpha {WORDS[n % 7]} beta {WORDS[n % 5]} {'gamma ' * (n % 3)}")
         for n in range(60)
     ]
     results = []
@@ -43,15 +44,15 @@ def test_documents_put_at_once_are_indexed_as_those_put_one_after_another(
     db: Connection, helpers: int
 ) -> None:
     stored = [
-        document(
+        text_document(
             f"{n}.txt", f"{WORDS[n % 26]} {WORDS[n % 5]} {'gamma ' * (n % 3)}", title=f"t{n % 4}"
         )
         for n in range(700)
-    ] + [document("bare.txt", "the")]
+    ] + [text_document("bare.txt", "the")]
     # enough for several processes to share the work, then more than they may take for a range
     stored_late = [
         {**stored[17], "title": "new title"},
-        *(document(f"late{n}.txt", f"{WORDS[n % 7]} beta") for n in range(600)),
+        *(text_document(f"late{n}.txt", f"{WORDS[n % 7]} beta") for n in range(600)),
     ]
     found = []
     for batch in (1000, 90):
@@ -94,15 +95,13 @@ def test_only_the_chunks_that_a_corpus_begins_with_set_its_pivot(
     db.execute("select ragdb.create_corpus('any', text_config => 'simple')")
     if is_import:
         db.execute("update ragdb.corpora set import_xid = pg_current_xact_id(), pivot = 50")
-    chunked.put(db, chunked.document("1.txt", [f"one two n{n}" for n in range(1000)]), corpus="any")
+    put_documents(db, document("1.txt", [f"one two n{n}" for n in range(1000)]), corpus="any")
 
     def pivot() -> float:
         return float(db.execute("select pivot from ragdb.corpora").fetchall()[0][0])
 
     assert pivot() == (50 if is_import else 3)
-    chunked.put(
-        db, chunked.document("2.txt", [f"one two three m{n}" for n in range(1000)]), corpus="any"
-    )
+    put_documents(db, document("2.txt", [f"one two three m{n}" for n in range(1000)]), corpus="any")
     db.execute("select ragdb.repair_corpus('any')")
     assert pivot() == (50 if is_import else 3)
     assert db.execute("select * from ragdb.check_corpus('any')").fetchall() == []

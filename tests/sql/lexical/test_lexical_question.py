@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import Connection
-from tests.sql.lexical_twin import Collection, document, lexemes, put, search
+from tests.documents import text_document
+from tests.sql.lexical_twin import Collection, lexemes, put, search
 
 
 def test_a_word_that_the_corpus_lacks_lowers_the_score(docs: Connection) -> None:
@@ -25,7 +26,7 @@ def test_coverage_is_the_share_of_idf_matched(docs: Connection) -> None:
 
 def test_statistics_come_from_the_corpus_named(docs: Connection) -> None:
     docs.execute("select ragdb.create_corpus('tenant')")
-    put(docs, "tenant", [document("t.txt", "order and rain"), document("u.txt", "order")])
+    put(docs, "tenant", [text_document("t.txt", "order and rain"), text_document("u.txt", "order")])
     tenant, wide = Collection.read(docs, "tenant"), Collection.read(docs, "docs")
     expected = tenant.search(lexemes(docs, "order rain zeppelin"), 10, wide)
     got = search(docs, "tenant", "order rain zeppelin", 10, statistics="docs")
@@ -36,5 +37,5 @@ def test_statistics_come_from_the_corpus_named(docs: Connection) -> None:
 def test_another_corpus_moves_no_score(docs: Connection) -> None:
     before = search(docs, "docs", "rain order")
     docs.execute("select ragdb.create_corpus('other')")
-    put(docs, "other", (document(f"{n}.txt", "rain rain order") for n in range(20)))
+    put(docs, "other", (text_document(f"{n}.txt", "rain rain order") for n in range(20)))
     assert search(docs, "docs", "rain order") == before

@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 from tests.conftest import Connection
-from tests.sql.lexical_twin import document, put
+from tests.documents import text_document
+from tests.sql.lexical_twin import put
 
 
 @pytest.mark.shared
 def test_the_golden_retrievals_come_out(db: Connection, golden: Any) -> None:
     for n, case in enumerate(golden["retrieve"]):
         db.execute("select ragdb.create_corpus(%s)", (f"golden-{n}",))
-        put(db, f"golden-{n}", (document(c["id"], c["text"]) for c in case["chunks"]))
+        put(db, f"golden-{n}", (text_document(c["id"], c["text"]) for c in case["chunks"]))
         hits = db.execute(
             "select source, score, lexical_score, bm25"
             " from ragdb.search(%s, %s, 10, mode => 'reference')",
@@ -32,7 +33,7 @@ def test_the_reference_ranking_obeys_filters_and_floor(db: Connection) -> None:
     put(
         db,
         "docs",
-        (document(f"{n}.txt", f"refund policy {n}", metadata={"n": n % 2}) for n in range(6)),
+        (text_document(f"{n}.txt", f"refund policy {n}", metadata={"n": n % 2}) for n in range(6)),
     )
     rows = db.execute(
         "select source, score from ragdb.search('docs', 'refund policy 3', 10, mode => 'reference',"
@@ -43,10 +44,10 @@ def test_the_reference_ranking_obeys_filters_and_floor(db: Connection) -> None:
 
 def test_a_chunk_without_a_citation_is_cited_by_its_source(db: Connection) -> None:
     db.execute("select ragdb.create_corpus('docs', history => '1 day')")
-    put(db, "docs", [document("a.txt", "refund policy")])
+    put(db, "docs", [text_document("a.txt", "refund policy")])
     cited = "select source, citation from ragdb.search('docs', 'refund', mode => %s, as_of => %s)"
     then = db.execute("select version from ragdb.corpus_info('docs')").fetchone()
-    put(db, "docs", [document("c.txt", "another")])
+    put(db, "docs", [text_document("c.txt", "another")])
     assert then is not None
     for as_of in (None, then[0]):
         found = db.execute(cited, ("reference", as_of)).fetchall()

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection
+from tests.documents import document
 from tests.sql.conversations import conversation, put, uuid
-from tests.sql.documents_twin import document
 from tests.sql.documents_twin import put as put_documents
 from tests.sql.signed_slices import messages, one, retrieve
 

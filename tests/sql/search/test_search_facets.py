@@ -11,7 +11,8 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection
-from tests.sql.lexical_twin import document, put
+from tests.documents import text_document
+from tests.sql.lexical_twin import put
 
 WORDS = ["bean", "coffee", "water", "kettle"]
 Doc = dict[str, Any]
@@ -35,7 +36,7 @@ def docs(any_db: Connection) -> Connection:
         any_db,
         "docs",
         [
-            document(d["uri"], d["text"], metadata=d["metadata"], language=d["language"])
+            text_document(d["uri"], d["text"], metadata=d["metadata"], language=d["language"])
             for d in DOCS
         ],
     )
@@ -117,7 +118,7 @@ def test_pages_are_counted_by_chunk_and_values_are_cut_in_order(db: Connection) 
         {"text": f"bean {n}", "start": 10 * n, "end": 10 * n + 6, "tokens": 2, "page": page}
         for n, page in enumerate([1, 1, 2, 3])
     ]
-    put(db, "docs", [{**document("a", "x"), "chunks": chunks, "pages": 3}])
+    put(db, "docs", [{**text_document("a", "x"), "chunks": chunks, "pages": 3}])
     rows = "select value, documents, chunks from ragdb.facets('docs', 'bean', '{page}', null, %s)"
     assert db.execute(rows, (9,)).fetchall() == [(1, 1, 2), (2, 1, 1), (3, 1, 1)]
     assert db.execute(rows, (1,)).fetchall() == [(1, 1, 2)]
@@ -125,8 +126,8 @@ def test_pages_are_counted_by_chunk_and_values_are_cut_in_order(db: Connection) 
 
 def test_several_corpora_are_counted_together(docs: Connection) -> None:
     docs.execute("select ragdb.create_corpus('more'), ragdb.create_corpus('rest')")
-    put(docs, "more", [document("m", "coffee", language="en")])
-    put(docs, "rest", [document("r", "coffee", language="en")])
+    put(docs, "more", [text_document("m", "coffee", language="en")])
+    put(docs, "rest", [text_document("r", "coffee", language="en")])
     facets = "select value, documents from ragdb.facets(%s::text[], 'coffee', '{language}')"
     alone = dict(docs.execute(facets, (["docs"],)).fetchall())
     both = dict(docs.execute(facets, (["docs", "more", "docs"],)).fetchall())
@@ -148,7 +149,7 @@ def test_many_words_are_counted(docs: Connection) -> None:
 
 def test_no_corpus_means_all_that_one_may_read(docs: Connection) -> None:
     docs.execute("select ragdb.create_corpus('more', text_config => 'simple')")
-    put(docs, "more", [document("m", "bean")])
+    put(docs, "more", [text_document("m", "bean")])
     for call in ("null, 'bean'", "query => 'bean'", "null::text[], 'bean'"):
         names = f"select array_agg(distinct corpus) from ragdb.search({call}, k => 100)"
         assert docs.execute(names.encode()).fetchone() == (["docs", "more"],)
@@ -159,7 +160,7 @@ def test_no_corpus_means_all_that_one_may_read(docs: Connection) -> None:
 
 def test_all_that_one_may_read_is_not_all_that_there_is(docs: Connection) -> None:
     docs.execute("select ragdb.create_corpus('secret', text_config => 'simple')")
-    put(docs, "secret", [document("m", "bean")])
+    put(docs, "secret", [text_document("m", "bean")])
     docs.execute("select ragdb.grant_corpus('secret', 'ragdb_admin', 'admin')")
     docs.execute("create role somebody login in role ragdb_reader")
     docs.execute("set local session authorization somebody")
@@ -186,7 +187,9 @@ def test_ties_come_in_the_order_of_numbers_and_bytes_and_a_field_named_twice_cou
 ) -> None:
     docs.execute("select ragdb.create_corpus('more', text_config => 'simple')")
     values = ["b", 10, True, "B", 9.5, "10", ["b", "b", None], {"a": 1}]
-    put(docs, "more", [document(f"m{n}", "x", metadata={"v": v}) for n, v in enumerate(values)])
+    put(
+        docs, "more", [text_document(f"m{n}", "x", metadata={"v": v}) for n, v in enumerate(values)]
+    )
     rows = docs.execute("select value, chunks from ragdb.facets('more', 'x', '{v,page,v}')")
     assert rows.fetchall() == [("b", 2)] + [(v, 1) for v in (9.5, 10, "10", "B")] + [
         (None, 1),

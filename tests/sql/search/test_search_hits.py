@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tests.conftest import Connection
-from tests.sql.lexical_twin import document, put, search
+from tests.documents import text_document
+from tests.sql.lexical_twin import put, search
 
 
 def test_a_hit_says_where_it_stands(docs: Connection) -> None:
@@ -24,7 +25,7 @@ def test_a_hit_says_where_it_stands(docs: Connection) -> None:
 
 def test_several_corpora_are_one_ranking(docs: Connection) -> None:
     docs.execute("select ragdb.create_corpus('more')")
-    put(docs, "more", [document("m.txt", "Rain and order"), document("n.txt", "Snow")])
+    put(docs, "more", [text_document("m.txt", "Rain and order"), text_document("n.txt", "Snow")])
     query = "rain order"
     apart = [
         (score, chunk, name)

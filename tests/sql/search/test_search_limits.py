@@ -14,14 +14,15 @@ import pytest
 
 from ragdb import errors
 from tests.conftest import OLDER_BY_NIGHT, Connection, Server
-from tests.embedding import document, one
+from tests.documents import text_document
+from tests.embedding import one
 from tests.sql.lexical_twin import Collection, lexemes, put, search
 from tests.sql.made_corpus import Made, word
 
 
 def make(db: Connection, *texts: str) -> None:
     db.execute("select ragdb.create_corpus('docs', text_config => 'simple')")
-    put(db, "docs", [document(f"{n}.txt", text) for n, text in enumerate(texts)])
+    put(db, "docs", [text_document(f"{n}.txt", text) for n, text in enumerate(texts)])
 
 
 @pytest.mark.parametrize("mode", ["lexical", "reference"])
@@ -136,7 +137,7 @@ def test_a_filter_has_at_most_100_conditions_and_4_million_bytes(db: Connection)
 
 def test_a_chunk_has_at_most_ten_million_characters(db: Connection) -> None:
     make(db, "a word")
-    long = document("long.txt", "word " * 2_000_000 + "x")
+    long = text_document("long.txt", "word " * 2_000_000 + "x")
     with pytest.raises(errors.InvalidDocument, match="at most 10000000 characters"):
         put(db, "docs", [long])
 
@@ -154,28 +155,28 @@ def test_a_chunk_of_ten_million_characters_is_found_and_marked(any_db: Connectio
 def test_numbers_of_chunks_and_documents_end_at_two_billion(db: Connection) -> None:
     make(db, "first")
     db.execute("update ragdb.corpora set next_chunk_no = 1999999999, next_doc_no = 1999999999")
-    put(db, "docs", [document("a", "second word"), document("b", "third word")])
+    put(db, "docs", [text_document("a", "second word"), text_document("b", "third word")])
     assert one(db, "select max(chunk_no) from ragdb.chunks") == 2_000_000_000
     assert one(db, "select max(doc_no) from ragdb.documents") == 2_000_000_000
     assert len(search(db, "docs", "word first")) == 3
     with pytest.raises(errors.TooLarge, match="numbers"), db.transaction():
-        put(db, "docs", [document("c", "fourth word")])
+        put(db, "docs", [text_document("c", "fourth word")])
     db.execute("update ragdb.corpora set next_chunk_no = 5")
     with pytest.raises(errors.TooLarge, match="numbers"), db.transaction():
-        put(db, "docs", [document("c", "fourth word")])
+        put(db, "docs", [text_document("c", "fourth word")])
 
 
 def test_numbers_of_lexemes_end_at_a_billion(db: Connection) -> None:
     make(db, "first")
     db.execute("update ragdb.corpora set next_term_id = 999999999")
-    put(db, "docs", [document("a", "second third")])
+    put(db, "docs", [text_document("a", "second third")])
     assert one(db, "select max(term_id) from ragdb.lexemes") == 1_000_000_000
     assert len(search(db, "docs", "first third")) == 2
     with pytest.raises(errors.TooLarge, match="lexemes"), db.transaction():
-        put(db, "docs", [document("b", "fourth")])
+        put(db, "docs", [text_document("b", "fourth")])
     # what the hint says
     db.execute("select ragdb.repair_corpus('docs')")
-    put(db, "docs", [document("b", "fourth")])
+    put(db, "docs", [text_document("b", "fourth")])
     assert len(search(db, "docs", "first third fourth")) == 3
 
 

@@ -11,8 +11,9 @@ import pytest
 
 from ragdb.client.calling import Reals
 from tests.conftest import Connection
+from tests.documents import text_document
 from tests.embedding import ENCODER, embed, make_corpus
-from tests.sql.lexical_twin import document, put
+from tests.sql.lexical_twin import put
 from tests.sql.made_corpus import K1, B, Made
 
 
@@ -94,7 +95,11 @@ def test_picking_goes_on_in_every_mode(db: Connection, mode: str) -> None:
 def test_the_same_text_in_two_corpora_is_shown_once(db: Connection) -> None:
     for corpus in ("one", "two"):
         db.execute("select ragdb.create_corpus(%s)", (corpus,))
-        put(db, corpus, [document("a", "the beans are cold"), document(corpus, f"beans {corpus}")])
+        put(
+            db,
+            corpus,
+            [text_document("a", "the beans are cold"), text_document(corpus, f"beans {corpus}")],
+        )
     statement = (
         "select array_agg(source order by rank)"
         " from ragdb.search(array['one', 'two'], 'beans', collapse => %s)"
@@ -106,7 +111,7 @@ def test_the_same_text_in_two_corpora_is_shown_once(db: Connection) -> None:
 def test_diverse_hits_are_those_of_maximal_marginal_relevance(db: Connection) -> None:
     texts = {f"d{n}": f"qa qb q{'cdefg'[n % 5]} q{'hi'[n % 2]}" for n in range(20)}
     db.execute("select ragdb.create_corpus('docs', text_config => 'simple')")
-    put(db, "docs", [document(uri, text) for uri, text in texts.items()])
+    put(db, "docs", [text_document(uri, text) for uri, text in texts.items()])
     (pivot,) = db.execute("select pivot from ragdb.corpora where name = 'docs'").fetchone() or (0,)
     pool = hits(db, "docs", "qa qc qh", k=20)
     left = list(range(20))
@@ -154,7 +159,7 @@ def test_a_hit_comes_with_its_neighbours_or_its_section(db: Connection) -> None:
         }
         for n, (word, heading) in enumerate(parts)
     ]
-    put(db, "docs", [{**document("a", "x"), "chunks": chunks}])
+    put(db, "docs", [{**text_document("a", "x"), "chunks": chunks}])
 
     def around(**how: Any) -> str | None:
         ((*_, context, _),) = hits(db, "docs", "three", **how)

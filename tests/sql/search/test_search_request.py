@@ -6,7 +6,8 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection
-from tests.sql.lexical_twin import document, put, search
+from tests.documents import text_document
+from tests.sql.lexical_twin import put, search
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,6 @@ def test_min_score_is_a_floor(docs: Connection) -> None:
 def test_search_works_in_a_read_only_transaction(clone: str) -> None:
     with psycopg.connect(clone) as connection:
         connection.execute("select ragdb.create_corpus('docs')")
-        put(connection, "docs", [document("a.txt", "rain")])
+        put(connection, "docs", [text_document("a.txt", "rain")])
     with psycopg.connect(clone, options="-c default_transaction_read_only=on") as connection:
         assert len(search(connection, "docs", "rain")) == 1

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from tests.conftest import Server
-from tests.sql.lexical_twin import document
+from tests.documents import text_document
 from tests.sql.made_corpus import Made
 
 pytestmark = pytest.mark.nightly
@@ -124,7 +124,10 @@ def test_a_million_chunks_are_edited_and_optimized(growing: Made) -> None:
         "select ragdb.put_documents('growing', %s)",
         (
             json.dumps(
-                [document(row[0], " ".join(t)) for row, t in zip(first[:50], texts, strict=True)]
+                [
+                    text_document(row[0], " ".join(t))
+                    for row, t in zip(first[:50], texts, strict=True)
+                ]
             ),
         ),
     )

@@ -14,8 +14,9 @@ import pytest
 
 from ragdb.client.calling import Reals
 from tests.conftest import Connection
+from tests.documents import text_document
 from tests.embedding import ENCODER, embed, make_corpus
-from tests.sql.lexical_twin import Collection, document, put, search
+from tests.sql.lexical_twin import Collection, put, search
 from tests.sql.made_corpus import Made
 
 TEXTS = {
@@ -30,7 +31,7 @@ TEXTS = {
 @pytest.fixture
 def docs(any_db: Connection) -> Connection:
     any_db.execute("select ragdb.create_corpus('docs')")
-    put(any_db, "docs", [document(uri, text) for uri, text in TEXTS.items()])
+    put(any_db, "docs", [text_document(uri, text) for uri, text in TEXTS.items()])
     return any_db
 
 
@@ -78,7 +79,7 @@ def test_words_of_other_scripts_are_near_too(any_db: Connection) -> None:
         ("simple", "東京都庁舎", "東京部"),
     ):
         any_db.execute("select ragdb.create_corpus(%s, text_config => %s)", (config, config))
-        put(any_db, config, [document("a", text)])
+        put(any_db, config, [text_document("a", text)])
         hits = search(any_db, config, query)
         assert len(hits) == 1, config
 
@@ -105,7 +106,7 @@ def test_a_word_that_differs_in_accents_alone_is_meant(
     any_db: Connection, config: str, text: str, typed: str, meant: str
 ) -> None:
     any_db.execute("select ragdb.create_corpus('docs', text_config => %s)", (config,))
-    put(any_db, "docs", [document("a", text), document("b", "core coats")])
+    put(any_db, "docs", [text_document("a", text), text_document("b", "core coats")])
     assert found(any_db, typed)[:1] == ["a"]
     row = any_db.execute("select ragdb.did_you_mean('docs', %s)", (typed,)).fetchone()
     assert row == (meant,)
@@ -125,7 +126,7 @@ def test_of_all_words_that_differ_in_accents_alone_the_most_frequent_is_meant(
         for _ in range(30)
     ]
     db.execute("select ragdb.create_corpus('docs', text_config => 'simple')")
-    put(db, "docs", [document(str(n), text) for n, text in enumerate(texts)])
+    put(db, "docs", [text_document(str(n), text) for n, text in enumerate(texts)])
     frequency = Counter(word for text in texts for word in set(text.split()))
     lacked = 0
     for word in sorted({accentless(word) for word in frequency} - set(frequency)):
@@ -146,9 +147,9 @@ def test_a_dictionary_is_walked_where_a_word_may_have_accents_there(db: Connecti
             " where c.name = 'docs'"
         ).fetchall()
 
-    put(db, "docs", [document("a", "début, dünn, detaché, détaillé; день, देश, dйtail")])
+    put(db, "docs", [text_document("a", "début, dünn, detaché, détaillé; день, देश, dйtail")])
     assert walked() == []
-    put(db, "docs", [document("b", "dëtail")])
+    put(db, "docs", [text_document("b", "dëtail")])
     assert walked() == [("detail",)]
 
 
@@ -157,7 +158,7 @@ def test_a_word_that_differs_in_accents_is_found_behind_hundreds_that_begin_alik
 ) -> None:
     words = ["dé" + "".join(rest) for rest in itertools.product(ascii_lowercase, repeat=2)]
     db.execute("select ragdb.create_corpus('docs', text_config => 'simple')")
-    put(db, "docs", [document("a", " ".join(words)), document("b", "dëtail")])
+    put(db, "docs", [text_document("a", " ".join(words)), text_document("b", "dëtail")])
     row = db.execute("select ragdb.did_you_mean('docs', 'detail')").fetchone()
     assert row == ("dëtail",)
 
@@ -165,7 +166,7 @@ def test_a_word_that_differs_in_accents_is_found_behind_hundreds_that_begin_alik
 def test_a_dictionary_of_every_accent_is_not_walked_to_its_end(db: Connection) -> None:
     words = ["".join(word) for word in itertools.product("aàáâãäåā", repeat=4)]
     db.execute("select ragdb.create_corpus('docs', text_config => 'simple')")
-    put(db, "docs", [document("a", " ".join(words))])
+    put(db, "docs", [text_document("a", " ".join(words))])
     plan = db.execute(
         "explain (analyze, buffers, format json)"
         " select ragdb.did_you_mean('docs', 'aaaaaaaaaaaaaaaa')"
@@ -206,7 +207,7 @@ def test_the_nearest_word_is_that_of_brute_force(docs: Connection) -> None:
         "running runs",
         "generalizations of organizational configurations, happily notified",
     ]
-    put(docs, "docs", [document(f"more {n}", text) for n, text in enumerate(texts)])
+    put(docs, "docs", [text_document(f"more {n}", text) for n, text in enumerate(texts)])
     rows = docs.execute("select lexeme, df from ragdb.lexemes where df > 0").fetchall()
     dictionary: dict[str, int] = dict(rows)
     words = sorted({word for text in texts for word in text.replace(",", "").split()})
@@ -255,7 +256,7 @@ def test_a_word_is_edited_as_far_as_lexemes_begin_like_it(docs: Connection) -> N
         0,
     )
     assert (last, looked_up) == (2, len("counterintuitively") - 1 + 2 * 53)
-    put(docs, "docs", [document("counter", "counterintuitive")])
+    put(docs, "docs", [text_document("counter", "counterintuitive")])
     last, looked_up = docs.execute(
         near, ("counterintuitqvely", ["counterintuitqv"])
     ).fetchone() or (0, 0)
@@ -264,7 +265,7 @@ def test_a_word_is_edited_as_far_as_lexemes_begin_like_it(docs: Connection) -> N
 
 
 def test_a_word_that_the_corpus_has_is_left_alone(docs: Connection) -> None:
-    put(docs, "docs", [document("kettel", "kettel")])
+    put(docs, "docs", [text_document("kettel", "kettel")])
     assert found(docs, "kettel") == ["kettel"]
     docs.execute("select ragdb.delete_source('docs', 'kettel')")
     assert found(docs, "kettel") == ["coffee"]
@@ -325,7 +326,11 @@ def test_a_question_of_which_most_is_lacking_and_near_to_nothing_is_not_correcte
 
 def test_what_one_of_several_corpora_knows_is_not_misspelt(docs: Connection) -> None:
     docs.execute("select ragdb.create_corpus('more')")
-    put(docs, "more", [document("kettel", "a kettel of fish"), document("csv", "comma separated")])
+    put(
+        docs,
+        "more",
+        [text_document("kettel", "a kettel of fish"), text_document("csv", "comma separated")],
+    )
     meant = "select ragdb.did_you_mean(%s::text[], %s, 'web')"
     for query, several in (('"the kettel"', None), ("kettel cofee", "kettel coffee")):
         assert docs.execute(meant, (["docs", "more"], query)).fetchone() == (several,)

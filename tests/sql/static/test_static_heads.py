@@ -11,7 +11,8 @@ import psycopg
 
 from ragdb.database import Database
 from ragdb.server import static
-from tests.sql.lexical_twin import document, put
+from tests.documents import text_document
+from tests.sql.lexical_twin import put
 from tests.sql.static.conftest import PROSE
 from tests.static_twin import Twin
 
@@ -32,7 +33,7 @@ def documents() -> list[dict[str, Any]]:
                 {"text": text, "start": at, "end": at + len(text), "tokens": 1, "heading": heading}
             )
             at += len(text)
-        made.append(document(f"{n}.txt", "".join(texts), title=title, chunks=chunks))
+        made.append(text_document(f"{n}.txt", "".join(texts), title=title, chunks=chunks))
     return made
 
 
@@ -60,7 +61,7 @@ def test_a_prefix_of_passages_is_of_the_text(
     static.load(Database(db), "small", str(bpe_folder))
     db.execute("update ragdb.embedders set passage_prefix = 'passage: ' where name = 'small'")
     db.execute("select ragdb.create_corpus('docs')")
-    put(db, "docs", [document("a", "Words of a text.", title="Both legs")])
+    put(db, "docs", [text_document("a", "Words of a text.", title="Both legs")])
     ((half,),) = db.execute("select half::real[] from ragdb.chunk_embeddings").fetchall()
     expected = small_twin.chunk("Both legs", "passage: Words of a text.")
     np.testing.assert_allclose(half, expected, atol=1e-5)

@@ -11,7 +11,8 @@ import psycopg
 from ragdb.database import Database
 from ragdb.server import static
 from tests.conftest import OLDER_BY_NIGHT
-from tests.sql.lexical_twin import document, put
+from tests.documents import text_document
+from tests.sql.lexical_twin import put
 
 WORDS = ["chunk", "word", "legibility", "incomprehensible", "Ünïcode", "role_name", "検索", "a"]
 STORED = """
@@ -23,7 +24,7 @@ STORED = """
 def documents(count: int) -> list[dict[str, Any]]:
     draw = random.Random(3)
     return [
-        document(f"{n}.txt", " ".join(draw.choices(WORDS, k=n % 9)) + f" number{n % 200}")
+        text_document(f"{n}.txt", " ".join(draw.choices(WORDS, k=n % 9)) + f" number{n % 200}")
         for n in range(count)
     ]
 

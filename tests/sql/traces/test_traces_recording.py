@@ -18,7 +18,8 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from tests.conftest import Connection
-from tests.embedding import document, one
+from tests.documents import text_document
+from tests.embedding import one
 from tests.refusal import refused
 
 TEXTS = {
@@ -39,7 +40,7 @@ def fill(db: Connection, corpus: str = "docs", **options: str) -> None:
 
 def put(db: Connection, corpus: str, texts: dict[str, str]) -> None:
     documents = [
-        document(
+        text_document(
             f"docs/{name}.md", text, title=name, media_type="text/markdown", metadata={"lang": "en"}
         )
         for name, text in texts.items()
