@@ -20,7 +20,8 @@ def optimize(db: Client, corpus: str, written: int) -> bool:
     info = db.corpus_info(corpus)
     if info.part_of is not None and db.corpus_info(info.part_of).privilege != "read":
         db.sync_statistics(info.part_of)
-    is_due = info.is_drifted or written >= MANY
+    # also of a run that was ended before it came to this
+    is_due = info.is_drifted or max(written, info.new_chunks) >= MANY
     if is_due:
         db.optimize_corpus(corpus)
     embedder = db.corpus_embedder(corpus)

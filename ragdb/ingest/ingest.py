@@ -105,9 +105,10 @@ class Run:
                 for source, file, outcome, is_last in self._read():
                     self._take(source, file, outcome, is_last)
                 self._flush(is_last=True)
-            if self.prune and (self.writer.has_made or not self.report.created):
+            is_there = self.writer.has_made or not self.report.created
+            if self.prune and is_there:
                 self._prune()
-            if any(file.written for file in self.files) and not self.dry_run:
+            if self.found.sources and is_there and not self.dry_run:
                 self._optimize()
             is_whole = True
         finally:
@@ -297,4 +298,5 @@ class Run:
         self.stage = "optimizing"
         self._tell()
         with self.db.connection.transaction():
-            self.report.optimized = optimize(self.db, self.corpus, self.chunks)
+            written = self.chunks if any(file.written for file in self.files) else 0
+            self.report.optimized = optimize(self.db, self.corpus, written)

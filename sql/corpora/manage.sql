@@ -87,7 +87,7 @@ returns table (
   stale_parts integer, moved_to text,
   text_config text, k1 float8, b float8, pivot float8, lexemes bigint,
   record_query_text text, privilege text, gate_floors jsonb, history interval,
-  history_from bigint)
+  history_from bigint, new_chunks integer)
 language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
@@ -99,10 +99,11 @@ begin
       (ragdb_internal.counts(v_corpus)).lexeme_count, v_corpus.record_query_text,
       ragdb_internal.privilege_name(ragdb_internal.privilege(v_corpus)),
       (select jsonb_object_agg(g.mode, g.floor) from ragdb.gate_calibrations g
-        where g.corpus_id = v_corpus.corpus_id), v_corpus.history, v_corpus.history_from
+        where g.corpus_id = v_corpus.corpus_id), v_corpus.history, v_corpus.history_from,
+      v_corpus.next_chunk_no - v_corpus.optimized_to
     from ragdb.list_corpora() l where l.name = v_corpus.name;
 end $$;
 comment on function ragdb.corpus_info(text) is
   'Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes (each '
-  'occurrence counted), the caller''s right to it, and the floors of its gate by mode (null: not '
-  'measured yet). Raises RG400, RG404.';
+  'occurrence counted), the caller''s right to it, the floors of its gate by mode (null: not '
+  'measured yet), and how many chunks came since ragdb.optimize_corpus. Raises RG400, RG404.';

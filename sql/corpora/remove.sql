@@ -12,6 +12,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_id constant integer := remove_corpus.corpus_id;
+  v_spaces constant ragdb.embedding_spaces[] := array(
+    select s from ragdb.embedding_spaces s where s.corpus_id = v_id);
 begin
   update ragdb.moves m set state = 'left', ended_at = ragdb_internal.now()
     where m.corpus_id = v_id and m.state in ('copying', 'ready');
@@ -20,7 +22,8 @@ begin
     where c.corpus_id = v_id and c.history is not null;
   perform ragdb_internal.drop_unused_blobs(v_id, array(
     select b.cid from ragdb.corpus_blobs b where b.corpus_id = v_id));
-  perform ragdb_internal.drop_spaces(v_id);
+  -- no chunk that goes is looked for in them
+  delete from ragdb.embedding_spaces s where s.corpus_id = v_id;
   delete from ragdb.chunk_lexemes x where x.corpus_id = v_id;
   delete from ragdb.lexemes l where l.corpus_id = v_id;
   delete from ragdb.edges e where e.corpus_id = v_id;
@@ -34,6 +37,8 @@ begin
     on conflict on constraint settings_key_is_unique do update
       set value = to_jsonb(greatest(s.value::bigint, excluded.value::bigint));
   delete from ragdb.corpora c where c.corpus_id = v_id;
+  -- last: whoever writes embeddings, of any corpus, waits from here on
+  perform ragdb_internal.drop_space_table(s) from unnest(v_spaces) s;
 end $$;
 comment on function ragdb_internal.remove_corpus(integer) is
   'Removes a corpus with its documents, index, grants and events; the caller holds its lock, and '

@@ -77,6 +77,8 @@ as $$
 declare
   v_state ragdb.block_states;
 begin
+  update ragdb.corpora c set optimized_to = c.next_chunk_no
+    where c.corpus_id = corpus.corpus_id;
   select s.* into v_state from ragdb.block_states s where s.corpus_id = corpus.corpus_id;
   if not found or corpus.chunks < 2000 or v_state.gone_chunks > 0.2 * corpus.chunks then
     perform ragdb_internal.build_blocks(corpus);
@@ -92,8 +94,8 @@ begin
   perform ragdb_internal.reweigh_blocks(corpus.corpus_id);
 end $$;
 comment on function ragdb_internal.catch_up(ragdb.corpora) is
-  'Makes the blocks of a corpus know all of its chunks, and makes them anew where a fifth of what '
-  'they know is gone; the caller holds the corpus lock.';
+  'Makes the blocks of a corpus know all of its chunks, makes them anew where there are none or a '
+  'fifth of what they know is gone, and notes it; the caller holds the corpus lock.';
 
 create or replace function ragdb_internal.optimize(
   corpus ragdb.corpora, pivot float8, out lexemes_dropped integer)
@@ -114,10 +116,9 @@ begin
   get diagnostics lexemes_dropped = row_count;
   select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = corpus.corpus_id;
   if v_moves then
-    perform ragdb_internal.build_blocks(v_corpus);
-  else
-    perform ragdb_internal.catch_up(v_corpus);
+    delete from ragdb.block_states t where t.corpus_id = corpus.corpus_id;
   end if;
+  perform ragdb_internal.catch_up(v_corpus);
 end $$;
 comment on function ragdb_internal.optimize(ragdb.corpora, float8) is
   'Optimizes a corpus for a pivot and returns how many lexemes it dropped; the caller holds the '

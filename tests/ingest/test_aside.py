@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Event, main_thread
 from typing import Any
+from unittest.mock import Mock
 
 import psycopg
 import pytest
@@ -15,8 +16,8 @@ from typer.testing import CliRunner
 import ragdb
 from ragdb.cli.main import app
 from ragdb.errors import NotAuthorized
+from ragdb.ingest import drift, pool, reading
 from ragdb.ingest import ingest as driver
-from ragdb.ingest import pool, reading
 from tests.ingest.test_stopping import interrupt
 
 NAMES = ["a.md", "b.md", "c.md", "d.md", "e.md"]
@@ -140,3 +141,27 @@ def test_a_run_in_a_transaction_of_the_caller_stays_in_it(clone: str, notes: Pat
         assert report.documents == 5
         connection.rollback()
         assert ragdb.Database(connection).list_corpora() == []
+
+
+def test_a_run_does_what_one_before_it_did_not_come_to_after_its_last_batch(
+    clone: str, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drift, "MANY", 3)
+    (notes / "long.md").write_text("This note has many more words than each of them has. " * 9)
+    found = "select source, score from ragdb.search(%s, 'note a.md') order by source"
+    with ragdb.connect(clone) as db:
+        assert db.ingest(notes, corpus="undisturbed").optimized
+        with monkeypatch.context() as killed:
+            lost = psycopg.OperationalError("the server has closed the connection")
+            killed.setattr(driver, "optimize", Mock(side_effect=lost))
+            with pytest.raises(psycopg.OperationalError):
+                db.ingest(notes, corpus="docs")
+        assert db.corpus_info("docs").documents == 6
+        again = db.ingest(notes, corpus="docs")
+        assert (again.written, again.optimized) == (0, True)
+        assert db.corpus_info("docs").pivot == db.corpus_info("undisturbed").pivot
+        hits = [
+            db.connection.execute(found, (name,)).fetchall() for name in ("docs", "undisturbed")
+        ]
+        assert hits[0] == hits[1] != []
+        assert not db.ingest(notes, corpus="docs").optimized

@@ -37,6 +37,7 @@ create table ragdb.corpora (
   next_doc_no integer not null default 1,
   next_chunk_no integer not null default 1,
   next_term_id integer not null default 1,
+  optimized_to integer not null default 1,
   has_synonyms boolean not null default false,
   history interval constraint corpora_history_is_positive check (history > interval '0'),
   history_from bigint,
@@ -111,6 +112,8 @@ comment on column ragdb.corpora.languages is
 comment on column ragdb.corpora.next_doc_no is 'Number of the next document.';
 comment on column ragdb.corpora.next_chunk_no is 'Number of the next chunk.';
 comment on column ragdb.corpora.next_term_id is 'Number of the next lexeme.';
+comment on column ragdb.corpora.optimized_to is
+  'What next_chunk_no was when the index was brought up to date last.';
 comment on column ragdb.corpora.has_synonyms is 'Whether ragdb.synonyms has rows of the corpus.';
 comment on column ragdb.corpora.history is
   'How long the corpus can still be searched as it was; null where it keeps no history.';

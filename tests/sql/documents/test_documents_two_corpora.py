@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
@@ -10,6 +11,7 @@ from psycopg.types.json import Jsonb
 
 from tests.conftest import Connection
 from tests.embedding import claim, complete, make_embedder, put
+from tests.waiting import is_waiting, until
 
 Act = Callable[[Connection, str], object]
 
@@ -121,6 +123,32 @@ def test_a_table_that_is_not_committed_keeps_no_other_corpus_waiting(two: str, h
         for act in (*WRITES.values(), search):
             act(other, "two")
         one.rollback()  # no import is committed that has not come to its end
+
+
+def test_a_drop_that_deletes_keeps_no_other_corpus_waiting(two: str) -> None:
+    """It takes the table of its space away last: nobody can write embeddings beside that."""
+    with (
+        ThreadPoolExecutor(1) as aside,
+        psycopg.connect(two) as one,
+        psycopg.connect(two, autocommit=True) as drops,
+        psycopg.connect(two, autocommit=True) as other,
+    ):
+        one.execute(
+            "select from ragdb.documents d join ragdb.corpora c using (corpus_id)"
+            " where c.name = 'one' for update of d"
+        )
+        dropped = aside.submit(drops.execute, "select ragdb.drop_corpus('one')")
+        until(lambda: is_waiting(other, drops))
+        other.execute("set lock_timeout = '1s'")
+        try:
+            for act in (*WRITES.values(), search, *MAKES.values()):
+                with other.transaction(force_rollback=True):
+                    act(other, "two")
+        finally:
+            one.rollback()
+            dropped.result(60)
+        left = "select to_regclass('ragdb.chunk_embeddings_1'), name from ragdb.list_corpora()"
+        assert other.execute(left).fetchall() == [(None, "two")]
 
 
 def test_a_deleted_chunk_takes_its_embeddings_of_every_space_along(two: str) -> None:

@@ -56,6 +56,7 @@ class CorpusInfoRow(Row):
     gate_floors: Any
     history: timedelta | None
     history_from: int | None
+    new_chunks: int
 
 
 @dataclass(frozen=True, slots=True, repr=False)
