@@ -10,7 +10,7 @@ import re
 import string
 from itertools import islice
 
-# the letters beyond ASCII of a language, an alphabet a word; where two encodings fit, the first wins
+# letters beyond ASCII, an alphabet a word; where two encodings fit, the first wins
 _LATIN = {
     "cp1252": "äöüß àâæçéèêëîïôœùûüÿ áéíñóúüºª àèéìíîòóùú áâãàçéêíóôõúü áäèéëíïóöü åäöæøéü "
     "åæøéòôü áðéíóúýþæö àçèéíïòóúü·",
