@@ -213,6 +213,21 @@ def test_a_change_to_a_model_that_cannot_run_here_changes_nothing(
         assert db.embedding_status() == []
 
 
+def test_explained_hits_are_those_that_the_same_search_finds(own_demo: Run) -> None:
+    bind = ("embedder", "bind", "hashes", "--provider", "hash", "--source", "hash-v1")
+    assert own_demo(*bind, "--dims", "64").exit_code == 0
+    assert own_demo("embed", "demo", "--model", "hashes", "--once").exit_code == 0
+    asked = ("search", "is the deposit refunded", "-c", "demo", "-k", "3", "--json")
+    plain = json.loads(own_demo(*asked).stdout)
+    explained = json.loads(own_demo(*asked, "--explain").stdout)
+    terms = [hit.pop("terms") for hit in explained]
+    assert explained == plain
+    assert {hit["mode"] for hit in plain} == {"hybrid"}
+    for hit, parts in zip(plain, terms, strict=True):
+        assert sum(part["points"] for part in parts) == pytest.approx(hit["score"], abs=1e-5)
+        assert {part["part"] for part in parts} == {"word", "meaning"}
+
+
 def test_the_help_says_which_database_is_meant_the_exit_codes_and_how_to_begin() -> None:
     shown = " ".join(CliRunner().invoke(app, ["--help"]).stdout.split())
     for said in ("Without a database named by", "Exit codes: 0 ok", "To begin: ragdb ingest"):
