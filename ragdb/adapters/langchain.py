@@ -10,15 +10,20 @@ import uuid
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.callbacks import CallbackManagerForRetrieverRun
-from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
-from langchain_core.retrievers import BaseRetriever
-from langchain_core.vectorstores import VectorStore
 from pydantic import ConfigDict, Field
 
 from ragdb.adapters import stored
+from ragdb.client.results import missing
 from ragdb.evidence.retrieval import RetrievalQuery, Retriever
+
+try:
+    from langchain_core.callbacks import CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document
+    from langchain_core.embeddings import Embeddings
+    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.vectorstores import VectorStore
+except ModuleNotFoundError as error:
+    raise missing("langchain") from error
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -122,7 +122,7 @@ def grant(
     """Grant a role a right to a corpus, which hides it from roles without a grant from then on."""
     with session.connect() as db:
         db.grant_corpus(corpus, role, privilege)
-    session.note(f"{role} has {privilege} on {corpus}")
+    session.note(f"{role} has {privilege} on {corpus}, which is closed to all without a grant")
 
 
 def revoke(

@@ -74,4 +74,8 @@ def cases(
         line = {"_id": case["name"], "text": case["query"], "tags": case["tags"],
                 "labels": case["labels"]}  # fmt: skip
         print(json.dumps(line, ensure_ascii=False))
-    session.note(f"{len(made)} cases; import them with `ragdb eval import RAG EVAL --queries FILE`")
+    if made:
+        more = "import them with `ragdb eval import RAG EVAL --queries FILE`"
+    else:
+        more = "`ragdb feedback add TRACE good --chunk CHUNK` says what a case is made of"
+    session.note(f"{len(made)} cases; {more}")

@@ -13,6 +13,8 @@ from ragdb.cli.session import Failure, Session
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from ragdb.database import Database
+
 FIELDS = ("key_id", "secret", "state", "created_at", "active_until", "not_after")
 KeyId = Annotated[str, typer.Argument(metavar="KEY", help="Key id.")]
 
@@ -51,7 +53,9 @@ def create(
     """
     if file is None:
         with session.connect() as db:
+            before = _active(db)
             print(db.create_signing_key(key_id))
+        _tell_replaced(session, before)
         return
     from ragdb.database import connect
     from ragdb.server import signing
@@ -59,9 +63,20 @@ def create(
     chosen = key_id or f"k{_now():%Y%m%d%H%M%S}"
     keys = signing.create(file, chosen)
     with connect(session.target.conninfo, signing_key=keys) as db:
+        before = _active(db)
         db.register_signing_key(chosen)
     print(chosen)
+    _tell_replaced(session, before)
     session.note(f"the secret is in {file}: sessions sign that have {signing.FILE}={file}")
+
+
+def _active(db: Database) -> list[str]:
+    return [key.key_id for key in db.list_signing_keys() if key.state == "active"]
+
+
+def _tell_replaced(session: Session, before: list[str]) -> None:
+    for key_id in before:
+        session.note(f"{key_id} signs no more, and what it signed still verifies")
 
 
 def ls(session: Session) -> None:

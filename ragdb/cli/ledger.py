@@ -136,7 +136,7 @@ def checkpoint(
         signer = keys.signer(key, sign_command, public_key)
         with session.connect() as db:
             made = online.sign(db, signer, out)
-    _write(out, str(made))
+    _write(session, out, str(made))
 
 
 def prove(
@@ -158,7 +158,7 @@ def prove(
         if (kind if found else "trace") == "trace":
             kind, id = "trace", str(ids.trace_id(db, id if found else entry))
         proof = online.prove(db, kind, id)
-    _write(out, str(proof))
+    _write(session, out, str(proof))
 
 
 def export(
@@ -189,7 +189,7 @@ def request(
 
     with session.connect() as db:
         wanted = online.request(db, old)
-    _write(out, str(wanted))
+    _write(session, out, str(wanted))
 
 
 def witness(
@@ -230,7 +230,7 @@ def witness(
     else:
         with session.connect() as db:
             cosigned = online.cosign(db, state, log, signer, name)
-    _write(out, str(cosigned.signatures[-1]))
+    _write(session, out, str(cosigned.signatures[-1]))
 
 
 def verify(
@@ -273,13 +273,14 @@ def verify(
     return OK if all(getattr(f, "ok", False) for f in found) else NEGATIVE
 
 
-def _write(out: Path | None, text: str) -> None:
+def _write(session: Session, out: Path | None, text: str) -> None:
     from ragdb.ledger import files
 
     if out is None:
         sys.stdout.write(text)
     else:
         files.replace(out, text.encode())
+        session.note(f"wrote {out}")
 
 
 def for_doctor(db: Database, check: Callable[..., bool]) -> None:

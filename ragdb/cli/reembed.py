@@ -67,6 +67,7 @@ def reembed(
         assert model is not None
         if model == embedders.MINILM["name"]:
             embedders.ensure_default(db.connection)
+        embedders.need(db.connection, model)
         db.reembed_corpus(corpus, model)
         code = drain(session, db, corpus, model, "empty", lease, batch)
         if code == 0 and questions:

@@ -117,8 +117,6 @@ def search(
     printable(query)
     if rerank == "none":
         rerank = None
-    if explain and mode not in (None, "lexical"):
-        raise Failure(f"--explain works with lexical scores, not with mode {mode}")
     conditions = parsed(filter) if filter is not None else None
     if facets is not None and not server:
         _count(session, corpus, query, facets.split(","), conditions, syntax)
@@ -129,7 +127,7 @@ def search(
         raise Failure("--group goes with --corpus, -k, --mode, --min-score, --filter and --syntax")
     how: dict[str, Any] = {
         "k": k,
-        "mode": mode or ("lexical" if explain else None),
+        "mode": mode,
         "min_score": min_score,
         "filter": conditions,
         "syntax": syntax,
@@ -157,8 +155,7 @@ def search(
             raise Failure("--as-of works with one corpus", hint=f"name one of {', '.join(names)}")
         if rerank is not None:
             how["k"] = db.rerank_depth(k)
-        if not explain:
-            how["query_embedding"] = embedded(session, db, names, query, mode)
+        how["query_embedding"] = embedded(session, db, names, query, mode)
         hits: Any
         trace_id = None
         if trace:
@@ -172,7 +169,7 @@ def search(
         found = len(hits)
         if session.format == "table" and rerank is None:
             hits = [hit for hit in hits if hit.lexical_score or hit.score >= LEAST_SHOWN]
-        terms = [_terms(db, query, hit, syntax) if explain else [] for hit in hits]
+        terms = [_terms(db, query, hit, how) if explain else [] for hit in hits]
         if session.format == "table":
             for hit, of_hit in zip(hits, terms, strict=True):
                 print_hit(session, db, query, hit, len(names) > 1, syntax, as_of is not None)
@@ -249,9 +246,12 @@ def _grouped(
         session.note(f"nothing found in {corpora[0]}")
 
 
-def _terms(db: Database, query: str, hit: Any, syntax: str) -> list[Any]:
-    """How the score of a hit is made up, by term."""
-    return list(db.explain_search(hit.corpus, query, hit.chunk_id, syntax=syntax))
+def _terms(db: Database, query: str, hit: Any, how: dict[str, Any]) -> list[Any]:
+    """How the score of a hit is made up: by term, and by the meaning where that counts."""
+    if hit.mode == "lexical":
+        return list(db.explain_search(hit.corpus, query, hit.chunk_id, syntax=how["syntax"]))
+    same = {name: how[name] for name in ("query_embedding", "syntax", "typos")}
+    return list(db.explain_score(hit.corpus, query, hit.chunk_id, hit.mode, **same))
 
 
 def _columns(terms: list[Any]) -> list[str]:

@@ -29,6 +29,13 @@ def register(app: typer.Typer) -> None:
     verb(app, "studio")(studio)
 
 
+def _exports_spans() -> bool:
+    try:
+        return find_spec("opentelemetry.exporter.otlp.proto.http") is not None
+    except ModuleNotFoundError:  # of a package above it
+        return False
+
+
 def serve(
     session: Session,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
@@ -107,7 +114,7 @@ def serve(
     SIGTERM and SIGINT let running requests end.
     """
     need_server()
-    if otlp is not None and find_spec("opentelemetry.exporter.otlp.proto.http") is None:
+    if otlp is not None and not _exports_spans():
         raise Failure(
             "the exporter of spans is not installed",
             code=DATABASE,

@@ -51,7 +51,7 @@ def up(session: Session) -> None:
     """Start the embedded server and print its DSN."""
     from ragdb.server import embedded
 
-    print(embedded.dsn())
+    print(embedded.dsn(say=session.note))
 
 
 def down(session: Session) -> None:

@@ -88,7 +88,7 @@ class Session:
         """The database of the flags and the environment; `-v` says which setting named it."""
         from ragdb.server import settings
 
-        found = settings.connection(self.dsn)
+        found = settings.connection(self.dsn, self.note)
         self.debug(f"database: {found}")
         return found
 

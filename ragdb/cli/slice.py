@@ -8,13 +8,21 @@ import typer
 
 from ragdb.cli import ids
 from ragdb.cli.app import verb
-from ragdb.cli.query import Hits, MinScore, Mode, embedded, parsed, printable
+from ragdb.cli.query import (
+    AskedCorpus,
+    Hits,
+    MinScore,
+    Mode,
+    embedded,
+    one_readable,
+    parsed,
+    printable,
+)
 from ragdb.cli.session import NEGATIVE, OK, Failure, Session, Since
 
 if TYPE_CHECKING:
     from ragdb.database import Database
 
-Corpus = Annotated[str, typer.Option("--corpus", "-c", help="The corpus.")]
 Policy = Annotated[
     str | None,
     typer.Option(
@@ -40,7 +48,7 @@ def register(app: typer.Typer) -> None:
 
 def slice_ls(
     session: Session,
-    corpus: Corpus,
+    corpus: AskedCorpus = None,
     since: Since = None,
     limit: Annotated[int, typer.Option(help="Largest number of slices.")] = 20,
 ) -> None:
@@ -51,7 +59,7 @@ def slice_ls(
     with session.connect() as db:
         output.rows(
             session,
-            db.list_slices(corpus, moment("--since", since), limit),
+            db.list_slices(corpus or one_readable(db), moment("--since", since), limit),
             ["slice_id", "created_at", "chunks", "edge_count", "anchor_chunk_id", "anchor_source"],
             empty="no slices are stored; store one with `ragdb slice build --store`",
         )
@@ -63,7 +71,7 @@ def slice_build(
         str,
         typer.Argument(metavar="ANCHOR", help="Id of the chunk to build around, or how it begins."),
     ],
-    corpus: Corpus,
+    corpus: AskedCorpus = None,
     policy: Policy = None,
     store: Annotated[
         bool, typer.Option("--store", help="Store it, so that it can be searched by id.")
@@ -77,6 +85,7 @@ def slice_build(
     if store and not sign:
         raise Failure("--store stores only signed slices", hint="omit --no-sign")
     with session.connect() as db:
+        corpus = corpus or one_readable(db)
         chosen = _policy(db, policy)
         anchor = ids.chunk_id(db, corpus, anchor)
         made: Any = (
@@ -100,12 +109,13 @@ def slice_show(
     slice_id: Annotated[
         str, typer.Argument(metavar="SLICE", help="Id of a stored slice, or how it begins.")
     ],
-    corpus: Corpus,
+    corpus: AskedCorpus = None,
 ) -> None:
     """Show the members of a stored slice, in the order in which the policy chose them."""
     from ragdb.cli import output
 
     with session.connect() as db:
+        corpus = corpus or one_readable(db)
         output.rows(session, db.slice_members(corpus, ids.slice_id(db, corpus, slice_id)))
 
 
@@ -141,7 +151,7 @@ def slice_verify(
 def slice_search(
     session: Session,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What to search for.")],
-    corpus: Corpus,
+    corpus: AskedCorpus = None,
     anchor: Annotated[
         str | None,
         typer.Option(help="Chunk to build around. Default: the best hit or latest turn."),
@@ -175,6 +185,7 @@ def slice_search(
         "filter": parsed(filter) if filter is not None else None,
     }
     with session.connect() as db:
+        corpus = corpus or one_readable(db)
         how["slice_id"] = slice_id and ids.slice_id(db, corpus, slice_id)
         how["anchor"] = anchor and ids.chunk_id(db, corpus, anchor)
         how["policy"] = _policy(db, policy)

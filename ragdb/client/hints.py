@@ -70,4 +70,5 @@ def spoken(text: str, names: Mapping[str, str], argument: str = r"\1 \2") -> str
 
 def by_verbs(text: str | None) -> str | None:
     """A hint for people at a command line: `ragdb corpus ls`, and --mode lexical."""
-    return None if text is None else spoken(text, VERBS, r"--\1 \2")
+    flags = None if text is None else text.replace("sign => false", "--no-sign")
+    return None if flags is None else spoken(flags, VERBS, r"--\1 \2")

@@ -77,7 +77,7 @@ class Rows(list[T]):
         try:
             import pandas as pd
         except ImportError as error:
-            raise _missing("pandas") from error
+            raise missing("pandas") from error
         return pd.DataFrame(self._columns(), columns=[f.name for f in fields(self.row)])  # type: ignore[arg-type]
 
     def to_arrow(self) -> pa.Table:
@@ -88,7 +88,7 @@ class Rows(list[T]):
         try:
             import pyarrow as pa
         except ImportError as error:
-            raise _missing("arrow") from error
+            raise missing("arrow") from error
         columns = self._columns()
         arrays = {}
         for field in fields(self.row):  # type: ignore[arg-type]
@@ -137,5 +137,5 @@ def _arrow(pa: Any, kind: str) -> Any:
     }.get(kind, pa.string())
 
 
-def _missing(name: str) -> ImportError:
+def missing(name: str) -> ImportError:
     return ImportError(f"{name} is not installed: pip install 'ragdb-postgres[{name}]'")

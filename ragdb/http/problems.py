@@ -64,7 +64,8 @@ def register(app: FastAPI, server: Server) -> None:
         ]
         first = f"{listed[0]['field']}: {listed[0]['problem']}"
         if isinstance(problem.body, bytes):  # left unread, because it does not say that it is JSON
-            first = "body: its Content-Type is not application/json"
+            listed[0]["problem"] = "its Content-Type is not application/json"
+            first = f"body: {listed[0]['problem']}"
         if code == "INVALID_TURN_ID":
             first = f"Invalid anchor turn ID: {first}"
         return error(request.scope, 400, code, first, listed[:20])
@@ -78,11 +79,18 @@ def register(app: FastAPI, server: Server) -> None:
             413: "PAYLOAD_TOO_LARGE",
         }
         code = codes.get(problem.status_code, "BAD_REQUEST")
-        more = {k: v for k, v in (problem.headers or {}).items() if k.lower() == "allow"}
+        more = {k.lower(): v for k, v in (problem.headers or {}).items() if k.lower() == "allow"}
         message = str(problem.detail)
         if isinstance(problem.__cause__, UnicodeDecodeError):
             message = f"body: it is not UTF-8 at byte {problem.__cause__.start}"
-        return error(request.scope, problem.status_code, code, message, **more)
+        details = None
+        if problem.status_code in (404, 405):  # the router raises them, and nobody else
+            details = {"hint": "GET /docs lists the routes"}
+            if problem.status_code == 404:
+                message = "there is no such route"
+            else:
+                message = f"this route takes {more['allow']}, not {request.method}"
+        return error(request.scope, problem.status_code, code, message, details, **more)
 
     @app.exception_handler(RagdbError)
     async def ours(request: Request, problem: RagdbError) -> Response:

@@ -103,7 +103,10 @@ def check(strategy: str, max_tokens: int, overlap: int, unit: str) -> None:
     if not 1 <= max_tokens <= MAX_TOKENS:
         raise ValueError(f"max_tokens is {max_tokens}, not 1 to {MAX_TOKENS}")
     if not 0 <= overlap < max_tokens:
-        raise ValueError(f"overlap is {overlap}, not 0 to max_tokens - 1 ({max_tokens - 1})")
+        raise ValueError(
+            f"overlap is {overlap}, not 0 to {max_tokens - 1};"
+            " give a smaller overlap, or larger max_tokens"
+        )
 
 
 @dataclass(frozen=True, slots=True)

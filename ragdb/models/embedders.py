@@ -15,7 +15,7 @@ from ragdb.client.calling import Reals as Reals
 from ragdb.errors import EmbedderNotFound, InvalidEmbedding
 from ragdb.models.encoders import Encoder, HashEncoder, check
 from ragdb.models.endpoints import EndpointEncoder
-from ragdb.models.local import PACKAGED, LocalEncoder
+from ragdb.models.local import PACKAGED, LocalEncoder, model_folder
 
 if TYPE_CHECKING:
     from ragdb.models.encoders import Matrix
@@ -73,6 +73,13 @@ def load(embedder: Embedders) -> Encoder:
         embedder.weights_sha256,
         embedder.revision,
     )
+
+
+def need(connection: psycopg.Connection[Any], name: str) -> None:
+    """Raise EmbedderNotFound where a local model, or what runs it, is not on this machine."""
+    embedder = embedders(connection).get(name)
+    if embedder and embedder.provider == "sentence-transformers" and embedder.provider_model:
+        model_folder(embedder.provider_model, embedder.revision)
 
 
 def embedders(connection: psycopg.Connection[Any]) -> dict[str, Embedders]:

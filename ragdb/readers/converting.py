@@ -152,6 +152,7 @@ def _run(words: list[str], folder: str, printed: Path, seconds: int) -> None:
         with complaints.open("rb") as file:
             said = " ".join(file.read(4096).decode("utf-8", "replace").split())
         said = "".join(c for c in said if c.isprintable())[-200:]
+        why = f": {said}" if said else ", and did not say why"
         raise ReadError(
-            "not_converted", f"{words[0]} failed ({code}): {said}", "try the command by hand"
+            "not_converted", f"{words[0]} failed ({code}){why}", "try the command by hand"
         )

@@ -10,7 +10,7 @@ import re
 import string
 from itertools import islice
 
-# the letters beyond ASCII of a language, an alphabet a word; where two encodings fit, the first wins
+# letters beyond ASCII, an alphabet a word; where two encodings fit, the first wins
 _LATIN = {
     "cp1252": "äöüß àâæçéèêëîïôœùûüÿ áéíñóúüºª àèéìíîòóùú áâãàçéêíóôõúü áäèéëíïóöü åäöæøéü "
     "åæøéòôü áðéíóúýþæö àçèéíïòóúü·",
@@ -57,5 +57,5 @@ def _latin(data: bytes) -> str | None:
         letters = [char for char in beyond if char not in _MARKS]
         strange = min(sum(char not in known for char in letters) for known in alphabets.split())
         foreign[name] = (strange + len(_MISPLACED.findall(text))) / max(len(beyond), 1)
-    name = min(foreign, key=foreign.__getitem__, default=None)
-    return name if name and foreign[name] < _FOREIGN else None
+    best = min(foreign, key=foreign.__getitem__, default=None)
+    return best if best and foreign[best] < _FOREIGN else None

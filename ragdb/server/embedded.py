@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -17,6 +17,7 @@ from ragdb.server import migrate, prepare, roles, scripts
 from ragdb.server.postgres import PORT, EmbeddedError, home, initialise, launch, run
 
 LOGIN = DATABASE = "ragdb"
+Say = Callable[[str], object]
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,11 @@ def status(folder: Path | None = None, version: int = 18) -> Status | None:
     return found if PGconn.ping(found.superuser.encode()) == Ping.OK else None
 
 
-def start(folder: Path | None = None, version: int = 18) -> str:
+def start(folder: Path | None = None, version: int = 18, say: Say | None = None) -> str:
     """Start the server, or find it running, and return the superuser's URI.
 
-    Any number of processes may call this at once. Raises EmbeddedError with the end of the log.
+    Any number of processes may call this at once; `say` is called by the one that makes the server,
+    which takes a while. Raises EmbeddedError with the end of the log.
     """
     folder = (folder or data_folder(version)).absolute()
     running = status(folder, version)
@@ -65,6 +67,8 @@ def start(folder: Path | None = None, version: int = 18) -> str:
             running = status(folder, version)
             if running is None:
                 if not (folder / "PG_VERSION").exists():
+                    if say is not None:
+                        say(f"making a database in {folder}; this is done once")
                     initialise(folder, version)
                 launch(folder, version, lambda: status(folder, version) is not None)
                 running = status(folder, version)
@@ -85,13 +89,13 @@ def stop(folder: Path | None = None, version: int = 18) -> bool:
     return True
 
 
-def dsn(folder: Path | None = None, version: int = 18) -> str:
+def dsn(folder: Path | None = None, version: int = 18, say: Say | None = None) -> str:
     """URI of the plain login `ragdb` on the database `ragdb`.
 
-    The server is started, the database created and migrated, as needed.
+    The server is started, the database created and migrated, as needed; `say` is that of `start`.
     """
     folder = (folder or data_folder(version)).absolute()
-    superuser = start(folder, version)
+    superuser = start(folder, version, say)
     plain = superuser.replace("postgres@", f"{LOGIN}@").replace("/postgres?", f"/{DATABASE}?")
     # is there until all is installed, also what is not of the schema's one transaction
     unfinished = folder.with_name(folder.name + ".installing")

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+if TYPE_CHECKING:
+    from ragdb.server.embedded import Say
 
 # any of libpq's that names a server, a database or who asks
 LIBPQ = ("PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE")
@@ -32,10 +36,11 @@ class Connection:
     __repr__ = __str__
 
 
-def connection(dsn: str | None = None) -> Connection:
+def connection(dsn: str | None = None, say: Say | None = None) -> Connection:
     """The database to use: `dsn`, RAGDB_DATABASE_URL, DATABASE_URL, libpq's PG*, or embedded.
 
-    Only the last starts anything. Raises psycopg.ProgrammingError for a DSN that libpq cannot read.
+    Only the last starts anything, and says so where it makes one. Raises psycopg.ProgrammingError
+    for a DSN that libpq cannot read.
     """
     for origin, value in (
         ("--dsn", dsn),
@@ -58,7 +63,7 @@ def connection(dsn: str | None = None) -> Connection:
         return Connection("", ", ".join(named))
     from ragdb.server import embedded
 
-    return Connection(embedded.dsn(), "embedded")
+    return Connection(embedded.dsn(say=say), "embedded")
 
 
 def for_program(conninfo: str) -> tuple[str, dict[str, str]]:

@@ -1,14 +1,16 @@
 -- Dimensions: what facts are about, one row per thing.
 
+-- The chunks that a corpus of parts counts are its parts', so here they would be counted twice.
 create or replace view bi.dim_corpus with (security_barrier = true) as
 select k.corpus_id::bigint as corpus_id, k.name as corpus, c.is_internal, k.title,
-    k.text_config, k.documents, k.chunks, k.token_count as tokens, k.size_bytes,
-    k.version as corpus_version,
+    k.text_config, k.documents, case when k.parts = 0 then k.chunks else 0 end as chunks,
+    k.token_count as tokens, k.size_bytes, k.version as corpus_version,
     k.record_query_text, e.name as embedding_model, k.created_at, k.updated_at
 from ragdb.corpora k join bi.readable_corpora() c on c.corpus_id = k.corpus_id
   left join ragdb.embedding_spaces s on s.corpus_id = k.corpus_id and s.state = 'current'
   left join ragdb.embedders e on e.embedder_id = s.embedder_id;
-comment on view bi.dim_corpus is 'One row per corpus.';
+comment on view bi.dim_corpus is
+  'One row per corpus. What a corpus of parts holds is in the rows of its parts.';
 
 create or replace view bi.dim_source with (security_barrier = true) as
 select d.corpus_id || ':' || d.doc_no as source_id, d.corpus_id::bigint as corpus_id, c.corpus,

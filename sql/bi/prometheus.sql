@@ -16,7 +16,9 @@ begin atomic
   select r.corpus_id, case when r.n <= 200 then r.name else '(other)' end,
       r.documents, r.chunks, r.size_bytes
     from (
-      select c.corpus_id, c.name, c.documents, c.chunks, c.size_bytes,
+      -- a corpus of parts counts the chunks of these
+      select c.corpus_id, c.name, c.documents, c.size_bytes,
+          case when c.parts = 0 then c.chunks else 0 end as chunks,
           pg_catalog.row_number() over (order by c.corpus_id) as n
         from ragdb.corpora c
         join bi.readable_corpora() v on v.corpus_id = c.corpus_id) r;

@@ -15,8 +15,8 @@ begin
     raise exception 'there is no signing key'
       using errcode = 'RG433',
         detail = 'an admissibility token is signed, and nothing is signed with a default secret',
-        hint = 'an admin calls ragdb.create_signing_key() once (ragdb keys create); '
-          'or build the slice with sign => false';
+        hint = 'an admin calls ragdb.create_signing_key() once; '
+          'what is only built needs none with sign => false';
   end if;
   return format('rgt1.%s.%s.%s.%s', v_key.key_id, v_issued, v_expires,
     encode(ragdb_internal.hmac_sha256(v_key.secret, ragdb_internal.token_message(

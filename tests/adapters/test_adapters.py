@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
+import sys
 import warnings
 from collections.abc import Iterator
 from uuid import UUID
@@ -85,3 +87,16 @@ def test_finding_nothing_is_no_error_and_k_is_checked(db: ragdb.Database) -> Non
         ForLangChain(retriever=EmptyRetriever(), k=0)
     with pytest.raises(ValueError, match="k is 0"):
         ForLlamaIndex(EmptyRetriever(), k=0)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "lacking"),
+    [("langchain", "langchain_core.callbacks"), ("llamaindex", "llama_index.core.schema")],
+)
+def test_an_adapter_without_its_package_says_what_to_install(
+    adapter: str, lacking: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, f"ragdb.adapters.{adapter}", raising=False)
+    monkeypatch.setitem(sys.modules, lacking, None)
+    with pytest.raises(ImportError, match=rf"pip install 'ragdb-postgres\[{adapter}\]'"):
+        importlib.import_module(f"ragdb.adapters.{adapter}")

@@ -296,6 +296,21 @@ def corpora(db: Connection, role: str) -> set[str]:
     return found
 
 
+def test_a_chunk_of_a_part_is_counted_once(any_db: Connection) -> None:
+    any_db.execute("select ragdb.create_corpus('manuals')")
+    for part in ("manuals-1", "manuals-2"):
+        any_db.execute("select ragdb.create_corpus(%s, part_of => 'manuals')", (part,))
+        any_db.execute("select * from ragdb.put_text(%s, 'a.txt', 'A fox and a dog.')", (part,))
+    any_db.execute("select * from ragdb.sync_statistics('manuals')")
+    counted = any_db.execute(
+        "select (select sum(documents) from bi.dim_corpus where corpus ~ '^manuals'),"
+        " (select sum(chunks) from bi.dim_corpus where corpus ~ '^manuals'),"
+        " (select sum(value) from ragdb.metrics()"
+        "  where name = 'ragdb_corpus_chunks' and labels ->> 'corpus' ~ '^manuals')"
+    ).fetchall()
+    assert counted == [(2, 2, 2)]
+
+
 @pytest.fixture
 def three(any_db: Connection) -> Connection:
     """An open corpus, one granted to a writer, one personal, each with a retrieval."""

@@ -97,6 +97,9 @@ def test_feedback_is_given_listed_and_made_into_cases(run: Run, filled: str) -> 
         hits = db.retrieve("docs", ANSWERED[0], 2)
     trace, chunk = str(hits.trace_id), hits[0].chunk_id
     assert "no feedback yet" in run("feedback", "ls").stderr
+    assert (
+        "0 cases; `ragdb feedback add TRACE good --chunk" in run("feedback", "cases", "docs").stderr
+    )
     # by the beginnings of ids, as lists show them
     given = ("feedback", "add", trace[:13], "good", "--chunk", chunk[:10], "--comment", "the page")
     made = json.loads(run(*given, "--json").stdout)

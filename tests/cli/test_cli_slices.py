@@ -301,7 +301,9 @@ def test_a_policy_is_registered_listed_and_used_by_reference(
 def test_keys_are_rotated_exported_imported_and_revoked(chat: Run, clone: str) -> None:
     made = chat("slice", "search", "refunds", "-c", "chat", "--anchor", uuid(1), "--trace")
     trace = made.stderr.split()[-1]
-    assert chat("keys", "rotate", "k2").stdout.strip() == "k2"
+    rotated = chat("keys", "rotate", "k2")
+    assert rotated.stdout.strip() == "k2"
+    assert "k1 signs no more" in rotated.stderr
     assert {k["key_id"]: k["state"] for k in done(chat, "keys", "ls")} == {
         "k1": "verify_only",
         "k2": "active",
@@ -426,6 +428,24 @@ def test_a_corpus_without_a_chunk_has_nothing_to_anchor_in(run: Run) -> None:
     done = run("slice", "search", "refunds", "--corpus", "empty")
     assert done.exit_code == 2
     assert "nothing to anchor a slice in" in done.stderr
+
+
+def test_a_slice_that_nobody_can_sign_says_what_makes_a_key(run: Run, tmp_path: Path) -> None:
+    flat = write(tmp_path / "chat.jsonl", [turn | {"session": "s1"} for turn in TURNS])
+    assert run("ingest", flat, "--corpus", "chat", "-q").exit_code == 0
+    refused = run("slice", "build", uuid(1))
+    assert refused.exit_code == 2
+    hint = "an admin calls `ragdb keys create` once; what is only built needs none with --no-sign"
+    assert hint in refused.stderr
+    assert done(run, "slice", "build", uuid(1), "--no-sign")["chunk_ids"]
+
+
+def test_a_verb_of_slices_takes_the_only_corpus(chat: Run) -> None:
+    made = done(chat, "slice", "build", uuid(1), "--store")
+    assert [listed["slice_id"] for listed in done(chat, "slice", "ls")] == [made["slice_id"]]
+    assert len(done(chat, "slice", "show", made["slice_id"])) == len(made["chunk_ids"])
+    named = done(chat, "slice", "search", "refunds", "--corpus", "chat")
+    assert done(chat, "slice", "search", "refunds") == named
 
 
 def test_stored_slices_are_listed_in_80_columns_and_named_by_how_they_begin(

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -202,6 +203,41 @@ def test_an_address_that_cannot_be_listened_at_names_the_flag(
         refused = run("serve", flags[0], flags[1] or taken.getsockname()[1])
     assert refused.exit_code == 2
     assert f"hint: choose another {flags[0]}" in refused.stderr
+
+
+def test_a_server_without_the_exporter_of_spans_says_what_to_install(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter", None)  # as where only the API is
+    refused = run("serve", "--otlp", "http://127.0.0.1:4318", "--port", "0")
+    assert refused.exit_code == 3
+    assert "hint: pip install 'ragdb-postgres[otlp]'" in refused.stderr
+
+
+def test_a_change_to_a_model_that_cannot_run_here_changes_nothing(
+    demo: Run, demo_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragdb.models.local.find_spec", lambda _: None)
+    refused = demo("reembed", "demo", "--model", "all-MiniLM-L6-v2")
+    assert refused.exit_code == 2
+    assert "pip install torch 'ragdb-postgres[embed]'" in refused.stderr
+    with ragdb.connect(demo_dsn) as db:
+        assert db.embedding_status() == []
+
+
+def test_explained_hits_are_those_that_the_same_search_finds(own_demo: Run) -> None:
+    bind = ("embedder", "bind", "hashes", "--provider", "hash", "--source", "hash-v1")
+    assert own_demo(*bind, "--dims", "64").exit_code == 0
+    assert own_demo("embed", "demo", "--model", "hashes", "--once").exit_code == 0
+    asked = ("search", "is the deposit refunded", "-c", "demo", "-k", "3", "--json")
+    plain = json.loads(own_demo(*asked).stdout)
+    explained = json.loads(own_demo(*asked, "--explain").stdout)
+    terms = [hit.pop("terms") for hit in explained]
+    assert explained == plain
+    assert {hit["mode"] for hit in plain} == {"hybrid"}
+    for hit, parts in zip(plain, terms, strict=True):
+        assert sum(part["points"] for part in parts) == pytest.approx(hit["score"], abs=1e-5)
+        assert {part["part"] for part in parts} == {"word", "meaning"}
 
 
 def test_the_help_says_which_database_is_meant_the_exit_codes_and_how_to_begin() -> None:
@@ -529,7 +565,7 @@ def test_doctor_says_how_much_room_the_embedded_server_has(
     monkeypatch.setattr("shutil.disk_usage", lambda _: Mock(free=int(gib * 2**30)))
     assert "disk:" not in demo("doctor").stdout  # of a server elsewhere it knows nothing
     found = Connection(demo_dsn, "embedded")
-    monkeypatch.setattr("ragdb.server.settings.connection", lambda dsn: found)
+    monkeypatch.setattr("ragdb.server.settings.connection", lambda dsn, say=None: found)
     said = demo("doctor")
     assert said.exit_code == 0
     assert f"{mark}  disk: {gib} GiB are free for " in said.stdout

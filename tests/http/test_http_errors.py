@@ -120,6 +120,18 @@ def test_what_is_wrong_has_its_code(
     check(api(method, path, body), status, code)
 
 
+def test_a_route_or_method_that_is_not_there_leads_to_those_that_are(api: Api) -> None:
+    for method, path, said in (
+        ("GET", "/api/serach", "there is no such route"),
+        ("GET", "/api/search", "this route takes POST, not GET"),
+    ):
+        refused = api(method, path).body
+        assert (refused["error"], refused["details"]["hint"]) == (
+            said,
+            "GET /docs lists the routes",
+        )
+
+
 @pytest.mark.parametrize("path", ["/api/rag/search/slice", "/capabilities/rag.query@1.0"])
 def test_lists_of_any_depth_are_refused(api: Api, path: str) -> None:
     """There is a depth that can be read but not be written again."""
@@ -203,7 +215,9 @@ def test_a_body_that_is_not_called_json_is_told_so(api: Api) -> None:
     """What curl --data sends."""
     for kind in ("application/x-www-form-urlencoded", "text/plain"):
         answer = api("POST", "/api/slice", {"anchor_turn_id": ANCHOR}, Content_Type=kind)
-        assert "Content-Type" in check(answer, 400, "BAD_REQUEST")["error"]
+        refused = check(answer, 400, "BAD_REQUEST")
+        assert "Content-Type" in refused["error"]
+        assert "Content-Type" in refused["details"][0]["problem"]
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def found(output: str, ok: bool = False) -> list[str]:
 
 
 def test_a_proof_stands_alone(ragdb: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert ragdb("ledger", "prove", "x:1/77", "--out", "proof")[0] == 0
+    assert ragdb("ledger", "prove", "x:1/77", "--out", "proof") == (0, "wrote proof\n")
     monkeypatch.setenv("RAGDB_DATABASE_URL", NOWHERE)
     code, output = ragdb(*VERIFY, "proof")
     assert (code, found(output, True)) == (0, ["signed", "included"])

@@ -56,6 +56,7 @@ def test_a_command_sees_no_secret_and_its_own_folder(monkeypatch: pytest.MonkeyP
     ("code", "error", "said"),
     [
         ("import sys; sys.exit('no such page')", "not_converted", "failed (1): no such page"),
+        ("import sys; sys.exit(3)", "not_converted", "failed (3), and did not say why"),
         ("pass", "not_converted", "made nothing"),
         ("x = bytearray(10 * 2**30)", "not_converted", "MemoryError"),
         ("import os; os.symlink('/etc/passwd', 'out.md')", "limits", "bytes"),
