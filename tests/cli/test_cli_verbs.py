@@ -125,14 +125,14 @@ def test_ingest_says_what_was_written_before_the_database_failed(
 @pytest.mark.parametrize("flags", [[], ["--prune"], ["--embed"]])
 @pytest.mark.parametrize("what", ["https://localhost/x", "gone.md", "bad.pdf", "bad.jsonl"])
 def test_ingest_makes_no_corpus_where_there_is_nothing_to_put(
-    run: Run, tmp_path: Path, what: str, flags: list[str]
+    demo: Run, tmp_path: Path, what: str, flags: list[str]
 ) -> None:
     (tmp_path / "bad.pdf").write_text("%PDF-1.7 not really")
     (tmp_path / "bad.jsonl").write_text("{\n")
     given = what if "://" in what else str(tmp_path / what)
-    made = run("ingest", given, "--corpus", "new", *flags)
+    made = demo("ingest", given, "--corpus", "new", *flags)
     assert made.exit_code == (2 if what == "gone.md" else 4), made.output
-    assert "new" not in run("corpus", "ls").stdout.split()
+    assert "new" not in demo("corpus", "ls").stdout.split()
     assert "does not exist" not in made.stderr
 
 
