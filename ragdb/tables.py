@@ -176,6 +176,17 @@ corpora = Table(
     ),
 )
 
+edges = Table(
+    "edges",
+    metadata,
+    Column("corpus_id", Integer, primary_key=True),
+    Column("parent_no", Integer, primary_key=True),
+    Column("child_no", Integer, primary_key=True),
+    Column("edge_type", Text, primary_key=True),
+    Column("child_salience", REAL, nullable=False),
+    Column("is_added", Boolean, nullable=False),
+)
+
 embedders = Table(
     "embedders",
     metadata,
@@ -1659,29 +1670,6 @@ document_links = Table(
         ["corpus_id", "chunk_no"],
         ["ragdb.chunks.corpus_id", "ragdb.chunks.chunk_no"],
         name="document_links_chunk_exists",
-        ondelete="CASCADE",
-    ),
-)
-
-edges = Table(
-    "edges",
-    metadata,
-    Column("corpus_id", Integer, primary_key=True),
-    Column("parent_no", Integer, primary_key=True),
-    Column("child_no", Integer, primary_key=True),
-    Column("edge_type", Text, primary_key=True),
-    Column("child_salience", REAL, nullable=False),
-    Column("is_added", Boolean, nullable=False),
-    ForeignKeyConstraint(
-        ["corpus_id", "child_no"],
-        ["ragdb.chunks.corpus_id", "ragdb.chunks.chunk_no"],
-        name="edges_child_exists",
-        ondelete="CASCADE",
-    ),
-    ForeignKeyConstraint(
-        ["corpus_id", "parent_no"],
-        ["ragdb.chunks.corpus_id", "ragdb.chunks.chunk_no"],
-        name="edges_parent_exists",
         ondelete="CASCADE",
     ),
 )

@@ -11,11 +11,7 @@ create table ragdb.edges (
   -- what the documents say is made anew with them, and what was added stays
   is_added boolean not null default false,
   constraint edges_are_unique primary key (corpus_id, parent_no, child_no, edge_type),
-  constraint edges_join_two_chunks check (parent_no <> child_no),
-  constraint edges_parent_exists foreign key (corpus_id, parent_no)
-    references ragdb.chunks on delete cascade,
-  constraint edges_child_exists foreign key (corpus_id, child_no)
-    references ragdb.chunks on delete cascade
+  constraint edges_join_two_chunks check (parent_no <> child_no)
 );
 -- as for ragdb.documents
 alter table ragdb.edges alter corpus_id set statistics 0;
