@@ -152,10 +152,7 @@ begin atomic
   from ragdb_internal.lacking_words(meant_words.corpus, meant_words.text, meant_words.lexemes) w
     cross join lateral (
       select a.lexeme
-      from ragdb_internal.accentable((corpus).corpus_id, w.word, (corpus).text_config) n
-        cross join lateral ragdb_internal.accented_lexeme(
-          (corpus).corpus_id, n.word, (corpus).text_config) a (lexeme)
-      where a.lexeme is not null
+      from ragdb_internal.accented_lexeme((corpus).corpus_id, w.word, (corpus).text_config) a
       union all
       select k.lexeme
       from ragdb_internal.last_edited((corpus).corpus_id, w.word, w.lexeme) e
