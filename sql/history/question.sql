@@ -21,8 +21,7 @@ comment on function ragdb_internal.facts_then(ragdb_internal.past, ragdb.corpora
   'Returns some lexemes: how many chunks of a corpus as it was had each, how often it stands among '
   'them, and its idf then, or by the statistics of another corpus today.';
 
--- What lexical/accents.sql walks down the dictionary for, by a look at all of it: the dictionary of
--- then is nowhere.
+-- What lexical/accents.sql looks up, by a look at the whole dictionary: that of then is nowhere.
 create or replace function ragdb_internal.accented_then(past ragdb_internal.past, word text)
 returns text
 language sql stable parallel safe
@@ -30,17 +29,18 @@ begin atomic
   select k.lexeme
   from ragdb_internal.known_then(accented_then.past, array(
     select d.lexeme
-    from ragdb_internal.letters_accented(accented_then.word) a
+    from (
+        select ragdb_internal.unaccented(ragdb_internal.dictionary_word(accented_then.word))
+          as word
+        offset 0) u
       cross join lateral (
-        select t.lexeme from ragdb.lexemes t
-        where t.corpus_id = ((past).corpus).corpus_id
-          and pg_catalog.strpos(a.letters[1], pg_catalog.left(t.lexeme, 1)) > 0
+        select t.lexeme from ragdb.lexemes t where t.corpus_id = ((past).corpus).corpus_id
         union
         select o.lexeme collate "C" from pg_catalog.unnest((past).lexemes) o (lexeme)) d
     where not pg_catalog.starts_with(accented_then.word, d.lexeme)
-      and not exists (
-        select from pg_catalog.string_to_table(d.lexeme, null) with ordinality l (letter, n)
-        where pg_catalog.strpos(coalesce(a.letters[l.n], ''), l.letter) = 0)
+      and pg_catalog.starts_with(u.word,
+        case when d.lexeme ~ ragdb_internal.accented_letters()
+          then ragdb_internal.unaccented(d.lexeme) else d.lexeme end)
       and ragdb_internal.accented_as(
         accented_then.word, d.lexeme, ((past).corpus).text_config) is not null)) k
   where k.df > 0

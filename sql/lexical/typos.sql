@@ -10,7 +10,8 @@ create or replace function ragdb_internal.spelt_words(text text, config text, le
 returns table (word text, lexeme text, frequency integer)
 language sql stable parallel safe
 begin atomic
-  select w.word, w.lexeme collate "C", count(*)::integer
+  select w.word, w.lexeme collate "C",
+    pg_catalog.cardinality(pg_catalog.array_positions(t.words, w.word))
   from (
       select ragdb_internal.all_words(
         pg_catalog.lower(ragdb_internal.plain(spelt_words.text) collate "C")) as words
@@ -19,11 +20,11 @@ begin atomic
       pg_catalog.octet_length(spelt_words.text) = pg_catalog.length(spelt_words.text),
       spelt_words.config) l
     cross join lateral rows from (pg_catalog.unnest(t.words), pg_catalog.unnest(l.lexemes))
-      w (word, lexeme)
+      with ordinality w (word, lexeme, n)
   where case when w.lexeme = any (spelt_words.lexemes)
     then pg_catalog.length(w.word) between 3 and 32
-      and w.word !~ ('[0-9' || ragdb_internal.spaceless() || ']') end
-  group by w.word, w.lexeme;
+      and w.word !~ ('[0-9' || ragdb_internal.spaceless() || ']')
+      and pg_catalog.array_position(t.words, w.word) = w.n end;
 end;
 comment on function ragdb_internal.spelt_words(text, text, text[]) is
   'Returns the words of a text that may be misspelt and have one of some lexemes, with these and '
@@ -152,10 +153,7 @@ begin atomic
   from ragdb_internal.lacking_words(meant_words.corpus, meant_words.text, meant_words.lexemes) w
     cross join lateral (
       select a.lexeme
-      from ragdb_internal.accentable((corpus).corpus_id, w.word, (corpus).text_config) n
-        cross join lateral ragdb_internal.accented_lexeme(
-          (corpus).corpus_id, n.word, (corpus).text_config) a (lexeme)
-      where a.lexeme is not null
+      from ragdb_internal.accented_lexeme((corpus).corpus_id, w.word, (corpus).text_config) a
       union all
       select k.lexeme
       from ragdb_internal.last_edited((corpus).corpus_id, w.word, w.lexeme) e

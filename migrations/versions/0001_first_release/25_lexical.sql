@@ -23,6 +23,12 @@ alter table ragdb.lexemes alter corpus_id set statistics 0;
 -- last, as that of ragdb.documents
 alter table ragdb.lexemes add constraint lexemes_are_unique_per_corpus
   primary key (corpus_id, lexeme);
+-- The few lexemes with accents, by their letters without them, as ragdb_internal.unaccented and
+-- ragdb_internal.accented_letters say. Not by corpus first, as above.
+create index lexemes_by_unaccented on ragdb.lexemes (
+  translate(regexp_replace(normalize(lexeme, nfd), '[\u0300-\u036F]', '', 'g'),
+    'đħıłøŧ', 'dhilot'), corpus_id)
+  where lexeme ~ '[\u00E0-\u024F\u1E00-\u1EFF]';
 comment on table ragdb.lexemes is
   'Dictionary of a corpus: every lexeme, its number, how many chunks have it and the largest '
   'impact it may have.';

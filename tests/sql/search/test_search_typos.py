@@ -137,20 +137,43 @@ def test_of_all_words_that_differ_in_accents_alone_the_most_frequent_is_meant(
     assert lacked > 100
 
 
-def test_a_dictionary_is_walked_where_a_word_may_have_accents_there(db: Connection) -> None:
+def test_every_letter_that_has_an_accent_is_found_without_it(db: Connection) -> None:
+    letters = [c for c in map(chr, range(0xE0, 0x1F00)) if c.islower() and c.isalpha()]
+    kept = [c for c in letters if c == unicodedata.normalize("NFKC", c) != accentless(c)]
+    plain = {c: accentless(c) for c in kept if accentless(c) in [*ascii_lowercase]}
+    plain |= dict(zip("đħıłøŧ", "dhilot", strict=True))
+    pairs = itertools.product(ascii_lowercase, repeat=2)
+    words = {
+        f"{c}{''.join(pair)}{c}qq": f"{letter}{''.join(pair)}{letter}qq"
+        for (c, letter), pair in zip(plain.items(), pairs, strict=False)
+    }
+    assert len(words) > 250
     db.execute("select ragdb.create_corpus('docs', text_config => 'simple')")
+    put(db, "docs", [text_document("a", " ".join(words))])
+    for word, typed in words.items():
+        row = db.execute("select ragdb.did_you_mean('docs', %s)", (typed,)).fetchone()
+        assert row == (word,)
 
-    def walked() -> list[Any]:
-        return db.execute(
-            "select a.word from ragdb.corpora c"
-            " cross join ragdb_internal.accentable(c.corpus_id, 'detail', c.text_config) a"
-            " where c.name = 'docs'"
-        ).fetchall()
 
-    put(db, "docs", [text_document("a", "début, dünn, detaché, détaillé; день, देश, dйtail")])
-    assert walked() == []
-    put(db, "docs", [text_document("b", "dëtail")])
-    assert walked() == [("detail",)]
+def test_words_with_accents_are_looked_up_by_key(any_db: Connection) -> None:
+    any_db.execute("select ragdb.create_corpus('docs')")
+    for known in ("few", "many"):
+        texts = [" ".join(f"é{w}{n}" for w in ascii_lowercase) for n in range(200)]
+        put(any_db, "docs", [text_document(f"{known} {n}", text) for n, text in enumerate(texts)])
+        any_db.execute("set enable_seqscan = off")
+        any_db.execute("set plan_cache_mode = force_generic_plan")
+        any_db.execute("deallocate all")
+        any_db.execute(
+            "prepare look (integer, text) as"
+            " select a.lexeme from ragdb_internal.accented_lexeme($1, $2, 'english') a"
+        )
+        plan = "\n".join(
+            row[0] for row in any_db.execute("explain execute look(1, 'detail')").fetchall()
+        )
+        key = plan.split("using lexemes_by_unaccented")[1].split("Index Cond: ")[1].splitlines()[0]
+        assert "translate" in key, plan
+        assert "corpus_id" in key, plan
+        any_db.execute("analyze ragdb.lexemes")
 
 
 def test_a_word_that_differs_in_accents_is_found_behind_hundreds_that_begin_alike(
