@@ -18,8 +18,10 @@ def optimize(db: Client, corpus: str, written: int) -> bool:
     happens here. Returns whether the corpus was optimized.
     """
     info = db.corpus_info(corpus)
-    if info.part_of is not None and db.corpus_info(info.part_of).privilege != "read":
-        db.sync_statistics(info.part_of)
+    if info.part_of is not None:
+        whole = db.corpus_info(info.part_of)
+        if whole.stale_parts and whole.privilege != "read":
+            db.sync_statistics(whole.name)
     # also of a run that was ended before it came to this
     is_due = info.is_drifted or max(written, info.new_chunks) >= MANY
     if is_due:

@@ -106,10 +106,17 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin', true);
+  v_corpus ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin', true);
   v_revoked integer;
 begin
   perform ragdb_internal.check_may_restrict(corpus);
+  -- looked at again under the lock: the right may have been taken away while it waited
+  select c.* into v_corpus from ragdb.corpora c
+    where c.corpus_id = v_corpus.corpus_id for no key update;
+  if not found then
+    perform ragdb_internal.refuse_corpus(corpus, 'admin', 0);
+  end if;
+  perform ragdb_internal.check_right(v_corpus, 'admin');
   update ragdb.corpora c set is_restricted = false where c.corpus_id = v_corpus.corpus_id;
   delete from ragdb.corpus_grants g where g.corpus_id = v_corpus.corpus_id;
   get diagnostics v_revoked = row_count;

@@ -165,3 +165,15 @@ def test_a_run_does_what_one_before_it_did_not_come_to_after_its_last_batch(
         ]
         assert hits[0] == hits[1] != []
         assert not db.ingest(notes, corpus="docs").optimized
+
+
+def test_a_run_that_finds_nothing_new_writes_nothing(clone: str, notes: Path) -> None:
+    with ragdb.connect(clone) as db:
+        db.create_corpus("whole")
+        db.create_corpus("part", part_of="whole")
+        for corpus in ("part", "alone"):
+            assert db.ingest(notes, corpus=corpus).written == 5
+        before = db.list_corpora()
+        for corpus in ("part", "alone"):
+            assert db.ingest(notes, corpus=corpus).written == 0
+        assert db.list_corpora() == before

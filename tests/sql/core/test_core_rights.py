@@ -117,6 +117,27 @@ def test_a_right_that_is_taken_from_a_writer_who_waits_is_gone_when_its_turn_com
 
 
 @pytest.mark.parametrize(
+    "lost", ["select ragdb.revoke_corpus('team', 'writer')", "select ragdb.drop_corpus('team')"]
+)
+def test_who_loses_a_corpus_while_they_wait_to_open_it_does_not_open_it(
+    as_role: AsRole, lost: str
+) -> None:
+    admin, holder = as_role("admin"), as_role("admin")
+    writer = as_role("writer", autocommit=True)
+    admin.execute("select ragdb.create_corpus('team')")
+    admin.execute("select ragdb.grant_corpus('team', 'writer', 'admin')")
+    admin.commit()
+    put(holder, document("a.md", ["first"]), corpus="team")
+    with ThreadPoolExecutor(1) as aside:
+        opened = aside.submit(refused, writer, "select ragdb.unrestrict_corpus('team')")
+        until(lambda: is_waiting(admin, writer))
+        holder.execute(lost)
+        holder.commit()
+        assert opened.result(60).sqlstate == "RG404"
+    assert names(writer) == []
+
+
+@pytest.mark.parametrize(
     "call",
     [
         "drop_corpus({0})",
