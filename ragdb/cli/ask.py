@@ -60,6 +60,13 @@ def ask(
             " says, else auto, which looks nothing up for a greeting or arithmetic.",
         ),
     ] = None,
+    rank_mode: Annotated[
+        str | None,
+        typer.Option(
+            metavar="lexical|semantic|hybrid|reference",
+            help="Ranking mode, that of `ragdb search --mode`.",
+        ),
+    ] = None,
     retriever: Annotated[
         str | None, typer.Option(metavar="NAME", help="A retriever of a contract to search by.")
     ] = None,
@@ -109,11 +116,12 @@ def ask(
                 rerank=rerank,
                 sentences=sentences,
                 mode=cast("Mode | None", mode),
+                rank_mode=rank_mode,
                 retriever=retriever,
                 rag=rag,
                 contract=_contract(contract),
                 model=model_of(model, endpoint),
-                embed=_embed(session, db, corpus),
+                embed=_embed(session, db, corpus, rank_mode),
                 client="ragdb ask",
                 record=record,
             )
@@ -173,19 +181,19 @@ def _evidence(
     from ragdb.evidence.database import CorpusRetriever
     from ragdb.evidence.retrieval import RetrievalQuery
 
-    embed = _embed(session, db, corpus)
+    embed = _embed(session, db, corpus, None)
     retriever = CorpusRetriever(db, corpus, embed=embed, client="ragdb pack", rerank=rerank)
     retriever.retrieve(RetrievalQuery(question, k))
     made: dict[str, Any] = db.build_evidence_pack(retriever.trace_id, max_context=max_context)
     return {**made, "query": question}
 
 
-def _embed(session: Session, db: Database, corpus: str) -> Embed:
+def _embed(session: Session, db: Database, corpus: str, rank_mode: str | None) -> Embed:
     from ragdb.cli.query import embedded, printable
 
     def embed(text: str) -> list[float] | None:
         printable(text)
-        return embedded(session, db, [corpus], text, None)
+        return embedded(session, db, [corpus], text, rank_mode)
 
     return embed
 

@@ -110,6 +110,7 @@ def revoke(session: Session, key_id: KeyId) -> None:
     session.confirm(f"every token that key {key_id} signed will fail; revoke it?")
     with session.connect() as db:
         db.revoke_signing_key(key_id)
+    session.note(f"revoked {key_id}")
 
 
 def compromised(
@@ -130,6 +131,7 @@ def compromised(
     session.confirm(f"what key {key_id} signed since {since or 'ever'} will fail; go on?")
     with session.connect() as db:
         db.report_key_compromise(key_id, time)
+    session.note(f"{key_id} counts as compromised")
 
 
 def export(session: Session) -> None:

@@ -81,6 +81,7 @@ def add(
         raise Failure("the key is not hex", hint="`ragdb peer key FILE` prints it") from None
     with session.connect() as db:
         db.add_peer(name, public, url, trust)
+    session.note(f"{name} is a peer of trust {trust}")
 
 
 def ls(session: Session) -> None:
@@ -105,12 +106,14 @@ def revoke(
     session.confirm(f"no further event of {name} will be taken; revoke its key?")
     with session.connect() as db:
         db.revoke_peer(name, reason)
+    session.note(f"the key of {name} is revoked")
 
 
 def rm(session: Session, name: Name) -> None:
     """Forget a peer. What it brought stays."""
     with session.connect() as db:
         db.remove_peer(name)
+    session.note(f"{name} is forgotten")
 
 
 def share(session: Session, corpus: Corpus, key: Key = None) -> None:
@@ -126,6 +129,7 @@ def unshare(session: Session, corpus: Corpus) -> None:
     session.confirm(f"the signed events of {corpus} will be forgotten; go on?")
     with session.connect() as db:
         db.unshare_corpus(corpus)
+    session.note(f"{corpus} is no longer shared")
 
 
 def publish(session: Session, corpus: Corpus, key: Key = None) -> None:

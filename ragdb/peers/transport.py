@@ -71,12 +71,21 @@ class Link:
             return value
         except ReadError as error:
             raise PeerError(
-                f"peer {self.name}: {error.reason}", hint=error.hint, exit_code=3
+                f"peer {self.name}: {error.reason}",
+                hint=_REFUSED.get(error.reason, error.hint),
+                exit_code=3,
             ) from None
         except (ValueError, TypeError, RecursionError):
             raise PeerError(
                 f"peer {self.name} answered what is not JSON that a database holds", exit_code=3
             ) from None
+
+
+# what a peer's answer asks for; of anything else, its URL is in doubt
+_REFUSED = {
+    "the server answers 401": "ask its operator for a token",
+    "the server answers 404": "ask its operator whether the corpus is shared, and with whom",
+}
 
 
 def part(name: str) -> str:

@@ -28,7 +28,7 @@ begin
     raise exception 'corpus % has no chunk %',
         ragdb_internal.quote(corpus), ragdb_internal.quote(chunk_id)
       using errcode = 'RG406', detail = 'the id of a chunk changes with its text and its source',
-        hint = 'ragdb.document_chunks() lists the chunks of a document';
+        hint = 'ragdb.search() returns chunk ids';
   end if;
 end $$;
 comment on function ragdb.get_chunk(text, text) is
@@ -58,7 +58,7 @@ begin
     raise exception 'corpus % has no chunk %',
         ragdb_internal.quote(corpus), coalesce(ragdb_internal.quote(prefix), 'null')
       using errcode = 'RG406', detail = 'neither is it an id, nor does an id begin so',
-        hint = 'ragdb.document_chunks() lists the chunks of a document';
+        hint = 'ragdb.search() returns chunk ids';
   end if;
   return v_id;
 end $$;

@@ -42,6 +42,16 @@ def test_ask_answers_what_the_corpus_is_about_and_nothing_else(run: Run) -> None
     assert (asked["gate"]["min_score"], asked["gate"]["min_score_by"]) == (0.03, "caller")
 
 
+def test_ask_ranks_by_the_mode_that_is_named(run: Run, filled: str) -> None:
+    for mode in ("lexical", "reference"):
+        asked = run("ask", ANSWERED[1], "-c", "docs", "--rank-mode", mode, "--json")
+        with ragdb.connect(filled) as db:
+            assert db.list_traces("docs", count=1)[0].rank_mode == mode, asked.output
+    refused = run("ask", ANSWERED[1], "-c", "docs", "--rank-mode", "hybrid")
+    assert refused.exit_code == 2
+    assert "RG415" in refused.stderr
+
+
 def test_what_cannot_be_recorded_is_answered_without(
     run: Run, filled: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

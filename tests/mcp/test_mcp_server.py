@@ -282,6 +282,11 @@ def test_an_id_without_a_corpus_says_what_an_id_is(dsn: str) -> None:
     assert said == "'refunds' names no corpus: an id is corpus/chunk_id, as search gives it"
 
 
+def test_an_id_of_no_chunk_is_answered_with_a_tool_that_gives_ids(dsn: str) -> None:
+    said = call(dsn, "fetch", {"id": "docs/nothing"})
+    assert said == 'corpus "docs" has no chunk "nothing" (RG406); search returns chunk ids'
+
+
 def test_a_recorded_search_gives_the_id_of_its_trace(dsn: str) -> None:
     asked = {"query": "refunds", "corpora": ["docs"]}
     made = call(dsn, "search", asked, record=True)
