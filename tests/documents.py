@@ -1,4 +1,4 @@
-"""Documents as `put_documents` takes them."""
+"""Documents as `put_documents` takes them, and chunks as those who retrieve elsewhere give them."""
 
 from __future__ import annotations
 
@@ -58,3 +58,10 @@ def text_document(uri: str, text: str, *, title: str | None = None, **fields: An
     data = f"{uri}\0{title}\0{text}".encode()
     fields = {"title": title, "size_bytes": len(text.encode()), **fields}
     return document(uri, [text], data=data, **fields)
+
+
+def given_chunk(id: str, text: str, score: float = 1, **more: Any) -> dict[str, Any]:
+    """A chunk of a retrieval that contracts are held to."""
+    source = f"docs/{id}.md"
+    cited = {"source": source, "citation": {"uri": source}}
+    return {"id": id, "text": text, "score": score, **cited, **more}

@@ -30,6 +30,7 @@ def modules() -> dict[str, Path]:
     return found
 
 
+@cache
 def imports(name: str) -> set[str]:
     """Modules of the package that a module imports, in functions too; not those for types alone."""
     of_types: set[int] = set()

@@ -204,6 +204,7 @@ def test_every_metric_can_be_computed(reader: Connection) -> None:
     rows = reader.execute(
         "select metric, relation, expression from bi.metric_definitions"
     ).fetchall()
+    assert rows
     for metric, relation, expression in rows:
         ((value,),) = reader.execute(f"select {expression} from bi.{relation}").fetchall()
         assert value is not None or metric == "answer_tokens", metric  # the demo asks no model

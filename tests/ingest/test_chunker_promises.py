@@ -79,6 +79,7 @@ def test_a_window_shares_exactly_the_overlap_in_words() -> None:
 
     chunks = chunk(text, strategy="window", max_tokens=10, overlap=3, unit="words")
 
+    assert len(chunks) == 14  # of 10 words, each 7 after the one before
     for before, after in pairwise(chunks):
         assert len(text[after.start : before.end].split()) == 3
 

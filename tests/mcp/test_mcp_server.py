@@ -255,6 +255,7 @@ def test_lists_are_short_enough_to_be_read(dsn: str, trace: str) -> None:
     """A model reads all that it is given; one document or trace is shown in full."""
     for tool, listed in (("list_documents", "documents"), ("list_traces", "traces")):
         rows = call(dsn, tool, {"corpus": "docs"})[listed]
+        assert rows, tool
         for row in rows:
             assert None not in row.values()
             assert len(json.dumps(row)) < 600, row

@@ -8,17 +8,12 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from tests.conftest import Connection
+from tests.documents import given_chunk
 
-
-def chunk(id: str, text: str, score: float = 1, **more: Any) -> dict[str, Any]:
-    source = f"docs/{id}.md"
-    return {"id": id, "text": text, "source": source, "citation": {"uri": source}, "score": score, **more}  # fmt: skip
-
-
-REFUNDS = chunk(
+REFUNDS = given_chunk(
     "refunds", "Refunds follow the refund policy. Refunds are allowed for 30 days.", 0.9
 )
-OTHER = chunk("exceptions", "Exceptions need approval.", 0.85)
+OTHER = given_chunk("exceptions", "Exceptions need approval.", 0.85)
 
 
 def answer(db: Connection, text: Any, spans: Any = (), chunks: Any = (REFUNDS,), **more: Any) -> dict[str, Any]:  # fmt: skip
@@ -89,7 +84,7 @@ def test_spans_are_counted_in_the_unit_of_their_maker(
     ends = [len(text[:n].encode(codec)) // width for n in range(len(text) + 1)]
     for start in range(ends[-1] + 2):
         spans = [(start, end, ["c"], False) for end in range(1, ends[-1] + 2)]
-        found = answer(db, text, spans, [chunk("c", text)], unit=unit, lexicalSupport=False)
+        found = answer(db, text, spans, [given_chunk("c", text)], unit=unit, lexicalSupport=False)
         refused = {d["spanIndex"] for d in found["diagnostics"] if d["code"] == "SPAN_INVALID"}
         sound = {i for i, s in enumerate(spans) if {start, s[1]} <= set(ends) and start < s[1]}
         assert refused == set(range(len(spans))) - sound

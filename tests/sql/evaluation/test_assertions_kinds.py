@@ -9,14 +9,12 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from tests.conftest import Connection
+from tests.documents import given_chunk
 
-
-def chunk(id: str, text: str, score: float = 1, **more: Any) -> dict[str, Any]:
-    source = f"docs/{id}.md"
-    return {"id": id, "text": text, "source": source, "citation": {"uri": source}, "score": score, **more}  # fmt: skip
-
-
-TWO = [chunk("refunds", "Refund POLICY für ÄRZTE", 0.9), chunk("late", "late parcels", 0.4)]
+TWO = [
+    given_chunk("refunds", "Refund POLICY für ÄRZTE", 0.9),
+    given_chunk("late", "late parcels", 0.4),
+]
 
 
 def evaluate(db: Connection, case: dict[str, Any], retrieval: Any) -> list[tuple[Any, ...]]:
@@ -103,8 +101,8 @@ def test_nothing_that_speaks_of_chunks_holds_of_none(any_db: Connection) -> None
 
 def test_a_blank_citation_is_none(any_db: Connection) -> None:
     for citation in ({}, {"uri": " "}, {"locator": ""}):
-        assert code(any_db, [chunk("a", "x", citation=citation)], kind="citesRequired") == "ASSERTION_FAIL"  # fmt: skip
-    assert code(any_db, [chunk("a", "x", citation={"locator": "p. 3"})], kind="citesRequired") == "PASS"  # fmt: skip
+        assert code(any_db, [given_chunk("a", "x", citation=citation)], kind="citesRequired") == "ASSERTION_FAIL"  # fmt: skip
+    assert code(any_db, [given_chunk("a", "x", citation={"locator": "p. 3"})], kind="citesRequired") == "PASS"  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -153,7 +151,7 @@ def test_the_example_of_the_reference_runtime_passes_whole(any_db: Connection) -
             {"kind": "latencyLte", "value": 1},
         ],
     }
-    chunks = [chunk("refunds", "refund policy")]
+    chunks = [given_chunk("refunds", "refund policy")]
     rows = evaluate(any_db, case, {"query": "q", "chunks": chunks, "durationMs": 1})
     assert [row[1] for row in rows] == ["PASS"] * 13
 
@@ -165,8 +163,8 @@ def test_the_example_of_the_reference_runtime_passes_whole(any_db: Connection) -
         (None, "retriever returned no query and chunks"),
         ({"query": "q"}, "retriever returned no query and chunks"),
         ({"query": "q", "chunks": [3]}, "retriever chunk at index 0 is not a RetrievedChunk"),
-        ({"query": "q", "chunks": [chunk("a", "x"), chunk("a", "x")]}, "retriever chunk at index 1 duplicates chunk id 'a'"),
-        ({"query": "q", "chunks": [chunk("a", "x", 1.5)]}, "retriever chunk at index 0 score must be between 0 and 1"),
+        ({"query": "q", "chunks": [given_chunk("a", "x"), given_chunk("a", "x")]}, "retriever chunk at index 1 duplicates chunk id 'a'"),
+        ({"query": "q", "chunks": [given_chunk("a", "x", 1.5)]}, "retriever chunk at index 0 score must be between 0 and 1"),
     ],
 )  # fmt: skip
 def test_a_malformed_retrieval_is_a_retriever_error(

@@ -101,11 +101,13 @@ def past(fresh: Callable[[], Connection]) -> Past:
 
 
 def test_a_search_as_of_a_version_finds_what_was_found_then(past: Past) -> None:
+    assert past.asked
     for version, question, found in past.asked:
         assert past.corpus.ask(question, version) == found, (version, question)
 
 
 def test_a_slice_as_of_a_version_is_the_slice_of_then(past: Past) -> None:
+    assert past.slices
     for version, around, found in past.slices:
         assert built(past.corpus, around, version) == found, (version, around)
 

@@ -47,7 +47,9 @@ def test_a_query_finds(docs: Connection, query: str, expected: set[str]) -> None
 
 def test_a_clause_changes_which_chunks_rank_and_no_score(docs: Connection) -> None:
     plain = {chunk: score for chunk, score, _ in search(docs, "docs", "purchase order")}
-    for chunk, score, _ in search(docs, "docs", '"purchase order"', syntax="web"):
+    clause = search(docs, "docs", '"purchase order"', syntax="web")
+    assert 0 < len(clause) < len(plain)
+    for chunk, score, _ in clause:
         assert score == plain[chunk]
 
 

@@ -112,6 +112,7 @@ def test_the_points_of_a_score_add_up_to_it(docs: Connection, how: dict[str, Any
     names = ("mode", "fusion", "lexical_weight")
     ranking = {name: how[name] for name in names if name in how}
     hits = call(docs, "search", corpus="docs", query=QUERY, k=9, **ranking)
+    assert hits
     asked = {"corpus": "docs", "query": QUERY, **ranking}
     ids = [hit["chunk_id"] for hit in hits]
     together = call(docs, "explain_scores", chunk_ids=ids, **asked)
