@@ -1,6 +1,6 @@
 -- Blocks: for each frequent lexeme the most that it scores in every group of four chunks.
 --
--- A block is made once 4,096 chunk numbers have been given out that none covers, by whoever gave
+-- A block is made once 2,048 chunk numbers have been given out that none covers, by whoever gave
 -- out the last one, and by ragdb.optimize_corpus before. It covers whole units of 256 numbers; what
 -- optimize_corpus finds after the last whole unit is a block of its own, which the next one takes
 -- over. Searches look at all chunks newer than that, and at those that have been indexed again
@@ -27,8 +27,8 @@ create or replace function ragdb_internal.blocks_due(
   last_in_blocks integer, chunk_nos integer[], out until integer, out after integer)
 language sql immutable parallel safe
 begin atomic
-  select case when n.until - blocks_due.last_in_blocks >= 4096 then n.until else 0 end,
-    case when n.until - blocks_due.last_in_blocks >= 4096
+  select case when n.until - blocks_due.last_in_blocks >= 2048 then n.until else 0 end,
+    case when n.until - blocks_due.last_in_blocks >= 2048
         and n.lowest > blocks_due.last_in_blocks
         and n.highest - n.lowest + 1 = pg_catalog.cardinality(blocks_due.chunk_nos)
       then n.lowest - 1 end

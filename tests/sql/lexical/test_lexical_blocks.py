@@ -41,7 +41,7 @@ def test_the_pruned_ranking_of_a_large_corpus_is_exact(db: Connection, questions
     stored += stored[:200] * 2
     db.execute("select ragdb.create_corpus('large', text_config => 'simple')")
     put(db, "large", (text_document(f"{n}.txt", t) for n, t in enumerate(stored[:1100])))
-    # so that there is more than one block of 4,096 chunks
+    # so that there is more than one block of 2,048 chunks
     db.execute(
         "update ragdb.corpora set next_chunk_no = next_chunk_no + 140001 where name = 'large'"
     )
@@ -95,7 +95,7 @@ def state(db: Connection) -> tuple[Any, ...]:
 
 def test_a_block_is_made_when_its_last_chunk_comes(db: Connection) -> None:
     made = Made(db, vocabulary=300, longest=5)
-    for size, last in ((4_095, None), (1, 4_096), (4_100, 8_192)):
+    for size, last in ((2_047, None), (1, 2_048), (2_100, 4_096)):
         made.add(size)
         assert state(db) == ((last, [], 0) if last else ())
         for words in (1, 3, 8):

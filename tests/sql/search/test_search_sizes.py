@@ -110,12 +110,12 @@ def test_a_thousand_stale_chunks_are_looked_at_and_one_more_renews_the_blocks(
             made.agrees(made.question(words), k)
 
 
-def test_some_4095_chunks_newer_than_the_blocks_are_looked_at(db: Connection) -> None:
+def test_some_2047_chunks_newer_than_the_blocks_are_looked_at(db: Connection) -> None:
     made = Made(db)
     made.add(2_000)
     made.optimize()
     newer = 0
-    for chunks in (1, 4_095, 4_096, 4_097):
+    for chunks in (1, 2_047, 2_048, 2_304):
         made.add(chunks - newer)
         newer = chunks
         for words, k in QUESTIONS:
