@@ -73,7 +73,7 @@ declare
   v_folded text[];
   v_edits text;
 begin
-  if octet_length(word) = length(word) or word !~ ('[' || ragdb_internal.foldable() || ']') then
+  if word !~ ('[' || ragdb_internal.foldable() || ']') then
     return edits;
   end if;
   v_letters := string_to_array(word, null);
@@ -141,7 +141,8 @@ begin atomic
       offset 0) d
     cross join lateral ragdb_internal.edits(near_lexemes.word, d.begun + 1, d.last) e
     cross join lateral ragdb_internal.letter_lexemes(
-      ragdb_internal.folded_edits(e.edits, near_lexemes.word),
+      case when pg_catalog.octet_length(near_lexemes.word) = pg_catalog.length(near_lexemes.word)
+        then e.edits else ragdb_internal.folded_edits(e.edits, near_lexemes.word) end,
       pg_catalog.octet_length(near_lexemes.word) = pg_catalog.length(near_lexemes.word),
       near_lexemes.config) l
     cross join lateral ragdb_internal.begun_lexemes(near_lexemes.word, d.asciis, d.begun) b
