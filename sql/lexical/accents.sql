@@ -47,9 +47,12 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_word constant text := ragdb_internal.unaccented(ragdb_internal.dictionary_word(word));
+  v_word text := word;
   v_beginnings text[] := '{}';
 begin
+  if octet_length(word) > length(word) then
+    v_word := ragdb_internal.unaccented(ragdb_internal.dictionary_word(word));
+  end if;
   for v_n in 1 .. length(v_word) loop
     v_beginnings := v_beginnings || left(v_word, v_n);
   end loop;
@@ -73,6 +76,11 @@ begin atomic
         and pg_catalog.translate(pg_catalog.regexp_replace(
             normalize(d.lexeme, nfd), '[\u0300-\u036F]', '', 'g'), 'đħıłøŧ', 'dhilot')
           = any (b.beginnings)
+        and (pg_catalog.octet_length(accented_lexeme.word)
+            > pg_catalog.length(accented_lexeme.word)
+          or (pg_catalog.ts_lexize(ragdb_internal.word_dictionary(accented_lexeme.config),
+              d.lexeme || pg_catalog.substr(
+                accented_lexeme.word, pg_catalog.length(d.lexeme) + 1)))[1] = d.lexeme)
       union all
       select d.lexeme, d.df from ragdb.lexemes d
       where pg_catalog.octet_length(accented_lexeme.word) > pg_catalog.length(accented_lexeme.word)

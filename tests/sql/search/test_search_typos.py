@@ -287,6 +287,21 @@ def test_a_word_is_edited_as_far_as_lexemes_begin_like_it(docs: Connection) -> N
     assert found(docs, "counterintuitqvely") == ["counter"]
 
 
+@pytest.mark.parametrize(
+    "word", ["grösßte", "Österreich", "ÉCOLE", "Ελλάς", "Москва", "Ǆep", "i\u0307stanbul", "kettel"]
+)
+def test_edits_are_folded_as_each_of_them_would_be(any_db: Connection, word: str) -> None:
+    ((edits, folded),) = any_db.execute(
+        "select e, ragdb_internal.folded_edits(e, %(word)s)"
+        " from ragdb_internal.edits(%(word)s, 1, length(%(word)s)) e",
+        {"word": word},
+    ).fetchall()
+    twins = [unicodedata.normalize("NFKC", edit.casefold()) for edit in edits]
+    assert len(edits) > 100
+    assert folded in (twins, edits)
+    assert (folded == edits) == (word in ("kettel", "i\u0307stanbul"))
+
+
 def test_a_word_that_the_corpus_has_is_left_alone(docs: Connection) -> None:
     put(docs, "docs", [text_document("kettel", "kettel")])
     assert found(docs, "kettel") == ["kettel"]
