@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,13 @@ def own_programs(version: int) -> Iterator[None]:
     usual = postgres.programs
     # not in memory: programs may not run there on every machine
     with watched_folder(Path(tempfile.gettempdir())) as home, pytest.MonkeyPatch.context() as patch:
-        bin = _copied(usual(version), home)
-        patch.setattr(postgres, "programs", lambda of: bin if of == version else usual(of))
+        copy = _copied(usual(version), home)
+
+        @wraps(usual.__wrapped__)
+        def programs(of: int) -> Path:
+            return copy if of == version else usual(of)
+
+        patch.setattr(postgres, "programs", programs)
         yield
 
 
