@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ragdb.client.client import Client
 
-MANY = 1000  # chunks written, after which the index is brought up to date
+MANY = 1000  # new chunks, after which the index is brought up to date
 
 
-def optimize(db: Client, corpus: str, written: int) -> bool:
+def optimize(db: Client, corpus: str) -> bool:
     """Optimize a corpus of many new chunks, or of other lengths than it takes them for.
 
     A part ranks by the statistics of its whole, which are summed instead, where the caller may.
@@ -22,8 +22,8 @@ def optimize(db: Client, corpus: str, written: int) -> bool:
         whole = db.corpus_info(info.part_of)
         if whole.stale_parts and whole.privilege != "read":
             db.sync_statistics(whole.name)
-    # also of a run that was ended before it came to this
-    is_due = info.is_drifted or max(written, info.new_chunks) >= MANY
+    # of this run or of one that was ended before it came to this
+    is_due = info.is_drifted or info.new_chunks >= MANY
     if is_due:
         db.optimize_corpus(corpus)
     embedder = db.corpus_embedder(corpus)

@@ -105,10 +105,9 @@ class Run:
                 for source, file, outcome, is_last in self._read():
                     self._take(source, file, outcome, is_last)
                 self._flush(is_last=True)
-            is_there = self.writer.has_made or not self.report.created
-            if self.prune and is_there:
+            if self.prune and self.writer.has_corpus:
                 self._prune()
-            if self.found.sources and is_there and not self.dry_run:
+            if self.found.sources and self.writer.has_corpus and not self.dry_run:
                 self._optimize()
             is_whole = True
         finally:
@@ -298,5 +297,4 @@ class Run:
         self.stage = "optimizing"
         self._tell()
         with self.db.connection.transaction():
-            written = self.chunks if any(file.written for file in self.files) else 0
-            self.report.optimized = optimize(self.db, self.corpus, written)
+            self.report.optimized = optimize(self.db, self.corpus)

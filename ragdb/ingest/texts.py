@@ -52,7 +52,7 @@ def add(
         )
         put += [row.id for row in rows]
     if given:
-        optimize(db, corpus, len(put))
+        optimize(db, corpus)
     return put
 
 

@@ -77,6 +77,11 @@ class Writer:
         self.dry_run: bool = options.get("dry_run", False)
         self.force: bool = options.get("force", False)
 
+    @property
+    def has_corpus(self) -> bool:
+        """Whether there is a corpus, of before this run or made by it."""
+        return self.has_made or not self.report.created
+
     def write(self, batch: list[Entry]) -> Iterator[Written]:
         """Put a batch: its documents, then its conversations."""
         for kind in (False, True):
@@ -118,7 +123,7 @@ class Writer:
         for attempt in range(5):
             try:
                 with self.db.connection.transaction(force_rollback=self.dry_run):
-                    if self.report.created and not self.has_made:
+                    if not self.has_corpus:
                         self.make(batch)
                     rows = put(self.report.corpus, given, self.force)
                     for entry, row in zip(batch, rows, strict=True):
