@@ -165,7 +165,11 @@ def make(file: Path) -> Signer:
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        hint = "leave --new out to print its verifier key, or name another file"
+        raise LedgerError(f"{file} is there already", hint=hint, exit_code=2) from None
     with open(descriptor, "wb") as out:
         out.write(pem)
     return from_private(private)

@@ -49,7 +49,7 @@ def signer(tmp_path: Path) -> keys.Signer:
     made = keys.make(file)
     assert file.stat().st_mode & 0o777 == 0o600
     assert keys.from_text(file.read_text()).public == made.public
-    with pytest.raises(FileExistsError):
+    with pytest.raises(LedgerError, match="is there already"):
         keys.make(file)
     return made
 
