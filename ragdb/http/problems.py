@@ -154,7 +154,7 @@ def register(app: FastAPI, server: Server) -> None:
 
     @app.exception_handler(psycopg.errors.ReadOnlySqlTransaction)
     async def read_only(request: Request, _: Exception) -> Response:
-        hint = {"hint": "connect ragdb serve to the primary; a search is recorded, so it writes too"}
+        hint = {"hint": "connect ragdb serve to the primary; a search writes too, its trace"}
         message = "the database takes no writes"
         return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, hint, Retry_After="1")
 
