@@ -1,11 +1,11 @@
 -- Blocks: for each frequent lexeme the most that it scores in every group of four chunks.
 --
--- A block is made once 2,048 chunk numbers have been given out that none covers, by whoever gave
--- out the last one, and by ragdb.optimize_corpus before. It covers whole units of 256 numbers; what
--- optimize_corpus finds after the last whole unit is a block of its own, which the next one takes
--- over. Searches look at all chunks newer than that, and at those that have been indexed again
--- since (stale ones). Blocks that lie side by side become one, because a search reads a row for
--- each term of each block.
+-- A block is made once 4,096 chunk numbers have been given out that none covers (2,048 at first, as
+-- what no block covers is most of a small corpus), by whoever gave out the last one, and by
+-- ragdb.optimize_corpus before. It covers whole units of 256 numbers; what optimize_corpus finds
+-- after the last whole unit is a block of its own, which the next one takes over. Searches look at
+-- all chunks newer than that, and at those that have been indexed again since (stale ones). Blocks
+-- that lie side by side become one, because a search reads a row for each term of each block.
 create or replace function ragdb_internal.last_in_blocks(corpus_id integer) returns integer
 language sql stable parallel safe
 return coalesce((select s.last_chunk_no from ragdb.block_states s
@@ -27,15 +27,17 @@ create or replace function ragdb_internal.blocks_due(
   last_in_blocks integer, chunk_nos integer[], out until integer, out after integer)
 language sql immutable parallel safe
 begin atomic
-  select case when n.until - blocks_due.last_in_blocks >= 2048 then n.until else 0 end,
-    case when n.until - blocks_due.last_in_blocks >= 2048
-        and n.lowest > blocks_due.last_in_blocks
+  select case when n.is_due then n.until else 0 end,
+    case when n.is_due and n.lowest > blocks_due.last_in_blocks
         and n.highest - n.lowest + 1 = pg_catalog.cardinality(blocks_due.chunk_nos)
       then n.lowest - 1 end
   from (
-    select max(u) / ragdb_internal.unit_chunks() * ragdb_internal.unit_chunks() as until,
-      min(u) as lowest, max(u) as highest
-    from pg_catalog.unnest(blocks_due.chunk_nos) u) n;
+    select w.*, w.until - blocks_due.last_in_blocks
+        >= case when blocks_due.last_in_blocks < 8192 then 2048 else 4096 end as is_due
+    from (
+      select max(u) / ragdb_internal.unit_chunks() * ragdb_internal.unit_chunks() as until,
+        min(u) as lowest, max(u) as highest
+      from pg_catalog.unnest(blocks_due.chunk_nos) u) w) n;
 end;
 comment on function ragdb_internal.blocks_due(integer, integer[]) is
   'Returns up to which chunk blocks are to be made once some chunks are indexed (0: they are not), '

@@ -95,7 +95,9 @@ def state(db: Connection) -> tuple[Any, ...]:
 
 def test_a_block_is_made_when_its_last_chunk_comes(db: Connection) -> None:
     made = Made(db, vocabulary=300, longest=5)
-    for size, last in ((2_047, None), (1, 2_048), (2_100, 4_096)):
+    first = ((2_047, None), (1, 2_048), (2_100, 4_096))
+    later = ((4_100, 8_192), (4_000, 8_192), (100, 12_288))
+    for size, last in first + later:
         made.add(size)
         assert state(db) == ((last, [], 0) if last else ())
         for words in (1, 3, 8):
