@@ -13,15 +13,11 @@ returns table (corpus_id integer, label text, documents bigint, chunks bigint, s
 language sql stable parallel safe
 begin atomic
   -- the same ones in the next scrape: a counter must not change its corpora
-  select r.corpus_id, case when r.n <= 200 then r.name else '(other)' end,
+  select r.corpus_id::integer, case when r.n <= 200 then r.corpus else '(other)' end,
       r.documents, r.chunks, r.size_bytes
     from (
-      -- a corpus of parts counts the chunks of these
-      select c.corpus_id, c.name, c.documents, c.size_bytes,
-          case when c.parts = 0 then c.chunks else 0 end as chunks,
-          pg_catalog.row_number() over (order by c.corpus_id) as n
-        from ragdb.corpora c
-        join bi.readable_corpora() v on v.corpus_id = c.corpus_id) r;
+      select k.*, pg_catalog.row_number() over (order by k.corpus_id) as n
+        from bi.dim_corpus k) r;
 end;
 comment on function ragdb_internal.metric_corpora() is
   'Returns the corpora that the caller sees in schema bi: the 200 oldest by their names, the '
