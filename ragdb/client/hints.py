@@ -70,5 +70,6 @@ def spoken(text: str, names: Mapping[str, str], argument: str = r"\1 \2") -> str
 
 def by_verbs(text: str | None) -> str | None:
     """A hint for people at a command line: `ragdb corpus ls`, and --mode lexical."""
-    flags = None if text is None else text.replace("sign => false", "--no-sign")
-    return None if flags is None else spoken(flags, VERBS, r"--\1 \2")
+    if text is None:
+        return None
+    return spoken(text.replace("sign => false", "--no-sign"), VERBS, r"--\1 \2")

@@ -83,13 +83,13 @@ def register(app: FastAPI, server: Server) -> None:
         message = str(problem.detail)
         if isinstance(problem.__cause__, UnicodeDecodeError):
             message = f"body: it is not UTF-8 at byte {problem.__cause__.start}"
-        details = None
-        if problem.status_code in (404, 405):  # the router raises them, and nobody else
-            details = {"hint": "GET /docs lists the routes"}
-            if problem.status_code == 404:
-                message = "there is no such route"
-            else:
-                message = f"this route takes {more['allow']}, not {request.method}"
+        # the router raises these two, and nobody else
+        if problem.status_code == 404:
+            message = "there is no such route"
+        elif problem.status_code == 405:
+            message = f"this route takes {more['allow']}, not {request.method}"
+        routes = {"hint": "GET /docs lists the routes"}
+        details = routes if problem.status_code in (404, 405) else None
         return error(request.scope, problem.status_code, code, message, details, **more)
 
     @app.exception_handler(RagdbError)
