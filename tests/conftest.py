@@ -178,6 +178,8 @@ class Server:
         self.folder, self.version, self.uri = folder, version, uri
         self._names = itertools.count()
         self._idle: defaultdict[str, list[RolledBack]] = defaultdict(list)
+        # the one connection that makes and drops databases
+        self._maker = psycopg.connect(uri, autocommit=True)
 
     @classmethod
     def fill(cls, uri: str) -> None:
@@ -218,11 +220,6 @@ class Server:
     def database(self, template: str | None = template) -> Fresh:
         """A fresh database as a context: a clone of the template, or an empty one for None."""
         return Fresh(self._maker, f"t{next(self._names)}", template)
-
-    @cached_property
-    def _maker(self) -> Connection:
-        """The one connection that makes and drops databases."""
-        return psycopg.connect(self.uri, autocommit=True)
 
     @cached_property
     def shared(self) -> str:

@@ -85,6 +85,16 @@ def test_a_grant_closes_a_corpus_to_the_others(as_role: AsRole) -> None:
     assert names(other) == names(reader2) == ["team"]
 
 
+def held(as_role: AsRole, privilege: str) -> tuple[Connection, Connection, Connection]:
+    """An admin, one who holds corpus team by a put, and a writer with a grant on it."""
+    admin, holder = as_role("admin"), as_role("admin")
+    admin.execute("select ragdb.create_corpus('team')")
+    admin.execute("select ragdb.grant_corpus('team', 'writer', %s)", (privilege,))
+    admin.commit()
+    put(holder, document("a.md", ["first"]), corpus="team")
+    return admin, holder, as_role("writer", autocommit=True)
+
+
 @pytest.mark.parametrize(
     ("change", "refusal"),
     [
@@ -97,12 +107,7 @@ def test_a_grant_closes_a_corpus_to_the_others(as_role: AsRole) -> None:
 def test_a_right_that_is_taken_from_a_writer_who_waits_is_gone_when_its_turn_comes(
     as_role: AsRole, change: str, refusal: str | None, is_of_the_holder: bool
 ) -> None:
-    admin, holder = as_role("admin"), as_role("admin")
-    writer = as_role("writer", autocommit=True)
-    admin.execute("select ragdb.create_corpus('team')")
-    admin.execute("select ragdb.grant_corpus('team', 'writer', 'write')")
-    admin.commit()
-    put(holder, document("a.md", ["first"]), corpus="team")
+    admin, holder, writer = held(as_role, "write")
     with ThreadPoolExecutor(1) as puts:
         later = puts.submit(put, writer, document("b.md", ["second"]), corpus="team")
         until(lambda: is_waiting(admin, writer))
@@ -122,12 +127,7 @@ def test_a_right_that_is_taken_from_a_writer_who_waits_is_gone_when_its_turn_com
 def test_who_loses_a_corpus_while_they_wait_to_open_it_does_not_open_it(
     as_role: AsRole, lost: str
 ) -> None:
-    admin, holder = as_role("admin"), as_role("admin")
-    writer = as_role("writer", autocommit=True)
-    admin.execute("select ragdb.create_corpus('team')")
-    admin.execute("select ragdb.grant_corpus('team', 'writer', 'admin')")
-    admin.commit()
-    put(holder, document("a.md", ["first"]), corpus="team")
+    admin, holder, writer = held(as_role, "admin")
     with ThreadPoolExecutor(1) as aside:
         opened = aside.submit(refused, writer, "select ragdb.unrestrict_corpus('team')")
         until(lambda: is_waiting(admin, writer))
