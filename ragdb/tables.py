@@ -745,6 +745,7 @@ block_states = Table(
     Column("last_chunk_no", Integer, nullable=False),
     Column("stale_chunks", ARRAY(Integer), nullable=False),
     Column("gone_chunks", Integer, nullable=False),
+    Column("swept_to", Integer),
     Column("block_nos", ARRAY(Integer), nullable=False),
     ForeignKeyConstraint(
         ["corpus_id"],

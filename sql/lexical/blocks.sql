@@ -169,7 +169,7 @@ comment on function ragdb_internal.make_block(integer, integer, integer,
   'one may be; the caller holds the corpus lock.';
 
 -- So many chunks at once that memory holds their postings, in blocks that may be merged. Numbers
--- that no chunk has cost nothing.
+-- that no chunk has cost nothing, so a block of chunks of which most are gone is as wide as it may.
 create or replace function ragdb_internal.renew_blocks(
   corpus_id integer, after_chunk_no integer, last_chunk_no integer,
   fresh ragdb_internal.fresh_postings default null)
@@ -182,6 +182,7 @@ declare
   v_unit constant integer := ragdb_internal.unit_chunks();
   v_widest constant bigint := ragdb_internal.block_units() * v_unit;
   v_next integer;
+  v_far integer;
   v_until integer := after_chunk_no;
 begin
   -- chunks that went have left terms behind that no list of the block's chunks has
@@ -194,12 +195,15 @@ begin
       where s.corpus_id = renew_blocks.corpus_id;
   end if;
   loop
-    select min(x.chunk_no) into v_next from ragdb.chunk_lexemes x
+    select min(n.chunk_no), max(n.chunk_no) into v_next, v_far from (
+      select x.chunk_no from ragdb.chunk_lexemes x
       where x.corpus_id = renew_blocks.corpus_id and x.chunk_no > v_until
-        and x.chunk_no <= renew_blocks.last_chunk_no;
+        and x.chunk_no <= renew_blocks.last_chunk_no
+      order by x.chunk_no limit case when fresh is null then 8192 else 1 end) n;
     exit when v_next is null;
-    v_until := least((v_next - 1) / v_unit::bigint * v_unit + case when fresh is null
-      then 32 * v_unit else v_widest end, ((v_next - 1) / v_widest + 1) * v_widest, last_chunk_no);
+    v_until := least(
+      case when fresh is null then ((v_far - 1) / v_unit + 1::bigint) * v_unit end,
+      ((v_next - 1) / v_widest + 1) * v_widest, last_chunk_no);
     if v_until > v_next and (v_until - 1) / v_unit > (v_next - 1) / v_unit then
       v_until := v_until / v_unit * v_unit;
     end if;

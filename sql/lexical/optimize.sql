@@ -80,7 +80,9 @@ begin
   update ragdb.corpora c set optimized_to = c.next_chunk_no
     where c.corpus_id = corpus.corpus_id;
   select s.* into v_state from ragdb.block_states s where s.corpus_id = corpus.corpus_id;
-  if not found or corpus.chunks < 2000 or v_state.gone_chunks > 0.2 * corpus.chunks then
+  if not found or corpus.chunks < 2000 or v_state.swept_to is not null
+    or v_state.gone_chunks > 0.2 * corpus.chunks
+  then
     perform ragdb_internal.build_blocks(corpus);
     return;
   end if;

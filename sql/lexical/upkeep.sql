@@ -82,6 +82,43 @@ comment on function ragdb_internal.reweigh_blocks(integer) is
   'Multiplies the rows of blocks whose lexeme weighs otherwise by now, as searches would have to; '
   'the caller holds the corpus lock.';
 
+-- Chunks that went leave their scores in the blocks, and lexemes that no chunk has any more in the
+-- dictionary. Once half as many went as there are, all blocks are made anew and such lexemes are
+-- dropped: an edit pays for at most two chunks more in blocks. In a large corpus the writers after
+-- this one go on, so that none of them waits for all of it.
+create or replace function ragdb_internal.sweep(corpus_id integer) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_widest constant integer := ragdb_internal.block_units() * ragdb_internal.unit_chunks();
+  v_state ragdb.block_states;
+  v_until integer;
+begin
+  update ragdb.block_states s set swept_to = 0, gone_chunks = 0
+    where s.corpus_id = sweep.corpus_id and s.swept_to is null and s.gone_chunks > (
+      select c.chunks / 2 from ragdb.corpora c where c.corpus_id = sweep.corpus_id);
+  if found then
+    delete from ragdb.lexemes l
+      where l.corpus_id = sweep.corpus_id and l.df = 0 and not l.in_blocks;
+  end if;
+  select s.* into v_state from ragdb.block_states s where s.corpus_id = sweep.corpus_id;
+  if v_state.swept_to is null then
+    return;
+  end if;
+  -- up to the end of the widest block that has the next chunk, if there is one
+  select least(((min(x.chunk_no) - 1) / v_widest + 1::bigint) * v_widest, v_state.last_chunk_no)
+    into v_until
+    from ragdb.chunk_lexemes x
+    where x.corpus_id = sweep.corpus_id and x.chunk_no > v_state.swept_to;
+  perform ragdb_internal.renew_blocks(sweep.corpus_id, v_state.swept_to, v_until);
+  update ragdb.block_states s set swept_to = nullif(v_until, v_state.last_chunk_no)
+    where s.corpus_id = sweep.corpus_id;
+end $$;
+comment on function ragdb_internal.sweep(integer) is
+  'Begins to make all blocks of a corpus anew where half as many chunks went as there are, and '
+  'goes on with the next of them as wide as one may be; the caller holds the corpus lock.';
+
 create or replace function ragdb_internal.extend_blocks(
   corpus_id integer, chunk_nos integer[], until integer, fresh ragdb_internal.fresh_postings)
 returns void
@@ -99,6 +136,7 @@ begin
     returning cardinality(s.stale_chunks) into v_stale;
   if until > 0 then
     perform ragdb_internal.cover_chunks(extend_blocks.corpus_id, extend_blocks.until, fresh);
+    perform ragdb_internal.sweep(extend_blocks.corpus_id);
     perform ragdb_internal.merge_many(extend_blocks.corpus_id, 15);
   end if;
   if v_stale > 1000 then

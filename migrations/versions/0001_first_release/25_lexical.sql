@@ -17,7 +17,7 @@ create table ragdb.lexemes (
 -- a row moves without touching an index. In a load of 200,000 chunks six tenths of them find it in
 -- the tenth of a page that is left free. With two fifths free nine tenths do, but the load is no
 -- faster (measured) and the table is a third larger.
-) with (fillfactor = 90);
+) with (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.1);
 -- as for ragdb.documents
 alter table ragdb.lexemes alter corpus_id set statistics 0;
 -- last, as that of ragdb.documents
@@ -57,7 +57,8 @@ create table ragdb.chunk_lexemes (
   -- numbers are given in order
   constraint chunk_lexemes_chunk_is_unique primary key (corpus_id, chunk_no)
     with (fillfactor = 100)
-);
+-- what an edit leaves behind is half of what there may be
+) with (autovacuum_vacuum_scale_factor = 0.05);
 -- as for ragdb.documents
 alter table ragdb.chunk_lexemes alter corpus_id set statistics 0;
 comment on table ragdb.chunk_lexemes is
@@ -77,6 +78,7 @@ create table ragdb.block_states (
   last_chunk_no integer not null,
   stale_chunks integer[] not null default '{}',
   gone_chunks integer not null default 0,
+  swept_to integer,
   block_nos integer[] not null default '{}'
 );
 comment on table ragdb.block_states is
@@ -87,7 +89,10 @@ comment on column ragdb.block_states.stale_chunks is
   'Covered chunks that have been indexed again since, at most 1,000.';
 comment on column ragdb.block_states.block_nos is 'Numbers of its blocks.';
 comment on column ragdb.block_states.gone_chunks is
-  'Number of covered chunks that have been taken away since all blocks were made.';
+  'Number of covered chunks that have been taken away since all blocks were made, or since writers '
+  'began to make them anew.';
+comment on column ragdb.block_states.swept_to is
+  'Chunk number up to which writers have made the blocks anew; null where they are at none.';
 
 create table ragdb.term_blocks (
   corpus_id integer not null

@@ -142,7 +142,7 @@ def test_a_part_of_a_block_is_made_again_when_it_is_whole(db: Connection) -> Non
 
 
 def test_blocks_that_lie_side_by_side_become_one(db: Connection) -> None:
-    made = Made(db, vocabulary=60, longest=5)
+    made = Made(db, vocabulary=60, longest=1)
 
     def blocks() -> list[int]:
         ((numbers,),) = db.execute("select block_nos from ragdb.block_states").fetchall()
@@ -155,27 +155,40 @@ def test_blocks_that_lie_side_by_side_become_one(db: Connection) -> None:
         for words in (1, 2, 3, 8):
             made.agrees(made.question(words))
 
-    # a chunk at every fortieth number
-    made.add(1_400, np.arange(3, 56_000, 40))
+    def pairs(count: int) -> list[list[str]]:
+        """Chunks of two words, so that the mean length, and with it the pivot, stays."""
+        return [[*a, *b] for a, b in zip(made.draw(count), made.draw(count), strict=True)]
+
+    def add(first: int, last: int) -> None:
+        """A chunk at every twentieth number."""
+        numbers = np.arange(first, last, 20)
+        made.add(pairs(len(numbers)), numbers)
+
+    add(3, 8_003)
+    made.optimize()
+    for first in range(8_003, 56_003, 8_000):
+        add(first, first + 8_000)
     check()
-    assert blocks() == [*range(0, 218, 32)]
-    made.add(300, np.arange(56_003, 68_000, 40))
+    assert blocks() == [0, 62, 93, 124, 156, 187]
+    add(56_003, 68_000)
     assert blocks() == [0, 240]
     check()
-    made.add(400, np.arange(68_003, 84_000, 40))
+    for first in range(68_003, 84_003, 8_000):
+        add(first, first + 8_000)
     made.optimize()
-    assert blocks() == [0, 240, 272, 304, 327]
+    assert blocks() == [0, 240, 265, 296, 328]
     check()
     # what is indexed again takes its block apart, until the next time
-    made.rewrite([5, 900], made.draw(2))
+    made.rewrite([5, 900], pairs(2))
     check()
     made.optimize()
-    assert blocks() == [0, 240, 272, 304, 327]
+    assert blocks() == [0, 240, 265, 296, 328]
     check()
     # a few that are a small part of all do not wait for as many
-    made.add(1_300, np.arange(84_003, 136_000, 40))
-    made.add(200, np.arange(136_003, 144_000, 40))
-    assert blocks() == [0, 240, 480, 512, 531]
+    add(84_003, 136_000)
+    add(136_003, 144_000)
+    print(blocks())
+    assert blocks() == [0, 240, 480, 531]
     made.optimize()
     assert blocks() == [0, 240, 480, 562]
     check()
@@ -384,6 +397,80 @@ def test_blocks_of_chunks_that_are_gone_are_made_anew(db: Connection) -> None:
     assert state(db)[2] == 0
     for words in (1, 3, 8):
         made.agrees(made.question(words))
+
+
+def test_writers_make_blocks_anew_where_half_as_many_chunks_went_as_there_are(
+    db: Connection,
+) -> None:
+    made = Made(db, vocabulary=300, longest=5)
+
+    def add(first: int, last: int) -> None:
+        numbers = np.arange(first, last + 1, 20)
+        made.add(len(numbers), numbers)
+
+    def take(places: range) -> None:
+        db.execute(
+            "select ragdb_internal.unindex_chunks(%s, %s)",
+            (made.corpus_id, made.numbers[places].tolist()),
+        )
+        made.forget(places)
+
+    def check(gone_chunks: int, swept_to: int | None) -> None:
+        told = db.execute("select gone_chunks, swept_to from ragdb.block_states").fetchall()
+        assert told == [(gone_chunks, swept_to)]
+        for words in (1, 3, 8):
+            made.agrees(made.question(words))
+
+    def known() -> dict[int, int]:
+        """How many groups the rows of each block know."""
+        return dict(
+            db.execute(
+                "select block_no, sum(regexp_count(coalesce(scores, dense_scores::sparsevec)::text,"
+                " ':'))::integer from ragdb.term_blocks group by 1"
+            ).fetchall()
+        )
+
+    def dead() -> int:
+        ((count,),) = db.execute("select count(*) from ragdb.lexemes where df = 0").fetchall()
+        return int(count)
+
+    made.add(
+        [[*text, f"once{n}"] for n, text in enumerate(made.draw(3_000))],
+        np.arange(1, 60_000, 20),
+    )
+    add(60_001, 120_000)
+    add(180_001, 240_000)
+    take(range(2_900))
+    add(240_001, 246_000)
+    check(2_900, None)
+    assert dead() == 2_900
+    before = known()
+    assert sorted(before) == [0, 240, 703, 720]
+    # numbers up to 61,440 at first, then up to 122,880
+    take(range(3_100, 6_000))
+    add(246_001, 252_000)
+    check(0, 61_440)
+    assert dead() == 0
+    assert 0 not in known()
+    assert known()[226] < before[0] / 10
+    assert known()[240] == before[240]
+    take(range(6_000, 6_100))
+    add(252_001, 258_000)
+    check(100, 122_880)
+    assert known()[240] < before[240] / 10
+    assert known()[720] == before[720]
+    # where no chunk is left none is looked for; and again, as chunks went meanwhile
+    take(range(6_100, 9_000))
+    add(258_001, 264_000)
+    check(3_000, 245_760)
+    add(264_001, 270_000)
+    check(3_000, None)
+    add(270_001, 276_000)
+    check(0, 61_440)
+    # optimizing does the rest at once
+    made.optimize()
+    check(0, None)
+    assert sum(known().values()) < sum(before.values()) / 4
 
 
 @pytest.mark.parametrize("weights", [1, 50, 5_000])
