@@ -18,10 +18,22 @@ comment on function ragdb_internal.written_out(text) is
   'Returns a template of a filter operator with its short forms written out: {eq}, that the '
   'metadata has the given value or an array with it, which an index answers, and {values}.';
 
+create or replace function ragdb_internal.some_item() returns text
+language sql immutable parallel safe
+return 'd.metadata @> any (array(select o'
+  ' from pg_catalog.jsonb_array_elements({json}) e cross join lateral (values'
+  ' (pg_catalog.jsonb_set(''{}'', array[{key}], e)),'
+  ' (pg_catalog.jsonb_set(''{}'', array[{key}],'
+  ' pg_catalog.jsonb_set(''[]'', ''{0}'', e)))) v (o)))';
+comment on function ragdb_internal.some_item() is
+  'Returns the template of a condition that an index answers, which all metadata meets that has '
+  'one of the given items, or an array with one.';
+
 -- The templates speak of documents d and chunks c. In them {field} is what is compared: a column,
 -- or the metadata's value where it is of the type of the given value; {value} is the given value of
 -- that type, {items} an array of the given items of that type, {json} and {text} are the given
--- value as it is, and {key} is the key in the metadata.
+-- value as it is, and {key} is the key in the metadata. {some} is what the index answers of a
+-- condition that has more to it: where documents are looked at one by one it would only take time.
 create or replace function ragdb_internal.filter_operators()
 returns table (
   operator text, takes text, types text[], compares text, uses_index boolean, of_column text,
@@ -43,13 +55,13 @@ begin atomic
       '{field} < {value}'),
     ('lte', 'a number or a string', '{number,string}', 'value', false, '{field} <= {value}',
       '{field} <= {value}'),
-    ('in', 'an array', '{array}', 'items', false, '{field} = any ({items})',
-      'd.metadata -> {key} = any ({values})'
+    ('in', 'an array', '{array}', 'items', true, '{field} = any ({items})',
+      '{some} and (d.metadata -> {key} = any ({values})'
       ' or case when pg_catalog.jsonb_typeof(d.metadata -> {key}) = ''array'''
       ' then exists (select from pg_catalog.jsonb_array_elements(d.metadata -> {key}) m'
-      ' where m = any ({values})) end'),
-    ('any', 'an array', '{array}', 'items', false, '{field} = any ({items})',
-      'case when pg_catalog.jsonb_typeof(d.metadata -> {key}) = ''array'''
+      ' where m = any ({values})) end)'),
+    ('any', 'an array', '{array}', 'items', true, '{field} = any ({items})',
+      '{some} and case when pg_catalog.jsonb_typeof(d.metadata -> {key}) = ''array'''
       ' then exists (select from pg_catalog.jsonb_array_elements(d.metadata -> {key}) m'
       ' where m = any ({values}))'
       ' else d.metadata -> {key} = any ({values}) end'),

@@ -265,6 +265,47 @@ def test_a_filter_that_leaves_k_chunks_returns_k(db: Connection) -> None:
     assert common == search(db, "docs", "apple pear", 10)
 
 
+def test_a_filter_by_values_reads_the_documents_that_meet_it_and_few_others(
+    db: Connection,
+) -> None:
+    # given 4,000 documents, each with two numbers of 1,000 and one of its own
+    db.execute("select ragdb.create_corpus('docs')")
+    put(
+        db,
+        "docs",
+        (
+            text_document(f"{n}.txt", "apple", metadata={"pair": [n % 1000, n % 7], "n": n})
+            for n in range(4000)
+        ),
+        batch=2000,
+    )
+    db.execute("analyze ragdb.documents")
+
+    def read() -> int:
+        row = db.execute(
+            "select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables"
+            " where schemaname = 'ragdb' and relname = 'documents'"
+        ).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    for condition, met in (
+        ({"n": 7}, 1),
+        ({"n": {"in": [7, 8, 9]}}, 3),
+        ({"n": {"any": [7, 8, 9]}}, 3),
+        ({"pair": {"in": [700, 800]}}, 8),
+        ({"pair": {"any": [700, 800]}}, 8),
+        ({"pair": {"all": [700, 0]}}, 1),
+    ):
+        with db.transaction():
+            # when
+            before = read()
+            found = search(db, "docs", "apple", 1000, filter=json.dumps(condition))
+            after = read()
+        # then each is read to be found, and to be shown
+        assert (condition, len(found), after - before) == (condition, met, 2 * met)
+
+
 def test_chunk_ids_are_ranked_as_in_the_whole_corpus(docs: Connection) -> None:
     everything = search(docs, "docs", "apple pear", 1000)
     some = [chunk for chunk, *_ in everything[::3]]
