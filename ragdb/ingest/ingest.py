@@ -296,5 +296,4 @@ class Run:
     def _optimize(self) -> None:
         self.stage = "optimizing"
         self._tell()
-        with self.db.connection.transaction():
-            self.report.optimized = optimize(self.db, self.corpus)
+        self.report.optimized = optimize(self.db, self.corpus)

@@ -111,11 +111,13 @@ end $$;
 comment on function ragdb_internal.meeting_conditions(integer, jsonb[], integer[]) is
   'Returns those of the given chunks of a corpus that meet the conditions of a filter.';
 
+-- An index over metadata passes over rows where a session lets it (gin_fuzzy_search_limit).
 create or replace function ragdb_internal.filtered_chunks(
   corpus_id integer, filter jsonb, chunk_ids text[], most integer default null)
 returns integer[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set gin_fuzzy_search_limit = 0
 as $$
 declare
   v_conditions jsonb[];

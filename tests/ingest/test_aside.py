@@ -167,6 +167,19 @@ def test_a_run_does_what_one_before_it_did_not_come_to_after_its_last_batch(
         assert not db.ingest(notes, corpus="docs").optimized
 
 
+def test_what_a_run_optimized_stays_where_the_index_of_its_vectors_is_not_built(
+    clone: str, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drift, "MANY", 3)
+    lost = psycopg.OperationalError("the server has closed the connection")
+    monkeypatch.setattr(ragdb.Database, "corpus_embedder", lambda *_: Mock(provider="static"))
+    monkeypatch.setattr(ragdb.Database, "index_space", Mock(side_effect=lost))
+    with ragdb.connect(clone) as db:
+        with pytest.raises(psycopg.OperationalError):
+            db.ingest(notes, corpus="docs")
+        assert db.corpus_info("docs").new_chunks == 0
+
+
 def test_a_run_that_finds_nothing_new_writes_nothing(clone: str, notes: Path) -> None:
     with ragdb.connect(clone) as db:
         db.create_corpus("whole")

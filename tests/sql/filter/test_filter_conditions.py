@@ -263,6 +263,11 @@ def test_a_filter_that_leaves_k_chunks_returns_k(db: Connection) -> None:
     assert len(search(db, "docs", "apple pear", 10, filter='{"rare": true}')) == 10
     common = search(db, "docs", "apple pear", 10, filter='{"common": true}')
     assert common == search(db, "docs", "apple pear", 10)
+    # and where a session lets an index over metadata pass over rows
+    db.execute("select gin_clean_pending_list('ragdb.documents_by_metadata')")
+    db.execute("set enable_seqscan = off")
+    db.execute("set gin_fuzzy_search_limit = 1")
+    assert len(search(db, "docs", "apple pear", 1000, filter='{"common": true}')) == 1000
 
 
 def test_a_filter_by_values_reads_the_documents_that_meet_it_and_few_others(
