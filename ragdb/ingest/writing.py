@@ -29,6 +29,7 @@ REFUSED = (
     RagdbError,
 )
 OF_THE_RUN = (NotAuthorized, CorpusNotFound)
+AT_ONCE_BYTES = 256 * 2**10  # of JSON: what is written in a moment
 AGAIN = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
 
 # what the database says between the steps of a large document
@@ -63,7 +64,11 @@ class Written:
 
 
 class Writer:
-    """Writes the batches of one run. `make` makes the corpus, for and with the first of them."""
+    """Writes the batches of one run. `make` makes the corpus, for the first of them.
+
+    A short one is put in the same transaction, so that none is made for what is refused. A long one
+    comes after: who makes another corpus waits for the transaction that makes one.
+    """
 
     def __init__(
         self,
@@ -122,6 +127,9 @@ class Writer:
         given = Jsonb(b"[" + b",".join(e.document.json for e in batch) + b"]", dumps=bytes)
         for attempt in range(5):
             try:
+                if not (self.has_corpus or self.dry_run or len(given.obj) < AT_ONCE_BYTES):
+                    self.make(batch)
+                    self.has_made = True
                 with self.db.connection.transaction(force_rollback=self.dry_run):
                     if not self.has_corpus:
                         self.make(batch)

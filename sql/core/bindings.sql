@@ -104,6 +104,7 @@ as $$
 declare
   v_becomes constant text := coalesce(becomes, role);
 begin
+  perform ragdb_internal.hold('role_bindings');
   perform ragdb_internal.check_may_bind(role, v_becomes);
   perform ragdb_internal.move_held(role, v_becomes, ragdb_internal.role_oid(v_becomes));
   insert into ragdb.role_bindings as b (role, bound_to, bound_oid, bound_at, bound_by)

@@ -16,15 +16,48 @@ end $$;
 comment on function ragdb_internal.check_may_restrict(text) is
   'Refuses the two corpora whose rights are fixed. Raises RG400.';
 
--- The first one waits for writers of the corpus: it changes the row that they lock.
+create or replace function ragdb_internal.rights_lock(corpus_id integer) returns text
+language sql immutable parallel safe
+return 'rights of corpus ' || rights_lock.corpus_id;
+comment on function ragdb_internal.rights_lock(integer) is
+  'Returns the name of the lock of the rights to a corpus.';
+
+-- Whoever changes who may do what with a corpus holds this lock from a look at its own right to the
+-- end: of two who take each other's right, the second has none. A lock of its own, so that nobody
+-- waits for writers; whoever takes the row of the corpus too takes that first.
+create or replace function ragdb_internal.lock_rights(
+  corpus ragdb.corpora, takes_parts boolean default false, takes_moved boolean default false)
+returns ragdb.corpora
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_lock constant text := ragdb_internal.rights_lock(corpus.corpus_id);
+begin
+  perform ragdb_internal.hold(v_lock);
+  -- an older snapshot would look at rights of before: it cannot write what others have written
+  update ragdb.locks l set name = v_lock where l.name = v_lock;
+  return ragdb_internal.open_again(corpus, 'admin', takes_parts, takes_moved);
+end $$;
+comment on function ragdb_internal.lock_rights(ragdb.corpora, boolean, boolean) is
+  'Locks the rights to a corpus that was opened to the end of the transaction, and returns its row '
+  'where the caller still has the right admin. Raises RG401, RG404, RG438, RG456.';
+
+-- It waits for writers of an open corpus, for it changes the row that they lock.
+create or replace function ragdb_internal.close_corpus(corpus_id integer) returns void
+language sql
+begin atomic
+  update ragdb.corpora c set is_restricted = true
+    where c.corpus_id = close_corpus.corpus_id and not c.is_restricted;
+end;
+comment on function ragdb_internal.close_corpus(integer) is
+  'Closes an open corpus to everybody but admins and the roles that have a grant.';
+
 create or replace function ragdb_internal.set_grant(corpus_id integer, role text, privilege text)
 returns void
 language sql
 begin atomic
-  update ragdb.corpora c set is_restricted = true
-    where c.corpus_id = set_grant.corpus_id and not c.is_restricted;
-  -- after it: who drops the corpus has that lock already, and would wait for this one
-  select ragdb_internal.hold_corpus(set_grant.corpus_id);
+  select ragdb_internal.close_corpus(set_grant.corpus_id);
   insert into ragdb.corpus_grants (corpus_id, role, role_oid, privilege)
     values (set_grant.corpus_id, set_grant.role, ragdb_internal.role_oid(set_grant.role),
       set_grant.privilege)
@@ -55,12 +88,15 @@ begin
       using errcode = 'RG400', detail = 'each of them includes the ones before it',
         hint = 'read is enough to search';
   end if;
-  perform ragdb_internal.set_grant(v_corpus.corpus_id, role, privilege);
+  -- before the lock: whoever closes an open corpus waits for writers, and nobody else meanwhile
+  perform ragdb_internal.close_corpus(v_corpus.corpus_id),
+    ragdb_internal.lock_rights(v_corpus, true),
+    ragdb_internal.set_grant(v_corpus.corpus_id, role, privilege);
 end $$;
 comment on function ragdb.grant_corpus(text, text, text) is
   'Gives a role the right read, write or admin to a corpus, in place of the right it had; the '
-  'corpus is restricted from then on: closed to all other readers and writers. Raises RG400, '
-  'RG401, RG404.';
+  'corpus is restricted from then on: closed to all other readers and writers. Where it was open '
+  'it waits for who writes to it. Raises RG400, RG401, RG404.';
 
 create or replace function ragdb.revoke_corpus(corpus text, role text) returns void
 language plpgsql security definer
@@ -69,6 +105,7 @@ as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin', true);
 begin
+  perform ragdb_internal.lock_rights(v_corpus, true);
   delete from ragdb.corpus_grants g
     where g.corpus_id = v_corpus.corpus_id and g.role = revoke_corpus.role;
   if not found then
@@ -92,13 +129,15 @@ declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin', true);
 begin
   perform ragdb_internal.check_may_restrict(corpus);
-  update ragdb.corpora c set is_restricted = true
-    where c.corpus_id = v_corpus.corpus_id and not c.is_restricted;
+  -- twice: before the lock as a grant does, and where it was opened until that was there
+  perform ragdb_internal.close_corpus(v_corpus.corpus_id),
+    ragdb_internal.lock_rights(v_corpus, true), ragdb_internal.close_corpus(v_corpus.corpus_id);
   perform ragdb_internal.record_access('restrict', v_corpus.corpus_id, corpus, '');
 end $$;
 comment on function ragdb.restrict_corpus(text) is
   'Closes a corpus to everybody but admins and the roles that have a grant, until '
-  'ragdb.unrestrict_corpus. Raises RG400, RG401, RG404.';
+  'ragdb.unrestrict_corpus. Where it was open it waits for who writes to it. Raises RG400, RG401, '
+  'RG404.';
 
 -- An open corpus has no grants: one that was left would close it again unseen.
 create or replace function ragdb.unrestrict_corpus(corpus text) returns integer
@@ -106,17 +145,12 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_corpus ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin', true);
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin', true);
   v_revoked integer;
 begin
   perform ragdb_internal.check_may_restrict(corpus);
-  -- looked at again under the lock: the right may have been taken away while it waited
-  select c.* into v_corpus from ragdb.corpora c
-    where c.corpus_id = v_corpus.corpus_id for no key update;
-  if not found then
-    perform ragdb_internal.refuse_corpus(corpus, 'admin', 0);
-  end if;
-  perform ragdb_internal.check_right(v_corpus, 'admin');
+  perform from ragdb.corpora c where c.corpus_id = v_corpus.corpus_id for no key update;
+  perform ragdb_internal.lock_rights(v_corpus, true);
   update ragdb.corpora c set is_restricted = false where c.corpus_id = v_corpus.corpus_id;
   delete from ragdb.corpus_grants g where g.corpus_id = v_corpus.corpus_id;
   get diagnostics v_revoked = row_count;

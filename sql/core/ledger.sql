@@ -51,7 +51,7 @@ comment on function ragdb_internal.record_act(ragdb.ledger_acts) is
 create or replace function ragdb_internal.record_retention(month date, reason text) returns void
 language sql
 return ragdb_internal.record_act(row(null, null, 'retention', null,
-  '{answer,gate,rerank,trace}'::text[], null, month::timestamp at time zone 'UTC',
+  '{answer,feedback,gate,rerank,trace}'::text[], null, month::timestamp at time zone 'UTC',
   (month + interval '1 month') at time zone 'UTC', null, reason)::ragdb.ledger_acts);
 comment on function ragdb_internal.record_retention(date, text) is
   'Records that the traces of a month (its first day, UTC), and what hangs from them, were dropped '

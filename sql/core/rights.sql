@@ -168,6 +168,28 @@ comment on function ragdb_internal.check_right(ragdb.corpora, text) is
   'Refuses a caller who lacks a right (read, write, admin) to a corpus that is there, and logs '
   'that. Raises RG401, RG404.';
 
+create or replace function ragdb_internal.check_opened(
+  corpus ragdb.corpora, privilege text, takes_parts boolean, takes_moved boolean)
+returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.check_right(corpus, privilege);
+  -- whoever sets this by hand reads what is left, as a replay does
+  if corpus.moving = 'moved' and not takes_moved
+    and (privilege = 'read' and current_setting('ragdb.as_recorded', true) = 'on') is not true
+  then
+    perform ragdb_internal.refuse_moved(corpus);
+  end if;
+  if not takes_parts then
+    perform ragdb_internal.check_has_no_parts(corpus);
+  end if;
+end $$;
+comment on function ragdb_internal.check_opened(ragdb.corpora, text, boolean, boolean) is
+  'Refuses a corpus to which the caller lacks a right, and one that has moved or is made of parts '
+  'where a call does not take those. Raises RG401, RG404, RG438, RG456.';
+
 -- The one gate to a corpus. Every
 -- call passes it, and to plan its statement anew would take five times as long as to run it.
 create or replace function ragdb_internal.open_corpus(
@@ -192,15 +214,8 @@ begin
   if not found then
     perform ragdb_internal.refuse_corpus(corpus, privilege, 0);
   end if;
-  perform ragdb_internal.check_right(v_corpus, privilege);
-  -- whoever sets this by hand reads what is left, as a replay does
-  if v_corpus.moving = 'moved' and not takes_moved
-    and (privilege = 'read' and current_setting('ragdb.as_recorded', true) = 'on') is not true
-  then
-    perform ragdb_internal.refuse_moved(v_corpus);
-  end if;
+  perform ragdb_internal.check_opened(v_corpus, privilege, takes_parts, takes_moved);
   if v_corpus.parts > 0 then
-    perform ragdb_internal.check_has_no_parts(v_corpus) where not takes_parts;
     v_corpus.version := ragdb_internal.version_of(v_corpus);
   end if;
   if exists (select from ragdb.role_quotas q where q.concurrent_calls is not null) then

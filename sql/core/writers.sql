@@ -35,8 +35,29 @@ comment on function ragdb_internal.lock_opened(ragdb.corpora, boolean) is
   'Locks the row of a corpus to the end of the transaction, raises its version once, and returns '
   'it. Raises RG404, RG456.';
 
--- Looked at again under the lock: while this one waited, its right may have been taken away, and
--- the corpus have become the whole of a part.
+-- Whoever has waited for a lock looks again: meanwhile its right may have been taken away, and the
+-- corpus have moved, been dropped, or become the whole of a part.
+create or replace function ragdb_internal.open_again(
+  corpus ragdb.corpora, privilege text, takes_parts boolean default false,
+  takes_moved boolean default false)
+returns ragdb.corpora
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus ragdb.corpora;
+begin
+  select c.* into v_corpus from ragdb.corpora c where c.corpus_id = corpus.corpus_id;
+  if not found then
+    perform ragdb_internal.refuse_corpus(corpus.name, privilege, 0);
+  end if;
+  perform ragdb_internal.check_opened(v_corpus, privilege, takes_parts, takes_moved);
+  return v_corpus;
+end $$;
+comment on function ragdb_internal.open_again(ragdb.corpora, text, boolean, boolean) is
+  'Returns the row of a corpus that was opened before a wait as it is now, where the caller still '
+  'has the right to it. Raises RG401, RG404, RG438, RG456.';
+
 create or replace function ragdb_internal.lock_corpus(
   corpus text, privilege text, takes_parts boolean default false,
   takes_moved boolean default false)
@@ -48,10 +69,7 @@ declare
   v_corpus constant ragdb.corpora := ragdb_internal.lock_opened(
     ragdb_internal.open_corpus(corpus, privilege, takes_parts, takes_moved), takes_moved);
 begin
-  perform ragdb_internal.check_right(v_corpus, privilege);
-  if not takes_parts then
-    perform ragdb_internal.check_has_no_parts(v_corpus);
-  end if;
+  perform ragdb_internal.check_opened(v_corpus, privilege, takes_parts, takes_moved);
   return v_corpus;
 end $$;
 comment on function ragdb_internal.lock_corpus(text, text, boolean, boolean) is

@@ -16,6 +16,7 @@ begin
   end if;
   update ragdb.corpora c set record_reads = record_reads.mode
     where c.corpus_id = any (ragdb_internal.with_parts(v_corpus.corpus_id));
+  perform ragdb_internal.lock_rights(v_corpus, true);
   perform ragdb_internal.record_access('record_reads', v_corpus.corpus_id, corpus, mode);
 end $$;
 comment on function ragdb.record_reads(text, text) is

@@ -11,7 +11,8 @@ declare
   v_id constant integer := v_corpus.corpus_id;
 begin
   perform ragdb_internal.leave_whole(v_corpus);
-  v_corpus := ragdb_internal.lock_corpus(drop_corpus.corpus, 'admin', false, true);
+  v_corpus := ragdb_internal.lock_rights(
+    ragdb_internal.lock_corpus(drop_corpus.corpus, 'admin', false, true), false, true);
   perform ragdb_internal.check_erasure('erase', reason);
   perform ragdb_internal.erase_derived(
     v_corpus, null, 'erase', 'corpus ' || v_corpus.name, reason);

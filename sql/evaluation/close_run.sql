@@ -172,6 +172,7 @@ begin
       = (run.metric_value, run.cases, run.passed_cases, run.assertions, run.passed_assertions,
         run.stale_labels, run.status, run.reasons, run.elapsed_ms)
     where r.corpus_id = run.corpus_id and r.run_id = run.run_id;
+  perform ragdb_internal.note('run', run.corpus_id || '/' || run.run_id);
   return run;
 end $$;
 comment on function ragdb_internal.close_run(ragdb.eval_runs, timestamptz) is

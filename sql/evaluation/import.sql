@@ -159,8 +159,9 @@ declare
   v_stale text[];
 begin
   perform ragdb_internal.check_imported_cases(cases);
-  perform ragdb_internal.lock_evals(v_eval.rag, true);
-  perform ragdb_internal.hold_corpus(v_corpus.corpus_id);
+  perform ragdb_internal.lock_evals(v_eval.rag, true),
+    ragdb_internal.hold_corpus(v_corpus.corpus_id);
+  v_corpus := ragdb_internal.open_again(v_corpus, 'write', true);
   perform ragdb_internal.check_not_declared(v_corpus.corpus_id, v_eval, cases);
   -- what is imported takes the place of what was, and a question that somebody asked stays
   delete from ragdb.eval_cases c where c.corpus_id = v_corpus.corpus_id and c.rag = v_eval.rag

@@ -74,6 +74,7 @@ begin
   v_row.caller := ragdb_internal.caller();
   v_row.caller_oid := ragdb_internal.caller_oid();
   insert into ragdb.evidence_feedback values (v_row.*);
+  perform ragdb_internal.note('feedback', v_row.corpus_id || '/' || v_row.id);
   return v_row.id;
 end $$;
 comment on function ragdb.record_feedback(text, uuid, uuid, text, text, text) is

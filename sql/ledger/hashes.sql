@@ -130,3 +130,98 @@ return ragdb_internal.fields_hash(
   ragdb_internal.utf8((act).reason));
 comment on function ragdb_internal.sealed_hash(ragdb.ledger_acts) is
   'Returns the hash of an act: all its columns.';
+
+create or replace function ragdb_internal.sealed_hash(feedback ragdb.evidence_feedback)
+returns bytea
+language sql stable parallel safe
+return ragdb_internal.fields_hash(
+  'ragdb.feedback/1'::bytea, pg_catalog.int4send((feedback).corpus_id),
+  pg_catalog.uuid_send((feedback).id), pg_catalog.timestamptz_send((feedback).created_at),
+  pg_catalog.uuid_send((feedback).trace_id), pg_catalog.uuid_send((feedback).answer_id),
+  ragdb_internal.utf8((feedback).chunk_id), ragdb_internal.utf8((feedback).verdict),
+  ragdb_internal.utf8((feedback).comment), ragdb_internal.utf8((feedback).client),
+  ragdb_internal.utf8((feedback).caller), pg_catalog.oidsend((feedback).caller_oid));
+comment on function ragdb_internal.sealed_hash(ragdb.evidence_feedback) is
+  'Returns the hash of what a person said: all its columns.';
+
+create or replace function ragdb_internal.sealed_hash(contract ragdb.contracts) returns bytea
+language sql stable parallel safe
+return ragdb_internal.fields_hash(
+  'ragdb.contract/1'::bytea, ragdb_internal.utf8((contract).contract),
+  pg_catalog.int4send((contract).version), (contract).nodes_hash,
+  pg_catalog.timestamptz_send((contract).applied_at));
+comment on function ragdb_internal.sealed_hash(ragdb.contracts) is
+  'Returns the hash of a version of a contract: its name, version and time, and the hash of its '
+  'nodes.';
+
+create or replace function ragdb_internal.case_hashes(corpus_id integer, run_id uuid)
+returns bytea[]
+language sql stable parallel safe
+return array(
+  select ragdb_internal.fields_hash(
+      pg_catalog.int4send(c.case_no), ragdb_internal.utf8(c.kind), ragdb_internal.utf8(c.name),
+      ragdb_internal.utf8(c.query), ragdb_internal.array_hash(c.tags),
+      ragdb_internal.utf8(c.status), pg_catalog.uuid_send(c.trace_id),
+      pg_catalog.float8send(c.elapsed_ms), ragdb_internal.utf8(c.error_code),
+      pg_catalog.int4send(c.hits), pg_catalog.int4send(c.labels),
+      pg_catalog.int4send(c.stale_labels))
+    from ragdb.eval_case_results c
+    where c.corpus_id = case_hashes.corpus_id and c.run_id = case_hashes.run_id
+    order by c.case_no);
+comment on function ragdb_internal.case_hashes(integer, uuid) is
+  'Returns the hashes of the cases of a run, in order.';
+
+create or replace function ragdb_internal.outcome_hashes(corpus_id integer, run_id uuid)
+returns bytea[]
+language sql stable parallel safe
+return array(
+  select ragdb_internal.fields_hash(
+      pg_catalog.int4send(a.case_no), pg_catalog.int4send(a.assert_no),
+      ragdb_internal.utf8(a.kind), pg_catalog.boolsend(a.required),
+      pg_catalog.boolsend(a.passed), ragdb_internal.utf8(a.code),
+      ragdb_internal.utf8(a.message), ragdb_internal.utf8(a.expected::text),
+      ragdb_internal.utf8(a.actual::text))
+    from ragdb.eval_assert_results a
+    where a.corpus_id = outcome_hashes.corpus_id and a.run_id = outcome_hashes.run_id
+    order by a.case_no, a.assert_no)
+  || array(
+  select ragdb_internal.fields_hash(
+      pg_catalog.int4send(m.case_no), ragdb_internal.utf8(m.metric),
+      pg_catalog.float8send(m.value))
+    from ragdb.eval_metrics m
+    where m.corpus_id = outcome_hashes.corpus_id and m.run_id = outcome_hashes.run_id
+    order by m.case_no, m.metric)
+  || array(
+  select ragdb_internal.fields_hash(
+      pg_catalog.int4send(i.case_no), pg_catalog.int4send(i.rank), ragdb_internal.utf8(i.item),
+      pg_catalog.int4send(i.grade))
+    from ragdb.eval_items i
+    where i.corpus_id = outcome_hashes.corpus_id and i.run_id = outcome_hashes.run_id
+    order by i.case_no, i.rank);
+comment on function ragdb_internal.outcome_hashes(integer, uuid) is
+  'Returns the hashes of the assertions, the metrics and the ranked items of a run, in order.';
+
+create or replace function ragdb_internal.sealed_hash(run ragdb.eval_runs) returns bytea
+language sql stable parallel safe
+return ragdb_internal.fields_hash(variadic array[
+  'ragdb.run/1'::bytea, pg_catalog.int4send((run).corpus_id), pg_catalog.uuid_send((run).run_id),
+  pg_catalog.timestamptz_send((run).created_at), ragdb_internal.utf8((run).corpus),
+  pg_catalog.int8send((run).corpus_version), ragdb_internal.utf8((run).documents_hash),
+  ragdb_internal.utf8((run).contract), pg_catalog.int4send((run).contract_version),
+  ragdb_internal.utf8((run).rag), ragdb_internal.utf8((run).eval),
+  ragdb_internal.utf8((run).retriever), ragdb_internal.utf8((run).rank_mode),
+  pg_catalog.int4send((run).top_k), pg_catalog.float8send((run).min_score),
+  ragdb_internal.utf8((run).embedding_model), ragdb_internal.utf8((run).reranker),
+  ragdb_internal.utf8((run).ranking_hash), pg_catalog.int4send((run).semantics_version),
+  ragdb_internal.utf8((run).label), ragdb_internal.array_hash((run).tags),
+  ragdb_internal.utf8((run).metric), pg_catalog.float8send((run).threshold),
+  pg_catalog.float8send((run).metric_value), pg_catalog.int4send((run).cases),
+  pg_catalog.int4send((run).passed_cases), pg_catalog.int4send((run).assertions),
+  pg_catalog.int4send((run).passed_assertions), pg_catalog.int4send((run).stale_labels),
+  ragdb_internal.utf8((run).status), ragdb_internal.array_hash((run).reasons),
+  pg_catalog.float8send((run).elapsed_ms), ragdb_internal.utf8((run).caller)]
+  || ragdb_internal.case_hashes((run).corpus_id, (run).run_id)
+  || ragdb_internal.outcome_hashes((run).corpus_id, (run).run_id));
+comment on function ragdb_internal.sealed_hash(ragdb.eval_runs) is
+  'Returns the hash of a run: all its columns, then those of its cases, assertions, metrics and '
+  'ranked items.';

@@ -7,7 +7,7 @@
 create or replace function ragdb_internal.ledger_kinds()
 returns table (
   kind text, relation text, id text, look_up text, made_at text, hash text, counts text)
-language sql immutable parallel safe rows 15
+language sql immutable parallel safe rows 18
 begin atomic
   values
     ('access', 'ragdb.access_events', 'r.id::text',
@@ -22,6 +22,10 @@ begin atomic
     ('atom', 'ragdb.semantic_atoms', 'r.corpus_id || ''/'' || r.atom_id',
       'r.corpus_id = l.corpus_id and r.atom_id = l.uid', 'r.created_at',
       'ragdb_internal.atom_hash(r)', 'true'),
+    -- who applied it follows who has the name of that role now (ragdb.bind_role)
+    ('contract', 'ragdb.contracts', 'r.contract || ''@'' || r.version',
+      'r.contract = split_part(l.id, ''@'', 1) and r.version::text = split_part(l.id, ''@'', 2)',
+      'r.applied_at', 'ragdb_internal.sealed_hash(r)', 'true'),
     ('decision', 'ragdb.proposal_decisions', 'r.corpus_id || ''/'' || r.proposal_id',
       'r.corpus_id = l.corpus_id and r.proposal_id = l.uid', 'r.decided_at',
       'ragdb_internal.decision_hash(r)', 'true'),
@@ -30,6 +34,10 @@ begin atomic
     ('event', 'ragdb.events', 'r.corpus_id || ''/'' || r.event_id',
       'r.corpus_id = l.corpus_id and r.event_id = l.uid', 'r.created_at',
        'ragdb_internal.sealed_hash(r)', 'true'),
+    ('feedback', 'ragdb.evidence_feedback', 'r.corpus_id || ''/'' || r.id',
+      'r.corpus_id = l.corpus_id and r.id = l.uid'
+      ' and r.created_at = ragdb_internal.uuid_time(l.uid)', 'r.created_at',
+      'ragdb_internal.sealed_hash(r)', 'true'),
     ('gate', 'ragdb.evidence_gates', 'r.corpus_id || ''/'' || r.id',
       'r.corpus_id = l.corpus_id and r.id = l.uid'
       ' and r.created_at = ragdb_internal.uuid_time(l.uid)', 'r.created_at',
@@ -48,6 +56,9 @@ begin atomic
       'r.corpus_id = l.corpus_id and r.trace_id = l.uid and r.rank = 1'
       ' and r.created_at = ragdb_internal.uuid_time(l.uid)', 'r.recorded_at',
       'ragdb_internal.sealed_hash(r)', 'r.rank = 1'),
+    ('run', 'ragdb.eval_runs', 'r.corpus_id || ''/'' || r.run_id',
+      'r.corpus_id = l.corpus_id and r.run_id = l.uid', 'r.created_at',
+      'ragdb_internal.sealed_hash(r)', 'true'),
     ('slice', 'ragdb.slices', 'r.corpus_id || ''/'' || r.slice_id',
       'r.corpus_id = l.corpus_id and r.slice_id = split_part(l.id, ''/'', 2)', 'r.created_at',
       'ragdb_internal.sealed_hash(r)', 'true'),

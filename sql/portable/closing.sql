@@ -85,8 +85,9 @@ comment on function ragdb.hold_move(uuid, interval) is
   'ms to 1 hour), and returns until when; a courier that is silent for that long loses its '
   'session. Searches go on. Raises RG400, RG401, RG404, RG457, RG458.';
 
+-- Rights go along: whoever would change them waits, and is told that the corpus has moved.
 create or replace function ragdb_internal.check_held(move ragdb.moves) returns void
-language plpgsql stable parallel safe
+language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -99,10 +100,11 @@ begin
       'it is written to, or has pages that the other side has not',
       'call ragdb.hold_move(), and then ragdb.move_page() until it returns nothing');
   end if;
+  perform ragdb_internal.lock_rights(ragdb_internal.corpus_row(move.corpus_id));
 end $$;
 comment on function ragdb_internal.check_held(ragdb.moves) is
-  'Refuses to end a move whose writers this transaction does not hold, or of which pages are left. '
-  'Raises RG457, RG458.';
+  'Refuses to end a move whose writers this transaction does not hold, or of which pages are left, '
+  'and has whoever changes the rights to the corpus wait. Raises RG401, RG404, RG457, RG458.';
 
 create or replace function ragdb.move_digest(move_id uuid) returns jsonb
 language plpgsql security definer

@@ -39,7 +39,7 @@ declare
   v_header jsonb;
 begin
   perform ragdb_internal.check_may_leave(v_corpus), ragdb_internal.hold_writers(v_corpus, longest);
-  v_corpus := ragdb_internal.lock_opened(v_corpus);
+  v_corpus := ragdb_internal.open_again(ragdb_internal.lock_opened(v_corpus), 'admin');
   v_space := ragdb_internal.space(v_corpus.corpus_id, 'current');
   perform ragdb_internal.check_may_leave(v_corpus);
   if destination is null or length(destination) not between 1 and 500 then

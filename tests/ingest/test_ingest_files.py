@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from ragdb.ingest import payload, pool, reading, watching
 from ragdb.ingest.ingest import Run
 from ragdb.ingest.options import IngestError, look
 from ragdb.ingest.report import Failed, Report
+from tests.waiting import is_waiting, until
 
 EXAMPLES = Path(__file__).parents[2] / "examples/tool-library/handbook"
 
@@ -472,6 +474,30 @@ def test_a_batch_is_tried_again_after_a_deadlock(
 
     monkeypatch.setattr(database, "put_documents", unlucky)
     assert database.ingest(folder, corpus="docs").written == 3
+
+
+def test_whoever_makes_a_corpus_does_not_wait_for_the_first_batch_of_another(
+    clone: str, tmp_path: Path
+) -> None:
+    for n in range(40):
+        (tmp_path / f"{n}.txt").write_text(f"Der Motor {n} und das Getriebe. " * 500)
+    with (
+        psycopg.connect(clone) as holder,
+        ragdb.connect(clone) as first,
+        psycopg.connect(clone, autocommit=True, options="-c lock_timeout=2s") as other,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        holder.execute("lock table ragdb.documents in share mode")  # its writer waits there
+        try:
+            run = pool.submit(first.ingest, tmp_path, corpus="docs", workers=1)
+            until(lambda: is_waiting(other, first.connection))
+            other.execute("select ragdb.create_corpus('other')")
+            info = other.execute("select documents, text_config from ragdb.corpus_info('docs')")
+            assert info.fetchall() == [(0, "german")]
+        finally:
+            holder.rollback()
+        report = run.result(120)
+        assert (report.created, report.text_config, report.documents) == (True, "german", 40)
 
 
 def test_a_run_inside_a_transaction_of_the_caller_is_part_of_it(clone: str, folder: Path) -> None:

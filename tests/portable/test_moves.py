@@ -759,6 +759,26 @@ def test_writers_wait_for_one_digest_of_what_leaves(pair: tuple[str, str]) -> No
         assert out.digest == arrived.digest
 
 
+def test_a_right_is_not_taken_between_what_both_sides_agree_on_and_the_end(
+    pair: tuple[str, str],
+) -> None:
+    small(pair[0], "granted", 1)
+    with ragdb.connect(pair[0]) as admin, psycopg.connect(pair[0], autocommit=True) as other:
+        admin.grant_corpus("granted", "reader", "read")
+        other.execute("set lock_timeout = '200 ms'")
+        take = "select ragdb.revoke_corpus('granted', 'reader')"
+
+        def around(when: str, step: str) -> None:
+            if (when, step) == ("before", "finish_move"):
+                with pytest.raises(psycopg.errors.LockNotAvailable):
+                    other.execute(take)
+
+        with between(pair[0], around) as source, ragdb.connect(pair[1]) as target:
+            mover.move(source, target, "granted", destination="the other")
+        with pytest.raises(CorpusMoved):
+            other.execute(take)
+
+
 def test_what_is_asked_of_all_corpora_passes_over_one_that_moved(pair: tuple[str, str]) -> None:
     small(pair[0], "that-went")
     small(pair[0], "that-stayed")

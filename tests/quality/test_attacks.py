@@ -126,6 +126,26 @@ ATTACKS = {
         "gate .*row_changed",
         "ledger",
     ),
+    "3 a verdict of a person is turned": Attack(
+        "update ragdb.evidence_feedback set verdict = 'good'",
+        VERIFY,
+        "error +ledger: feedback .*row_changed",
+        "ledger",
+    ),
+    "3 a run of an eval is made to pass": Attack(
+        "update ragdb.eval_runs set status = 'passed', reasons = '{}'",
+        VERIFY,
+        "error +ledger: run .*row_changed",
+        "ledger",
+    ),
+    "a contract is edited, with its hash": Attack(
+        'update ragdb.contract_nodes set keys = keys || \'{"threshold": "0"}\''
+        " where node = 'ragEval'; update ragdb.contracts set nodes_hash ="
+        " ragdb_internal.stored_items_hash(contract, version)",
+        VERIFY,
+        "error +ledger: contract .*row_changed",
+        "ledger",
+    ),
     "4 an atom is edited, with its lexemes and hashes": Attack(
         f"update ragdb.semantic_atoms set text = '{FORGED}', text_hash = sha256('{FORGED}'),"
         f" lexemes = ragdb_internal.lexemes('{FORGED}', 'english');"

@@ -1632,8 +1632,8 @@ class Functions(Caller):
 
     def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
         """Gives a role the right read, write or admin to a corpus, in place of the right it had;
-        the corpus is restricted from then on: closed to all other readers and writers. Raises
-        RG400, RG401, RG404.
+        the corpus is restricted from then on: closed to all other readers and writers. Where
+        it was open it waits for who writes to it. Raises RG400, RG401, RG404.
         """
         self._run(calls.GRANT_CORPUS, corpus, role, privilege)
 
@@ -3250,7 +3250,8 @@ class Functions(Caller):
 
     def restrict_corpus(self, corpus: str) -> None:
         """Closes a corpus to everybody but admins and the roles that have a grant, until
-        ragdb.unrestrict_corpus. Raises RG400, RG401, RG404.
+        ragdb.unrestrict_corpus. Where it was open it waits for who writes to it. Raises
+        RG400, RG401, RG404.
         """
         self._run(calls.RESTRICT_CORPUS, corpus)
 

@@ -160,3 +160,17 @@ def test_what_was_edited_of_a_contract_is_found(docs: Connection, edit: str, pro
         "cases": "its cases are not those that it declares",
     }
     assert (said[problem],) in docs.execute(found).fetchall()
+
+
+def test_an_older_version_of_a_contract_that_was_put_in_force_again_is_found(
+    docs: Connection,
+) -> None:
+    apply(docs, contract(REFUNDS))
+    apply(docs, contract(REFUNDS + OTHER))
+    found = "select place, finding from ragdb.verify(checks => '{contracts}')"
+    assert docs.execute(found).fetchall() == []
+    docs.execute("update ragdb.contracts set is_current = false")
+    docs.execute("update ragdb.contracts set is_current = true where version = 1")
+    finding = "another version than the last is in force"
+    places = [place for place, said in docs.execute(found).fetchall() if said == finding]
+    assert [place.split(", ")[1] for place in places] == ["version 1", "version 2"]

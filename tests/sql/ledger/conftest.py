@@ -7,6 +7,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from tests.conftest import Connection, Server
 from tests.sql.conversations import chat
@@ -17,26 +18,41 @@ KINDS = {
     "act",
     "answer",
     "atom",
+    "contract",
     "decision",
     "erasure",
     "event",
+    "feedback",
     "gate",
     "incident",
     "key",
     "policy",
     "proposal",
     "rerank",
+    "run",
     "slice",
     "trace",
 }
+
+
+CONTRACT = """corpus name=chat
+retriever name=R corpus=chat topK=5
+rag name=A retriever=R
+  ragEval name=V mode=contract metric=mrr threshold=0.1
+"""
+CASE = [{"name": "c", "query": "refunds", "labels": [{"source": "nowhere"}]}]
 
 
 def fill(db: Connection) -> dict[str, Any]:
     """Evidence of every kind; returns ids."""
     chat(db, messages())
     db.execute("select ragdb.create_signing_key('k1')")
+    db.execute("select ragdb.apply_contract(%s, 'c')", (CONTRACT,))
+    db.execute("select ragdb.import_eval('A', 'V', %s)", (Jsonb(CASE),))
+    db.execute("select ragdb.run_eval('A')")
     hits = retrieve(db)
     trace = hits[0]["trace_id"]
+    db.execute("select ragdb.record_feedback('bad', %s)", (trace,))
     everywhere = one(db, "select trace_id from ragdb.retrieve('chat', 'refunds')")["trace_id"]
     promote(db, everywhere, [h["chunk_id"] for h in hits])
     atom = promote(db, trace, [h["chunk_id"] for h in hits])["atom_id"]

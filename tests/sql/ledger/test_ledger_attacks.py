@@ -92,6 +92,36 @@ ATTACKS: dict[str, tuple[str, set[tuple[str, str]]]] = {
         "update ragdb.admissibility_incidents set severity = 'low'",
         {("row_changed", "incident")},
     ),
+    "a verdict of a person is turned": (
+        "update ragdb.evidence_feedback set verdict = 'good'",
+        {("row_changed", "feedback")},
+    ),
+    "a run of an eval is made to pass": (
+        "update ragdb.eval_runs set status = 'passed', reasons = '{}'",
+        {("row_changed", "run")},
+    ),
+    "a case of a run is made to pass": (
+        "update ragdb.eval_case_results set status = 'passed'",
+        {("row_changed", "run")},
+    ),
+    "a metric of a run is raised": (
+        "update ragdb.eval_metrics set value = 1",
+        {("row_changed", "run")},
+    ),
+    "what a run found is edited": (
+        "delete from ragdb.eval_items where rank = 1",
+        {("row_changed", "run")},
+    ),
+    "a run is deleted": (
+        "delete from ragdb.eval_runs",
+        {("row_missing", "run")},
+    ),
+    "a contract is edited with its hash": (
+        'update ragdb.contract_nodes set keys = keys || \'{"threshold": "0"}\''
+        " where node = 'ragEval'; update ragdb.contracts set nodes_hash ="
+        " ragdb_internal.stored_items_hash(contract, version)",
+        {("row_changed", "contract")},
+    ),
     "6 a slice is edited": (
         "update ragdb.slices set edge_count = edge_count + 1",
         {("row_changed", "slice")},
@@ -242,6 +272,7 @@ OTHER = {
 LEFT_OUT = {
     "access": {"event_hash"},
     "atom": {"text", "lexemes", "atom_hash", "atom_mac"},
+    "contract": {"is_current", "applied_by", "applied_by_oid"},
     "decision": {"reason", "decision_hash", "decision_mac"},
     "erasure": {"erasure_hash", "erasure_mac"},
     "incident": {"incident_hash", "incident_mac"},

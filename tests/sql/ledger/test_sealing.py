@@ -16,7 +16,7 @@ from tests.sql.ledger.conftest import KINDS, fill, findings, kinds
 def test_every_kind_of_evidence_is_sealed_with_the_hash_of_its_row(evidence: Connection) -> None:
     known = {kind for (kind,) in evidence.execute("select ragdb.ledger_kinds()")}
     assert kinds(evidence).keys() == KINDS == known
-    assert kinds(evidence)["trace"] == 3
+    assert kinds(evidence)["trace"] == 4
     assert findings(evidence) == []
     rows = evidence.execute(
         "select number, kind, id, hash, sealed_at, entry, leaf_hash from ragdb.ledger_entries()"
@@ -215,7 +215,7 @@ def test_what_retention_drops_leaves_its_entries_and_an_act(evidence: Connection
         "select sum(traces)::int, count(*)::int"
         " from ragdb.drop_traces_before((now() + interval '69 days')::date)"
     ).fetchall()
-    assert traces == 3
+    assert traces == 4
     before = kinds(evidence)
     evidence.execute("select ragdb.seal_ledger()")
     assert kinds(evidence) == before | {"act": before["act"] + months}
@@ -225,7 +225,7 @@ def test_what_retention_drops_leaves_its_entries_and_an_act(evidence: Connection
     evidence.execute("alter table ragdb.ledger_acts disable trigger user")
     evidence.execute("delete from ragdb.ledger_acts where act = 'retention'")
     missing = {kind for finding, kind, _ in findings(evidence) if finding == "row_missing"}
-    assert missing == {"act", "answer", "gate", "rerank", "trace"}
+    assert missing == {"act", "answer", "feedback", "gate", "rerank", "trace"}
 
 
 def test_what_comes_back_into_a_dropped_month_is_held_to_its_entry(evidence: Connection) -> None:
