@@ -33,13 +33,13 @@ AllowPrivate = Annotated[
 
 
 def readable(db: Database) -> list[str]:
-    """Every corpus that the caller may read; the manual only where there is nothing else."""
+    """Every corpus that the caller may read, as `searched` has them. Raises Failure."""
     names = searched(db.list_corpora())
     if not names:
         raise Failure(
             "there is no corpus to search", hint="create one with `ragdb ingest PATH --corpus NAME`"
         )
-    return [name for name in names if name != "system"] or names
+    return names
 
 
 def one_readable(db: Database) -> str:
