@@ -161,7 +161,7 @@ BUILTIN: dict[str, Builtin] = {
         },
         ("fields",),
         reading.facets,
-        result(facets=LIST),
+        result({"note": string("Which of the fields no document has.")}, facets=LIST),
     ),
     "count_matches": Builtin(
         "Count matches",

@@ -214,3 +214,12 @@ def test_a_corpus_is_searched_as_it_was(library: Api) -> None:
     ]
     assert (changed["source"], changed["change"]) == ("a.md", "replaced")
     assert library("DELETE", "/api/corpora/past", role="admin").status == 200
+
+
+def test_facets_say_which_fields_no_document_has(api: Api) -> None:
+    asked = {"corpora": ["docs"], "fields": ["source", "nosuch"]}
+    answer = api("POST", "/api/facets", asked)
+    assert answer.status == 200
+    assert {row["field"] for row in answer.body["facets"]} == {"source"}
+    assert 'no document has "nosuch"' in answer.body["note"]
+    assert api("POST", "/api/facets", asked | {"fields": ["source"]}).body["note"] is None
