@@ -2677,6 +2677,9 @@ class AsyncFunctions(AsyncCaller):
     async def why_not(self, trace_id: UUID | str, chunk_id: str) -> rows.WhyNotRow:
         return await self._row(calls.WHY_NOT, rows.WhyNotRow, trace_id, chunk_id)
 
+    async def withdraw_contract(self, contract: str) -> None:
+        await self._run(calls.WITHDRAW_CONTRACT, contract)
+
     async def write_contract(self, contract: Any) -> str:
         value: str = await self._value(calls.WRITE_CONTRACT, contract)
         return value

@@ -1924,5 +1924,6 @@ VERIFY_TOKEN = Call(
 VERIFY_TRACE = Call("verify_trace", {"trace_id": "uuid"})
 VERSION_AT = Call("version_at", {"corpus": "text", "at": "timestamp with time zone"})
 WHY_NOT = Call("why_not", {"trace_id": "uuid", "chunk_id": "text"})
+WITHDRAW_CONTRACT = Call("withdraw_contract", {"contract": "text"})
 WRITE_CONTRACT = Call("write_contract", {"contract": "jsonb"})
 XXH64 = Call("xxh64", {"data": "bytea"})

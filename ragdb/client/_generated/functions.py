@@ -1408,7 +1408,8 @@ class Functions(Caller):
         match a query (null: everything), exactly and by the values of 1 to 20 fields, built-
         in or keys of the metadata, each item of an array by itself; of each field the
         most_values (1 to 10000) that most documents have. What matches has a word of the
-        query, and in syntax web what it demands. Raises RG400, RG401, RG404, RG410.
+        query, and in syntax web what it demands. A notice says which fields no document has.
+        Raises RG400, RG401, RG404, RG410.
         """
 
     def facets(self, *args: Any, **kwargs: Any) -> Rows[rows.FacetsRow]:
@@ -1418,7 +1419,8 @@ class Functions(Caller):
         match a query (null: everything), exactly and by the values of 1 to 20 fields, built-
         in or keys of the metadata, each item of an array by itself; of each field the
         most_values (1 to 10000) that most documents have. What matches has a word of the
-        query, and in syntax web what it demands. Raises RG400, RG401, RG404, RG410.
+        query, and in syntax web what it demands. A notice says which fields no document has.
+        Raises RG400, RG401, RG404, RG410.
 
         facets(corpora=None, query=None, fields=None, filter=None, most_values=100,
         syntax='plain')
@@ -4243,6 +4245,13 @@ class Functions(Caller):
         RG400, RG404, RG407.
         """
         return self._row(calls.WHY_NOT, rows.WhyNotRow, trace_id, chunk_id)
+
+    def withdraw_contract(self, contract: str) -> None:
+        """Takes a contract out of force: its retrievers, rags, tools and cases go, and their
+        names are free. Its versions, runs, corpora, grants and embedders stay;
+        ragdb.apply_contract puts it in force again. Raises RG401, RG441.
+        """
+        self._run(calls.WITHDRAW_CONTRACT, contract)
 
     def write_contract(self, contract: Any) -> str:
         """Returns a contract in the line syntax, from which ragdb.parse_contract reads the same
