@@ -25,6 +25,11 @@ Mode = Annotated[
     typer.Option(metavar="lexical|semantic|hybrid|reference", help="Ranking mode."),
 ]
 
+Filter = Annotated[
+    str | None,
+    typer.Option(metavar="JSON", help="Metadata filter, as in ragdb.search(filter => …)."),
+]
+
 MinScore = Annotated[float, typer.Option(help="Minimum score, 0 to 1.")]
 
 AllowPrivate = Annotated[
@@ -84,6 +89,11 @@ def embedded(
             ) from error
         session.note(f"the query cannot be embedded: {error}")
         return None
+
+
+def filter_of(text: str | None) -> Any:
+    """The filter of a search. Raises Failure."""
+    return None if text is None else parsed(text)
 
 
 def parsed(text: str, what: str = "--filter") -> Any:

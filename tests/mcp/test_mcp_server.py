@@ -983,3 +983,10 @@ def test_a_model_is_told_what_it_can_call(dsn: str) -> None:
     told = call(dsn, "list_edges", {"corpus": "docs", "chunk_id": "nosuch"})
     assert "search gives chunk ids" in told
     assert "ragdb." not in told
+
+
+def test_an_answer_rests_on_what_the_filter_lets_in(dsn: str) -> None:
+    asked = {"corpus": "docs", "question": "How do refunds work?"}
+    for source, status in (("docs/refunds.md", "answered"), ("docs/shipping.md", "insufficient")):
+        made = call(dsn, "ask", {**asked, "filter": {"source": source}})
+        assert made["status"] == status, made

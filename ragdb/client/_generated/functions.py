@@ -174,6 +174,7 @@ class Functions(Caller):
         retriever: str | None = None,
         rag: str | None = None,
         rerank: str | None = None,
+        filter: Any = None,
         record: bool = True,
         client: str | None = None,
         otel_trace_id: str | None = None,
@@ -183,11 +184,12 @@ class Functions(Caller):
         citations that were checked, and records retrievals, gate and answer unless record is
         false. mode is off (only evidence, chunks that the caller gives), auto (retrieves
         where the plan needs it), on or required (status failed and the reason where it cannot
-        be met). k (1 to 1000, default 8) and rank_mode are those of ragdb.search, max_context
-        counts tokens (four characters each), gate, min_chunks, min_score and min_coverage are
-        those of ragdb.rag_enough_context_gate, sentences (1 to 20) is the most of an answer;
-        plan replaces that of ragdb.rag_query_plan; retriever or rag name one of a contract.
-        Raises what ragdb.retrieve, ragdb.retrieve_with and ragdb.record_answer raise.
+        be met). k (1 to 1000, default 8), rank_mode and filter are those of ragdb.search,
+        max_context counts tokens (four characters each), gate, min_chunks, min_score and
+        min_coverage are those of ragdb.rag_enough_context_gate, sentences (1 to 20) is the
+        most of an answer; plan replaces that of ragdb.rag_query_plan; retriever or rag name
+        one of a contract. Raises what ragdb.retrieve, ragdb.retrieve_with and
+        ragdb.record_answer raise.
         """
         return self._row(
             calls.ASK,
@@ -209,6 +211,7 @@ class Functions(Caller):
             retriever,
             rag,
             rerank,
+            filter,
             record,
             client,
             otel_trace_id,
