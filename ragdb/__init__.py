@@ -35,6 +35,10 @@ if (_beside / "sql" / "ORDER").is_file():
     __path__.append(str(_beside))
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     # psycopg takes longer to import than `ragdb --help` may take
     if name in ("AsyncDatabase", "Database", "aconnect", "connect"):

@@ -3,10 +3,16 @@
 -- Options: -v eval=NAME, if the rag has several; -v format=table|tap|junit|md|csv|json; -v label=TEXT
 \set QUIET on
 \set ON_ERROR_STOP on
+\set SHOW_CONTEXT never
 \pset pager off
 \pset format unaligned
 \pset tuples_only on
-\if :{?rag} \else \set rag '' \endif
+\if :{?rag} \else
+do $$ begin
+  raise exception 'no rag is named'
+    using hint = 'psql -v rag=NAME -f reports/eval_report.sql; ragdb.list_evals() lists them';
+end $$;
+\endif
 \if :{?eval} \else \set eval '' \endif
 \if :{?label} \else \set label '' \endif
 \if :{?format} \else \set format table \endif

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.query import AskedCorpus, one_readable
+from ragdb.cli.query import AskedCorpus, Filter, filter_of, one_readable
 from ragdb.cli.session import NEGATIVE, OK, Failure, Session
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ Count = Annotated[int, typer.Option("-k", min=1, max=1000, help="Largest number 
 Context = Annotated[
     int | None,
     typer.Option(metavar="TOKENS", min=1, help="Largest size of the evidence. Default: no limit."),
+]
+Record = Annotated[
+    bool, typer.Option("--record/--no-record", help="Record what is asked; a standby cannot.")
 ]
 Rerank = Annotated[
     str | None,
@@ -49,6 +52,7 @@ def ask(
             min=0, max=1, help="Least best score to answer. Default: the floor of the corpus."
         ),
     ] = None,
+    filter: Filter = None,
     sentences: Annotated[
         int, typer.Option(min=1, max=20, help="Most sentences of the answer.")
     ] = 2,
@@ -84,9 +88,7 @@ def ask(
         str | None,
         typer.Option(metavar="URL", help="OpenAI-compatible endpoint. Default: OPENAI_BASE_URL."),
     ] = None,
-    record: Annotated[
-        bool, typer.Option("--record/--no-record", help="Record what is asked; a standby cannot.")
-    ] = True,
+    record: Record = True,
 ) -> int:
     """Answer a question from a corpus, with sources. Exit code 1 if the corpus has no answer.
 
@@ -114,6 +116,7 @@ def ask(
                 max_context=max_context,
                 min_score=min_score,
                 rerank=rerank,
+                filter=filter_of(filter),
                 sentences=sentences,
                 mode=cast("Mode | None", mode),
                 rank_mode=rank_mode,
@@ -151,41 +154,40 @@ def pack(
     k: Count = 8,
     max_context: Context = None,
     rerank: Rerank = None,
+    filter: Filter = None,
+    record: Record = True,
 ) -> int:
     """Print the evidence for a question as one text. Exit code 1 if there is none."""
     from ragdb.cli import output, text
+    from ragdb.evidence.database import CorpusRetriever
+    from ragdb.evidence.retrieval import RetrievalQuery
 
     with session.connect() as db:
         corpus = corpus or one_readable(db)
-        evidence = _evidence(session, db, corpus, question, k, max_context, rerank)
+        retriever = CorpusRetriever(
+            db,
+            corpus,
+            embed=_embed(session, db, corpus, None),
+            client="ragdb pack",
+            rerank=rerank,
+            filter=filter_of(filter),
+            record=record,
+        )
+        found = [chunk.chunk_id for chunk in retriever.retrieve(RetrievalQuery(question, k))]
+        by: dict[str, Any] = {"trace_id": retriever.trace_id}
+        if not record:
+            by = {"chunk_ids": found, "corpus": corpus}
+        made: dict[str, Any] = db.build_evidence_pack(**by, max_context=max_context)
+    evidence = {**made, "query": question}
     if session.format != "table":
         output.one(session, evidence)
     else:
         print(text.clean(evidence["canonical_text"]))
         session.note(
             f"{len(evidence['chunks'])} chunks, {len(evidence['omitted'])} omitted,"
-            f" hash {evidence['hash']}, trace {evidence['trace_id']}"
+            f" hash {evidence['hash']}" + f", trace {retriever.trace_id}" * record
         )
     return OK if evidence["chunks"] else NEGATIVE
-
-
-def _evidence(
-    session: Session,
-    db: Database,
-    corpus: str,
-    question: str,
-    k: int,
-    max_context: int | None,
-    rerank: str | None,
-) -> dict[str, Any]:
-    from ragdb.evidence.database import CorpusRetriever
-    from ragdb.evidence.retrieval import RetrievalQuery
-
-    embed = _embed(session, db, corpus, None)
-    retriever = CorpusRetriever(db, corpus, embed=embed, client="ragdb pack", rerank=rerank)
-    retriever.retrieve(RetrievalQuery(question, k))
-    made: dict[str, Any] = db.build_evidence_pack(retriever.trace_id, max_context=max_context)
-    return {**made, "query": question}
 
 
 def _embed(session: Session, db: Database, corpus: str, rank_mode: str | None) -> Embed:

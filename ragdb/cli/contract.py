@@ -14,17 +14,19 @@ if TYPE_CHECKING:
     from ragdb.database import Database
 
 Json = dict[str, Any]
+Contract = Annotated[str, typer.Argument(metavar="CONTRACT", help="Name of a contract.")]
 Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Contracts, also as JSON.")]
 
 
 def register(app: typer.Typer) -> None:
     verb(app, "check")(check)
     verb(app, "apply")(apply)
-    group = typer.Typer(help="List and print contracts.")
+    group = typer.Typer(help="List, print and withdraw contracts.")
     app.add_typer(group, name="contract", no_args_is_help=True)
     verb(group, "ls")(ls)
     verb(group, "sources")(sources)
     verb(group, "export")(export)
+    verb(group, "withdraw")(withdraw)
 
 
 def check(session: Session, files: Files) -> int:
@@ -74,7 +76,7 @@ def sources(session: Session) -> None:
 
 def export(
     session: Session,
-    contract: Annotated[str, typer.Argument(metavar="CONTRACT", help="Name of a contract.")],
+    contract: Contract,
     version: Annotated[int | None, typer.Option(help="Version; default: the one in force.")] = None,
 ) -> int:
     """Print a contract in the contract syntax, or as JSON with --json."""
@@ -89,6 +91,13 @@ def export(
         else:
             raise Failure("a contract is printed in the contract syntax or as JSON")
     return OK
+
+
+def withdraw(session: Session, contract: Contract) -> None:
+    """Take a contract out of force. Its versions and runs stay; `ragdb apply` undoes it."""
+    with session.connect() as db:
+        db.withdraw_contract(contract)
+    session.note(f"withdrew {contract}")
 
 
 def _read(session: Session, db: Database, files: list[Path]) -> tuple[list[Json], list[Json], int]:

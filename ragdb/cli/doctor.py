@@ -176,6 +176,7 @@ class Examination:
 
     def _content(self, db: Database) -> None:
         from ragdb.cli import ledger, verify
+        from ragdb.models import static
         from ragdb.server import roles
 
         _, role = roles.rights(db.connection)
@@ -185,6 +186,9 @@ class Examination:
         # what is to be done is a note, and what is broken a failure
         for row in db.advice():
             self.check(row.subject, False if row.is_fault else None, row.found, row.fix or "")
+        if static.installed() and not db.list_static_models() and not db.embedding_status():
+            found = "the static model is installed and no corpus uses it: search is by words alone"
+            self.check("meaning", None, found, "ragdb embed CORPUS")
         for corpus in db.list_corpora():
             if self.deep and not corpus.parts and corpus.moved_to is None:
                 self._recount(db, corpus.name)

@@ -211,7 +211,7 @@ def _ingest_contract(
             line = f":{wrong[0].line}" if wrong[0].line else ""
             hint = f"`ragdb check {path}` lists all errors"
             raise Failure(f"{path}{line}: {wrong[0].message}", hint=hint)
-        if declared["contract"] not in {row.name for row in db.list_contracts()}:
+        if declared["contract"] not in {row.name for row in db.list_contracts() if row.is_current}:
             raise Failure(f"{path} is not in force", hint=f"ragdb apply {path}")
         found_any = False
         sources = declarations.declared_sources(declared)

@@ -25,6 +25,11 @@ Mode = Annotated[
     typer.Option(metavar="lexical|semantic|hybrid|reference", help="Ranking mode."),
 ]
 
+Filter = Annotated[
+    str | None,
+    typer.Option(metavar="JSON", help="Metadata filter, as in ragdb.search(filter => …)."),
+]
+
 MinScore = Annotated[float, typer.Option(help="Minimum score, 0 to 1.")]
 
 AllowPrivate = Annotated[
@@ -33,13 +38,13 @@ AllowPrivate = Annotated[
 
 
 def readable(db: Database) -> list[str]:
-    """Every corpus that the caller may read; the manual only where there is nothing else."""
+    """Every corpus that the caller may read, as `searched` has them. Raises Failure."""
     names = searched(db.list_corpora())
     if not names:
         raise Failure(
             "there is no corpus to search", hint="create one with `ragdb ingest PATH --corpus NAME`"
         )
-    return [name for name in names if name != "system"] or names
+    return names
 
 
 def one_readable(db: Database) -> str:
@@ -84,6 +89,11 @@ def embedded(
             ) from error
         session.note(f"the query cannot be embedded: {error}")
         return None
+
+
+def filter_of(text: str | None) -> Any:
+    """The filter of a search. Raises Failure."""
+    return None if text is None else parsed(text)
 
 
 def parsed(text: str, what: str = "--filter") -> Any:

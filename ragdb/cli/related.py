@@ -8,7 +8,7 @@ import typer
 
 from ragdb.cli.app import verb
 from ragdb.cli.hits import print_hit
-from ragdb.cli.query import AskedCorpus, Hits, MinScore, one_readable, parsed
+from ragdb.cli.query import AskedCorpus, Filter, Hits, MinScore, filter_of, one_readable
 from ragdb.cli.session import Session
 
 if TYPE_CHECKING:
@@ -32,15 +32,12 @@ def similar(
         ),
     ] = None,
     min_score: MinScore = 0.0,
-    filter: Annotated[
-        str | None,
-        typer.Option(metavar="JSON", help="Metadata filter, as in ragdb.search(filter => …)."),
-    ] = None,
+    filter: Filter = None,
 ) -> None:
     """Print the chunks of a corpus that are most like one of it."""
     from ragdb.cli import output
 
-    among = parsed(filter) if filter is not None else None
+    among = filter_of(filter)
     with session.connect() as db:
         corpus = corpus or one_readable(db)
         hits = db.similar(corpus, chunk_id, k, min_score, among, mode)

@@ -8,7 +8,16 @@ import typer
 
 from ragdb.cli.app import verb
 from ragdb.cli.hits import print_hit
-from ragdb.cli.query import Hits, MinScore, Mode, embedded, parsed, printable, readable
+from ragdb.cli.query import (
+    Filter,
+    Hits,
+    MinScore,
+    Mode,
+    embedded,
+    filter_of,
+    printable,
+    readable,
+)
 from ragdb.cli.servers import Servers, search_servers
 from ragdb.cli.session import Failure, Session
 from ragdb.cli.times import version
@@ -38,10 +47,7 @@ def search(
     k: Hits = 10,
     mode: Mode = None,
     min_score: MinScore = 0.0,
-    filter: Annotated[
-        str | None,
-        typer.Option(metavar="JSON", help="Metadata filter, as in ragdb.search(filter => …)."),
-    ] = None,
+    filter: Filter = None,
     syntax: Annotated[
         str,
         typer.Option(
@@ -117,7 +123,7 @@ def search(
     printable(query)
     if rerank == "none":
         rerank = None
-    conditions = parsed(filter) if filter is not None else None
+    conditions = filter_of(filter)
     if facets is not None and not server:
         _count(session, corpus, query, facets.split(","), conditions, syntax)
         return None

@@ -14,6 +14,7 @@ from ragdb.cli.query import (
     MinScore,
     Mode,
     embedded,
+    filter_of,
     one_readable,
     parsed,
     printable,
@@ -182,7 +183,7 @@ def slice_search(
         "k": k,
         "mode": mode,
         "min_score": min_score,
-        "filter": parsed(filter) if filter is not None else None,
+        "filter": filter_of(filter),
     }
     with session.connect() as db:
         corpus = corpus or one_readable(db)

@@ -21,13 +21,17 @@ class Listed(Protocol):
 
 
 def searched(corpora: Sequence[Listed]) -> list[str]:
-    """The names of those that are here; one made of parts stands for them, where all are listed."""
+    """The names of those that are here; the manual only where there is nothing else.
+
+    One made of parts stands for them, where all are listed.
+    """
     seen = Counter(corpus.part_of for corpus in corpora)
     whole = {corpus.name for corpus in corpora if corpus.parts == seen[corpus.name] > 0}
-    return [
+    names = [
         corpus.name
         for corpus in corpora
         if corpus.moved_to is None
         and corpus.part_of not in whole
         and (not corpus.parts or corpus.name in whole)
     ]
+    return [name for name in names if name != "system"] or names

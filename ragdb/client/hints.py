@@ -55,6 +55,7 @@ VERBS = {
         "trace_hits": "trace show",
         "validate_contract": "check",
         "verify_ledger": "ledger verify",
+        "withdraw_contract": "contract withdraw",
     }.items()
 }
 

@@ -60,6 +60,8 @@ class Asking(TypedDict, total=False):
     """What the trace says asked."""
     mode: Mode | None
     """Whether chunks are retrieved: off, auto, on or required (default on)."""
+    filter: Mapping[str, Any] | None
+    """Conditions on what is looked up, as in `search` (default: none)."""
     rank_mode: str | None
     """How chunks are ranked (default: hybrid where the corpus has embeddings)."""
     retriever: str | None
@@ -134,6 +136,7 @@ def _retriever(db: Client, source: AskedRetriever, asking: Asking) -> Retriever 
     how: Any = {
         "embed": asking.get("embed"),
         "rerank": asking.get("rerank"),
+        "filter": asking.get("filter"),
         "client": asking.get("client", "ragdb.ask"),
         "span": _given(asking, SPAN),
         "record": asking.get("record", True),

@@ -28,8 +28,8 @@ class PostgresRetriever:
     `embed` makes the embedding of a query, which a semantic or hybrid retriever needs; without it
     the corpus's embedder does. `rerank` takes the place of the reranker that the contract declares:
     a name, a model, or "none". `rag` is the rag of a contract that names the retriever. `corpus` is
-    what names a pack to which no retrieval gave a chunk. `trace_id` is the trace of the last
-    retrieval; without `record` there is none.
+    what names a pack to which no retrieval gave a chunk. `filter` is that of a search. `trace_id`
+    is the trace of the last retrieval; without `record` there is none.
     """
 
     def __init__(
@@ -43,11 +43,12 @@ class PostgresRetriever:
         corpus: str | None = None,
         client: str | None = None,
         span: Mapping[str, str] | None = None,
+        filter: Mapping[str, Any] | None = None,
         record: bool = True,
     ) -> None:
         self.asker: dict[str, Any] = {"client": client, **(span or {})}
         self.db, self.retriever_name, self.embed, self.rerank = db, retriever_name, embed, rerank
-        self.rag, self.corpus, self.record = rag, corpus, record
+        self.rag, self.corpus, self.filter, self.record = rag, corpus, filter, record
         self.trace_id: UUID | None = None
 
     def retrieve(self, query: RetrievalQuery) -> tuple[RetrievedChunk, ...]:
@@ -64,6 +65,7 @@ class PostgresRetriever:
         how: dict[str, Any] = {
             "k": _depth(self.db, query, reranker),
             "query_embedding": vector,
+            "filter": self.filter,
             "rag": self.rag,
             "rerank": "none",
         }
@@ -79,9 +81,9 @@ class PostgresRetriever:
 class CorpusRetriever:
     """Finds chunks of a corpus, and leaves a trace of each retrieval.
 
-    Hybrid where the corpus has embeddings, unless `mode` says otherwise; `embed` is as in
-    `PostgresRetriever`, and `rerank` is a reranker, a name or a model. `trace_id` is the trace of
-    the last retrieval; without `record` there is none.
+    Hybrid where the corpus has embeddings, unless `mode` says otherwise; `embed` and `filter` are
+    as in `PostgresRetriever`, and `rerank` is a reranker, a name or a model. `trace_id` is the
+    trace of the last retrieval; without `record` there is none.
     """
 
     def __init__(
@@ -94,11 +96,12 @@ class CorpusRetriever:
         client: str | None = None,
         span: Mapping[str, str] | None = None,
         rerank: str | Reranker | None = None,
+        filter: Mapping[str, Any] | None = None,
         record: bool = True,
     ) -> None:
         self.asker: dict[str, Any] = {"client": client, **(span or {})}
         self.db, self.corpus, self.mode, self.record = db, corpus, mode, record
-        self.embed, self.rerank = embed, _reranker(rerank)
+        self.embed, self.rerank, self.filter = embed, _reranker(rerank), filter
         self.trace_id: UUID | None = None
 
     def retrieve(self, query: RetrievalQuery) -> tuple[RetrievedChunk, ...]:
@@ -111,14 +114,11 @@ class CorpusRetriever:
         else:
             vector = _embedding(self.db, self.corpus, query.query, self.mode)
         k = _depth(self.db, query, self.rerank)
+        how: dict[str, Any] = {"filter": self.filter, "query_embedding": vector}
         if not self.record:
-            found: Any = self.db.search(
-                self.corpus, query.query, k, self.mode, query_embedding=vector
-            )
+            found: Any = self.db.search(self.corpus, query.query, k, self.mode, **how)
             return _best(self.db, query, found, self.rerank)
-        hits = self.db.retrieve(
-            self.corpus, query.query, k, self.mode, query_embedding=vector, **self.asker
-        )
+        hits = self.db.retrieve(self.corpus, query.query, k, self.mode, **how, **self.asker)
         self.trace_id = hits.trace_id
         return _best(self.db, query, hits, self.rerank)
 

@@ -108,7 +108,7 @@ def register(app: FastAPI, server: Server) -> None:
     @app.post(
         "/api/packs", tags=["Answers"], response_model=PackAnswer, responses=failures(404, 409)
     )
-    async def pack(request: Request, body: Pack, _: Token) -> Answer:
+    async def build_evidence_pack(request: Request, body: Pack, _: Token) -> Answer:
         """Pack the hits of a trace, or chunks, into one text."""
         _one_of(trace_id=body.trace_id, chunk_ids=body.chunk_ids)
         async with server.transaction(request) as db:

@@ -23,6 +23,7 @@ from ragdb.evidence.asking import Asking, ask
 from ragdb.http import models as m
 from ragdb.http.hints import spoken
 from ragdb.http.problems import as_error
+from ragdb.http.search import Filter
 from ragdb.http.server import CLIENT, Server
 from ragdb.http.spans import current, ids
 from ragdb.http.transactions import Refused
@@ -51,6 +52,7 @@ class Question(m.Body):
         Field(description="Whether chunks are retrieved: off, auto, on or required."),
     ] = "on"
     rank_mode: m.Mode = None
+    filter: Filter = None
     retriever: Named = None
     rag: Named = None
     max_context: Annotated[
@@ -126,6 +128,7 @@ class Asked:
             "k": body.k,
             "mode": body.mode,
             "rank_mode": body.rank_mode,
+            "filter": body.filter,
             "retriever": body.retriever,
             "rag": body.rag,
             "max_context": body.max_context,
@@ -155,6 +158,7 @@ class Asked:
                     elapsed,
                     k=body.k,
                     mode=body.rank_mode,
+                    filter=body.filter,
                 )
                 raise
             except ValueError as error:

@@ -123,7 +123,7 @@ def _corpora(app: FastAPI, server: Server) -> None:
         return Answer(record(made), 201)
 
     @app.get(CORPUS, tags=["Corpora"], response_model=rows.CorpusInfoRow, responses=failures(404))
-    async def get_corpus(request: Request, corpus: Corpus, _: Token) -> Answer:
+    async def corpus_info(request: Request, corpus: Corpus, _: Token) -> Answer:
         """Return a corpus with how it is searched and the role's right to it."""
         async with server.transaction(request) as db:
             found = await db.corpus_info(server.served(corpus))

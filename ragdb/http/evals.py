@@ -66,7 +66,7 @@ def register(app: FastAPI, server: Server) -> None:
     _add_cases(app, server)
 
     @app.get("/api/evals/runs", tags=["Evaluation"], response_model=Runs, responses=failures())
-    async def list_runs(
+    async def list_eval_runs(
         request: Request,
         _: Token,
         rag: Filter = None,
@@ -94,7 +94,7 @@ def register(app: FastAPI, server: Server) -> None:
         response_class=Response,
         responses=failures(404) | report,
     )
-    async def run_report(
+    async def eval_report(
         request: Request, id: UUID, _: Token, format: Annotated[Format, Query()] = "json"
     ) -> Response:
         """Return the report of a run."""

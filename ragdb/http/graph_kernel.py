@@ -235,7 +235,7 @@ def register(app: FastAPI, server: Server) -> None:
         return Answer({"valid": verdict.valid, "reason": verdict.reason})
 
     @app.get("/api/policies", tags=["Graph Kernel"], response_model=Policies, responses=failures())
-    async def policies(request: Request, _: Token) -> Answer:
+    async def list_policies(request: Request, _: Token) -> Answer:
         """List the slice policies that may be named: the registered ones and the default."""
         async with server.transaction(request) as db:
             found = await db.list_policies()

@@ -122,7 +122,7 @@ def _atoms(app: FastAPI, server: Server) -> None:
         response_model=rows.PromoteToAtomRow,
         responses=failures(404, 409),
     )
-    async def promote(request: Request, body: Promotion, _: Token) -> Answer:
+    async def promote_to_atom(request: Request, body: Promotion, _: Token) -> Answer:
         """Make a statement out of hits of an admissible retrieval. A refusal is an incident."""
         async with server.transaction(request) as db:
             await served_trace(db, body.trace_id)

@@ -133,7 +133,10 @@ class Facets(Matching):
 
 
 class FacetsAnswer(BaseModel):
+    """Counts, and in `note` which of the fields no document has."""
+
     facets: list[rows.FacetsRow]
+    note: str | None
 
 
 def register(app: FastAPI, server: Server) -> None:
@@ -206,13 +209,15 @@ def register(app: FastAPI, server: Server) -> None:
     async def facets(request: Request, body: Facets, _: Token) -> Answer:
         """Count what matches a query by the values of fields, exactly."""
 
-        async def ask(db: AsyncClient) -> list[rows.FacetsRow]:
+        async def ask(db: AsyncClient) -> dict[str, Any]:
             names = await server.corpora(db, body.corpora)
-            return await db.facets(
-                names, body.query, body.fields, body.filter, body.most_values, body.syntax
-            )
+            with heard(db.connection) as notes:
+                counted = await db.facets(
+                    names, body.query, body.fields, body.filter, body.most_values, body.syntax
+                )
+            return {"facets": counted, "note": spoken(request, "\n".join(notes)) or None}
 
-        return Answer({"facets": await server.read(request, ask)})
+        return Answer(await server.read(request, ask))
 
     @app.post(
         "/api/count", tags=["Search"], response_model=rows.CountMatchesRow, responses=failures(404)

@@ -161,7 +161,7 @@ BUILTIN: dict[str, Builtin] = {
         },
         ("fields",),
         reading.facets,
-        result(facets=LIST),
+        result({"note": string("Which of the fields no document has.")}, facets=LIST),
     ),
     "count_matches": Builtin(
         "Count matches",
@@ -201,6 +201,7 @@ BUILTIN: dict[str, Builtin] = {
                 enum=["auto", "on", "required"],
             ),
             "rank_mode": MODE,
+            "filter": MATCHING["filter"],
             "retriever": string("A retriever of a contract over the corpus."),
             "rag": string("A rag of a contract over the corpus."),
             "max_context": {"type": "integer", "minimum": 1, "description": "Tokens of evidence."},

@@ -38,8 +38,9 @@ def facets(served: Served, arguments: Json) -> Json:
     names = served.named(arguments)
     if not names:
         return {"facets": []}
-    with served.database() as db:
-        return {"facets": [record(row) for row in db.facets(names, **how)]}
+    with served.database() as db, heard(db.connection) as notes:
+        counted = {"facets": [record(row) for row in db.facets(names, **how)]}
+    return {**counted, "note": "\n".join(notes)} if notes else counted
 
 
 def count_matches(served: Served, arguments: Json) -> Json:

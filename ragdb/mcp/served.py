@@ -96,14 +96,13 @@ class Served:
         return [row for row in rows if self.corpora is None or row.corpus in self.corpora]
 
     def names(self) -> list[str]:
-        """The corpora to search; the manual only where there is nothing else."""
+        """The corpora to search."""
         with self.database() as db:
             listed = db.list_corpora()
         if self.corpora is not None:
             names = {corpus.name for corpus in listed}
             return [name for name in self.corpora if name in names]
-        readable = searched(listed)
-        return [name for name in readable if name != "system"] or readable
+        return searched(listed)
 
     def named(self, arguments: Json) -> list[str]:
         """The corpora that a call names, or all that are served."""

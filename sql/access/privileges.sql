@@ -82,7 +82,7 @@ begin
       ('contracts', 'ragdb_reader',
         'assertion_kinds parse_contract validate_contract '
         'write_contract export_contract list_contracts '
-        'apply_contract get_retriever search_with retrieve_with inline_spans '
+        'apply_contract withdraw_contract get_retriever search_with retrieve_with inline_spans '
         'evaluate_answer list_tools search_tool retrieve_tool tool_candidates '
         'record_reading list_sources'),
       ('evaluation', 'ragdb_reader',

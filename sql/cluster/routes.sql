@@ -54,8 +54,8 @@ begin atomic
       'find_run eval_assert_results eval_case_results eval_metrics eval_report export_trec '
       'assert_run_passed compare_runs bless_run baseline_run run_eval import_eval '
       'challenge_eval eval_queries eval_candidates list_eval_cases add_eval_case '
-      'export_contract get_retriever search_with retrieve_with search_tool retrieve_tool '
-      'tool_candidates')
+      'export_contract withdraw_contract get_retriever search_with retrieve_with search_tool '
+      'retrieve_tool tool_candidates')
   ) as l (route, detail, names)
   union all select 'refused', r.reason, r.names from ragdb_internal.refused_routes() r;
 end;

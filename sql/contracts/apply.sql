@@ -69,7 +69,7 @@ begin
             else 'one that is not visible to role '
               || ragdb_internal.quote(ragdb_internal.caller()) end
           || ' has it, and evaluations and tools name it alone',
-        hint = 'give it another name';
+        hint = 'give it another name, or take the other out of force: ragdb.withdraw_contract()';
   end if;
 end $$;
 comment on function ragdb_internal.check_names_are_free(ragdb_internal.contract_item[], text) is

@@ -59,20 +59,18 @@ end;
 comment on function ragdb_internal.contract_tree(text, integer) is
   'Returns the top nodes of a contract with all below them, as JSON.';
 
--- Definer: contracts are granted to nobody; who may read one of its corpora may read a contract.
-create or replace function ragdb.export_contract(contract text, version integer default null)
-  returns jsonb
-language plpgsql stable parallel safe security definer
+create or replace function ragdb_internal.contract_version(contract text, version integer)
+  returns integer
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
-set extra_float_digits = 1
 as $$
 declare
   v_version integer;
 begin
   select k.version into v_version from ragdb.contracts k
-    where k.contract = export_contract.contract
-      and case when export_contract.version is null then k.is_current
-        else k.version = export_contract.version end
+    where k.contract = contract_version.contract
+      and case when contract_version.version is null then k.is_current
+        else k.version = contract_version.version end
       and ragdb_internal.may_read_contract(k.contract, k.version);
   if not found then
     raise exception 'contract % does not exist', ragdb_internal.quote(contract)
@@ -81,6 +79,22 @@ begin
           || ' is visible to role ' || ragdb_internal.quote(ragdb_internal.caller()),
         hint = 'ragdb.list_contracts() lists them; ragdb apply FILE puts one in force';
   end if;
+  return v_version;
+end $$;
+comment on function ragdb_internal.contract_version(text, integer) is
+  'Returns a version of a contract (null: the one in force) that the caller may read. Raises '
+  'RG441.';
+
+-- Definer: contracts are granted to nobody; who may read one of its corpora may read a contract.
+create or replace function ragdb.export_contract(contract text, version integer default null)
+  returns jsonb
+language plpgsql stable parallel safe security definer
+set search_path = pg_catalog, pg_temp
+set extra_float_digits = 1
+as $$
+declare
+  v_version constant integer := ragdb_internal.contract_version(contract, version);
+begin
   return jsonb_build_object('contract', contract, 'version', v_version,
     'nodes', ragdb_internal.contract_tree(contract, v_version));
 end $$;

@@ -1,32 +1,5 @@
 -- An answer in the evidence's own words: the sentences that have most of what is asked.
 
--- The same ends of sentences as the chunker's: a mark, closing quotes and brackets, white space. A
--- line of its own (a heading, an item) is a sentence too.
-create or replace function ragdb_internal.sentences(text text)
-returns table (start_offset integer, end_offset integer, sentence text)
-language sql immutable parallel safe
-begin atomic
-  select (s.stop - pg_catalog.length(s.part) + s.lead)::integer,
-    (s.stop - pg_catalog.length(s.part) + s.lead + pg_catalog.length(s.sentence))::integer,
-      s.sentence
-  from (
-    select p.part, pg_catalog.sum(pg_catalog.length(p.part)) over (order by p.n) as stop,
-      pg_catalog.length(p.part) - pg_catalog.length(pg_catalog.ltrim(p.part, E' \t\r\n')) as lead,
-      pg_catalog.btrim(p.part, E' \t\r\n') as sentence, p.n
-    from (
-      select m.part[1] as part, m.n
-      from pg_catalog.regexp_matches(sentences.text,
-        '((?:[^.!?\u3002\uff01\uff1f\n]|[.!?](?![\s"''\u2019\u201d)\]])|[.!?]["''\u2019\u201d)\]]'
-        '+(?!\s)|\n(?!\s*\n))*(?:[.!?\u3002\uff01\uff1f]["''\u2019\u201d)\]]*\s*|\n\s*\n\s*|$)'
-        ')', 'g')
-        with ordinality m (part, n)
-      where m.part[1] <> '') p) s
-  where s.sentence <> ''
-  order by s.n;
-end;
-comment on function ragdb_internal.sentences(text) is
-  'Returns the sentences of a text and their ranges in it, from 0.';
-
 create type ragdb_internal.evidence_sentence as (
   n integer, source_id text, chunk_id text, page jsonb, score float8, start_offset integer,
   end_offset integer, sentence text, lexemes text[], headed text[]);
@@ -38,53 +11,6 @@ create type ragdb_internal.asked_term as (lexeme text, weight float8);
 comment on type ragdb_internal.asked_term is
   'A term of a question and what it weighs: more, the fewer sentences have it.';
 
-create or replace function ragdb_internal.opening(sentence text) returns text
-language sql immutable parallel safe
-return case
-  when opening.sentence ~ '[?\uff1f\u061f]["''*_)\]\u2019\u201d\u00bb]*$' then 'question'
-  when opening.sentence ~ '^#{1,6}\s' then 'heading' end;
-comment on function ragdb_internal.opening(text) is
-  'Returns how a sentence leads to the next one: as a question, which ends in a question mark, '
-  'brackets and quotes behind it left out, or as a heading of Markdown; null where it does not.';
-
--- A sentence shorter than the shortest quote cannot be cited.
-create or replace function ragdb_internal.is_citable(sentence text) returns boolean
-language sql immutable parallel safe
-return pg_catalog.length(is_citable.sentence) >= 64 or pg_catalog.length(pg_catalog.replace(
-  (ragdb_internal.quotable(is_citable.sentence)).letters, ' ', '')) >= 8;
-comment on function ragdb_internal.is_citable(text) is
-  'Tells whether a sentence is long enough to be quoted.';
-
--- A question or a heading is not an answer. What follows it is, as on a page of frequent questions,
--- and has the words of both; what is too short to be quoted is quoted with its question.
-create or replace function ragdb_internal.telling_sentences(text text)
-returns table (
-  start_offset integer, end_offset integer, sentence text, words text, heading text)
-language sql immutable parallel safe
-begin atomic
-  select b.start, b.end_offset,
-    pg_catalog.substr(telling_sentences.text, b.start + 1, b.end_offset - b.start), b.words,
-    b.heading
-  from (
-    select a.*, case when ragdb_internal.is_citable(a.sentence) then a.start_offset
-        else pg_catalog.min(a.start_offset) over w end as start,
-      pg_catalog.string_agg(a.sentence, E'\n')
-        filter (where a.opening is distinct from 'heading') over w as words,
-      pg_catalog.string_agg(a.sentence, E'\n')
-        filter (where a.opening = 'heading') over w as heading
-    from (
-      select s.*, q.opening, pg_catalog.count(*) filter (where q.opening is null) over (
-          order by s.start_offset rows between unbounded preceding and 1 preceding) as told
-      from ragdb_internal.sentences(telling_sentences.text) s
-        cross join lateral (select ragdb_internal.opening(s.sentence) as opening) q) a
-    window w as (partition by a.told order by a.start_offset)) b
-  where b.opening is null
-  order by b.start;
-end;
-comment on function ragdb_internal.telling_sentences(text) is
-  'Returns the sentences of a text that may answer, their ranges in it, from 0, the words that '
-  'each is found by, of what follows questions those of these too, and the headings before it.';
-
 create or replace function ragdb_internal.evidence_score(chunk jsonb) returns float8
 language sql immutable parallel safe
 return case when pg_catalog.jsonb_typeof(chunk -> 'score') = 'number'
@@ -94,7 +20,8 @@ comment on function ragdb_internal.evidence_score(jsonb) is
   'Returns the score of a chunk of evidence, 0 to 1; 1 where it has none, as in the input of a '
   'task.';
 
-create or replace function ragdb_internal.evidence_sentences(evidence jsonb, config text)
+create or replace function ragdb_internal.evidence_sentences(
+  evidence jsonb, config text, question text)
   returns ragdb_internal.evidence_sentence[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -111,10 +38,12 @@ begin
       cross join lateral ragdb_internal.telling_sentences(c.chunk ->> 'text') s
       cross join lateral (
         select tsvector_to_array(ragdb_internal.lexemes(s.words, config)) as lexemes offset 0) w
-    where ragdb_internal.is_citable(s.sentence));
+    where ragdb_internal.is_citable(s.sentence)
+      and not ragdb_internal.quotes_question(s.sentence, question));
 end $$;
-comment on function ragdb_internal.evidence_sentences(jsonb, text) is
-  'Returns the sentences of evidence, in its order, that are long enough to be quoted.';
+comment on function ragdb_internal.evidence_sentences(jsonb, text, text) is
+  'Returns the sentences of evidence, in its order, that are long enough to be quoted and do not '
+  'quote the question.';
 
 create or replace function ragdb_internal.asked_terms(lexemes text[],
   sentences ragdb_internal.evidence_sentence[]) returns ragdb_internal.asked_term[]
@@ -219,7 +148,7 @@ begin
         hint = 'leave them out for 2 and 0.5';
   end if;
   v_config := ragdb_internal.evidence_config(v_evidence);
-  v_sentences := ragdb_internal.evidence_sentences(v_evidence, v_config);
+  v_sentences := ragdb_internal.evidence_sentences(v_evidence, v_config, question);
   v_answer := ragdb_internal.picked_sentences(
     ragdb_internal.asked_terms(
       tsvector_to_array(ragdb_internal.lexemes(question, v_config)), v_sentences),

@@ -33,7 +33,7 @@ begin
     raise exception 'edge at position % does not lead from one chunk to another', v_bad
       using errcode = 'RG412', detail = 'positions count from 0; nothing was written',
         hint = 'an edge is {"parent", "child", "edge_type"}: two chunk ids, and reply, branch, '
-          'reference or default; ragdb.turn_id() gives the id of a turn';
+          'reference or default; ids of turns are UUIDs in lower case';
   end if;
   return array(
     select row(e.n - 1, e.v ->> 'parent', e.v ->> 'child',
@@ -66,7 +66,7 @@ begin
     raise exception 'edge at position %: the corpus has no chunk %', v_missing.n,
         ragdb_internal.quote(v_missing.id)
       using errcode = 'RG406', detail = 'an edge joins two chunks of one corpus',
-        hint = 'ragdb.search() gives chunk ids, and ragdb.turn_id() that of a turn';
+        hint = 'ragdb.search() gives chunk ids; ids of turns are UUIDs in lower case';
   end if;
   return array(
     select distinct row(p.chunk_no, k.chunk_no, g.edge_type)::ragdb_internal.chunk_edge

@@ -23,7 +23,7 @@ begin
     raise exception 'corpus % has no chunk %', ragdb_internal.quote(corpus.name),
         coalesce(ragdb_internal.quote(anchored.chunk_id), 'null')
       using errcode = 'RG406', detail = 'edges lead from chunk to chunk',
-        hint = 'ragdb.search() gives chunk ids, and ragdb.turn_id() that of a turn';
+        hint = 'ragdb.search() gives chunk ids; ids of turns are UUIDs in lower case';
   end if;
   return v_chunk_no;
 end $$;

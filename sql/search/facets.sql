@@ -131,15 +131,19 @@ set jit = off
 as $$
 declare
   v_fields text[];
+  v_empty text[];
+  v_corpora ragdb.corpora[];
 begin
   perform ragdb_internal.check_facets(query, fields, syntax, most_values);
   v_fields := array(select f.field from unnest(fields) with ordinality f (field, n)
     group by f.field order by min(f.n));
-  return query
+  v_empty := v_fields;
+  v_corpora := ragdb_internal.open_corpora(corpora);
+  for field, value, documents, chunks in
     with counted as materialized (
       select v.n, v.value, sum(v.documents)::bigint as documents, sum(v.chunks)::bigint as chunks,
         case jsonb_typeof(v.value) when 'number' then v.value::numeric end as number
-      from unnest(ragdb_internal.open_corpora(corpora)) c
+      from unnest(v_corpora) c
         cross join lateral ragdb_internal.count_values(c.corpus_id,
           ragdb_internal.matching_chunks(c, facets.query, facets.filter, facets.syntax),
           v_fields) v
@@ -151,7 +155,12 @@ begin
         -- by the bytes of the value: how jsonb compares texts is the locale's
         order by o.documents desc, o.chunks desc, o.number, o.value::text collate "C"
         limit most_values) r
-    order by f.n, r.documents desc, r.chunks desc, r.number, r.value::text collate "C";
+    order by f.n, r.documents desc, r.chunks desc, r.number, r.value::text collate "C"
+  loop
+    v_empty := array_remove(v_empty, field);
+    return next;
+  end loop;
+  perform ragdb_internal.say_unknown(v_corpora, v_empty);
 end $$;
 comment on function ragdb.facets(text[], text, text[], jsonb, integer, text) is
   'Counts the documents and chunks of several corpora (null: all that the caller may read) '
@@ -171,8 +180,8 @@ comment on function ragdb.facets(text, text, text[], jsonb, integer, text) is
   'Counts the documents and chunks of a corpus (null: all that the caller may read) that match a '
   'query (null: everything), exactly and by the values of 1 to 20 fields, built-in or keys of the '
   'metadata, each item of an array by itself; of each field the most_values (1 to 10000) that most '
-  'documents have. What matches has a word of the query, and in syntax web what it demands. Raises '
-  'RG400, RG401, RG404, RG410.';
+  'documents have. What matches has a word of the query, and in syntax web what it demands. A '
+  'notice says which fields no document has. Raises RG400, RG401, RG404, RG410.';
 
 -- The list is an argument of a statement of its own: only there is it hashed.
 create or replace function ragdb_internal.count_listed(

@@ -1,6 +1,6 @@
 -- What a search says in notices beside its hits: in syntax web which words of a phrase it does not
--- look for, and that its clauses left nothing; that its filter left nothing to search; and that its
--- query has no word.
+-- look for, and that its clauses left nothing; that its filter left nothing to search; that its
+-- query has no word; and which of the fields that it counts by no document has.
 create or replace function ragdb_internal.say_what_phrases_lack(query text, config text)
 returns void
 language plpgsql stable parallel safe
@@ -62,6 +62,34 @@ begin
 end $$;
 comment on function ragdb_internal.say_filtered(ragdb.corpora[], jsonb) is
   'Says in a notice that a filter leaves no chunk of some corpora.';
+
+create or replace function ragdb_internal.say_unknown(corpora ragdb.corpora[], fields text[])
+returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_field text;
+begin
+  for v_field in
+    select f.field from unnest(fields) with ordinality f (field, n)
+    where f.field not in (select b.field from ragdb_internal.filter_fields() b)
+      and not exists (
+        select from unnest(corpora) c
+        where ragdb_internal.filtered_chunks(c.corpus_id,
+          jsonb_build_object(f.field, '{"exists": true}'::jsonb), null, 1) <> '{}')
+    order by f.n
+  loop
+    raise notice 'no document has %', ragdb_internal.quote(v_field)
+      using detail = 'what is counted by is a built-in field or a key of the metadata',
+            hint = (select 'built-in are ' || string_agg(b.field, ', ' order by b.n)
+              from ragdb_internal.filter_fields() with ordinality
+                b (field, type, of_chunks, column_sql, condition_sql, facet_sql, n));
+  end loop;
+end $$;
+comment on function ragdb_internal.say_unknown(ragdb.corpora[], text[]) is
+  'Says in a notice each which of some fields are not built in and no document of some corpora '
+  'has.';
 
 create or replace function ragdb_internal.say_wordless(corpora ragdb.corpora[], query text)
 returns void

@@ -189,7 +189,7 @@ begin
   if corpus = 'personal' then
     raise exception 'corpus "personal" does not exist'
       using errcode = 'RG404', detail = 'a personal corpus is served by no capability',
-        hint = 'its owner searches it with ragdb.search()';
+        hint = 'its owner searches it in SQL, in Python and at the command line';
   end if;
   return ragdb_internal.open_corpus(corpus, privilege, takes_parts);
 end $$;

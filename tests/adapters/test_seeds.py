@@ -120,6 +120,7 @@ def kernel(server18: Server) -> Iterator[Api]:
         dsn = server18.dsn(database.dbname)
         with ragdb.connect(dsn) as db:
             db.create_corpus("memory")
+            db.create_corpus("system")  # as in every database, and not a choice for who names none
             texts = ("How does the authentication flow begin?", "The authentication flow asks.")
             said = [
                 {"id": ANCHOR, "text": texts[0]},

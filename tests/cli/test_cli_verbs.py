@@ -541,6 +541,20 @@ def test_doctor_finds_nothing_wrong_with_a_good_database(demo: Run) -> None:
     assert "corpus demo: equal to a recount" in result.stdout
 
 
+@pytest.mark.parametrize("is_installed", [True, False])
+def test_doctor_says_that_a_static_model_which_came_later_is_not_used(
+    run: Run, clone: str, monkeypatch: pytest.MonkeyPatch, is_installed: bool
+) -> None:
+    monkeypatch.setattr("ragdb.models.static.installed", lambda: is_installed)
+    with ragdb.connect(clone) as db:
+        db.create_corpus("docs")
+        said = run("doctor", "-d", clone)
+        assert ("note  meaning: the static model is installed" in said.stdout) == is_installed
+        db.create_embedder("promised", 64)
+        db.embed_corpus("docs", "promised")
+        assert "meaning" not in run("doctor", "-d", clone).stdout
+
+
 @pytest.mark.parametrize("owner", ["reader", "postgres"])
 def test_what_was_restored_without_its_owner_is_called_that(
     run: Run, clone: str, owner: str

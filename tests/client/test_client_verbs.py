@@ -299,3 +299,8 @@ def test_a_client_reads_the_rows_of_a_newer_schema(
             newer.execute("alter table ragdb.retrieval_traces add column shelf text")
         assert db.get_trace(trace) == before
         assert db.list_traces()[0] == before
+
+
+def test_the_package_shows_what_a_program_begins_with() -> None:
+    assert {"connect", "aconnect", "Database"} <= set(dir(ragdb))
+    assert not {"Path", "TYPE_CHECKING"} & set(dir(ragdb))

@@ -292,3 +292,26 @@ def test_a_pack_of_the_engine_is_that_of_the_database(run: Run, clone: str) -> N
         )
     assert answer.pack.canonical_text == theirs["canonical_text"]
     assert [row.code for row in rows] == [None] * len(ids)
+
+
+def test_an_answer_and_a_pack_are_of_what_a_filter_lets_in(run: Run) -> None:
+    for source, code in (("refunds.md", 0), ("shipping.md", 1)):
+        among = json.dumps({"source": source})
+        done = run("ask", "How are gifts refunded?", "-c", "docs", "--filter", among)
+        assert done.exit_code == code, done.stderr
+        made = json.loads(run("pack", "vouchers", "-c", "docs", "--filter", among, "--json").stdout)
+        assert [chunk["source_id"] for chunk in made["chunks"]] == [source]
+    wrong = run("pack", "vouchers", "-c", "docs", "--filter", "source=x")
+    assert (wrong.exit_code, "--filter is not JSON" in wrong.stderr) == (2, True)
+
+
+def test_a_pack_need_not_be_recorded(run: Run, clone: str) -> None:
+    recorded = json.loads(run("pack", "vouchers", "-c", "docs", "--json").stdout)
+    with ragdb.connect(clone) as db:
+        before = len(db.list_traces())
+        unrecorded = run("pack", "vouchers", "-c", "docs", "--no-record", "--json")
+        assert json.loads(unrecorded.stdout)["hash"] == recorded["hash"]
+        shown = run("pack", "vouchers", "-c", "docs", "--no-record")
+        assert "trace" not in shown.stderr
+        assert run("pack", "zebra", "-c", "docs", "--no-record").exit_code == 1
+        assert len(db.list_traces()) == before

@@ -498,3 +498,17 @@ def test_a_refused_corpus_leaves_a_refusal_that_auditors_see(start: Start) -> No
     with psycopg.connect(api.dsn) as db:
         found = db.execute("select kind, corpus, what from ragdb.list_access_events('chat')")
         assert ("refused", "chat", "RG404") in found.fetchall()
+
+
+def test_a_hint_names_the_route_of_what_it_tells_to_call(api: Api) -> None:
+    body = {"anchor_turn_id": ANCHOR, "policy_ref": NO_POLICY}
+    unregistered = api("POST", "/api/slice", body).body["details"]["hint"]
+    assert unregistered == "GET /api/policies lists them; POST /api/policies adds one"
+    unknown = api("GET", f"/api/evals/runs/{GONE}").body["details"]["hint"]
+    assert unknown.startswith("GET /api/evals/runs lists")
+    # neither of which is a function that a client can call, or a route that has it
+    edges = api("GET", "/api/corpora/docs/edges?chunk_id=nosuch").body["details"]["hint"]
+    assert edges == "POST /api/search gives chunk ids; ids of turns are UUIDs in lower case"
+    asked = {"params": {"corpus": "personal"}, "input": {"query": "x"}}
+    personal = api("POST", "/capabilities/rag.query@1.0", asked).body["hint"]
+    assert "/api/" not in personal

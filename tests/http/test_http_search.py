@@ -214,3 +214,23 @@ def test_a_corpus_is_searched_as_it_was(library: Api) -> None:
     ]
     assert (changed["source"], changed["change"]) == ("a.md", "replaced")
     assert library("DELETE", "/api/corpora/past", role="admin").status == 200
+
+
+def test_facets_say_which_fields_no_document_has(api: Api) -> None:
+    asked = {"corpora": ["docs"], "fields": ["source", "nosuch"]}
+    answer = api("POST", "/api/facets", asked)
+    assert answer.status == 200
+    assert {row["field"] for row in answer.body["facets"]} == {"source"}
+    assert 'no document has "nosuch"' in answer.body["note"]
+    assert api("POST", "/api/facets", asked | {"fields": ["source"]}).body["note"] is None
+
+
+def test_an_answer_rests_on_what_the_filter_lets_in(library: Api) -> None:
+    asked = {"question": QUESTION, "corpus": "handbook"}
+    first, *_ = library("POST", "/api/ask", asked).body["citations"]
+    kept = library("POST", "/api/ask", asked | {"filter": {"source": first["source_id"]}}).body
+    assert kept["status"] == "answered"
+    assert {cited["source_id"] for cited in kept["citations"]} == {first["source_id"]}
+    none = library("POST", "/api/ask", asked | {"filter": {"nosuch": 1}}).body
+    assert none["status"] == "insufficient"
+    assert "no document meets the filter" in none["note"]

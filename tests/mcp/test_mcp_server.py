@@ -974,3 +974,19 @@ def test_what_changes_corpora_is_offered_with_write_alone_and_as_the_role_may(
     assert call(dsn, "drop_corpus", {"corpus": "mine"}, write=True) == {"dropped": "mine"}
     with ragdb.connect(dsn) as db:
         assert "mine" not in {row.name for row in db.list_corpora()}
+
+
+def test_a_model_is_told_what_it_can_call(dsn: str) -> None:
+    made = call(dsn, "facets", {"corpora": ["docs"], "fields": ["source", "nosuch"]})
+    assert 'no document has "nosuch"' in made["note"]
+    assert "note" not in call(dsn, "facets", {"corpora": ["docs"], "fields": ["source"]})
+    told = call(dsn, "list_edges", {"corpus": "docs", "chunk_id": "nosuch"})
+    assert "search gives chunk ids" in told
+    assert "ragdb." not in told
+
+
+def test_an_answer_rests_on_what_the_filter_lets_in(dsn: str) -> None:
+    asked = {"corpus": "docs", "question": "How do refunds work?"}
+    for source, status in (("docs/refunds.md", "answered"), ("docs/shipping.md", "insufficient")):
+        made = call(dsn, "ask", {**asked, "filter": {"source": source}})
+        assert made["status"] == status, made

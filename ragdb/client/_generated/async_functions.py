@@ -102,6 +102,7 @@ class AsyncFunctions(AsyncCaller):
         retriever: str | None = None,
         rag: str | None = None,
         rerank: str | None = None,
+        filter: Any = None,
         record: bool = True,
         client: str | None = None,
         otel_trace_id: str | None = None,
@@ -127,6 +128,7 @@ class AsyncFunctions(AsyncCaller):
             retriever,
             rag,
             rerank,
+            filter,
             record,
             client,
             otel_trace_id,
@@ -2676,6 +2678,9 @@ class AsyncFunctions(AsyncCaller):
 
     async def why_not(self, trace_id: UUID | str, chunk_id: str) -> rows.WhyNotRow:
         return await self._row(calls.WHY_NOT, rows.WhyNotRow, trace_id, chunk_id)
+
+    async def withdraw_contract(self, contract: str) -> None:
+        await self._run(calls.WITHDRAW_CONTRACT, contract)
 
     async def write_contract(self, contract: Any) -> str:
         value: str = await self._value(calls.WRITE_CONTRACT, contract)

@@ -61,6 +61,7 @@ ASK = Call(
         "retriever": "text",
         "rag": "text",
         "rerank": "text",
+        "filter": "jsonb",
         "record": "boolean",
         "client": "text",
         "otel_trace_id": "text",
@@ -82,6 +83,7 @@ ASK = Call(
         "retriever": None,
         "rag": None,
         "rerank": None,
+        "filter": None,
         "record": True,
         "client": None,
         "otel_trace_id": None,
@@ -1924,5 +1926,6 @@ VERIFY_TOKEN = Call(
 VERIFY_TRACE = Call("verify_trace", {"trace_id": "uuid"})
 VERSION_AT = Call("version_at", {"corpus": "text", "at": "timestamp with time zone"})
 WHY_NOT = Call("why_not", {"trace_id": "uuid", "chunk_id": "text"})
+WITHDRAW_CONTRACT = Call("withdraw_contract", {"contract": "text"})
 WRITE_CONTRACT = Call("write_contract", {"contract": "jsonb"})
 XXH64 = Call("xxh64", {"data": "bytea"})

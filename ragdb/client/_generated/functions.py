@@ -174,6 +174,7 @@ class Functions(Caller):
         retriever: str | None = None,
         rag: str | None = None,
         rerank: str | None = None,
+        filter: Any = None,
         record: bool = True,
         client: str | None = None,
         otel_trace_id: str | None = None,
@@ -183,11 +184,12 @@ class Functions(Caller):
         citations that were checked, and records retrievals, gate and answer unless record is
         false. mode is off (only evidence, chunks that the caller gives), auto (retrieves
         where the plan needs it), on or required (status failed and the reason where it cannot
-        be met). k (1 to 1000, default 8) and rank_mode are those of ragdb.search, max_context
-        counts tokens (four characters each), gate, min_chunks, min_score and min_coverage are
-        those of ragdb.rag_enough_context_gate, sentences (1 to 20) is the most of an answer;
-        plan replaces that of ragdb.rag_query_plan; retriever or rag name one of a contract.
-        Raises what ragdb.retrieve, ragdb.retrieve_with and ragdb.record_answer raise.
+        be met). k (1 to 1000, default 8), rank_mode and filter are those of ragdb.search,
+        max_context counts tokens (four characters each), gate, min_chunks, min_score and
+        min_coverage are those of ragdb.rag_enough_context_gate, sentences (1 to 20) is the
+        most of an answer; plan replaces that of ragdb.rag_query_plan; retriever or rag name
+        one of a contract. Raises what ragdb.retrieve, ragdb.retrieve_with and
+        ragdb.record_answer raise.
         """
         return self._row(
             calls.ASK,
@@ -209,6 +211,7 @@ class Functions(Caller):
             retriever,
             rag,
             rerank,
+            filter,
             record,
             client,
             otel_trace_id,
@@ -1408,7 +1411,8 @@ class Functions(Caller):
         match a query (null: everything), exactly and by the values of 1 to 20 fields, built-
         in or keys of the metadata, each item of an array by itself; of each field the
         most_values (1 to 10000) that most documents have. What matches has a word of the
-        query, and in syntax web what it demands. Raises RG400, RG401, RG404, RG410.
+        query, and in syntax web what it demands. A notice says which fields no document has.
+        Raises RG400, RG401, RG404, RG410.
         """
 
     def facets(self, *args: Any, **kwargs: Any) -> Rows[rows.FacetsRow]:
@@ -1418,7 +1422,8 @@ class Functions(Caller):
         match a query (null: everything), exactly and by the values of 1 to 20 fields, built-
         in or keys of the metadata, each item of an array by itself; of each field the
         most_values (1 to 10000) that most documents have. What matches has a word of the
-        query, and in syntax web what it demands. Raises RG400, RG401, RG404, RG410.
+        query, and in syntax web what it demands. A notice says which fields no document has.
+        Raises RG400, RG401, RG404, RG410.
 
         facets(corpora=None, query=None, fields=None, filter=None, most_values=100,
         syntax='plain')
@@ -4244,6 +4249,13 @@ class Functions(Caller):
         RG400, RG404, RG407.
         """
         return self._row(calls.WHY_NOT, rows.WhyNotRow, trace_id, chunk_id)
+
+    def withdraw_contract(self, contract: str) -> None:
+        """Takes a contract out of force: its retrievers, rags, tools and cases go, and their
+        names are free. Its versions, runs, corpora, grants and embedders stay;
+        ragdb.apply_contract puts it in force again. Raises RG401, RG441.
+        """
+        self._run(calls.WITHDRAW_CONTRACT, contract)
 
     def write_contract(self, contract: Any) -> str:
         """Returns a contract in the line syntax, from which ragdb.parse_contract reads the same

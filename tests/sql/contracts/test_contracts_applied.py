@@ -194,3 +194,52 @@ def test_what_cannot_be_is_refused(any_db: Connection, call: str, state: str) ->
         any_db.execute(f"select * from {call}")
     assert caught.value.sqlstate == state
     assert caught.value.diag.message_hint
+
+
+CASES = (
+    PLAIN
+    + """  ragEval name=E mode=contract
+    ragCase name=one query=fox chunkCount=1
+"""
+)
+
+
+def cases(db: Connection) -> Any:
+    return db.execute("select count(*) from ragdb.eval_cases where contract = 'c'").fetchone()
+
+
+def test_a_contract_that_is_withdrawn_frees_its_names_and_keeps_its_versions(
+    any_db: Connection,
+) -> None:
+    apply(any_db, CASES)
+    assert cases(any_db) == (1,)
+    any_db.execute("select ragdb.withdraw_contract('c')")
+    assert cases(any_db) == (0,)
+    listed = any_db.execute("select name, version, is_current from ragdb.list_contracts()")
+    assert listed.fetchall() == [("c", 1, False)]
+    assert any_db.execute("select ragdb.export_contract('c', 1)").fetchone()
+    for call in ("ragdb.export_contract('c')", "ragdb.withdraw_contract('c')"):
+        with pytest.raises(psycopg.Error) as caught, any_db.transaction():
+            any_db.execute(f"select {call}")
+        assert caught.value.sqlstate == "RG441"
+    # what it made stays
+    assert any_db.execute("select title from ragdb.corpora where name = 'my-docs'").fetchone() == ("T",)  # fmt: skip
+    assert apply(any_db, CASES, "other")[1:3] == (1, True)
+    any_db.execute("select ragdb.withdraw_contract('other')")
+    assert apply(any_db, CASES)[1:3] == (2, True)
+    assert cases(any_db) == (1,)
+    assert not any_db.execute(
+        "select finding from ragdb.verify(checks => '{contracts}')"
+    ).fetchall()
+
+
+def test_whoever_may_not_write_its_corpora_may_not_withdraw_a_contract(
+    any_clone: str, login: Login
+) -> None:
+    admin = login(any_clone, "admin", autocommit=True)
+    apply(admin, PLAIN)
+    reader = login(any_clone, "reader", autocommit=True)
+    with pytest.raises(psycopg.Error) as caught:
+        reader.execute("select ragdb.withdraw_contract('c')")
+    assert caught.value.sqlstate == "RG401"
+    assert admin.execute("select is_current from ragdb.list_contracts()").fetchall() == [(True,)]

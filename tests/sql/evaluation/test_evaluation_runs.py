@@ -394,7 +394,8 @@ def test_psql_exits_with_3_for_a_run_that_failed(server18: Server, clone: str) -
         text=True,
     )
     assert unset.returncode == 3
-    assert 'rag "" does not exist' in unset.stderr
+    assert "no rag is named" in unset.stderr
+    assert "psql -v rag=NAME" in unset.stderr
 
 
 def test_psql_alone_applies_a_contract_of_a_file_and_runs_its_eval(

@@ -291,3 +291,18 @@ def test_a_refusal_names_the_words_that_were_asked(base: Database) -> None:
     terms, reason = asked
     assert terms == ["bohm", "bohmjacobsen", "collid", "galaxi", "jacobsen", "mani"]
     assert reason.endswith("; it lacks many, galaxies, colliding, bohm, jacobsen")
+
+
+@pytest.mark.parametrize("named", [{}, {"rag": "Desk"}, {"retriever": "Shelf"}])
+def test_an_answer_rests_on_what_the_filter_lets_in(base: Database, named: Any) -> None:
+    question = "How are gifts refunded?"
+    corpus = None if named else "docs"
+    for record in (True, False):
+        how: Any = {**named, "record": record}
+        among = {"source": "refunds.md"}
+        assert alike(base, corpus, question, filter=among, **how).status == "answered"
+        among = {"source": "shipping.md"}
+        row = alike(base, corpus, question, filter=among, **how)
+        assert row.status == "insufficient"
+        if record:
+            assert base.get_trace(row.trace_id).filters == among

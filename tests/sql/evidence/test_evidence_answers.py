@@ -197,6 +197,23 @@ def test_a_question_or_a_heading_answers_nothing(any_db: Connection, text: str) 
     assert found["insufficient_evidence"] is True
 
 
+@pytest.mark.parametrize(
+    "quoted",
+    ['$ ragdb search "how are gifts refunded"', "Ask “how are gifts refunded” at the desk first."],
+)
+def test_a_sentence_that_quotes_the_question_answers_nothing(
+    any_db: Connection, quoted: str
+) -> None:
+    chunk = {"source_id": "guide.md", "chunk_id": "g", "text": quoted, "score": 0.9}
+    question = "How are gifts refunded?"
+    assert answer(any_db, question, {"chunks": [chunk]})["insufficient_evidence"] is True
+    # a part of it may be a name that is quoted
+    chunk["text"] = 'The word "refunded" of gifts means vouchers, and how are they "gifts"?!'
+    assert answer(any_db, question, {"chunks": [chunk]})["answer"] == chunk["text"]
+    chunk["text"] = 'Say "gifts" and wait.'
+    assert answer(any_db, "gifts", {"chunks": [chunk]})["answer"] == chunk["text"]
+
+
 def test_words_of_a_heading_count_half_for_what_follows_it(any_db: Connection) -> None:
     own = "I will show you how to build a **Docker image** for an application."
     text = f"## Build a Docker image\n\nOkay, let us build something now!\n\n{own}\n"

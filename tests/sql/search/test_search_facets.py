@@ -196,3 +196,22 @@ def test_ties_come_in_the_order_of_numbers_and_bytes_and_a_field_named_twice_cou
         (True, 1),
         ({"a": 1}, 1),
     ]
+
+
+@pytest.mark.parametrize(
+    ("query", "fields", "unknown"),
+    [
+        (None, ["nosuch"], ["nosuch"]),
+        ("bean", ["source", "nosuch", "yeer"], ["nosuch", "yeer"]),
+        # documents have it, though none that matches
+        ("nosuchword", ["team", "source", "page"], []),
+    ],
+)
+def test_a_field_that_no_document_has_is_called_that(
+    docs: Connection, query: str | None, fields: list[str], unknown: list[str]
+) -> None:
+    said: list[tuple[str | None, str | None]] = []
+    docs.add_notice_handler(lambda d: said.append((d.message_primary, d.message_hint)))
+    docs.execute("select from ragdb.facets('docs', %s, %s)", (query, fields))
+    assert [primary for primary, _ in said] == [f'no document has "{name}"' for name in unknown]
+    assert all("title" in (hint or "") for _, hint in said)

@@ -557,3 +557,12 @@ def test_a_lookup_by_id_touches_one_month(
             " group by 1 order by 1 desc"
         ).fetchall()
     assert dict(locked) == {f"ragdb.retrieval_{table}": 1 for table in tables}
+
+
+def test_the_time_of_a_retrieval_is_in_whole_microseconds(db: Connection) -> None:
+    fill(db)
+    for _ in range(60):
+        db.execute("select from ragdb.retrieve('docs', 'refunds')")
+    times = [ms for (ms,) in db.execute("select elapsed_ms from ragdb.list_traces('docs')")]
+    assert times
+    assert [ms for ms in times if ms != round(ms, 3)] == []
