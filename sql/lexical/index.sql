@@ -78,7 +78,7 @@ begin
         and sum(c.length) > 0
       then sum(c.length)::float8 / count(*) else v_corpus.pivot end as pivot from chunks c
   ), terms as materialized (
-    select t.*, l.term_id is null as is_new,
+    select t.*, l.ctid as place, l.term_id is null as is_new,
       l.in_blocks is true or coalesce(l.df, 0) + t.df >= v_frequent as in_blocks,
       coalesce(l.term_id, ragdb_internal.next_term_id(v_corpus,
         count(*) filter (where l.term_id is null) over (order by t.lexeme))) as term_id
@@ -94,23 +94,31 @@ begin
             cross join lateral unnest(n.words) w) p
         group by p.lexeme order by p.lexeme offset 0) t
       left join lateral (
-        select k.term_id, k.df, k.in_blocks from ragdb.lexemes k
+        select k.ctid, k.term_id, k.df, k.in_blocks from ragdb.lexemes k
         where k.corpus_id = v_corpus.corpus_id and k.lexeme = t.lexeme offset 0) l on true
-  ), counted as (
-    insert into ragdb.lexemes as l
-        (corpus_id, lexeme, term_id, df, max_impact, in_blocks, chunk_nos)
+  ), listed as materialized (
+    select t.place, t.is_new, t.lexeme, t.term_id, t.df, t.max_impact, case
+        when t.df = 1 then int4send(t.chunk_nos[1])
+        when t.df < v_frequent then (select string_agg(int4send(n), '') from unnest(t.chunk_nos) n)
+        else '' end as chunk_nos
+    from terms t
+  ), added as (
+    insert into ragdb.lexemes (corpus_id, lexeme, term_id, df, max_impact, in_blocks, chunk_nos)
       select v_corpus.corpus_id, t.lexeme, t.term_id, t.df, t.max_impact, t.df >= v_frequent,
-        case when t.df < v_frequent
-          then (select string_agg(int4send(n), '') from unnest(t.chunk_nos) n) else '' end
-      from terms t order by t.lexeme
-    on conflict on constraint lexemes_are_unique_per_corpus do update
-      set df = l.df + excluded.df, max_impact = greatest(l.max_impact, excluded.max_impact),
-        in_blocks = l.in_blocks or l.df + excluded.df >= v_frequent,
+        t.chunk_nos
+      from listed t where t.is_new order by t.lexeme
+  ), counted as (
+    update ragdb.lexemes l
+      set df = l.df + t.df, max_impact = greatest(l.max_impact, t.max_impact),
+        in_blocks = l.in_blocks or l.df + t.df >= v_frequent,
         chunk_nos = case
           when l.in_blocks then l.chunk_nos
-          when l.df + excluded.df < v_frequent then l.chunk_nos || excluded.chunk_nos
+          when l.df + t.df < v_frequent then l.chunk_nos || t.chunk_nos
           else (select coalesce(string_agg(int4send(n), ''), '')
             from unnest(ragdb_internal.listed_numbers(l.chunk_nos)) n where n <= v_last) end
+      from listed t
+      where l.ctid = any (array(select p.place from listed p)) and t.term_id = l.term_id
+        and not t.is_new
   ), indexed as (
     insert into ragdb.chunk_lexemes (corpus_id, chunk_no, lexeme_count, impacts, word_order)
     select v_corpus.corpus_id, c.chunk_no, c.length, ragdb_internal.sparse(e.entries), c.word_order
