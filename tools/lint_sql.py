@@ -114,6 +114,8 @@ def _defined(node: object) -> tuple[Name | None, str]:
     match node:
         case ast.CreateFunctionStmt(funcname=[schema, function]):
             return (schema.sval, function.sval), "function"
+        case ast.DefineStmt(defnames=[schema, aggregate]):
+            return (schema.sval, aggregate.sval), "aggregate"
         case ast.ViewStmt(view=ast.RangeVar(schemaname=str(schema), relname=str(view))):
             return (schema, view), "view"
         case ast.CompositeTypeStmt(

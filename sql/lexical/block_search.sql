@@ -165,7 +165,7 @@ begin
         others, k)
       into v_found
       from (
-        select array_agg(b.block_no) as block_nos, array_agg(b.sums) as sums,
+        select array_agg(b.block_no) as block_nos, ragdb_internal.gathered(b.sums) as sums,
           array_agg(g.bits) as masks, min(s.short) as short, min(s.lack) as lack
         from ragdb_internal.block_sums(corpus.corpus_id, question.terms) s
           cross join lateral unnest(s.block_nos, s.sums) b (block_no, sums)

@@ -1,5 +1,11 @@
 -- What a question scores at most in every group of chunks: a sum of the vectors of its terms.
 --
+-- PL/pgSQL takes the array of array_append as it is, and one of array_agg it copies once more: the
+-- sums of a million chunks are a megabyte.
+create or replace aggregate ragdb_internal.gathered(vector) (
+  sfunc = pg_catalog.array_append, stype = vector[], parallel = safe);
+comment on aggregate ragdb_internal.gathered(vector) is 'Returns some vectors as an array.';
+
 -- pgvector adds several numbers with one instruction. After the sums, only a few groups are left
 -- whose chunks have to be looked at (block-max pruning: Mallia, Suel and Tonellotto, "Faster
 -- Learned Sparse Retrieval with Block-Max Pruning", SIGIR 2024). To multiply a vector takes three
@@ -15,7 +21,7 @@ create or replace function ragdb_internal.block_sums(
 returns table (block_nos integer[], sums vector[], short float8, lack float8)
 language sql stable parallel safe rows 1
 begin atomic
-  select pg_catalog.array_agg(b.block_no), pg_catalog.array_agg(b.sums),
+  select pg_catalog.array_agg(b.block_no), ragdb_internal.gathered(b.sums),
     max(b.short), max(b.lack)
   from (
     select t.block_no, sum(case t.times when 1 then t.scores when 2 then t.scores + t.scores

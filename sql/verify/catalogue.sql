@@ -50,6 +50,17 @@ comment on function ragdb_internal.present_rules() is
   'Returns the rules on tables of ragdb that are not those of views, and the tables with row '
   'security.';
 
+create or replace function ragdb_internal.aggregate_definition(aggregate oid) returns text
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select pg_catalog.concat_ws(' ', a.aggtransfn, a.aggfinalfn, a.aggcombinefn,
+      pg_catalog.format_type(a.aggtranstype, null), a.agginitval)
+    from pg_catalog.pg_aggregate a where a.aggfnoid::oid = aggregate_definition.aggregate;
+end;
+comment on function ragdb_internal.aggregate_definition(oid) is
+  'Returns what an aggregate is made of, which PostgreSQL does not write as it does a function.';
+
 -- Functions as their own definitions give them, which another major version may write otherwise,
 -- as a session that writes names or constants its own way would.
 create or replace function ragdb_internal.present_code()
@@ -65,7 +76,8 @@ set intervalstyle = postgres
 set timezone = utc
 begin atomic
   select 'function', p.oid::regprocedure::text, pg_catalog.sha256(ragdb_internal.utf8(
-      pg_catalog.pg_get_functiondef(p.oid))), p.oid::bigint, p.prosqlbody is not null
+      case p.prokind when 'a' then ragdb_internal.aggregate_definition(p.oid)
+        else pg_catalog.pg_get_functiondef(p.oid) end)), p.oid::bigint, p.prosqlbody is not null
     from pg_catalog.pg_proc p
     where p.pronamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
   union all

@@ -313,6 +313,12 @@ EDITS = {
         "code",
         "it was changed",
     ),
+    "an aggregate": (
+        "create or replace aggregate ragdb_internal.gathered(vector)"
+        " (sfunc = pg_catalog.array_append, stype = vector[], initcond = '{}', parallel = safe)",
+        "code",
+        "it was changed",
+    ),
     "a function added": (
         "create function ragdb_internal.mine() returns int language sql return 1",
         "code",
