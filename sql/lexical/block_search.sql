@@ -4,50 +4,6 @@
 -- groups show what the k-th chunk scores at least; after that only groups that can reach as much
 -- are looked at. Chunks that the blocks do not know (newer ones, or indexed anew), and chunks that
 -- the dictionary lists for a term, are candidates in any case.
-create or replace function ragdb_internal.cuts_ties(
-  found ragdb_internal.candidate[], passing ragdb_internal.candidate[], k integer,
-  looked_for integer)
-returns boolean
-language sql immutable parallel safe
-return pg_catalog.cardinality(cuts_ties.found) = cuts_ties.looked_for
-  and coalesce((cuts_ties.found[cuts_ties.looked_for]).score
-    >= ragdb_internal.at_least((cuts_ties.passing[cuts_ties.k]).score), true);
-comment on function ragdb_internal.cuts_ties(
-  ragdb_internal.candidate[], ragdb_internal.candidate[], integer, integer) is
-  'Whether a list of candidates, best first, ends where looking for more of them would find more '
-  'that may be better than, or tie with, the k-th of those that pass.';
-
-create or replace function ragdb_internal.best_among(
-  corpus ragdb.corpora, scope ragdb_internal.scope, chunk_nos integer[], after integer,
-  weights sparsevec, k integer)
-returns ragdb_internal.candidate[]
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  -- to look for candidates again is to look into the same texts again
-  v_looked_for integer := case when cardinality(scope.demands) > 0 and scope.restriction is null
-    and ragdb_internal.has_phrases(scope) then 1000000 else 2 * k + 32 end;
-  v_found ragdb_internal.candidate[];
-  v_passing ragdb_internal.candidate[];
-begin
-  loop
-    v_found := array(
-      select c from ragdb_internal.candidates_among(corpus.corpus_id, best_among.chunk_nos,
-        best_among.after, weights, scope.patterns, scope.orders, v_looked_for) c
-      order by c.score desc);
-    v_passing := case when ragdb_internal.is_free(scope) then v_found
-      else ragdb_internal.passing(corpus, scope, v_found, k) end;
-    exit when not ragdb_internal.cuts_ties(v_found, v_passing, k, v_looked_for);
-    v_looked_for := 8 * v_looked_for;
-  end loop;
-  return v_passing;
-end $$;
-comment on function ragdb_internal.best_among(
-  ragdb.corpora, ragdb_internal.scope, integer[], integer, sparsevec, integer) is
-  'Returns the k best in a scope of the given chunks, and of those after a number (null: none), '
-  'and what ties with the last, best first.';
-
 create or replace function ragdb_internal.passing_in_groups(
   corpus ragdb.corpora, scope ragdb_internal.scope, group_nos integer[], other_nos integer[],
   weights sparsevec, kth float8, k integer)
@@ -200,7 +156,7 @@ declare
   v_others ragdb_internal.candidate[];
 begin
   if scope.chunk_nos is not null then
-    return ragdb_internal.best_among(corpus, scope, scope.chunk_nos, null, v_weights, k);
+    return ragdb_internal.best_listed(corpus, question, scope, v_weights, k);
   end if;
   if question.in_blocks then
     select s.* into v_state from ragdb.block_states s where s.corpus_id = corpus.corpus_id;

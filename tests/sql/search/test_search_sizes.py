@@ -58,6 +58,11 @@ def test_many_blocks_rank_as_by_brute_force(wide: Made, last: int) -> None:
         wide.agrees(wide.question(words), k)
 
 
+def agrees_among_two_thirds(made: Made, question: list[str], k: int) -> None:
+    named = [n for n in made.ids if int(n[-10:]) % 3]
+    made.agrees(question, k, lambda numbers: numbers % 3 > 0, chunk_ids=named)
+
+
 def has_blocks(made: Made) -> bool:
     return bool(made.db.execute("select from ragdb.block_states").fetchall())
 
@@ -108,6 +113,7 @@ def test_a_thousand_stale_chunks_are_looked_at_and_one_more_renews_the_blocks(
         assert left == (stale if stale <= 1_000 else 0)
         for words, k in QUESTIONS:
             made.agrees(made.question(words), k)
+            agrees_among_two_thirds(made, made.question(words), k)
 
 
 def test_some_2047_chunks_newer_than_the_blocks_are_looked_at(db: Connection) -> None:
@@ -120,6 +126,7 @@ def test_some_2047_chunks_newer_than_the_blocks_are_looked_at(db: Connection) ->
         newer = chunks
         for words, k in QUESTIONS:
             made.agrees(made.question(words), k)
+            agrees_among_two_thirds(made, made.question(words), k)
 
 
 @pytest.mark.parametrize("optimized", [False, True])
@@ -185,6 +192,24 @@ def test_a_filter_that_leaves_any_number_of_chunks_ranks_as_by_brute_force(
         filtered.agrees(question, k, lambda numbers: numbers <= chunks, **below)
         filtered.agrees(question, k, lambda numbers: numbers <= chunks, chunk_ids=list(among))
         filtered.agrees_by_both(question, k, lambda numbers: numbers <= chunks, **below)
+
+
+def test_of_many_listed_chunks_few_are_looked_at(filtered: Made) -> None:
+    def read() -> int:
+        ((rows,),) = filtered.db.execute(
+            "select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables"
+            " where schemaname = 'ragdb' and relname = 'chunk_lexemes'"
+        )
+        return int(rows)
+
+    for listed, least, most in ((500, 500, 600), (501, 10, 250), (5_000, 10, 250)):
+        with filtered.db.transaction():
+            before = read()
+            filtered.db.execute(
+                "select from ragdb.search('made', %s, filter => %s)",
+                (" ".join(filtered.question(3)), f'{{"n": {{"lte": {listed}}}}}'),
+            )
+            assert (listed, least <= read() - before <= most) == (listed, True)
 
 
 @pytest.mark.parametrize("k", [1, 9, 10, 11, 399, 400, 401, 1_000])
