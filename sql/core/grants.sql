@@ -25,6 +25,8 @@ begin atomic
     where c.corpus_id = set_grant.corpus_id and not c.is_restricted;
   -- after it: who drops the corpus has that lock already, and would wait for this one
   select ragdb_internal.hold_corpus(set_grant.corpus_id);
+  -- who opens it takes all grants away, and has to see this one
+  select ragdb_internal.hold('grants of ' || set_grant.corpus_id);
   insert into ragdb.corpus_grants (corpus_id, role, role_oid, privilege)
     values (set_grant.corpus_id, set_grant.role, ragdb_internal.role_oid(set_grant.role),
       set_grant.privilege)
@@ -117,6 +119,7 @@ begin
     perform ragdb_internal.refuse_corpus(corpus, 'admin', 0);
   end if;
   perform ragdb_internal.check_right(v_corpus, 'admin');
+  perform ragdb_internal.hold('grants of ' || v_corpus.corpus_id);
   update ragdb.corpora c set is_restricted = false where c.corpus_id = v_corpus.corpus_id;
   delete from ragdb.corpus_grants g where g.corpus_id = v_corpus.corpus_id;
   get diagnostics v_revoked = row_count;
