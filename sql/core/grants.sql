@@ -31,12 +31,8 @@ returns ragdb.corpora
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_lock constant text := ragdb_internal.rights_lock(corpus.corpus_id);
 begin
-  perform ragdb_internal.hold(v_lock);
-  -- an older snapshot would look at rights of before: it cannot write what others have written
-  update ragdb.locks l set name = v_lock where l.name = v_lock;
+  perform ragdb_internal.hold(ragdb_internal.rights_lock(corpus.corpus_id));
   return ragdb_internal.open_again(corpus, 'admin', takes_parts, takes_moved);
 end $$;
 comment on function ragdb_internal.lock_rights(ragdb.corpora, boolean, boolean) is

@@ -1,5 +1,7 @@
 -- Locks that keep two transactions from the same work. They are rows of a table that is granted to
--- nobody: an advisory lock could be taken, and held, by any role that can log in.
+-- nobody: an advisory lock could be taken, and held, by any role that can log in. Who holds one
+-- alone writes its row. So a transaction that still reads what was there before that gets 40001 and
+-- begins again; of a row that was only locked it would hear nothing.
 
 create or replace function ragdb_internal.hold(name text, is_shared boolean default false)
 returns void
@@ -12,7 +14,7 @@ begin
   if is_shared then
     perform from ragdb.locks l where l.name = hold.name for share;
   else
-    perform from ragdb.locks l where l.name = hold.name for update;
+    update ragdb.locks l set name = l.name where l.name = hold.name;
   end if;
 end $$;
 comment on function ragdb_internal.hold(text, boolean) is
@@ -27,7 +29,11 @@ begin
   insert into ragdb.locks (name) values (try_hold.name)
     on conflict on constraint locks_are_unique do nothing;
   perform from ragdb.locks l where l.name = try_hold.name for update skip locked;
-  return found;
+  if not found then
+    return false;
+  end if;
+  perform ragdb_internal.hold(try_hold.name);
+  return true;
 end $$;
 comment on function ragdb_internal.try_hold(text) is
   'Holds a name to the end of the transaction and returns true; false where another holds it.';

@@ -42,8 +42,8 @@ declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(share_corpus.corpus, 'admin');
   v_feed uuid;
 begin
-  -- who begins to move it waits, or has begun
-  perform from ragdb.corpora c where c.corpus_id = v_corpus.corpus_id for no key update;
+  -- who begins to move it waits, or has begun, and is told of this one by the row that is written
+  update ragdb.corpora c set version = c.version where c.corpus_id = v_corpus.corpus_id;
   perform ragdb_internal.check_shareable(
     ragdb_internal.corpus_row(v_corpus.corpus_id), author);
   insert into ragdb.shared_corpora as s (corpus_id, feed, author, shared_by, shared_at)

@@ -114,7 +114,7 @@ begin
             hint = 'a name of 1 to 200 characters, dims 1 to 4000, metric cosine, ip or l2, '
                    'max_tokens from 1, prefixes not null, weights_sha256 64 hex digits or null';
   end if;
-  lock table ragdb.embedders in share row exclusive mode;
+  perform ragdb_internal.hold('embedders');
   v_new := row(coalesce((select max(e.embedder_id) from ragdb.embedders e), 0) + 1, name,
     coalesce(model, name), revision, dims, metric, max_tokens, query_prefix, passage_prefix,
     weights_sha256, null, null, ragdb_internal.now());

@@ -117,6 +117,54 @@ def test_a_run_whose_documents_change_meanwhile_fails(made: str) -> None:
         assert again == ("passed",)
 
 
+OPEN = "select ragdb.unrestrict_corpus('docs')"
+RECOUNT = "select ragdb.refresh_rollups(true)"
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("select ragdb.create_embedder('n1', 3)", "select ragdb.create_embedder('n2', 3)"),
+        (
+            "select ragdb.import_signing_key('n1', repeat('ef', 32))",
+            "select ragdb.revoke_signing_key('first')",
+        ),
+        (RECOUNT, RECOUNT),
+        ("select ragdb.grant_corpus('docs', 'reader2', 'read')", OPEN),
+    ],
+)
+def test_who_still_reads_what_was_there_before_another_wrote_is_told_to_begin_again(
+    made: str, first: str, then: str
+) -> None:
+    with psycopg.connect(made) as a, psycopg.connect(made) as b:
+        a.execute("select ragdb.retrieve('docs', 'refunds', mode => 'lexical')")
+        a.execute(RECOUNT)
+        a.execute("delete from ragdb.retrieval_rollups")
+        a.execute("delete from ragdb.histogram_rollups")
+        a.execute("select ragdb.grant_corpus('docs', 'reader', 'read')")
+        a.commit()
+        b.execute("set transaction isolation level repeatable read")
+        b.execute("select from ragdb.list_corpora()")
+        a.execute(first)
+        a.commit()
+        with pytest.raises(psycopg.errors.SerializationFailure):
+            b.execute(then)
+        b.rollback()
+        b.execute(then)
+
+
+def test_who_moves_a_corpus_and_does_not_see_yet_that_it_is_shared_begins_again(made: str) -> None:
+    with psycopg.connect(made) as a, psycopg.connect(made) as b:
+        a.execute("select ragdb.create_corpus('public')")
+        a.commit()
+        b.execute("set transaction isolation level repeatable read")
+        b.execute("select from ragdb.list_corpora()")
+        a.execute("select ragdb.share_corpus('public')")
+        a.commit()
+        with pytest.raises(psycopg.errors.SerializationFailure):
+            b.execute("select ragdb.begin_move('public', 'elsewhere')")
+
+
 def meanwhile(dsn: str, first: str, then: str, last: str) -> list[str | None]:
     """SQLSTATE of what another gets that comes between the first and the last of a transaction."""
     with psycopg.connect(dsn) as a, psycopg.connect(dsn) as b:
