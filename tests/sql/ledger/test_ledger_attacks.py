@@ -96,6 +96,11 @@ ATTACKS: dict[str, tuple[str, set[tuple[str, str]]]] = {
         "update ragdb.evidence_feedback set verdict = 'good'",
         {("row_changed", "feedback")},
     ),
+    "an answer is there twice, under another time": (
+        "insert into ragdb.evidence_answers select (jsonb_populate_record(a, jsonb_build_object("
+        "'created_at', a.created_at + interval '1 second'))).* from ragdb.evidence_answers a",
+        {("unsealed", "answer")},
+    ),
     "a run of an eval is made to pass": (
         "update ragdb.eval_runs set status = 'passed', reasons = '{}'",
         {("row_changed", "run")},
