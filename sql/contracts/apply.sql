@@ -137,7 +137,8 @@ create or replace function ragdb_internal.items_hash(items ragdb_internal.contra
 language sql immutable parallel safe
 return (
   select pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_array(
-    i.node, i.parent_no, ragdb_internal.stored_keys(i), i.prompt_sha256) order by i.node_no)::text))
+    i.node, i.parent_no, i.name, ragdb_internal.contract_slug(i.corpus), i.rag,
+    ragdb_internal.stored_keys(i), i.prompt_sha256) order by i.node_no)::text))
   from pg_catalog.unnest(items) i);
 comment on function ragdb_internal.items_hash(ragdb_internal.contract_item[]) is
   'Returns the SHA-256 of the nodes and keys of a contract, wherever they stand in its text.';
@@ -147,7 +148,8 @@ create or replace function ragdb_internal.stored_items_hash(contract text, versi
 language sql stable parallel safe
 return (
   select pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_array(
-    n.node, n.parent_no, n.keys, n.prompt_sha256) order by n.node_no)::text))
+    n.node, n.parent_no, n.name, n.corpus, n.rag, n.keys, n.prompt_sha256)
+    order by n.node_no)::text))
   from ragdb.contract_nodes n
   where n.contract = stored_items_hash.contract and n.version = stored_items_hash.version);
 comment on function ragdb_internal.stored_items_hash(text, integer) is

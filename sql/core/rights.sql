@@ -182,7 +182,7 @@ begin
   then
     perform ragdb_internal.refuse_moved(corpus);
   end if;
-  if not takes_parts then
+  if corpus.parts > 0 and not takes_parts then
     perform ragdb_internal.check_has_no_parts(corpus);
   end if;
 end $$;

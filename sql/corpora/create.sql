@@ -172,5 +172,5 @@ comment on function ragdb.create_corpus(
   'or none; is_restricted makes it the caller''s and the admins'' alone until ragdb.grant_corpus; '
   'history is for how long it can be searched as it was (null: not at all). part_of makes it a '
   'part of a corpus without documents, which is searched with all of its parts as one: with the '
-  'settings of that, and with its rights until it is restricted itself. Raises RG400, RG401, '
-  'RG404, RG409, RG411.';
+  'settings of that, and with its rights until it is restricted itself. Whoever makes another '
+  'corpus waits until the transaction ends. Raises RG400, RG401, RG404, RG409, RG411.';

@@ -3,7 +3,8 @@
 
 -- Each line is SQL over a row `r` of the table and a place `l` in the ledger (its id, and out of
 -- that corpus_id and uid). The id of what belongs to a corpus begins with the number of the corpus,
--- so that the key of the table finds it.
+-- so that the key of the table finds it. A copy of a row under another time than its id says has an
+-- id of its own, which the ledger lacks.
 create or replace function ragdb_internal.ledger_kinds()
 returns table (
   kind text, relation text, id text, look_up text, made_at text, hash text, counts text)
@@ -15,7 +16,8 @@ begin atomic
       'ragdb_internal.access_event_hash(r)', 'true'),
     ('act', 'ragdb.ledger_acts', 'r.act_id::text', 'r.act_id = l.uid', 'r.created_at',
       'ragdb_internal.sealed_hash(r)', 'true'),
-    ('answer', 'ragdb.evidence_answers', 'r.corpus_id || ''/'' || r.id',
+    ('answer', 'ragdb.evidence_answers', 'r.corpus_id || ''/'' || r.id || case when'
+      ' r.created_at = ragdb_internal.uuid_time(r.id) then '''' else '' at '' || r.created_at end',
       'r.corpus_id = l.corpus_id and r.id = l.uid'
       ' and r.created_at = ragdb_internal.uuid_time(l.uid)', 'r.created_at',
       'ragdb_internal.sealed_hash(r)', 'true'),
@@ -34,11 +36,13 @@ begin atomic
     ('event', 'ragdb.events', 'r.corpus_id || ''/'' || r.event_id',
       'r.corpus_id = l.corpus_id and r.event_id = l.uid', 'r.created_at',
        'ragdb_internal.sealed_hash(r)', 'true'),
-    ('feedback', 'ragdb.evidence_feedback', 'r.corpus_id || ''/'' || r.id',
+    ('feedback', 'ragdb.evidence_feedback', 'r.corpus_id || ''/'' || r.id || case when'
+      ' r.created_at = ragdb_internal.uuid_time(r.id) then '''' else '' at '' || r.created_at end',
       'r.corpus_id = l.corpus_id and r.id = l.uid'
       ' and r.created_at = ragdb_internal.uuid_time(l.uid)', 'r.created_at',
       'ragdb_internal.sealed_hash(r)', 'true'),
-    ('gate', 'ragdb.evidence_gates', 'r.corpus_id || ''/'' || r.id',
+    ('gate', 'ragdb.evidence_gates', 'r.corpus_id || ''/'' || r.id || case when'
+      ' r.created_at = ragdb_internal.uuid_time(r.id) then '''' else '' at '' || r.created_at end',
       'r.corpus_id = l.corpus_id and r.id = l.uid'
       ' and r.created_at = ragdb_internal.uuid_time(l.uid)', 'r.created_at',
       'ragdb_internal.sealed_hash(r)', 'true'),

@@ -105,7 +105,9 @@ begin atomic
   union all
   select o.* from ragdb_internal.orphan_findings() o
   union all
-  select h.* from ragdb_internal.head_findings() h;
+  select h.* from ragdb_internal.head_findings() h
+  union all
+  select t.* from ragdb_internal.rest_of_tree_findings() t;
 end;
 comment on function ragdb_internal.rest_findings() is
   'Returns what is wrong beside the entries: rows that nobody noted, orphans, end and checkpoints.';

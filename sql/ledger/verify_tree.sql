@@ -70,6 +70,19 @@ end;
 comment on function ragdb_internal.level_findings(bigint, bigint) is
   'Returns the full tiles that end among some entries and are not what the level above says.';
 
+create or replace function ragdb_internal.rest_of_tree_findings()
+returns setof ragdb_internal.ledger_finding
+language sql stable parallel safe
+begin atomic
+  select (null, null, null, 'tree_changed', 'tile ' || t.level || '/' || t.index
+        || ' goes beyond the end of the ledger')::ragdb_internal.ledger_finding
+    from ragdb.ledger_tiles t
+    where t.index * 256 + pg_catalog.length(t.hashes) / 32
+      > ragdb_internal.ledger_size() >> (8 * t.level);
+end;
+comment on function ragdb_internal.rest_of_tree_findings() is
+  'Returns the tiles that have more hashes than the ledger has entries for.';
+
 create or replace function ragdb_internal.head_findings()
 returns setof ragdb_internal.ledger_finding
 language sql stable parallel safe
@@ -81,6 +94,11 @@ begin atomic
       || ragdb_internal.ledger_size() || ' entries, and the last is ' || n.size - 1)
       ::ragdb_internal.ledger_finding
     from numbered n where n.size <> ragdb_internal.ledger_size()
+  union all
+  select (null, null, null, 'head_changed', 'the ledger says that it was sealed last at '
+      || h.sealed_at || ', and its last entry at ' || l.sealed_at)::ragdb_internal.ledger_finding
+    from ragdb.ledger_head h join ragdb.ledger_leaves l on l.number = h.size - 1
+    where h.sealed_at <> l.sealed_at
   union all
   select (null, null, null, 'checkpoint_differs', case
       when c.size > ragdb_internal.ledger_size() then

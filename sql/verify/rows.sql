@@ -74,8 +74,8 @@ begin
           coalesce(p.was ->> 'chunk_id', 'number ' || p.key),
           (select c.name from ragdb.corpora c where c.corpus_id = p.corpus_id), p.until),
         case
-          when p.was is not null and (p.was ->> 'content_hash')::bytea
-              is distinct from ragdb_internal.content_hash(p.was ->> 'text')
+          when p.was is not null and ((p.was ->> 'content_hash')::bytea
+              = ragdb_internal.content_hash(p.was ->> 'text')) is not true
             then 'its text is not the text that was there'
           when p.is_erased and not exists (select from ragdb.ledger_acts a
               where a.act = 'history_erased' and a.corpus_id = p.corpus_id)

@@ -31,6 +31,25 @@ return (
 comment on function ragdb_internal.verify_keys(jsonb, integer) is
   'Checks the chain of events of keys, the rows of keys and their secrets.';
 
+-- Nothing renames a corpus, and what is written of one has its name.
+create or replace function ragdb_internal.renamed_corpora() returns setof ragdb.finding
+language sql stable parallel safe
+begin atomic
+  select 'corpora', 'error', 'corpus ' || c.name,
+      'its name is not ' || w.name || ', by which what is recorded of it calls it',
+      'restore ragdb.corpora from a backup; find out who is served what under this name'
+    from ragdb.corpora c
+      cross join lateral (
+        (select e.corpus as name from ragdb.events e where e.corpus_id = c.corpus_id
+          order by e.lamport desc limit 1)
+        union
+        (select t.corpus from ragdb.retrieval_traces t where t.corpus_id = c.corpus_id
+          order by t.id desc limit 1)) w
+    where w.name <> c.name;
+end;
+comment on function ragdb_internal.renamed_corpora() is
+  'Returns the corpora that have another name than in their last event or trace.';
+
 -- Versions only rise, and a trace has the version that it searched. What is deleted around ragdb
 -- stays counted.
 create or replace function ragdb_internal.verify_corpora(after jsonb, most integer)
@@ -70,11 +89,13 @@ begin
       cross join lateral (
         select count(*) as documents from ragdb.documents d where d.corpus_id = c.corpus_id) d
     where d.documents <> c.documents
+    union all
+    select r from ragdb_internal.renamed_corpora() r
     order by 1))::ragdb_internal.verified;
 end $$;
 comment on function ragdb_internal.verify_corpora(jsonb, integer) is
-  'Looks for corpora whose version, or whose clock of events, went back, and for those with more '
-  'or fewer documents than they count.';
+  'Looks for corpora whose version, or whose clock of events, went back, that have another name '
+  'than they had, and for those with more or fewer documents than they count.';
 
 create or replace function ragdb_internal.verify_pgvector(after jsonb, most integer)
 returns ragdb_internal.verified

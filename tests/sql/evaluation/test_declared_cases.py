@@ -144,6 +144,9 @@ def test_who_may_not_read_the_corpus_lists_no_cases(docs: Connection) -> None:
             "nodes",
         ),
         ("contract_nodes set keys = keys || '{\"topK\": 9}' where node = 'retriever'", "nodes"),
+        ("contract_nodes set corpus = 'other' where node = 'retriever'", "nodes"),
+        ("contract_nodes set name = 'R2' where node = 'retriever'", "nodes"),
+        ("contract_nodes set rag = 'B' where node = 'ragEval'", "nodes"),
         ("eval_cases set asserts = '[]' where name = 'refunds'", "cases"),
         ("eval_cases set min_score = 0 where name = 'refunds'", "cases"),
         ("eval_labels set source = 'docs/late.md'", "cases"),
@@ -165,7 +168,6 @@ def test_what_was_edited_of_a_contract_is_found(docs: Connection, edit: str, pro
 def test_an_older_version_of_a_contract_that_was_put_in_force_again_is_found(
     docs: Connection,
 ) -> None:
-    apply(docs, contract(REFUNDS))
     apply(docs, contract(REFUNDS + OTHER))
     found = "select place, finding from ragdb.verify(checks => '{contracts}')"
     assert docs.execute(found).fetchall() == []
@@ -173,4 +175,4 @@ def test_an_older_version_of_a_contract_that_was_put_in_force_again_is_found(
     docs.execute("update ragdb.contracts set is_current = true where version = 1")
     finding = "another version than the last is in force"
     places = [place for place, said in docs.execute(found).fetchall() if said == finding]
-    assert [place.split(", ")[1] for place in places] == ["version 1", "version 2"]
+    assert [place.split(", ")[1] for place in places] == ["version 1", "version 2"], places

@@ -96,6 +96,11 @@ ATTACKS: dict[str, tuple[str, set[tuple[str, str]]]] = {
         "update ragdb.evidence_feedback set verdict = 'good'",
         {("row_changed", "feedback")},
     ),
+    "an answer is there twice, under another time": (
+        "insert into ragdb.evidence_answers select (jsonb_populate_record(a, jsonb_build_object("
+        "'created_at', a.created_at + interval '1 second'))).* from ragdb.evidence_answers a",
+        {("unsealed", "answer")},
+    ),
     "a run of an eval is made to pass": (
         "update ragdb.eval_runs set status = 'passed', reasons = '{}'",
         {("row_changed", "run")},
@@ -224,9 +229,21 @@ ATTACKS: dict[str, tuple[str, set[tuple[str, str]]]] = {
         "update ragdb.ledger_tiles set hashes = overlay(hashes placing sha256('') from 33)",
         {("entry_changed", "*"), ("checkpoint_differs", "")},
     ),
+    "a tile is added": (
+        "insert into ragdb.ledger_tiles select level, index + 1, hashes from ragdb.ledger_tiles",
+        {("tree_changed", "")},
+    ),
+    "a tile is made longer": (
+        "update ragdb.ledger_tiles set hashes = hashes || sha256('')",
+        {("tree_changed", "")},
+    ),
+    "24 the time of the last sealing is set back": (
+        "update ragdb.ledger_head set sealed_at = sealed_at - interval '1 hour'",
+        {("head_changed", "")},
+    ),
     "24 sealing times are set back": (
         "update ragdb.ledger_leaves set sealed_at = sealed_at - interval '1 hour' where number > 3",
-        {("entry_changed", "*"), ("time_falls", "*"), ("ahead", "*")},
+        {("entry_changed", "*"), ("time_falls", "*"), ("ahead", "*"), ("head_changed", "")},
     ),
 }
 

@@ -292,6 +292,11 @@ EDITS = {
         "corpora",
         "its version is 0, and a trace searched version 1",
     ),
+    "the name of a corpus": (
+        "update ragdb.corpora set name = 'other' where name = 'chat'",
+        "corpora",
+        "its name is not chat, by which what is recorded of it calls it",
+    ),
     "the clock of events": (
         "update ragdb.corpora set lamport = 0 where name = 'chat'",
         "corpora",
