@@ -60,8 +60,8 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback(
-    epilog="To begin: ragdb ingest FOLDER --corpus NAME, then ragdb search 'QUESTION'. The manual is"
-    " in every database: ragdb search 'QUESTION' --corpus system."
+    epilog="To begin: ragdb ingest FOLDER --corpus NAME, then ragdb search 'QUESTION'. The manual"
+    " is in every database: ragdb search 'QUESTION' --corpus system."
 )
 def _flags(
     context: typer.Context,
