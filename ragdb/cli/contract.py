@@ -51,7 +51,17 @@ def apply(session: Session, files: Files) -> int:
             return USAGE
         with db.connection.transaction():
             rows = [db.apply_contract(found) for found in read]
+        unbound = {row.name for row in db.list_embedders() if row.provider is None}
     output.rows(session, rows, ["name", "version", "is_new", "corpora", "nodes"])
+    declared = {
+        str(node["keys"].get("model"))
+        for contract in read
+        for node in contract["nodes"]
+        if node["node"] == "embed"
+    }
+    for model in sorted(unbound & declared):
+        bind = f"ragdb embedder bind {model} --provider sentence-transformers|openai|hash"
+        session.note(f"  hint: nothing runs {model} yet: `{bind}`")
     return OK
 
 

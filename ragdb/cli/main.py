@@ -59,7 +59,10 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(epilog="To begin: ragdb ingest FOLDER --corpus NAME, then ragdb search 'QUESTION'.")
+@app.callback(
+    epilog="To begin: ragdb ingest FOLDER --corpus NAME, then ragdb search 'QUESTION'. The manual"
+    " is in every database: ragdb search 'QUESTION' --corpus system."
+)
 def _flags(
     context: typer.Context,
     *,

@@ -117,7 +117,8 @@ def register(app: FastAPI, server: Server) -> None:
     async def forbidden(request: Request, _: Exception) -> Response:
         role = request.scope["role"]
         message = f"role {str(role)[:80]} lacks the right to do this"
-        return error(request.scope, 401, "UNAUTHORIZED", message)
+        hint = {"hint": "roles by what they may do: ragdb_reader < ragdb_writer < ragdb_admin"}
+        return error(request.scope, 401, "UNAUTHORIZED", message, hint)
 
     @app.exception_handler(psycopg.DataError)
     @app.exception_handler(UnicodeError)

@@ -86,8 +86,9 @@ class Tools(Served):
         return builtin.call(self, own(self, arguments))
 
     def spoken(self, text: str) -> str:
-        """What the database said, with a tool for the function of that name, else a verb."""
-        return spoken(text, VERBS | {name: name for name in self.always()})
+        """What the database said, with what a model calls for a function, else a verb."""
+        tools = {name: name for name in self.always()}
+        return spoken(text, VERBS | tools | {"list_tools": "tools/list", "get_chunk": "fetch"})
 
     def prompts(self) -> list[types.Prompt]:
         with self.database() as db:

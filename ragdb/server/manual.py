@@ -15,6 +15,7 @@ from ragdb.ingest.ingest import ingest
 from ragdb.server import migrate, roles
 
 CORPUS = "system"
+TITLE = "Manual of ragdb"
 PREFIX = "docs"
 
 
@@ -37,6 +38,8 @@ def load(conninfo: str, *, is_read: bool = False) -> bool:
         with installing(db):
             if is_read and _there(db) == _cids(folder):
                 return False
+            if CORPUS not in {corpus.name for corpus in db.list_corpora()}:
+                db.create_corpus(CORPUS, TITLE)
             # wherever the package lies now: it was another folder before an upgrade, perhaps
             report = ingest(db, folder, corpus=CORPUS, glob="*.md", prefix=PREFIX)
             pages = [file.uri for file in report.files]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, Self, TypeVar
 
 import psycopg
@@ -109,6 +112,24 @@ class FanOut:
         # whoever asks all servers need not be told to
         if self._on_notice is not None and notice.sqlstate != PARTS_ELSEWHERE:
             self._on_notice(notice)
+
+    @contextmanager
+    def _agreeing(self) -> Iterator[None]:
+        """Pass on only what each server says, once: one of them has only some of the parts."""
+        passed, lock = self._on_notice, Lock()
+        times: Counter[str | None] = Counter()
+
+        def count(notice: psycopg.errors.Diagnostic) -> None:
+            with lock:
+                times[notice.message_primary] += 1
+                if passed is not None and times[notice.message_primary] == len(self._dsns):
+                    passed(notice)
+
+        self._on_notice = count
+        try:
+            yield
+        finally:
+            self._on_notice = passed
 
     def _all(
         self, call: Callable[[Database], T], partial: bool

@@ -138,9 +138,10 @@ class Servers(FanOut):
         A field of which one server has 10,000 values or more is refused (InvalidArgument): a
         server returns no more, and sums of some would be wrong.
         """
-        found, _ = self._all(
-            lambda db: db.facets(corpus, query, fields, most_values=MOST_VALUES, **how), False
-        )
+        with self._agreeing():
+            found, _ = self._all(
+                lambda db: db.facets(corpus, query, fields, most_values=MOST_VALUES, **how), False
+            )
         sums: dict[str, dict[str, FacetsRow]] = {field: {} for field in fields}
         for rows in found.values():
             seen: defaultdict[str, int] = defaultdict(int)

@@ -242,7 +242,12 @@ def test_explained_hits_are_those_that_the_same_search_finds(own_demo: Run) -> N
 
 def test_the_help_says_which_database_is_meant_the_exit_codes_and_how_to_begin() -> None:
     shown = " ".join(CliRunner().invoke(app, ["--help"]).stdout.split())
-    for said in ("Without a database named by", "Exit codes: 0 ok", "To begin: ragdb ingest"):
+    for said in (
+        "Without a database named by",
+        "Exit codes: 0 ok",
+        "To begin: ragdb ingest",
+        "The manual is in every database: ragdb search 'QUESTION' --corpus system.",
+    ):
         assert said in shown
 
 

@@ -21,9 +21,10 @@ def test_the_example_is_checked_applied_ingested_and_evaluated(
     folder = Path(shutil.copytree(EXAMPLE, tmp_path / "example"))
     contract = folder / "support.kern"
     assert run("ingest", "--contract", contract).exit_code == 2  # not in force yet
+    unbound = run("apply", contract)
+    assert "nothing runs text-embedding-3-small yet: `ragdb embedder bind" in unbound.stderr
     for command in (
         ("check", contract),
-        ("apply", contract),
         ("embedder", "bind", "text-embedding-3-small", "--provider", "hash", "--source", "hash-v1"),
         ("ingest", "--contract", contract, "--embed"),
     ):
@@ -35,7 +36,8 @@ def test_the_example_is_checked_applied_ingested_and_evaluated(
     assert json.loads(run("eval", "run", "AnswerDocs", "--format", "json").stdout)["passed_cases"] == 2  # fmt: skip
     # the failing variant
     contract.write_text(contract.read_text().replace("chunkCount=1", "chunkCount=2"))
-    assert run("apply", contract).exit_code == 0
+    bound = run("apply", contract)
+    assert (bound.exit_code, bound.stderr) == (0, "")
     failed = run("eval", "run", "AnswerDocs")
     assert failed.exit_code == 1
     assert "FAIL      refunds: expected 2 chunks, was 1" in failed.stdout

@@ -512,3 +512,5 @@ def test_a_hint_names_the_route_of_what_it_tells_to_call(api: Api) -> None:
     asked = {"params": {"corpus": "personal"}, "input": {"query": "x"}}
     personal = api("POST", "/capabilities/rag.query@1.0", asked).body["hint"]
     assert "/api/" not in personal
+    refused = api("POST", "/api/policies", {"max_nodes": 9}, role="reader").body
+    assert refused["details"]["hint"].endswith("ragdb_reader < ragdb_writer < ragdb_admin")

@@ -983,6 +983,8 @@ def test_a_model_is_told_what_it_can_call(dsn: str) -> None:
     told = call(dsn, "list_edges", {"corpus": "docs", "chunk_id": "nosuch"})
     assert "search gives chunk ids" in told
     assert "ragdb." not in told
+    told = call(dsn, "AnswerDocs", {"words": "refunds"})
+    assert told.endswith("tools/list describes them")
 
 
 def test_an_answer_rests_on_what_the_filter_lets_in(dsn: str) -> None:

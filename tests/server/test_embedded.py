@@ -90,6 +90,7 @@ def test_ragdb_connects_as_a_plain_login_that_may_do_all_that_the_owner_may(dsn:
         is False
     )
     assert value(dsn, "select array_agg(name) from ragdb.corpora") == ["system"]
+    assert value(dsn, "select array_agg(title) from ragdb.list_corpora()") == ["Manual of ragdb"]
     assert (
         value(dsn, "select has_database_privilege(current_database(), 'create, temporary')") is True
     )

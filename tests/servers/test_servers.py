@@ -323,6 +323,14 @@ def test_one_server_says_that_parts_are_elsewhere(filled: Pair) -> None:
     assert said == ['corpus "whole" has 2 of its parts on other servers']
 
 
+def test_a_field_is_called_unknown_where_no_server_has_it(filled: Pair) -> None:
+    put(filled.dbs[1], {"f": "red berry"}, "part-3", metadata={"vat": 1})
+    said: list[str | None] = []
+    with ragdb.Servers(filled.dsns, on_notice=lambda d: said.append(d.message_primary)) as servers:
+        assert [f.value for f in servers.facets("whole", "red", ["vat", "nosuch"])] == [1]
+    assert said == ['no document has "nosuch"']
+
+
 def test_the_command_line_asks_all_servers(filled: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
 
