@@ -30,8 +30,8 @@ begin atomic
       sum(case when t.times > 0 then greatest(0, 1 - t.times / t.ratio) * w.max_score
         else 0 end) as lack
     from (
-        select u.term_id, u.weight, u.max_score
-        from pg_catalog.unnest(block_sums.terms) u where u.in_blocks
+        select (u.term).term_id, (u.term).weight, (u.term).max_score
+        from (select pg_catalog.unnest(block_sums.terms) as term) u where (u.term).in_blocks
         offset 0) w
       cross join lateral (
         select k.block_no, k.ratio, k.scores, case
@@ -67,7 +67,7 @@ begin atomic
         then s.bits else s.bits & groups_above.masks[n.n] end as bits
     from (select ragdb_internal.even(groups_above.need,
           ragdb_internal.unit_groups() * ragdb_internal.block_units()) as need offset 0) e
-      cross join pg_catalog.generate_series(1, pg_catalog.cardinality(groups_above.sums)) n (n)
+      cross join (select pg_catalog.generate_subscripts(groups_above.sums, 1) as n) n
       cross join lateral (
         select binary_quantize(v.sums - case
           when vector_dims(v.sums) = vector_dims(e.need) then e.need
@@ -90,7 +90,9 @@ begin atomic
   from (
     select ragdb_internal.unit_groups() * best_groups.block_nos[b.n] + p.place - 1 as group_no,
       -vector_norm(subvector(best_groups.sums[b.n], p.place, 1)) as negated
-    from pg_catalog.unnest(best_groups.bits) with ordinality b (bits, n)
+    from (
+        select pg_catalog.unnest(best_groups.bits) as bits,
+          pg_catalog.generate_subscripts(best_groups.bits, 1) as n) b
       cross join lateral ragdb_internal.set_bits(b.bits) p
     where pg_catalog.bit_count(b.bits) > 0) g;
 end;

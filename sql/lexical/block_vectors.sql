@@ -175,10 +175,10 @@ language sql immutable parallel safe rows 1
 begin atomic
   select w.groups, ragdb_internal.spread(shape.sums[w.widest[2]])
   from (
-    select sum(coalesce(pg_catalog.bit_count(shape.masks[n]), vector_dims(shape.sums[n])))::bigint
-        as groups,
-      max(array[vector_dims(shape.sums[n]), n]) as widest
-    from pg_catalog.generate_subscripts(shape.sums, 1) n
+    select sum(coalesce(pg_catalog.bit_count(shape.masks[s.n]),
+        vector_dims(shape.sums[s.n])))::bigint as groups,
+      max(array[vector_dims(shape.sums[s.n]), s.n]) as widest
+    from (select pg_catalog.generate_subscripts(shape.sums, 1) as n) s
     offset 0) w;
 end;
 comment on function ragdb_internal.shape(vector[], bit varying[]) is

@@ -51,11 +51,11 @@ begin atomic
         else ragdb_internal.alphabet(edits.word) end as alphabet
       offset 0) a
     cross join (
-      select pg_catalog.left(edits.word, n) as before,
-        pg_catalog.substr(edits.word, n + 1, 1) as letter,
-        pg_catalog.substr(edits.word, n + 2) as behind,
-        n between edits.first and edits.last as is_edited
-      from pg_catalog.generate_series(0, pg_catalog.length(edits.word)) n
+      select pg_catalog.left(edits.word, s.n) as before,
+        pg_catalog.substr(edits.word, s.n + 1, 1) as letter,
+        pg_catalog.substr(edits.word, s.n + 2) as behind,
+        s.n between edits.first and edits.last as is_edited
+      from (select pg_catalog.generate_series(0, pg_catalog.length(edits.word)) as n) s
       offset 0) p;
 end;
 comment on function ragdb_internal.edits(text, integer, integer) is
@@ -108,10 +108,10 @@ begin atomic
       || pg_catalog.replace(l.letters, ' ', e.ending || ' ' || n.before) || e.ending, ' '), ' '),
     '{}')
   from (
-      select pg_catalog.left(begun_lexemes.word, g) as before,
-        pg_catalog.substr(begun_lexemes.word, g + 1, 1) as letter,
-        pg_catalog.substr(begun_lexemes.word, g + 2) as behind
-      from pg_catalog.generate_series(1, begun_lexemes.last) g
+      select pg_catalog.left(begun_lexemes.word, s.g) as before,
+        pg_catalog.substr(begun_lexemes.word, s.g + 1, 1) as letter,
+        pg_catalog.substr(begun_lexemes.word, s.g + 2) as behind
+      from (select pg_catalog.generate_series(1, begun_lexemes.last) as g) s
       offset 0) n
     cross join (values ('o', 'a e i o u y'), ('k', 'b c d f g h j k l m n p q r s t v w x z'))
       l (shown, letters)

@@ -141,10 +141,10 @@ declare
   v_stand_ins ragdb_internal.stand_in[];
 begin
   select array_agg(row(t.term_id, t.weight, t.weight * t.max_impact, t.in_blocks)
-      ::ragdb_internal.question_term order by t.lexeme) filter (where t.df > 0),
-    string_agg(t.term_id || ':' || t.weight::real, ',' order by t.lexeme) filter (where t.df > 0),
-    sum(t.weight order by t.lexeme),
-    sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
+      ::ragdb_internal.question_term) filter (where t.df > 0),
+    string_agg(t.term_id || ':' || t.weight::real, ',') filter (where t.df > 0),
+    sum(t.weight),
+    sum(t.weight * t.max_impact) filter (where t.df > 0),
     bool_or(t.in_blocks), string_agg(nullif(t.listed, ''), ','),
     bool_or(t.df = 0 and (corpus.part_of is null or t.common_df = 0)),
     array_agg(t.lexeme) filter (where t.df = 0)
@@ -153,7 +153,7 @@ begin
   from (
     select q.*, q.frequency * q.idf as weight
     from ragdb_internal.term_facts(corpus, statistics, v_words) q
-    offset 0) t;
+    order by q.lexeme offset 0) t;  -- one order for all
   if corpus.part_of is not null then
     v_whole := ragdb_internal.whole_of(corpus);
   end if;

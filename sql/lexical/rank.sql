@@ -24,7 +24,8 @@ begin
   v_least := coalesce(ragdb_internal.at_least(v_found[k].score), 0);
   -- a subquery among its arguments would keep exact_bm25 from becoming part of the statement, and
   -- PostgreSQL 16 would plan it at each call
-  v_chunk_nos := array(select f.chunk_no from unnest(v_found) f where f.score >= v_least) || also;
+  v_chunk_nos := array(select (f.found).chunk_no from (select unnest(v_found) as found) f
+    where (f.found).score >= v_least) || also;
   return query
     select b.chunk_no, b.bm25 / (question.weight * (corpus.k1 + 1)), b.bm25,
       b.matched / question.weight

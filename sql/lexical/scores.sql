@@ -86,8 +86,8 @@ returns table (chunk_no integer, bm25 float8, matched float8)
 language sql stable parallel safe
 begin atomic
   with terms as materialized (
-    select t.weight, ragdb_internal.sparse(t.term_id || ':1') as unit
-    from pg_catalog.unnest(exact_bm25.terms) t
+    select (u.term).weight, ragdb_internal.sparse((u.term).term_id || ':1') as unit
+    from (select pg_catalog.unnest(exact_bm25.terms) as term) u
   )
   select x.chunk_no, s.bm25, s.matched
   from (

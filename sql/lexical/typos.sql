@@ -19,8 +19,9 @@ begin atomic
     cross join lateral ragdb_internal.letter_lexemes(t.words,
       pg_catalog.octet_length(spelt_words.text) = pg_catalog.length(spelt_words.text),
       spelt_words.config) l
-    cross join lateral rows from (pg_catalog.unnest(t.words), pg_catalog.unnest(l.lexemes))
-      with ordinality w (word, lexeme, n)
+    cross join lateral (
+      select pg_catalog.unnest(t.words) as word, pg_catalog.unnest(l.lexemes) as lexeme,
+        pg_catalog.generate_subscripts(t.words, 1) as n) w
   where case when w.lexeme = any (spelt_words.lexemes)
     then pg_catalog.length(w.word) between 3 and 32
       and w.word !~ ('[0-9' || ragdb_internal.spaceless() || ']')
@@ -111,12 +112,12 @@ begin atomic
   select case
       when k.known = pg_catalog.length(last_edited.lexeme) or exists (
         select
-        from pg_catalog.generate_series(
-            least(5, greatest(3, pg_catalog.length(last_edited.word) - 5)), k.known) n
+        from (select pg_catalog.generate_series(
+              least(5, greatest(3, pg_catalog.length(last_edited.word) - 5)), k.known) as n) s
           cross join lateral (
             select from ragdb.lexemes d
             where d.corpus_id = last_edited.corpus_id
-              and d.lexeme = pg_catalog.left(last_edited.lexeme, n)
+              and d.lexeme = pg_catalog.left(last_edited.lexeme, s.n)
             offset 0) d)
         then pg_catalog.length(last_edited.word)
       else k.known end
@@ -132,9 +133,10 @@ begin atomic
             where d.corpus_id = last_edited.corpus_id and d.lexeme < last_edited.lexeme
             order by d.lexeme desc limit 1) as last
         offset 0) b
-      cross join pg_catalog.generate_series(1, pg_catalog.length(last_edited.lexeme)) n
-    where pg_catalog.starts_with(b.next, pg_catalog.left(last_edited.lexeme, n))
-      or pg_catalog.starts_with(b.last, pg_catalog.left(last_edited.lexeme, n))
+      cross join (
+        select pg_catalog.generate_series(1, pg_catalog.length(last_edited.lexeme)) as n) s
+    where pg_catalog.starts_with(b.next, pg_catalog.left(last_edited.lexeme, s.n))
+      or pg_catalog.starts_with(b.last, pg_catalog.left(last_edited.lexeme, s.n))
     offset 0) k
   offset 0;
 end;

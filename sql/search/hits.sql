@@ -82,14 +82,18 @@ begin atomic
         case when (hits.options).diversity > 0 then r.n end, r.score desc)::integer as place
     from rows from (pg_catalog.unnest(hits.ranked)) with ordinality r (corpus_id, chunk_no, score,
         lexical_score, semantic_score, lexical_rank, semantic_rank, bm25, coverage, is_exact, n)
-      join pg_catalog.unnest(hits.corpora) c on c.corpus_id = r.corpus_id
-      cross join lateral (select c.* from ragdb.chunks c
-        where c.corpus_id = r.corpus_id and c.chunk_no = r.chunk_no offset 0) h
+      join (select (u.corpus).corpus_id, (u.corpus).name
+        from (select pg_catalog.unnest(hits.corpora) as corpus) u) c on c.corpus_id = r.corpus_id
+      cross join lateral (
+        select k.doc_no, k.ordinal, k.chunk_id, k.source, k.heading, k.page, k.start_offset,
+          k.end_offset, k.text, k.citation
+        from ragdb.chunks k
+        where k.corpus_id = r.corpus_id and k.chunk_no = r.chunk_no offset 0) h
     where r.score >= coalesce(case when pg_catalog.cardinality(hits.ranked) > hits.k then (
       select (s.ranked).score from (select pg_catalog.unnest(hits.ranked) as ranked) s
       order by 1 desc limit 1 offset hits.k - 1) end, 0)
     order by rank limit hits.k) t
-    cross join lateral (select o.* from ragdb.documents o
+    cross join lateral (select o.doc_cid, o.title, o.metadata from ragdb.documents o
       where o.corpus_id = t.corpus_id and o.doc_no = t.doc_no offset 0) d
   order by t.rank;
 end;
