@@ -22,9 +22,9 @@ begin atomic
   select case
       when k.nodes_hash is distinct from ragdb_internal.stored_items_hash(k.contract, k.version)
         then 'its nodes are not those that were applied'
-      when k.is_current = exists (select from ragdb.contracts n
+      when k.is_current and exists (select from ragdb.contracts n
           where n.contract = k.contract and n.version > k.version)
-        then 'another version than the last is in force'
+        then 'a later version was in force'
       when k.is_current and exists (
           (select * from stored except select * from declared)
           union all (select * from declared except select * from stored))
