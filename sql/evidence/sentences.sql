@@ -74,12 +74,14 @@ comment on function ragdb_internal.telling_sentences(text) is
   'Returns the sentences of a text that may answer, their ranges in it, from 0, the words that '
   'each is found by, of what follows questions those of these too, and the headings before it.';
 
--- As an example of what may be asked does. A quote of one or two words is rather a name.
+-- Who quotes a question shows what may be asked, as a manual does. A quote of one or two words is
+-- rather a name.
 create or replace function ragdb_internal.quotes_question(sentence text, question text)
 returns boolean
 language sql immutable parallel safe
 return question ~ '\S\s+\S+\s+\S' and pg_catalog.strpos(
-  pg_catalog.lower(pg_catalog.translate(sentence, '“”„«»''?', '""""""')),
-  '"' || pg_catalog.btrim(pg_catalog.lower(pg_catalog.translate(question, '?', ''))) || '"') > 0;
+  pg_catalog.lower(pg_catalog.translate(sentence, '“”„«»''?', '""""""') collate "C"),
+  '"' || pg_catalog.lower(pg_catalog.btrim(pg_catalog.translate(question, '?', '')) collate "C")
+    || '"') > 0;
 comment on function ragdb_internal.quotes_question(text, text) is
   'Tells whether a sentence has a question of three words or more in quotation marks.';
