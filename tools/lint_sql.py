@@ -41,7 +41,7 @@ LONG_BODIES = {
     "ragdb_internal.expand_slice": "one loop over a heap; calls for its steps halve the speed",
     "ragdb_internal.foldable": "data: code points",
     "ragdb_internal.inert": "data: code points",
-    "ragdb_internal.index_chunks": "one statement, so that a text is analysed once",
+    "ragdb_internal.index_chunks": "one statement, so that postings are kept once",
     "ragdb_internal.route_lines": "data: the route of each public function",
     "ragdb_internal.rule_words": "data: the rules of contracts in words",
     "ragdb_internal.spaced": "data: code points",

@@ -5,30 +5,33 @@
 
 create type ragdb_internal.given_analysis as (
   corpus_id integer,
-  "position" integer,
-  ordinal integer,
-  words tsvector,
-  word_order bytea,
-  length integer);
+  positions integer[],
+  ordinals integer[],
+  ready ragdb_internal.analysed_chunks);
 comment on type ragdb_internal.given_analysis is
-  'The lexemes of a chunk of a given document, as a corpus analyses them, their order and their '
-  'number; position is that of the document in the input.';
+  'Chunks of given documents as a corpus analyses them, without numbers, with their postings; '
+  'positions are those of their documents in the input.';
 
 -- Documents whose bytes are here are seldom written again. What is made is held in memory, and may
 -- be larger than the texts.
 create or replace function ragdb_internal.analysed_ahead(corpus ragdb.corpora, documents jsonb)
-returns ragdb_internal.given_analysis[]
+returns ragdb_internal.given_analysis
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set work_mem = '64MB'
+set jit = off
 as $$
+declare
+  v_given ragdb_internal.given_analysis;
+  v_chunks ragdb_internal.analysed_chunk[];
 begin
   if pg_column_size(documents) > 32 * 1048576 or ragdb_internal.try_corpus(corpus.corpus_id) then
-    return '{}';
+    return null;
   end if;
-  return array(
-    select row(corpus.corpus_id, a.position, a.ordinal, a.words,
-      (select o.word_order from ragdb_internal.word_order(a.words) o),
-      ragdb_internal.word_count(a.words))::ragdb_internal.given_analysis
+  select array_agg(a.position), array_agg(a.ordinal),
+      array_agg(row(null, a.words, (select o.word_order from ragdb_internal.word_order(a.words) o),
+        ragdb_internal.word_count(a.words))::ragdb_internal.analysed_chunk)
+    into v_given.positions, v_given.ordinals, v_chunks
     from (
       select i.n - 1 as position, c.n - 1 as ordinal,
         ragdb_internal.lexemes(ragdb_internal.searched_text(
@@ -38,31 +41,40 @@ begin
       from jsonb_array_elements(documents) with ordinality i (v, n)
         cross join lateral jsonb_array_elements(i.v -> 'chunks') with ordinality c (v, n)
       where not ragdb_internal.has_bytes(corpus.corpus_id, i.v ->> 'doc_cid')
-      offset 0) a);
+      offset 0) a;
+  v_given.corpus_id := corpus.corpus_id;
+  v_given.ready := row(null, v_chunks, corpus.pivot,
+    array(select p from ragdb_internal.postings(corpus, v_chunks) p order by p.lexeme))
+    -- without the cast it goes by way of text
+    ::ragdb_internal.analysed_chunks;
+  return v_given;
 end $$;
 comment on function ragdb_internal.analysed_ahead(ragdb.corpora, jsonb) is
   'Analyses the chunks of given documents whose bytes a corpus does not have, if another '
-  'transaction holds the corpus; none of a call of more than 32 MB. If no other holds it, the '
+  'transaction holds the corpus; null for a call of more than 32 MB. If no other holds it, the '
   'caller does.';
 
 -- Meanwhile another corpus of the name may have been made, which analyses otherwise.
 create or replace function ragdb_internal.ready_chunks(
   corpus_id integer, touched ragdb_internal.touched_document[],
-  ahead ragdb_internal.given_analysis[])
-returns ragdb_internal.analysed_chunk[]
+  ahead ragdb_internal.given_analysis)
+returns ragdb_internal.analysed_chunks
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set enable_nestloop = off
 set enable_mergejoin = off
 set work_mem = '64MB'
 as $$
+declare
+  v_ready ragdb_internal.analysed_chunks := ahead.ready;
 begin
-  if ahead = '{}' then
-    return '{}';
+  if ahead.corpus_id is distinct from ready_chunks.corpus_id then
+    return null;
   end if;
-  return array(
+  v_ready.chunks := array(
     select row(k.chunk_no, a.words, a.word_order, a.length)::ragdb_internal.analysed_chunk
-    from unnest(ahead) a
+    from unnest(v_ready.chunks, ahead.positions, ahead.ordinals) with ordinality
+        a (chunk_no, words, word_order, length, position, ordinal, nth)
       join (
         select t.position, c.ordinal, c.chunk_no
         from unnest(touched) t
@@ -71,9 +83,15 @@ begin
             where h.corpus_id = ready_chunks.corpus_id and h.doc_no = t.doc_no offset 0) c
         where t.state in ('new', 'written')
         offset 0) k on (k.position, k.ordinal) = (a.position, a.ordinal)
-    where a.corpus_id = ready_chunks.corpus_id);
+    order by a.nth);
+  v_ready.numbers := array(select c.chunk_no from unnest(v_ready.chunks) c);
+  -- postings are of all of them
+  if cardinality(v_ready.chunks) <> cardinality(ahead.positions) then
+    v_ready.postings := null;
+  end if;
+  return v_ready;
 end $$;
 comment on function ragdb_internal.ready_chunks(integer, ragdb_internal.touched_document[],
-  ragdb_internal.given_analysis[]) is
+  ragdb_internal.given_analysis) is
   'Returns what was analysed ahead for this corpus of the documents that are new or written, under '
   'the numbers of their chunks.';

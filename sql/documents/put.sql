@@ -80,7 +80,7 @@ as $$
 declare
   v_began constant timestamptz := clock_timestamp();
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(put_documents.corpus, 'write');
-  v_ahead ragdb_internal.given_analysis[];
+  v_ahead ragdb_internal.given_analysis;
 begin
   perform ragdb_internal.check_documents(documents);
   perform ragdb_internal.bring_blobs(v_corpus.corpus_id, array(

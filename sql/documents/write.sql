@@ -125,7 +125,7 @@ comment on function ragdb_internal.write_chunks(ragdb.corpora, jsonb,
 
 create or replace function ragdb_internal.index_in_turns(
   corpus_id integer, chunk_nos integer[], is_first_load boolean default false,
-  ready ragdb_internal.analysed_chunk[] default '{}')
+  ready ragdb_internal.analysed_chunks default null)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -145,7 +145,7 @@ begin
   end loop;
 end $$;
 comment on function ragdb_internal.index_in_turns(integer, integer[], boolean,
-  ragdb_internal.analysed_chunk[]) is
+  ragdb_internal.analysed_chunks) is
   'Indexes chunks, 16384 at a time, and says after each turn how far it is where they are many. '
   'Those that a corpus begins with tell its pivot.';
 
@@ -169,7 +169,7 @@ comment on function ragdb_internal.tell_of(ragdb.corpora, ragdb_internal.touched
 
 create or replace function ragdb_internal.write_documents(
   corpus ragdb.corpora, documents jsonb, force boolean, gone_uris text[],
-  ahead ragdb_internal.given_analysis[] default '{}')
+  ahead ragdb_internal.given_analysis default null)
 returns table (
   "position" integer, doc_cid text, chunks_indexed integer, tokens_indexed bigint,
   ingest_event_id uuid, was_duplicate boolean)
@@ -214,6 +214,6 @@ begin
     order by i.n;
 end $$;
 comment on function ragdb_internal.write_documents(ragdb.corpora, jsonb, boolean, text[],
-  ragdb_internal.given_analysis[]) is
+  ragdb_internal.given_analysis) is
   'Puts checked documents and takes sources away, changing only what differs; the caller holds the '
   'corpus lock. Raises RG409.';

@@ -23,6 +23,46 @@ create type ragdb_internal.analysed_chunk as (
 comment on type ragdb_internal.analysed_chunk is
   'The lexemes of a chunk, their order and their number, each occurrence counted.';
 
+create type ragdb_internal.lexeme_postings as (
+  lexeme text collate "C",
+  max_impact real,
+  nths integer[],
+  impacts real[]);
+comment on type ragdb_internal.lexeme_postings is
+  'Which of some chunks have a lexeme (nths: their places among these, from 1), and its impact in '
+  'each.';
+
+create type ragdb_internal.analysed_chunks as (
+  numbers integer[],
+  chunks ragdb_internal.analysed_chunk[],
+  pivot float8,
+  postings ragdb_internal.lexeme_postings[]);
+comment on type ragdb_internal.analysed_chunks is
+  'Chunks that are analysed, their numbers, and their postings, with impacts by a pivot; null '
+  'postings are not made.';
+
+-- offset 0: they are hashed, and only lexemes are sorted, not postings.
+create or replace function ragdb_internal.postings(
+  corpus ragdb.corpora, chunks ragdb_internal.analysed_chunk[])
+returns setof ragdb_internal.lexeme_postings
+language sql stable parallel safe
+begin atomic
+  select p.lexeme, max(p.impact), array_agg(p.nth), array_agg(p.impact)
+  from (
+    select n.nth, w.lexeme collate "C" as lexeme, ragdb_internal.impact(
+      pg_catalog.cardinality(w.positions), n.norm, (corpus).k1)::real as impact
+    from (
+        select c.nth::integer, c.words, ragdb_internal.length_norm(
+          c.length, (corpus).k1, (corpus).b, (corpus).pivot) as norm
+        from pg_catalog.unnest(postings.chunks) with ordinality
+          c (chunk_no, words, word_order, length, nth)
+        offset 0) n
+      cross join lateral pg_catalog.unnest(n.words) w) p
+  group by p.lexeme offset 0;
+end;
+comment on function ragdb_internal.postings(ragdb.corpora, ragdb_internal.analysed_chunk[]) is
+  'Returns the postings of chunks, with impacts by the pivot of a corpus, in no order.';
+
 -- Analysis is most of the work of indexing, and a chunk is analysed by itself: parallel workers
 -- help where there are enough chunks and the server allows it. Workers can share a range of rows
 -- but not a list, and they cannot share a statement that writes. The planner expects one row of a
@@ -65,3 +105,32 @@ begin
 end $$;
 comment on function ragdb_internal.analysed(ragdb.corpora, integer[]) is
   'Returns the lexemes of chunks, their order and their number, each occurrence counted.';
+
+create or replace function ragdb_internal.analysed_once(
+  corpus ragdb.corpora, numbers integer[], ready ragdb_internal.analysed_chunks)
+returns ragdb_internal.analysed_chunk[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+set enable_mergejoin = off
+as $$
+begin
+  if ready.numbers = numbers then
+    return ready.chunks;
+  end if;
+  return array(
+    select c.chunk::ragdb_internal.analysed_chunk
+    from (
+      select r.chunk_no, r as chunk
+      from unnest(ready.chunks) r join unnest(numbers) n on n = r.chunk_no
+      union all
+      select a.chunk_no, a from ragdb_internal.analysed(corpus, case
+        when cardinality(ready.numbers) > 0
+          then array(select unnest(numbers) except select unnest(ready.numbers))
+        else numbers end) a) c
+    order by c.chunk_no);
+end $$;
+comment on function ragdb_internal.analysed_once(
+  ragdb.corpora, integer[], ragdb_internal.analysed_chunks) is
+  'Returns the chunks of ascending numbers analysed, in their order; those that are ready are not '
+  'analysed again.';

@@ -50,7 +50,8 @@ comment on type ragdb_internal.posting_list is 'Chunks that have a term, and its
 create type ragdb_internal.fresh_postings as (
   after integer, lists ragdb_internal.posting_list[]);
 comment on type ragdb_internal.fresh_postings is
-  'The postings of all terms in blocks in the chunks after a number, which have just been indexed.';
+  'The postings of all terms in blocks in the chunks after a number, which have just been indexed; '
+  'the numbers of the chunks are counted from there.';
 
 create or replace function ragdb_internal.indexed_postings(
   corpus_id integer, first_chunk_no integer, last_chunk_no integer)
@@ -86,8 +87,7 @@ set jit = off
 as $$
 declare
   v_first constant integer := (first_chunk_no - 1) / ragdb_internal.unit_chunks();
-  v_units constant integer :=
-    (last_chunk_no - 1) / ragdb_internal.unit_chunks() + 1 - v_first;
+  v_units constant integer := (last_chunk_no - 1) / ragdb_internal.unit_chunks() + 1 - v_first;
   v_chunks constant integer := (select c.chunks from ragdb.corpora c
     where c.corpus_id = made_rows.corpus_id);
 begin
@@ -105,7 +105,7 @@ begin
   )
   select made_rows.corpus_id, r.term_id, v_first, r.weight, s.scores, s.dense_scores
   from (
-    select w.*, i.chunk_nos || f.chunk_nos as chunk_nos, i.impacts || f.impacts as impacts
+    select w.*, i.chunk_nos, i.impacts, f.chunk_nos as fresh_nos, f.impacts as fresh_impacts
     from weights w
       left join (
         select p.term_id, array_agg(p.chunk_no) as chunk_nos, array_agg(p.impact) as impacts
@@ -118,7 +118,8 @@ begin
       from (
         select max(u.impact) as impact,
           (u.chunk_no - 1) / 4 - ragdb_internal.unit_groups() * v_first + 1 as place
-        from (select unnest(r.chunk_nos) as chunk_no, unnest(r.impacts) as impact) u
+        from (select unnest(r.chunk_nos) as chunk_no, unnest(r.impacts) as impact
+          union all select fresh.after + unnest(r.fresh_nos), unnest(r.fresh_impacts)) u
         where u.chunk_no between made_rows.first_chunk_no and made_rows.last_chunk_no
         group by 2) g
       having count(*) > 0) b

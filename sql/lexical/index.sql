@@ -35,16 +35,17 @@ comment on function ragdb_internal.uncount_part(integer) is
   'Has the statistics of its whole count a part again that they counted in this transaction; the '
   'caller holds the lock of the part.';
 
--- One statement, so that a text is analysed once and nothing is kept in between. What the planner
--- believes of tables that grow within a transaction is worthless, so it is given no choice: lookups
--- go by key (lateral, offset 0), lexemes in their order, and what is joined in memory is hashed.
+-- What the planner believes of tables that grow within a transaction is worthless, so it is given
+-- no choice: lookups go by key (lateral, offset 0), lexemes in their order, and what is joined in
+-- memory is hashed. Lexemes that are known are updated by where they are: to insert each and to
+-- find the conflict writes twice as much.
 --
 -- The pivot is the mean length of what a corpus begins with, if that is enough to tell; after that
 -- ragdb.optimize_corpus alone moves it, and that of a part with that of its whole. A lexeme that
 -- becomes frequent keeps those chunks of its list that blocks lack.
 create or replace function ragdb_internal.index_chunks(
   corpus_id integer, chunk_nos integer[], is_first_load boolean default false,
-  ready ragdb_internal.analysed_chunk[] default '{}')
+  ready ragdb_internal.analysed_chunks default null)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -62,44 +63,42 @@ declare
   v_until integer;
   v_after integer;
   v_lists ragdb_internal.posting_list[];
-  v_rest constant integer[] := case when ready = '{}' then index_chunks.chunk_nos else array(
-    select n from unnest(index_chunks.chunk_nos) n
-    except select r.chunk_no from unnest(ready) r) end;
+  v_chunks ragdb_internal.analysed_chunk[];
+  v_numbers constant integer[] := array(
+    select n from unnest(index_chunks.chunk_nos) n order by n);
+  v_has_postings boolean;
 begin
   select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = index_chunks.corpus_id;
+  v_chunks := ragdb_internal.analysed_once(v_corpus, v_numbers, ready);
+  if index_chunks.is_first_load and v_corpus.part_of is null and cardinality(v_chunks) >= 1000 then
+    v_corpus.pivot := (select coalesce(nullif(sum(c.length), 0)::float8 / count(*), v_corpus.pivot)
+      from unnest(v_chunks) c);
+  end if;
+  v_has_postings := ready.postings is not null and ready.pivot = v_corpus.pivot
+    and ready.numbers = v_numbers;
   select b.until, b.after into v_until, v_after
     from ragdb_internal.blocks_due(v_last, index_chunks.chunk_nos) b;
-  with chunks as materialized (
-    select r.* from unnest(ready) r join unnest(index_chunks.chunk_nos) n on n = r.chunk_no
-    union all
-    select a.* from ragdb_internal.analysed(v_corpus, v_rest) a
-  ), pivot as materialized (
-    select case when index_chunks.is_first_load and v_corpus.part_of is null and count(*) >= 1000
-        and sum(c.length) > 0
-      then sum(c.length)::float8 / count(*) else v_corpus.pivot end as pivot from chunks c
-  ), terms as materialized (
+  with terms as materialized (
     select t.*, l.ctid as place, l.term_id is null as is_new,
       l.in_blocks is true or coalesce(l.df, 0) + t.df >= v_frequent as in_blocks,
       coalesce(l.term_id, ragdb_internal.next_term_id(v_corpus,
         count(*) filter (where l.term_id is null) over (order by t.lexeme))) as term_id
     from (
-        select p.lexeme, count(*)::integer as df, max(p.impact) as max_impact,
-          array_agg(p.chunk_no) as chunk_nos, array_agg(p.impact) as impacts
+        select p.*, cardinality(p.nths) as df
         from (
-          select n.chunk_no, w.lexeme collate "C" as lexeme, ragdb_internal.impact(
-            cardinality(w.positions), n.norm, v_corpus.k1)::real as impact
-          from (select c.chunk_no, c.words, ragdb_internal.length_norm(
-                c.length, v_corpus.k1, v_corpus.b, v.pivot) as norm
-              from pivot v cross join chunks c offset 0) n
-            cross join lateral unnest(n.words) w) p
-        group by p.lexeme order by p.lexeme offset 0) t
+          select g.* from unnest(ready.postings) g where v_has_postings
+          union all
+          select m.* from ragdb_internal.postings(v_corpus, v_chunks) m
+          where v_has_postings is not true) p
+        order by p.lexeme offset 0) t
       left join lateral (
         select k.ctid, k.term_id, k.df, k.in_blocks from ragdb.lexemes k
         where k.corpus_id = v_corpus.corpus_id and k.lexeme = t.lexeme offset 0) l on true
   ), listed as materialized (
     select t.place, t.is_new, t.lexeme, t.term_id, t.df, t.max_impact, case
-        when t.df = 1 then int4send(t.chunk_nos[1])
-        when t.df < v_frequent then (select string_agg(int4send(n), '') from unnest(t.chunk_nos) n)
+        when t.df = 1 then int4send(v_numbers[t.nths[1]])
+        when t.df < v_frequent
+          then (select string_agg(int4send(v_numbers[n]), '') from unnest(t.nths) n)
         else '' end as chunk_nos
     from terms t
   ), added as (
@@ -122,14 +121,14 @@ begin
   ), indexed as (
     insert into ragdb.chunk_lexemes (corpus_id, chunk_no, lexeme_count, impacts, word_order)
     select v_corpus.corpus_id, c.chunk_no, c.length, ragdb_internal.sparse(e.entries), c.word_order
-    from chunks c
+    from unnest(v_chunks) with ordinality c (chunk_no, words, word_order, length, nth)
       left join (
-        select p.chunk_no, string_agg(p.prefix || p.impact, ',') as entries
+        select p.nth, string_agg(p.prefix || p.impact, ',') as entries
         from (
-          select u.prefix, unnest(u.chunk_nos) as chunk_no, unnest(u.impacts) as impact
-          from (select t.term_id || ':' as prefix, t.chunk_nos, t.impacts from terms t offset 0) u
+          select u.prefix, unnest(u.nths) as nth, unnest(u.impacts) as impact
+          from (select t.term_id || ':' as prefix, t.nths, t.impacts from terms t offset 0) u
           offset 0) p
-        group by p.chunk_no) e on e.chunk_no = c.chunk_no
+        group by p.nth) e on e.nth = c.nth
     order by c.chunk_no
     returning lexeme_count
   ), summed as (
@@ -137,10 +136,10 @@ begin
       set chunks = c.chunks + (select count(*) from indexed),
         lexeme_count = c.lexeme_count + (select coalesce(sum(i.lexeme_count), 0) from indexed i),
         next_term_id = c.next_term_id + (select count(*) from terms t where t.is_new),
-        pivot = (select v.pivot from pivot v)
+        pivot = v_corpus.pivot
       where c.corpus_id = v_corpus.corpus_id
   )
-  select array_agg(row(t.term_id, t.chunk_nos, t.impacts)::ragdb_internal.posting_list)
+  select array_agg(row(t.term_id, t.nths, t.impacts)::ragdb_internal.posting_list)
     into v_lists
     from terms t where t.in_blocks and v_after is not null;
   perform ragdb_internal.extend_blocks(v_corpus.corpus_id, index_chunks.chunk_nos, v_until,
@@ -148,7 +147,7 @@ begin
     ragdb_internal.uncount_part(v_corpus.corpus_id);
 end $$;
 comment on function ragdb_internal.index_chunks(integer, integer[], boolean,
-  ragdb_internal.analysed_chunk[]) is
+  ragdb_internal.analysed_chunks) is
   'Adds chunks to the lexical index and the counters of their corpus; those that are ready are not '
   'analysed again. The caller holds the corpus lock. Raises RG413.';
 
