@@ -104,6 +104,37 @@ def test_the_index_is_that_of_writers_one_after_the_other(
     assert other.execute(INDEX).fetchall() == waited
 
 
+def test_postings_that_were_made_ahead_are_used(two: tuple[Connection, Connection]) -> None:
+    one, other = two
+    put(one, *made(3, 5))
+    with waiting(one, other, *made(5, 9)):
+        one.execute(
+            "create or replace function ragdb_internal.postings(corpus ragdb.corpora,"
+            " chunks ragdb_internal.analysed_chunk[]) returns setof ragdb_internal.lexeme_postings"
+            " language sql begin atomic select null::text, 0::real, null::int[], null::real[]"
+            " where 1 / 0 > 0; end"
+        )
+    assert faults(other) == []
+
+
+def test_postings_that_were_made_ahead_of_another_pivot_are_made_anew(
+    two: tuple[Connection, Connection],
+) -> None:
+    one, other = two
+    pivot = "select pivot from ragdb.corpora where name = 'docs'"
+    before = other.execute(pivot).fetchone()
+    put(one, document("long.md", ["many more words than the others have " * 50]))
+    with waiting(one, other, *made(5, 9)):
+        one.execute("select ragdb.optimize_corpus('docs')")
+    after = other.execute(pivot).fetchone()
+    assert before != after
+    assert faults(other) == []
+    waited = other.execute(INDEX).fetchall()
+    other.execute("select ragdb.repair_corpus('docs')")
+    assert other.execute(pivot).fetchone() == after
+    assert other.execute(INDEX).fetchall() == waited
+
+
 def test_what_changes_meanwhile_is_analysed_as_it_became(
     two: tuple[Connection, Connection],
 ) -> None:
