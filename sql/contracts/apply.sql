@@ -26,7 +26,7 @@ comment on function ragdb_internal.stored_keys(ragdb_internal.contract_item) is
   'leading ./.';
 
 create or replace function ragdb_internal.check_is_sound(contract jsonb, name text) returns void
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -110,7 +110,7 @@ comment on function ragdb_internal.json_problem(text, text, text) is
 
 create or replace function ragdb_internal.read_json(contract text)
   returns ragdb_internal.contract_text
-language plpgsql immutable parallel safe
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -201,7 +201,7 @@ comment on function ragdb_internal.is_json(text) is
 
 create or replace function ragdb_internal.read_contract(contract text, name text)
   returns ragdb_internal.contract_text
-language plpgsql immutable parallel safe
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare

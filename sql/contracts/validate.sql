@@ -107,7 +107,7 @@ comment on function ragdb_internal.contract_breaches(ragdb_internal.contract_ite
 create or replace function ragdb.validate_contract(contract jsonb)
 returns table (rule text, severity text, node text, line integer, "column" integer, message text,
   hint text)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -180,7 +180,7 @@ comment on function ragdb_internal.problem_rows(ragdb_internal.syntax_problem[])
 create or replace function ragdb.parse_contract(contract text,
   contract_name text default 'contract')
 returns jsonb
-language plpgsql immutable parallel safe security definer
+language plpgsql immutable security definer
 set search_path = pg_catalog, pg_temp
 set extra_float_digits = 1
 as $$
@@ -206,7 +206,7 @@ create or replace function ragdb.validate_contract(contract text,
   contract_name text default 'contract')
 returns table (rule text, severity text, node text, line integer, "column" integer, message text,
   hint text)
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare

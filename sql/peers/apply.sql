@@ -31,7 +31,7 @@ comment on function ragdb_internal.check_page_of_peer(ragdb.shared_corpora, bigi
 
 create or replace function ragdb_internal.event_of_page(shared ragdb.shared_corpora, item jsonb,
   peer text, after bigint) returns ragdb.shared_events
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -37,7 +37,7 @@ comment on function ragdb_internal.refuse_event(text, text, text) is
   'Raises RG492, saying what is wrong with an event of a peer.';
 
 create or replace function ragdb_internal.json_of(value text) returns jsonb
-language plpgsql immutable parallel safe
+language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -77,7 +77,7 @@ comment on function ragdb_internal.event_fields(jsonb) is
 -- An event is made again of its fields: only a text that is equal to that has one meaning.
 create or replace function ragdb_internal.read_event(shared ragdb.shared_corpora, event text,
   signature bytea) returns ragdb.shared_events
-language plpgsql stable parallel safe
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -76,12 +76,37 @@ end $$;
 comment on function ragdb_internal.check_verification(text, integer, text[]) is
   'Refuses checks that there are not, and steps of no or too many rows. Raises RG400.';
 
+-- A row that cannot be read at all would keep all others from being looked at.
+create or replace function ragdb_internal.verified_step(
+  "check" text, step text, after jsonb, most integer)
+returns ragdb_internal.verified
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_made ragdb_internal.verified;
+begin
+  execute format('select (s).* from %s($1, $2) s', step) into strict v_made using after, most;
+  return v_made;
+exception when others then
+  -- the server is at fault: locks, resources, an interruption
+  if sqlstate ~ '^(25|40|53|54|55|57|58|XX)' then
+    raise;
+  end if;
+  return row(0, null, array[row("check", 'error', 'the check',
+    format('it stopped at a row that cannot be read: %s (%s)', sqlerrm, sqlstate),
+    'restore what it names from a backup, and verify again')::ragdb.finding])
+    ::ragdb_internal.verified;
+end $$;
+comment on function ragdb_internal.verified_step(text, text, jsonb, integer) is
+  'Does one step of a check; where a row makes it raise, that is what it found.';
+
 create or replace function ragdb.verify_step(
   state jsonb default null, most integer default 1000, quick boolean default false,
   checks text[] default null)
 returns table ("check" text, looked bigint, findings jsonb, next_state jsonb)
 -- definer: all that it reads is granted to nobody
-language plpgsql stable parallel safe security definer rows 1
+language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
@@ -103,8 +128,8 @@ begin
       using errcode = 'RG400', detail = 'a quick verification leaves out what reads all rows',
         hint = 'leave out quick';
   end if;
-  execute format('select (s).* from %s($1, $2) s', v_step)
-    into strict v_made using nullif(verify_step.state -> 'after', 'null'), verify_step.most;
+  v_made := ragdb_internal.verified_step(
+    "check", v_step, nullif(verify_step.state -> 'after', 'null'), verify_step.most);
   looked := v_made.looked;
   findings := to_jsonb(v_made.findings);
   if v_made.next is not null then
@@ -124,7 +149,7 @@ comment on function ragdb.verify_step(jsonb, integer, boolean, text[]) is
 
 create or replace function ragdb.verify(quick boolean default false, checks text[] default null)
 returns setof ragdb.finding
-language plpgsql stable parallel safe security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -32,6 +32,8 @@ SETTERS = r"""
   setter (name) as (
     select name from source
     where strpos(text, 'set_config(') > 0 or text ~* '(insert into|update|delete from) ragdb'
+      -- a block that catches errors is a subtransaction
+      or text ~ '\mexception when\M'
     union select c.caller from setter s join calls c on c.callee = s.name)
 """
 
@@ -106,13 +108,13 @@ RULES = {
         and p.proname !~ '^cluster_'
         and regexp_replace(coalesce(pg_get_function_sqlbody(p.oid), p.prosrc), '--[^\n]*|''[^'']*''', '', 'g')
           ~ 'ragdb_internal\.[a-z0-9_]+\('""",
-    "what only reads is parallel safe, unless it sets or writes something": f"""{SETTERS}
+    "what only reads is parallel safe, unless it sets, writes or catches something": f"""{SETTERS}
       select p.oid::regprocedure::text from pg_proc p
       where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.provolatile <> 'v' and p.proparallel <> 's'
         -- PostgreSQL itself keeps the list of sessions to the leader
         and not (p.proparallel = 'r' and pg_get_functiondef(p.oid) ~ 'pg_stat_activity')
         and p.pronamespace::regnamespace || '.' || p.proname not in (select name from setter)""",
-    "what sets or writes something, itself or through others, is not parallel safe": f"""{SETTERS}
+    "what sets, writes or catches something, itself or through others, is not parallel safe": f"""{SETTERS}
       select p.oid::regprocedure::text from pg_proc p
       where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.proparallel = 's'
         and p.pronamespace::regnamespace || '.' || p.proname in (select name from setter)""",
@@ -224,10 +226,10 @@ BREACHES = {
     "a public function that returns JSON writes numbers in it whatever the session's digits": "create function ragdb.f() returns jsonb language sql return to_jsonb(0.1::float8)",
     "a definer's path is pinned or its body bound": "create function ragdb.f() returns int language sql security definer set search_path = ragdb as 'select 1'",
     "no private function is a definer": "create function ragdb_internal.f() returns int language sql security definer return 1",
-    "what sets or writes something, itself or through others, is not parallel safe": "create function ragdb_internal.f() returns text language plpgsql as 'begin return set_config(''a.b'', ''c'', true); end'; create function ragdb.g() returns text language plpgsql parallel safe as 'begin return ragdb_internal.f(); end'",
+    "what sets, writes or catches something, itself or through others, is not parallel safe": "create function ragdb_internal.f() returns text language plpgsql as 'begin return set_config(''a.b'', ''c'', true); end'; create function ragdb.g() returns text language plpgsql parallel safe as 'begin return ragdb_internal.f(); end'",
     "a public function that calls private ones is a definer, for they are granted to nobody": """
       create function ragdb.broken() returns text language sql return ragdb_internal.quote('x')""",
-    "what only reads is parallel safe, unless it sets or writes something": "create function ragdb.f() returns int language sql stable return 1",
+    "what only reads is parallel safe, unless it sets, writes or catches something": "create function ragdb.f() returns int language sql stable return 1",
     "nothing is granted to public": "create function ragdb.f() returns int language sql return 1",
     "private functions and tables are granted to nobody": "grant select on ragdb.chunks to ragdb_reader",
     "every public function can be called by a group": "create function ragdb.f() returns int language sql return 1; revoke all on function ragdb.f() from public",

@@ -271,6 +271,11 @@ EDITS = {
         "policies",
         "its row was changed",
     ),
+    "a policy that is none": (
+        "update ragdb.slice_policies set policy = '{\"x\": 1}'",
+        "policies",
+        'it stopped at a row that cannot be read: a slice policy has no field "x" (RG430)',
+    ),
     "events": ("delete from ragdb.events", "documents", "the event that tells of it is gone"),
     "the title of a document": (
         "update ragdb.documents set title = 'Gold'",
