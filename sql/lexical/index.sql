@@ -37,8 +37,8 @@ comment on function ragdb_internal.uncount_part(integer) is
 
 -- What the planner believes of tables that grow within a transaction is worthless, so it is given
 -- no choice: lookups go by key (lateral, offset 0), lexemes in their order, and what is joined in
--- memory is hashed. Lexemes that are known are updated by where they are: to insert each and to
--- find the conflict writes twice as much.
+-- memory is hashed. Lexemes go in together, known or new: rows that are updated often then lie
+-- among such as are not, and find room on their page.
 --
 -- The pivot is the mean length of what a corpus begins with, if that is enough to tell; after that
 -- ragdb.optimize_corpus alone moves it, and that of a part with that of its whole. A lexeme that
@@ -79,7 +79,7 @@ begin
   select b.until, b.after into v_until, v_after
     from ragdb_internal.blocks_due(v_last, index_chunks.chunk_nos) b;
   with terms as materialized (
-    select t.*, l.ctid as place, l.term_id is null as is_new,
+    select t.*, l.term_id is null as is_new,
       l.in_blocks is true or coalesce(l.df, 0) + t.df >= v_frequent as in_blocks,
       coalesce(l.term_id, ragdb_internal.next_term_id(v_corpus,
         count(*) filter (where l.term_id is null) over (order by t.lexeme))) as term_id
@@ -92,32 +92,25 @@ begin
           where v_has_postings is not true) p
         order by p.lexeme offset 0) t
       left join lateral (
-        select k.ctid, k.term_id, k.df, k.in_blocks from ragdb.lexemes k
+        select k.term_id, k.df, k.in_blocks from ragdb.lexemes k
         where k.corpus_id = v_corpus.corpus_id and k.lexeme = t.lexeme offset 0) l on true
-  ), listed as materialized (
-    select t.place, t.is_new, t.lexeme, t.term_id, t.df, t.max_impact, case
-        when t.df = 1 then int4send(v_numbers[t.nths[1]])
-        when t.df < v_frequent
-          then (select string_agg(int4send(v_numbers[n]), '') from unnest(t.nths) n)
-        else '' end as chunk_nos
-    from terms t
-  ), added as (
-    insert into ragdb.lexemes (corpus_id, lexeme, term_id, df, max_impact, in_blocks, chunk_nos)
-      select v_corpus.corpus_id, t.lexeme, t.term_id, t.df, t.max_impact, t.df >= v_frequent,
-        t.chunk_nos
-      from listed t where t.is_new order by t.lexeme
   ), counted as (
-    update ragdb.lexemes l
-      set df = l.df + t.df, max_impact = greatest(l.max_impact, t.max_impact),
-        in_blocks = l.in_blocks or l.df + t.df >= v_frequent,
+    insert into ragdb.lexemes as l
+        (corpus_id, lexeme, term_id, df, max_impact, in_blocks, chunk_nos)
+      select v_corpus.corpus_id, t.lexeme, t.term_id, t.df, t.max_impact, t.df >= v_frequent, case
+          when t.df = 1 then int4send(v_numbers[t.nths[1]])
+          when t.df < v_frequent
+            then (select string_agg(int4send(v_numbers[n]), '') from unnest(t.nths) n)
+          else '' end
+      from terms t order by t.lexeme
+    on conflict on constraint lexemes_are_unique_per_corpus do update
+      set df = l.df + excluded.df, max_impact = greatest(l.max_impact, excluded.max_impact),
+        in_blocks = l.in_blocks or l.df + excluded.df >= v_frequent,
         chunk_nos = case
           when l.in_blocks then l.chunk_nos
-          when l.df + t.df < v_frequent then l.chunk_nos || t.chunk_nos
+          when l.df + excluded.df < v_frequent then l.chunk_nos || excluded.chunk_nos
           else (select coalesce(string_agg(int4send(n), ''), '')
             from unnest(ragdb_internal.listed_numbers(l.chunk_nos)) n where n <= v_last) end
-      from listed t
-      where l.ctid = any (array(select p.place from listed p)) and t.term_id = l.term_id
-        and not t.is_new
   ), indexed as (
     insert into ragdb.chunk_lexemes (corpus_id, chunk_no, lexeme_count, impacts, word_order)
     select v_corpus.corpus_id, c.chunk_no, c.length, ragdb_internal.sparse(e.entries), c.word_order
