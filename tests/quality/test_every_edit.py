@@ -28,8 +28,9 @@ OTHERS = (
 )  # fmt: skip
 PASSED_OVER = {
     "access_events": {"event_hash"},  # a copy of what the ledger has; nothing reads it
-    # who has the name of that role now, which ragdb.bind_role changes
-    "contracts": {"applied_by", "applied_by_oid"},
+    # who has the name of that role now, which ragdb.bind_role changes; out of force is what
+    # ragdb.withdraw_contract makes it, and whoever calls it is told
+    "contracts": {"applied_by", "applied_by_oid", "is_current"},
     "contract_nodes": {"columns", "line", "column"},  # where it stands in its text
     "corpus_grants": {"role_oid", "copied by role_oid"},  # the right of nobody, or of a namesake
     # signatures are verified outside, and those who need a checkpoint keep it outside
