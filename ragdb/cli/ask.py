@@ -183,9 +183,10 @@ def pack(
         output.one(session, evidence)
     else:
         print(text.clean(evidence["canonical_text"]))
+        where = f", trace {retriever.trace_id}" if record else ""
         session.note(
             f"{len(evidence['chunks'])} chunks, {len(evidence['omitted'])} omitted,"
-            f" hash {evidence['hash']}" + f", trace {retriever.trace_id}" * record
+            f" hash {evidence['hash']}{where}"
         )
     return OK if evidence["chunks"] else NEGATIVE
 

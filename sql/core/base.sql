@@ -17,6 +17,14 @@ comment on function ragdb_internal.now() is
   'Returns the database clock; the setting ragdb.now replaces it where settings.allow_test_clock '
   'is true.';
 
+-- volatile, as the clock that it reads is: else it would not become part of its callers
+create or replace function ragdb_internal.ms_since(began timestamptz) returns numeric
+language sql parallel safe
+return pg_catalog.round(
+  (1000 * extract(epoch from pg_catalog.clock_timestamp() - ms_since.began))::numeric, 3);
+comment on function ragdb_internal.ms_since(timestamptz) is
+  'Returns the milliseconds since a time, to a microsecond.';
+
 -- Inside a definer function current_user is the owner and session_user ignores `set role`; only
 -- `set role`, which checks membership, can move this one.
 create or replace function ragdb_internal.caller() returns text

@@ -165,7 +165,7 @@ begin
       else 'no case has the tag ' || array_to_string(run.tags, ' or ') end];
     run.status := 'empty';
   end if;
-  run.elapsed_ms := (1000 * extract(epoch from clock_timestamp() - started))::float8;
+  run.elapsed_ms := ragdb_internal.ms_since(started);
   update ragdb.eval_runs r
     set (metric_value, cases, passed_cases, assertions, passed_assertions, stale_labels, status,
         reasons, elapsed_ms)

@@ -27,7 +27,7 @@ begin
   v_output := ragdb.answer_from_evidence(
     run ->> 'question', coalesce(run -> 'pack', '{"chunks": []}'), sentences);
   return ragdb.ask_verify(run, v_output,
-    elapsed_ms => (1000 * extract(epoch from clock_timestamp() - v_began))::float8);
+    elapsed_ms => ragdb_internal.ms_since(v_began)::float8);
 end $$;
 comment on function ragdb_internal.answered_run(
   jsonb, ragdb_internal.lookup, jsonb, integer) is

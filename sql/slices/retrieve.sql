@@ -149,7 +149,7 @@ begin
   end if;
   v_trace := ragdb_internal.trace_of_slice(v_found, v_asked);
   v_trace.stages := ragdb_internal.noted_stages();
-  v_trace.elapsed_ms := (1000 * extract(epoch from clock_timestamp() - v_started))::float8;
+  v_trace.elapsed_ms := ragdb_internal.ms_since(v_started);
   v_trace.id := ragdb_internal.record_trace(v_found.corpus, query, v_trace, v_found.hits,
     ragdb_internal.call_context(client, otel_trace_id, otel_span_id));
   return query select w.* from ragdb_internal.with_turns(

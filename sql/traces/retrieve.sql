@@ -109,7 +109,7 @@ begin
   v_trace.retrieval_mode := 'global';
   v_trace.is_admissible := false;
   v_trace.admissibility_shortfall := false;
-  v_trace.elapsed_ms := (1000 * extract(epoch from clock_timestamp() - v_started))::float8;
+  v_trace.elapsed_ms := ragdb_internal.ms_since(v_started);
   v_trace.id := ragdb_internal.record_trace(
     v_found.corpus, query, v_trace, v_found.hits, asker);
   return query select v_trace.id, h.* from unnest(v_found.hits) h;

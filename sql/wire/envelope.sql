@@ -156,13 +156,6 @@ comment on function ragdb_internal.wait_for_worker(ragdb.embedders, text, text, 
   'Returns the answer of a capability whose result a worker makes meanwhile, or would if the '
   'embedder (null: none is needed) were bound.';
 
-create or replace function ragdb_internal.ms_since(began timestamptz) returns numeric
-language sql stable parallel safe
-return pg_catalog.round(
-  (1000 * extract(epoch from pg_catalog.clock_timestamp() - ms_since.began))::numeric, 3);
-comment on function ragdb_internal.ms_since(timestamptz) is
-  'Returns the milliseconds since a time, to a microsecond.';
-
 create or replace function ragdb_internal.wire_text(fields jsonb, field text) returns text
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
