@@ -509,8 +509,8 @@ def test_a_narrow_list_has_a_line_a_trace_and_ids_that_can_be_given(
     monkeypatch.setenv("COLUMNS", "200")
     assert newest["id"] in own_demo("trace", "ls", "-v").stdout
     monkeypatch.setenv("COLUMNS", "80")
-    # both were recorded in the same half day
-    ambiguous = own_demo("trace", "show", newest["id"][:8])
+    both = os.path.commonprefix([newest["id"], oldest["id"]])
+    ambiguous = own_demo("trace", "show", both)
     assert (ambiguous.exit_code, "more than one trace" in ambiguous.stderr) == (2, True)
     absent = own_demo("trace", "show", "00000000-00")
     assert (absent.exit_code, "no trace begins with" in absent.stderr) == (2, True)
