@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from typing import Any, TypeVar
 
 import psycopg
@@ -18,6 +18,14 @@ def until(look: Callable[[], Found | None], seconds: float = 120) -> Found:
         assert time.monotonic() < deadline, f"after {seconds} s it is still {found!r}"
         time.sleep(0.02)
     return found
+
+
+def until_it_waits(
+    db: psycopg.Connection[Any], other: psycopg.Connection[Any], ended: Sized = ()
+) -> None:
+    """Return once the other waits for a lock, and fail where it has ended without."""
+    until(lambda: ended or is_waiting(db, other))
+    assert not ended, f"it does not wait: {ended}"
 
 
 def is_waiting(db: psycopg.Connection[Any], other: psycopg.Connection[Any]) -> bool:

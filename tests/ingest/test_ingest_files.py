@@ -19,7 +19,7 @@ from ragdb.ingest import payload, pool, reading, watching
 from ragdb.ingest.ingest import Run
 from ragdb.ingest.options import IngestError, look
 from ragdb.ingest.report import Failed, Report
-from tests.waiting import is_waiting, until
+from tests.waiting import until_it_waits
 
 EXAMPLES = Path(__file__).parents[2] / "examples/tool-library/handbook"
 
@@ -490,7 +490,7 @@ def test_whoever_makes_a_corpus_does_not_wait_for_the_first_batch_of_another(
         holder.execute("lock table ragdb.documents in share mode")  # its writer waits there
         try:
             run = pool.submit(first.ingest, tmp_path, corpus="docs", workers=1)
-            until(lambda: is_waiting(other, first.connection))
+            until_it_waits(other, first.connection)
             other.execute("select ragdb.create_corpus('other')")
             info = other.execute("select documents, text_config from ragdb.corpus_info('docs')")
             assert info.fetchall() == [(0, "german")]

@@ -11,6 +11,7 @@ from psycopg.types.json import Jsonb
 from ragdb.errors import CorpusNotFound, ModeNotAvailable
 from tests.embedding import put
 from tests.sql import conversations
+from tests.waiting import until_it_waits
 
 CONTRACT = """corpus name=docs
 retriever name=R corpus=docs topK=5
@@ -49,8 +50,7 @@ def second(dsn: str, first: str, then: str, *arguments: object) -> str | None:
 
         thread = threading.Thread(target=late)
         thread.start()
-        thread.join(0.3)
-        assert thread.is_alive(), "it waits"
+        until_it_waits(a, b, failures)
         a.commit()
         thread.join(120)
     assert len(failures) == 1
@@ -107,8 +107,7 @@ def test_a_run_whose_documents_change_meanwhile_fails(made: str) -> None:
 
         thread = threading.Thread(target=late)
         thread.start()
-        thread.join(0.5)
-        assert thread.is_alive()
+        until_it_waits(db, other, found)
         put(db, {"b.md": "another document"})
         db.commit()
         thread.join(120)
@@ -165,7 +164,7 @@ def test_who_moves_a_corpus_and_does_not_see_yet_that_it_is_shared_begins_again(
             b.execute("select ragdb.begin_move('public', 'elsewhere')")
 
 
-def meanwhile(dsn: str, first: str, then: str, last: str) -> list[str | None]:
+def meanwhile(dsn: str, first: str, then: str, last: str) -> str | None:
     """SQLSTATE of what another gets that comes between the first and the last of a transaction."""
     with psycopg.connect(dsn) as a, psycopg.connect(dsn) as b:
         a.execute(first)
@@ -175,17 +174,18 @@ def meanwhile(dsn: str, first: str, then: str, last: str) -> list[str | None]:
             try:
                 b.execute(then)
                 b.commit()
+                failures.append(None)
             except psycopg.Error as error:
                 failures.append(error.sqlstate)
 
         thread = threading.Thread(target=late)
         thread.start()
-        thread.join(0.5)
-        assert thread.is_alive(), "it waits"
+        until_it_waits(a, b, failures)
         a.execute(last)
         a.commit()
         thread.join(120)
-    return failures
+    assert len(failures) == 1
+    return failures[0]
 
 
 def test_who_makes_a_corpus_of_a_contract_and_who_applies_one_wait_for_each_other(
@@ -204,7 +204,7 @@ def test_who_makes_a_corpus_of_a_contract_and_who_applies_one_wait_for_each_othe
             "select ragdb.create_corpus('gone')",
             "select ragdb.create_corpus('new')",
         )
-        == []
+        is None
     )
 
 
@@ -227,7 +227,7 @@ def test_who_claims_embeddings_and_who_drops_their_corpus_wait_for_each_other(ma
             "select ragdb.drop_corpus('embedded')",
             "select from ragdb.claim_embeddings('w')",
         )
-        == []
+        is None
     )
 
 
@@ -292,12 +292,15 @@ def test_a_snapshot_that_is_older_than_a_drop_of_embeddings_is_told_to_begin_aga
 def test_who_grants_and_who_drops_a_corpus_wait_for_each_other(made: str) -> None:
     with psycopg.connect(made) as db:
         db.execute("select ragdb.create_corpus('granted')")
-    assert meanwhile(
-        made,
-        "select ragdb_internal.lock_corpus('granted', 'admin')",  # as a drop begins
-        "select ragdb.grant_corpus('granted', 'reader', 'read')",
-        "select ragdb.drop_corpus('granted')",
-    ) == ["RG404"]
+    assert (
+        meanwhile(
+            made,
+            "select ragdb_internal.lock_corpus('granted', 'admin')",  # as a drop begins
+            "select ragdb.grant_corpus('granted', 'reader', 'read')",
+            "select ragdb.drop_corpus('granted')",
+        )
+        == "RG404"
+    )
 
 
 def test_of_two_quotas_of_a_role_given_at_once_the_second_stays(made: str) -> None:

@@ -15,7 +15,7 @@ from tests.conftest import Connection, Login
 from tests.documents import document
 from tests.refusal import refused
 from tests.sql.documents_twin import put
-from tests.waiting import is_waiting, until
+from tests.waiting import until_it_waits
 
 AsRole = Callable[..., Connection]
 
@@ -110,7 +110,7 @@ def test_a_right_that_is_taken_from_a_writer_who_waits_is_gone_when_its_turn_com
     admin, holder, writer = held(as_role, "write")
     with ThreadPoolExecutor(1) as puts:
         later = puts.submit(put, writer, document("b.md", ["second"]), corpus="team")
-        until(lambda: is_waiting(admin, writer))
+        until_it_waits(admin, writer)
         changes = holder if is_of_the_holder else admin
         changes.execute(change)
         changes.commit()
@@ -130,10 +130,10 @@ def test_who_loses_a_corpus_while_they_wait_to_open_it_does_not_open_it(
     admin, holder, writer = held(as_role, "admin")
     with ThreadPoolExecutor(1) as aside:
         opened = aside.submit(refused, writer, "select ragdb.unrestrict_corpus('team')")
-        until(lambda: is_waiting(admin, writer))
+        until_it_waits(admin, writer)
         holder.execute(lost)
         holder.commit()
-        assert opened.result(60).sqlstate == "RG404"
+        assert opened.result(120).sqlstate == "RG404"
     assert names(writer) == []
 
 

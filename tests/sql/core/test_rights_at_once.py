@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from tests.conftest import Login
-from tests.waiting import is_waiting, until
+from tests.waiting import until_it_waits
 
 CONTRACT = """corpus name=closed
 retriever name=R corpus=closed topK=5
@@ -55,8 +55,7 @@ def meanwhile(
         admin.execute(first)
         thread = threading.Thread(target=late)
         thread.start()
-        until(lambda: failures or is_waiting(look, other))
-        assert not failures, f"it does not wait: {failures}"
+        until_it_waits(look, other, failures)
         admin.commit()
         thread.join(120)
     assert len(failures) == 1
@@ -133,7 +132,7 @@ def test_who_closes_a_corpus_waits_for_a_writer_and_holds_up_nobody_meanwhile(ma
         thread.start()
         try:
             with psycopg.connect(made, options=HASTY, autocommit=True) as other:
-                until(lambda: is_waiting(other, closing))
+                until_it_waits(other, closing)
                 other.execute("select ragdb.revoke_corpus('other', 'reader')")
         finally:
             long.commit()

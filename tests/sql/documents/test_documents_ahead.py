@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 from tests.conftest import Connection
 from tests.documents import document
 from tests.sql.documents_twin import faults, put
-from tests.waiting import is_waiting, until
+from tests.waiting import until_it_waits
 
 AHEAD = (
     "select coalesce(cardinality((ragdb_internal.analysed_ahead(c, %s)).positions), 0)"
@@ -56,10 +56,10 @@ def waiting(
     with ThreadPoolExecutor(1) as puts:
         later = puts.submit(put, other, *documents, force=force)
         with psycopg.connect(one.info.dsn, autocommit=True) as third:
-            until(lambda: is_waiting(third, other))
+            until_it_waits(third, other)
         yield
         one.commit()
-        later.result(60)
+        later.result(120)
 
 
 def test_texts_are_analysed_ahead_only_while_another_holds_the_corpus(

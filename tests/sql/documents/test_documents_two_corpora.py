@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 
 from tests.conftest import Connection
 from tests.embedding import claim, complete, make_embedder, put
-from tests.waiting import is_waiting, until
+from tests.waiting import until_it_waits
 
 Act = Callable[[Connection, str], object]
 
@@ -138,7 +138,7 @@ def test_a_drop_that_deletes_keeps_no_other_corpus_waiting(two: str) -> None:
             " where c.name = 'one' for update of d"
         )
         dropped = aside.submit(drops.execute, "select ragdb.drop_corpus('one')")
-        until(lambda: is_waiting(other, drops))
+        until_it_waits(other, drops)
         other.execute("set lock_timeout = '1s'")
         try:
             for act in (*WRITES.values(), search, *MAKES.values()):
@@ -146,7 +146,7 @@ def test_a_drop_that_deletes_keeps_no_other_corpus_waiting(two: str) -> None:
                     act(other, "two")
         finally:
             one.rollback()
-            dropped.result(60)
+            dropped.result(120)
         left = "select to_regclass('ragdb.chunk_embeddings_1'), name from ragdb.list_corpora()"
         assert other.execute(left).fetchall() == [(None, "two")]
 

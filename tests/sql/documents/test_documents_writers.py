@@ -15,6 +15,7 @@ import pytest
 from tests.documents import document
 from tests.forked import PROCESSES
 from tests.sql.documents_twin import expected, faults, put, stored
+from tests.waiting import until_it_waits
 
 URIS = [f"{n}.md" for n in range(12)]
 TEXTS = ["alpha beta", "beta gamma", "gamma delta", "delta alpha", "epsilon"]
@@ -169,8 +170,7 @@ def test_a_writer_of_a_corpus_that_is_dropped_meanwhile_is_told_so(
 
         thread = threading.Thread(target=write_one)
         thread.start()
-        thread.join(0.3)
-        assert thread.is_alive(), "it waits for the corpus"
+        until_it_waits(dropper, writer, failures)
         dropper.commit()
         thread.join()
         assert [error.sqlstate for error in failures] == ["RG404"]

@@ -20,6 +20,7 @@ from tests.conftest import OLDER_BY_NIGHT, Connection, Login
 from tests.embedding import one, put
 from tests.sql.conversations import conversation, message, uuid
 from tests.sql.conversations import put as put_conversations
+from tests.waiting import until_it_waits
 
 TEXTS = {f"d{n}": f"refund number {n} " + "word " * n for n in range(6)}
 SHA = "ab" * 32
@@ -172,8 +173,7 @@ def test_of_two_rerankings_at_once_one_is_refused(clone: str, login: Login) -> N
 
         other = threading.Thread(target=late)
         other.start()
-        other.join(0.3)
-        assert other.is_alive()  # it waits for the first to end
+        until_it_waits(first, second, failed)
         first.commit()
         other.join(120)
         assert failed == ["RG409"]

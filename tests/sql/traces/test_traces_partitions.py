@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection
+from tests.waiting import until_it_waits
 
 PARENTS = (
     "answer_citations",
@@ -240,8 +241,7 @@ def test_two_that_maintain_at_once_make_each_partition_once(clone: str) -> None:
             target=lambda: second.extend(two.execute("select ragdb.maintain()").fetchall())
         )
         thread.start()
-        thread.join(0.2)
-        assert thread.is_alive()  # it waits for the first
+        until_it_waits(one, two, second)
         one.commit()
         thread.join()
         assert (len(first), second) == (4 * len(PARENTS), [])
