@@ -35,7 +35,7 @@ def sends(status: int, body: str, **headers: str) -> Respond:
 
 
 def stalls(handler: Handler) -> None:
-    time.sleep(2)
+    time.sleep(60)
 
 
 def drips(handler: Handler) -> None:

@@ -188,7 +188,7 @@ def test_a_cancelled_verb_leaves_the_connection_usable(
             work.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await work
-            for _ in range(1000):
+            for _ in range(12_000):
                 if other.connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
                     break
                 await asyncio.sleep(0.01)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +24,7 @@ from ragdb.server import signing
 from tests.conftest import Server
 from tests.embedding import make_embedder, one, put
 from tests.pooler import Pooler, pooler
+from tests.waiting import until
 
 THREADS = 8
 
@@ -142,10 +142,7 @@ def test_a_worker_embeds_and_leaves_no_listener(docs: str, bouncer: Pooler) -> N
     running.start()
     try:
         with ragdb.connect(bouncer.dsn(docs)) as db:
-            for _ in range(200):
-                if db.prepare_query("docs", "refunds") and worker.done.embedded == 2:
-                    break
-                time.sleep(0.05)
+            until(lambda: db.prepare_query("docs", "refunds") and worker.done.embedded == 2)
             assert db.retrieve("docs", "refunds", mode="semantic")
             # were a worker to listen, the connection that it borrowed would still
             for _ in range(20):
@@ -153,7 +150,7 @@ def test_a_worker_embeds_and_leaves_no_listener(docs: str, bouncer: Pooler) -> N
                 assert channels == []
     finally:
         worker.stop()
-        running.join(30)
+        running.join(120)
 
 
 def test_a_key_from_outside_is_not_sent_to_a_pooler(

@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import Server
 from tests.http.conftest import Api
+from tests.waiting import until
 
 Start = Callable[..., Api]
 SEARCH = {"corpora": ["docs"], "query": "refunds"}
@@ -29,7 +30,8 @@ def test_a_limit_of_the_database_is_a_timeout(start: Start, limit: str) -> None:
         other.execute("lock table ragdb.corpora")
         answer = api("POST", "/api/search", SEARCH)
     assert (answer.status, answer.body["code"]) == (408, "TIMEOUT")
-    assert api("POST", "/api/search", SEARCH).status == 200
+    # a busy machine may not have searched within the limit
+    until(lambda: api("POST", "/api/search", SEARCH).status == 200)
 
 
 @pytest.mark.nightly

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import select
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ TEXT = b'{"params": {"corpus": "docs"}, "input": {"query": "refunds"}}'
 @contextmanager
 def connected(api: Api, source: str = "127.0.0.1") -> Iterator[socket.socket]:
     host, port = api.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), 10, (source, 0)) as sock:
+    with socket.create_connection((host, int(port)), 120, (source, 0)) as sock:
         yield sock
 
 
@@ -77,7 +78,6 @@ def test_who_may_not_ask_is_told_so_before_the_body_is_read(api: Api, token: str
     if token:
         lines.append(f"Authorization: Bearer {token}")
     with connected(api) as sock:
-        sock.settimeout(3)
         sock.sendall(head(api, "/api/slice", *lines) + b"{")
         status, body = answer(sock)
     assert (status, body and body["code"]) == (401, "UNAUTHORIZED")
@@ -97,16 +97,13 @@ def test_half_bodies_of_one_address_leave_room_for_everyone(start: Start, flags:
 def test_half_bodies_of_a_token_are_a_part_of_what_is_served(start: Start) -> None:
     api = start("--max-requests", "40")
     with ExitStack() as stack:
-        sockets = half_bodies(api, stack, 30, role="reader")
-        refused = 0
-        for sock in sockets:
-            sock.settimeout(0.3)
-            with contextlib.suppress(TimeoutError):
-                status, body = answer(sock)
-                if status:
-                    assert (status, body["code"]) == (429, "CAPACITY_EXCEEDED")
-                    refused += 1
-        assert refused == 20  # a quarter of the requests may be arriving from one address
+        waiting = half_bodies(api, stack, 30, role="reader")
+        while len(waiting) > 10:  # a quarter of the requests may be arriving from one address
+            refused, *_ = until(lambda: select.select(waiting, [], [], 1)[0])
+            status, body = answer(refused)
+            assert (status, body["code"]) == (429, "CAPACITY_EXCEEDED")
+            waiting.remove(refused)
+        assert select.select(waiting, [], [], 0.3)[0] == []
         assert api("GET", "/api/policies").status == 200
 
 
@@ -126,24 +123,25 @@ def test_a_head_that_is_none_is_answered_like_any_error(start: Start, sent: byte
     assert "64 KiB" in body["error"]
 
 
-def test_a_head_that_does_not_end_is_left(start: Start) -> None:
-    api = start("--head-timeout", "1")
-    with connected(api) as idle, connected(api) as half, connected(api) as kept:
+def test_a_head_that_does_not_end_is_left(start: Start, api: Api) -> None:
+    hasty = start("--head-timeout", "1")
+    with connected(hasty) as idle, connected(hasty) as half, connected(hasty) as kept:
         half.sendall(b"POST /api/slice HTTP/1.1\r\nHost: 127.0.0.1\r\nX-A: ")
         kept.sendall(b"GET /live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         assert answer(kept)[0] == 200
         kept.sendall(b"GET /live HTTP/1.1\r\nHost: 127.0")
-        began = time.monotonic()
-        for number in range(8):  # a byte now and then makes it no longer
-            time.sleep(0.2)
+
+        def has_ended() -> bool:
+            """A byte now and then, closer than the limit, makes it no longer."""
             with contextlib.suppress(OSError):
-                half.sendall(b"%d" % number)
+                half.sendall(b"x")
+            return bool(select.select([half], [], [], 0.2)[0])
+
+        until(has_ended)
         for sock in (idle, half, kept):
-            sock.settimeout(5)
             with contextlib.suppress(ConnectionError):
                 said = sock.recv(1000)
                 assert said == b"" or said.startswith(b"HTTP/1.1 408")
-        assert time.monotonic() - began < 4
     with connected(api) as fine:
         fine.sendall(b"GET /live HTTP/1.1\r\n")
         time.sleep(0.3)
@@ -202,7 +200,7 @@ def named(api: Api) -> Iterator[Api]:
         yield served
     finally:
         served.process.terminate()
-        served.process.wait(30)
+        served.process.wait(120)
 
 
 def test_the_documented_login_keeps_partitions_and_logs_no_failure(clone: str) -> None:
@@ -222,7 +220,7 @@ def test_the_documented_login_keeps_partitions_and_logs_no_failure(clone: str) -
         with psycopg.connect(clone, autocommit=True) as db:
             until(lambda: partitions(db) == before)  # they are made beside the first requests
         served.process.terminate()
-        served.process.wait(30)
+        served.process.wait(120)
         assert "maintain" not in served.log()
     finally:
         with psycopg.connect(clone, autocommit=True) as db:

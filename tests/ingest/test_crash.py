@@ -62,7 +62,7 @@ def kill(folder: Path) -> None:
     for process in processes:
         with suppress(psutil.NoSuchProcess):
             os.kill(process.pid, signal.SIGKILL)
-    psutil.wait_procs(processes, timeout=60)
+    psutil.wait_procs(processes, timeout=120)
 
 
 class Crashes:
@@ -101,7 +101,7 @@ class Crashes:
                 if left == 0 and what == "began":
                     until = time.monotonic() + self.random.uniform(0, 0.06)
         self.in_the_middle += open_batch
-        child.join(30)
+        child.join(120)
         if embedded.status(self.folder) is not None:  # the ingest was done before
             kill(self.folder)
 

@@ -125,7 +125,7 @@ def survive(folder: Path, kills: int) -> int:
         time.sleep(chance.uniform(0, 0.05))
         kill(folder)
         for thread in threads:
-            thread.join(60)
+            thread.join(120)
         embedded.start(folder)
         with psycopg.connect(dsn) as db:
             db.execute("set role ragdb_owner")

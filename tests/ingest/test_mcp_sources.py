@@ -150,7 +150,7 @@ def address() -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=120)
 
 
 def test_a_server_is_reached_by_its_address(address: str) -> None:

@@ -25,6 +25,7 @@ from ragdb.ingest.reading import Outcome, Task
 from ragdb.ingest.stopping import Signals
 from ragdb.models.worker import Worker
 from tests.conftest import Connection
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("hears_ctrl_c")
 
@@ -55,7 +56,7 @@ def test_ctrl_c_in_the_middle_of_a_statement_exits_with_130(
     def interrupted(self: Any, *given: Any) -> Any:
         if where == "sent":
             # a statement that runs, of which nobody has taken the answer
-            self.connection.pgconn.send_query(b"select pg_sleep(20)")
+            self.connection.pgconn.send_query(b"select pg_sleep(300)")
             interrupt()
             time.sleep(0.5)
             while self.connection.pgconn.is_busy():
@@ -73,7 +74,7 @@ def test_ctrl_c_in_the_middle_of_a_statement_exits_with_130(
     assert done.exit_code == 130, done.output
     assert "stopping" in done.stderr
     assert "another command" not in done.stderr
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 120
     with ragdb.connect(clone) as database:
         made = database.list_corpora()
         # the document and its corpus, or neither
@@ -103,12 +104,12 @@ def test_a_statement_is_cancelled_in_the_server(db: Connection) -> None:
         with Signals(db, said.append):
             db.execute("select pg_sleep(0)")
             interrupt()
-            db.execute("select pg_sleep(60)")
+            db.execute("select pg_sleep(300)")
 
     with pytest.raises(KeyboardInterrupt):
         run()
     assert said == ["stopping"]
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 120
     # and the next one is not
     db.rollback()
     assert db.execute("select 1").fetchone() == (1,)
@@ -117,7 +118,10 @@ def test_a_statement_is_cancelled_in_the_server(db: Connection) -> None:
 def test_what_cannot_be_cancelled_is_said_once(
     db: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(**_: Any) -> None:
+    tried: list[Any] = []
+
+    def refused(**how: Any) -> None:
+        tried.append(how)
         raise psycopg.OperationalError("no route to host")
 
     said: list[str] = []
@@ -125,7 +129,7 @@ def test_what_cannot_be_cancelled_is_said_once(
     def run() -> None:
         with Signals(db, said.append):
             interrupt()
-            db.execute("select pg_sleep(1.5)")
+            until(lambda: len(tried) > 2)
 
     monkeypatch.setattr(db, "cancel_safe", refused)
     with pytest.raises(KeyboardInterrupt):
@@ -183,7 +187,7 @@ def test_ctrl_c_at_any_moment_exits_with_130(clone: str, note: Path) -> None:
         process.stdout.readline()
         time.sleep(0.15 * n)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=300)
         # Python itself may say that it passed over one in a destructor
         assert "Traceback" not in err.partition("Exception ignored")[0]
         codes.add(process.returncode)
@@ -192,7 +196,7 @@ def test_ctrl_c_at_any_moment_exits_with_130(clone: str, note: Path) -> None:
 
 
 def slow(task: Task, tell: Callable[[float], None] | None = None) -> Outcome:
-    time.sleep(20)
+    time.sleep(300)
     raise AssertionError
 
 
@@ -211,7 +215,7 @@ def test_a_worker_stops_reading_when_nobody_wants_it_any_more(
     time.sleep(0.5)
     began = time.monotonic()
     pool.__exit__(KeyboardInterrupt)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 120
     assert capfd.readouterr().err == ""
 
 
@@ -231,7 +235,7 @@ def test_a_worker_that_has_nothing_to_read_ends_when_it_is_told_to() -> None:
         assert pool.executor is not None
         worker = next(iter(pool.executor._processes.values()))
         worker.terminate()
-        worker.join(20)
+        worker.join(120)
         assert worker.exitcode is not None
 
 

@@ -55,10 +55,15 @@ def test_no_kill_loses_a_note_or_leaves_a_gap(killable: Path, kills: int) -> Non
         ]
         for thread in threads:
             thread.start()
-        time.sleep(chance.uniform(0.3, 1.2))
+        # something is sealed in this turn, however busy the machine is
+        sealed_before = len(sizes)
+        while len(sizes) == sealed_before or not sizes[-1]:
+            assert any(thread.is_alive() for thread in threads)
+            time.sleep(0.01)
+        time.sleep(chance.uniform(0, 0.9))
         kill(killable)
         for thread in threads:
-            thread.join(60)
+            thread.join(120)
         embedded.start(killable)
         with psycopg.connect(dsn, autocommit=True) as db:
             ((size, root),) = db.execute(

@@ -180,7 +180,7 @@ def test_no_model_is_asked_until_all_of_a_corpus_is_embedded(
         assert [hit["mode"] for hit in found.body["hits"]] == ["lexical"]
     finally:
         api.process.terminate()
-        api.process.wait(30)
+        api.process.wait(120)
 
 
 @pytest.mark.usefixtures("not_installed")

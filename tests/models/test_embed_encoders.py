@@ -149,7 +149,7 @@ def test_an_endpoint_that_hangs_is_given_up(endpoint: Endpoint) -> None:
     released = threading.Event()
 
     def hang(_: dict[str, Any]) -> Answer:
-        released.wait(5)
+        released.wait(60)
         return 0, {}, None
 
     endpoint.answers = [hang]

@@ -651,13 +651,13 @@ def test_the_client_asks_until_a_worker_has_answered(clone: str) -> None:
         with db.connection.transaction():
             began = time.monotonic()
             assert db.invoke("embed.text@1.0", texts)["error"] == "partition"
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < 25
         worker = Worker(clone)
         thread = threading.Thread(target=worker.run, kwargs={"poll": 1})
         thread.start()
         try:
             other = {"params": {"model": "hash"}, "input": {"texts": ["y"]}}
-            assert db.invoke("embed.text@1.0", other)["output"]["dim"] == WIDTH
+            assert db.invoke("embed.text@1.0", other, timeout_s=120)["output"]["dim"] == WIDTH
 
             more = {"params": {"model": "hash"}, "input": {"texts": ["z"]}}
 
