@@ -181,7 +181,7 @@ def _forker(path: str) -> socket.socket:
 
     def end() -> None:
         ours.close()
-        process.wait(30)
+        process.wait(120)
 
     atexit.register(end)
     return ours

@@ -84,7 +84,7 @@ def pooler(server: Path, size: int = 3) -> Iterator[Pooler]:
             yield made_here
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(120)
 
 
 def _wait(dsn: str, process: subprocess.Popen[bytes], log: Path) -> None:

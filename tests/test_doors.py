@@ -200,7 +200,7 @@ def test_the_wire_and_http_find_and_answer_what_psql_does(
             assert said(api("POST", "/api/ask", body).body) == whole
     finally:
         api.process.terminate()
-        api.process.wait(30)
+        api.process.wait(120)
 
 
 @pytest.mark.parametrize("record", [True, False])
@@ -237,7 +237,7 @@ def test_every_door_says_that_the_embedder_knows_too_few_words(
         assert answer.body["note"].count(said) == 1
     finally:
         api.process.terminate()
-        api.process.wait(30)
+        api.process.wait(120)
 
     async def note(client: Any) -> str:
         made = await client.call_tool("search", {"query": asked, "corpora": ["docs"]})

@@ -37,4 +37,4 @@ def test_a_server_of_a_run_that_is_killed_ends_with_it(clone: str, how: signal.S
         assert "listening on" in said
         server = psutil.Process(int(pid))
         run.send_signal(how)
-        server.wait(30)
+        server.wait(120)

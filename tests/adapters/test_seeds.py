@@ -136,7 +136,7 @@ def kernel(server18: Server) -> Iterator[Api]:
             yield served
         finally:
             served.process.terminate()
-            served.process.wait(30)
+            served.process.wait(120)
 
 
 @pytest.fixture

@@ -91,7 +91,7 @@ def psql(dsn: str, *args: str) -> subprocess.CompletedProcess[str]:
         [str(postgres.binary("psql")), "-X", "-d", as_reader, *args],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
 
 

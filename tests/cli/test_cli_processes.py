@@ -72,7 +72,7 @@ def test_an_interrupt_keeps_whole_documents_and_exits_with_130(
         with ragdb.connect(clone) as database:
             until(lambda: any(corpus.documents for corpus in database.list_corpora()))
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=120)
     finally:
         process.kill()
     assert process.returncode == 130, err
@@ -88,7 +88,9 @@ def test_an_interrupt_keeps_whole_documents_and_exits_with_130(
 def test_psql_shows_errors_without_where_they_were_raised(
     start: Any, flags: tuple[str, ...], is_shown: bool
 ) -> None:
-    _, err = start("psql", *flags, "-c", "select ragdb.corpus_info('none')").communicate(timeout=60)
+    _, err = start("psql", *flags, "-c", "select ragdb.corpus_info('none')").communicate(
+        timeout=120
+    )
     assert "HINT:" in err
     assert ("CONTEXT:" in err) == is_shown
 
@@ -100,19 +102,19 @@ def test_a_verdict_outlives_the_reader_of_a_pipe(start: Any, clone: str, tmp_pat
         "  ragEval name=E mode=contract\n    ragCase name=c query=q chunkCount=3\n"
     )
     with start("apply", str(contract)) as applied:
-        _, err = applied.communicate(timeout=60)
+        _, err = applied.communicate(timeout=120)
     assert applied.returncode == 0, err
     process = start("eval", "run", "A")
     with process:
         process.stdout.close()
         assert "Traceback" not in process.stderr.read()
-        assert process.wait(timeout=60) == 1
+        assert process.wait(timeout=120) == 1
 
 
 def test_a_role_without_rights_is_told_which_there_are(start: Any, clone: str) -> None:
     stranger = make_conninfo(clone, user="stranger")
     process = start("status", dsn=stranger)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 3
     assert "ragdb_reader" in err
 
@@ -126,7 +128,7 @@ def test_the_reader_of_a_pipe_may_go(start: Any, clone: str, tmp_path: Path) -> 
         process.stdout.read(1)
         process.stdout.close()
         assert "Traceback" not in process.stderr.read()
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=120) == 0
 
 
 def test_a_full_disk_under_the_output_is_an_error_in_one_line(clone: str) -> None:
@@ -136,7 +138,7 @@ def test_a_full_disk_under_the_output_is_an_error_in_one_line(clone: str) -> Non
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
-            timeout=60,
+            timeout=120,
         )
     assert (done.returncode, done.stderr) == (2, "ragdb: No space left on device\n")
 
@@ -150,7 +152,7 @@ def test_an_output_of_few_letters_is_told_so(clone: str, tmp_path: Path) -> None
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
     assert "the encoding ascii cannot" in done.stderr
@@ -158,14 +160,14 @@ def test_an_output_of_few_letters_is_told_so(clone: str, tmp_path: Path) -> None
 
 def test_an_argument_that_is_no_text_is_told_so(start: Any) -> None:
     process = start("corpus", "create", "x", "--title", os.fsdecode(b"\xff"))
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 2
     assert err.startswith("ragdb: an argument is not valid UTF-8\n")
 
 
 def test_a_pipe_gets_data_without_colours(start: Any, clone: str, tmp_path: Path) -> None:
     docs = tree(tmp_path, 3)
-    out, _ = start("ingest", str(docs), "-c", "docs").communicate(timeout=60)
+    out, _ = start("ingest", str(docs), "-c", "docs").communicate(timeout=120)
     assert "ingested" in out
     assert "\x1b" not in out
 
@@ -189,6 +191,6 @@ def test_help_loads_nothing_heavy() -> None:
 @pytest.mark.parametrize("verb", ["--help", "--version", "ingest --help", "search --help"])
 def test_help_needs_no_database(verb: str) -> None:
     environment = {**os.environ, "RAGDB_DATABASE_URL": "nonsense"}
-    out, err = Forked(*verb.split(), env=environment, stdout=True).communicate(timeout=30)
+    out, err = Forked(*verb.split(), env=environment, stdout=True).communicate(timeout=120)
     assert out
     assert not err

@@ -33,14 +33,14 @@ def test_a_tail_prints_lines_ends_with_130_and_goes_on_where_it_ended(clone: str
         line = running.stdout.readline().split()
         assert line[1:] == [second[:13], "docs", "lexical", "0", *line[5:7], "ok", "dog"]
         running.send_signal(signal.SIGINT)
-        rest, said = running.communicate(timeout=30)
+        rest, said = running.communicate(timeout=120)
         assert (running.returncode, rest) == (130, "")
         assert f"go on with --after {second}" in said
         assert "interrupted" in said
         # what came while nobody looked
         third = [str(db.retrieve("docs", word).trace_id) for word in ("fox", "cat")]
         again = tail(clone, "--after", second, "--count", "2", "--corpus", "docs")
-        told, said = again.communicate(timeout=30)
+        told, said = again.communicate(timeout=120)
         assert again.returncode == 0, said
         assert [row.split()[1] for row in told.splitlines()] == [id[:13] for id in third]
 
@@ -50,7 +50,7 @@ def test_a_line_is_an_object_where_that_is_asked_for(clone: str) -> None:
         db.connection.autocommit = True
         db.put_text("docs", "a.txt", "A fox.")
         ids = [str(db.retrieve("docs", "fox").trace_id) for _ in range(2)]
-        told, _ = tail(clone, "--after", ids[0], "--count", "1", "--json").communicate(timeout=30)
+        told, _ = tail(clone, "--after", ids[0], "--count", "1", "--json").communicate(timeout=120)
     assert json.loads(told)["id"] == ids[1]
 
 

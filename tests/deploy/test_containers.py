@@ -152,7 +152,7 @@ def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + 300
     while True:
         try:
-            urllib.request.urlopen(url, timeout=60).close()
+            urllib.request.urlopen(url, timeout=120).close()
             return
         except OSError as error:
             if process.poll() is not None or time.monotonic() > deadline:
@@ -167,7 +167,7 @@ def search(port: int, token: str) -> Any:
         asked,
         {"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    with urllib.request.urlopen(request, timeout=120) as answer:
         return json.load(answer)["hits"]
 
 

@@ -46,10 +46,10 @@ def test_the_session_with_curl_prints_what_it_shows(clone: str, tmp_path: Path) 
                 cwd=tmp_path,
                 capture_output=True,
                 text=True,
-                timeout=30,
+                timeout=120,
             )
             assert done.returncode == 0, (command, done.stderr)
             assert shows(shown, done.stdout), f"$ {command}\n{done.stdout}"
     finally:
         api.process.terminate()
-        api.process.wait(30)
+        api.process.wait(120)

@@ -53,7 +53,7 @@ class Api:
         path: str,
         body: Any = None,
         role: str | None = "reader",
-        timeout: float = 30,
+        timeout: float = 120,
         **headers: str,
     ) -> Response:
         data = body if isinstance(body, bytes) else None if body is None else json.dumps(body)
@@ -89,7 +89,7 @@ def serve(dsn: str, tokens: dict[str, str], *flags: str) -> Api:
     if "listening on" not in first:
         with process.stderr:
             rest = process.stderr.read()
-        process.wait(60)
+        process.wait(120)
         raise AssertionError(first + rest)
     api = Api(dsn, first.split()[2].rstrip(","), process, tokens)
     lines = process.stderr
@@ -148,7 +148,7 @@ def api(server18: Server, filled: tuple[str, dict[str, str]]) -> Iterator[Api]:
             yield served
         finally:
             served.process.terminate()
-            served.process.wait(30)
+            served.process.wait(120)
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def start(server18: Server, filled: tuple[str, dict[str, str]]) -> Iterator[Call
 
         def begin(*flags: str) -> Api:
             served = serve(dsn, tokens, *flags)
-            stack.callback(served.process.wait, 30)
+            stack.callback(served.process.wait, 120)
             stack.callback(served.process.terminate)
             return served
 
@@ -194,4 +194,4 @@ def library(server18: Server) -> Iterator[Api]:
             yield served
         finally:
             served.process.terminate()
-            served.process.wait(30)
+            served.process.wait(120)

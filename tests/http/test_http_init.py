@@ -37,7 +37,7 @@ def asking(api: Api) -> Any:
     finally:
         done.set()
         for asker in askers:
-            asker.join(30)
+            asker.join(120)
 
 
 def init(dsn: str, *flags: str) -> str:

@@ -62,7 +62,7 @@ def test_a_slice_over_http_is_signed_by_a_key_outside(
         holds(clone, given, answer.body["provenance"]["query_id"])
     finally:
         api.process.terminate()
-        api.process.wait(30)
+        api.process.wait(120)
     assert given.partition(":")[2] not in "\n".join(api.lines)
     # the control: a server without the key records nothing unsigned
     monkeypatch.delenv(signing.FILE)
@@ -73,7 +73,7 @@ def test_a_slice_over_http_is_signed_by_a_key_outside(
         assert "not at hand" in str(refused.body)
     finally:
         api.process.terminate()
-        api.process.wait(30)
+        api.process.wait(120)
 
 
 @pytest.mark.anyio

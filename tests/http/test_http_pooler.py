@@ -39,7 +39,7 @@ def pooled(server18: Server, clone: str) -> Iterator[Api]:
                 yield api
             finally:
                 api.process.terminate()
-                api.process.wait(30)
+                api.process.wait(120)
     finally:
         with psycopg.connect(clone, autocommit=True) as db:
             for tenant in TENANTS:

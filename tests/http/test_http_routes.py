@@ -264,7 +264,7 @@ def test_the_server_needs_no_more_than_membership_in_the_roles_it_serves(start: 
             assert api("POST", "/api/rag/search/slice", SEARCH, role="ragdb_reader").status == 200
         finally:
             api.process.terminate()
-            api.process.wait(30)
+            api.process.wait(120)
     finally:
         with psycopg.connect(dsn, autocommit=True) as db:
             db.execute("drop role ragdb_http")

@@ -120,7 +120,7 @@ def test_facets_and_counts_are_those_of_the_database(library: Api) -> None:
 def events(api: Api, body: dict[str, Any]) -> tuple[int, list[tuple[str, Any]]]:
     """The status and the events of a stream, as another program would read them."""
     host, _, port = api.url.removeprefix("http://").partition(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=30)
+    connection = http.client.HTTPConnection(host, int(port), timeout=120)
     connection.request(
         "POST",
         "/api/ask",

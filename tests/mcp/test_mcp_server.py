@@ -349,7 +349,7 @@ def http(dsn: str, login_dsn: str) -> Iterator[str]:
         yield shown.split()[-1]
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
 
 
 @pytest.fixture
@@ -369,17 +369,17 @@ def test_a_client_with_the_token_calls_every_tool_over_http(http: str, trace: st
     check(asyncio.run(asyncio.wait_for(run(), 120)), trace)
     for headers in ({}, {"Authorization": "Bearer other"}):
         with pytest.raises(urllib.error.HTTPError, match="401"):
-            urllib.request.urlopen(urllib.request.Request(http, b"{}", headers), timeout=60)
+            urllib.request.urlopen(urllib.request.Request(http, b"{}", headers), timeout=120)
     body = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}'
     headers = {
         "Authorization": "Bearer sesame",
         "Accept": "application/json, text/event-stream",
         "Content-Type": "application/json",
     }
-    assert urllib.request.urlopen(urllib.request.Request(http, body, headers), timeout=60)
+    assert urllib.request.urlopen(urllib.request.Request(http, body, headers), timeout=120)
     forged = urllib.request.Request(http, body, {**headers, "Host": "evil.example"})
     with pytest.raises(urllib.error.HTTPError, match="421"):  # DNS rebinding
-        urllib.request.urlopen(forged, timeout=60)
+        urllib.request.urlopen(forged, timeout=120)
 
 
 def test_a_database_that_was_restarted_between_two_calls_is_asked_again(clone: str) -> None:
@@ -441,7 +441,7 @@ def piped(dsn: str) -> Iterator[subprocess.Popen[bytes]]:
         yield process
     finally:
         process.kill()
-        process.wait(60)
+        process.wait(120)
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe:
                 pipe.close()
@@ -459,7 +459,7 @@ def say(process: subprocess.Popen[bytes], **message: Any) -> None:
 @pytest.mark.usefixtures("hears_ctrl_c")
 def test_a_server_on_stdio_ends_when_it_is_interrupted(piped: subprocess.Popen[bytes]) -> None:
     piped.send_signal(signal.SIGINT)
-    assert piped.wait(60) == -signal.SIGINT
+    assert piped.wait(120) == -signal.SIGINT
 
 
 def test_a_client_that_dies_before_it_is_answered_leaves_no_traceback(
@@ -472,7 +472,7 @@ def test_a_client_that_dies_before_it_is_answered_leaves_no_traceback(
     say(piped, id=2, method="ping")
     time.sleep(0.5)  # it answers, and nobody reads
     piped.stdin.close()
-    assert piped.wait(60) == 0
+    assert piped.wait(120) == 0
     assert piped.stderr.read() == b""
 
 

@@ -53,7 +53,7 @@ class Site:
     def stop(self) -> None:
         if self.api is not None:
             self.api.process.kill()
-            self.api.process.wait(30)
+            self.api.process.wait(120)
             self.api = None
 
     @property

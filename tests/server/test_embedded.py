@@ -70,7 +70,7 @@ def dsn(home: Path) -> str:
         )
         for _ in range(3)
     ]
-    ends = [caller.communicate(timeout=60) for caller in callers]
+    ends = [caller.communicate(timeout=300) for caller in callers]
     print(f"first start, three at once: {time.monotonic() - began:.2f} s")
     said = [line for _, error in ends for line in error.splitlines()]
     assert said == [f"making a database in {home / 'pg18'}; this is done once"]
@@ -303,9 +303,9 @@ def test_what_an_earlier_start_said_is_not_taken_for_the_cause_of_this_one(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = home / "broken"
-    (log,) = (folder / "log").iterdir()
-    with log.open("a") as lines:
-        lines.write('FATAL:  lock file "postmaster.pid" already exists\n')
+    for log in (folder / "log").iterdir():  # one a day
+        with log.open("a") as lines:
+            lines.write('FATAL:  lock file "postmaster.pid" already exists\n')
     began = time.monotonic()
     with pytest.raises(postgres.EmbeddedError, match="nonsense") as failed:
         embedded.start(folder)

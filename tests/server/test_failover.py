@@ -74,7 +74,7 @@ def test_stale_reads_are_refused_own_writes_read_and_a_promoted_standby_takes_ov
             assert answered(api, asked)[0] == "primary"  # it is a standby no more
         finally:
             api.process.terminate()
-            api.process.wait(30)
+            api.process.wait(120)
 
         with running_standby(heir, "next") as following:
             after = make_conninfo(following, dbname="d")
@@ -85,7 +85,7 @@ def test_stale_reads_are_refused_own_writes_read_and_a_promoted_standby_takes_ov
                 assert answered(api, asked, **own)[0] == "primary"
             finally:
                 api.process.terminate()
-                api.process.wait(30)
+                api.process.wait(120)
 
 
 def test_a_standby_ranks_parts_as_its_primary_or_refuses() -> None:
@@ -137,4 +137,4 @@ def test_a_standby_behind_a_pooler_is_asked_like_any() -> None:
                 assert answered(api, asked, **own)[1] == ["platypus"]
             finally:
                 api.process.terminate()
-                api.process.wait(30)
+                api.process.wait(120)

@@ -63,7 +63,7 @@ class Pair:
             yield api
         finally:
             api.process.terminate()
-            api.process.wait(30)
+            api.process.wait(120)
 
 
 @pytest.fixture(scope="module")

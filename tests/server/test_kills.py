@@ -75,7 +75,7 @@ def interrupt(folder: Path, dsn: str, chance: random.Random, *arguments: str) ->
             time.sleep(0.005)
     time.sleep(chance.uniform(0, 0.6))
     kill(folder)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=120)
     assert process.returncode in (0, 3), said
     assert "Traceback" not in said
     embedded.start(folder)

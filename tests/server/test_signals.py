@@ -81,7 +81,7 @@ def test_a_run_that_is_ended_leaves_nothing_behind(
     try:
         wait_until("no server came", 120, base=base, running=True)
         run.send_signal(number)
-        run.wait(60)
+        run.wait(120)
         wait_until("left behind", 60, base=base, running=False)
     finally:
         run.kill()

@@ -105,7 +105,7 @@ def site(server18: Server) -> Iterator[Api]:
             yield served
         finally:
             served.process.terminate()
-            served.process.wait(30)
+            served.process.wait(120)
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.long
 # a click or a key may return before its page has come: what it leads to is waited for
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=120_000)
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 RUN = """;
