@@ -271,6 +271,44 @@ def test_an_atom_of_a_trace_that_is_gone_says_so(signed: Connection) -> None:
     assert all(checks.values())
 
 
+LISTS = [
+    "list_atoms('chat')",
+    "list_proposals('chat')",
+    "list_erasures('chat')",
+    "list_incidents('chat')",
+    "search_dual('chat', 'refunds', 100)",
+]
+
+
+def test_however_many_are_listed_the_keys_are_read_once(signed: Connection) -> None:
+    signed.execute("set local track_functions = 'all'")
+
+    def secrets_read(listing: str) -> int:
+        counted = (
+            "select calls from pg_stat_xact_user_functions"
+            " where schemaname = 'ragdb_internal' and funcname = 'secret_at_hand'"
+        )
+        before = one(signed, counted)["calls"]
+        signed.execute(f"select from ragdb.{listing}")
+        return int(one(signed, counted)["calls"] - before)
+
+    def one_more_of_each() -> None:
+        atom = promoted(signed)
+        signed.execute("select ragdb.propose('chat', %s, 'Refunds work.')", ([atom],))
+        promoting(signed, retrieve(signed), "The moon is made of cheese.")
+        signed.execute(
+            "select ragdb_internal.record_erasure(c, row('atom', %s, 'x'), 'redacted', 'me', null)"
+            " from ragdb.corpora c where c.name = 'chat'",
+            (atom,),
+        )
+
+    one_more_of_each()
+    few = {listing: secrets_read(listing) for listing in LISTS}
+    one_more_of_each()
+    assert {listing: secrets_read(listing) for listing in LISTS} == few
+    assert all(few.values())
+
+
 # ---- erasure ------------------------------------------------------------------------------------
 
 DELETIONS = {
