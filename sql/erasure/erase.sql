@@ -53,9 +53,11 @@ comment on function ragdb_internal.derived_atoms(integer, text[]) is
   'Returns the atoms of a corpus that rest on one of some chunks (null: all), or on a chunk that '
   'is gone and on a text that one of these has.';
 
+-- All of them: a session may let an index pass over rows (gin_fuzzy_search_limit).
 create or replace function ragdb_internal.derived_items(corpus_id integer, chunk_ids text[])
 returns ragdb_internal.derived_item[]
 language sql stable parallel safe
+set gin_fuzzy_search_limit = 0
 begin atomic
   with atom as materialized (
     select a.* from ragdb_internal.derived_atoms(

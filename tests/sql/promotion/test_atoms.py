@@ -380,6 +380,41 @@ def test_what_rests_on_other_documents_stays(signed: Connection) -> None:
     assert signed.execute("select from ragdb.list_erasures('chat')").fetchall() == []
 
 
+def test_everything_derived_goes_whatever_a_session_lets_an_index_pass_over(
+    signed: Connection,
+) -> None:
+    promoted(signed)
+    # 5,000 more of the same chunks, more than fit an entry of an index, and 5,000 others
+    columns = (
+        "corpus_id, text, text_hash, source_slice_id, trace_id, checks, created_at, created_by,"
+        " lexemes, atom_hash, atom_mac"
+    )
+    signed.execute(
+        f"insert into ragdb.semantic_atoms ({columns}, atom_id, source_chunk_ids, content_hashes)"
+        f" select {columns}, gen_random_uuid(),"
+        " case when n % 2 = 0 then source_chunk_ids else array['another'] end,"
+        " case when n % 2 = 0 then content_hashes else array['another'::bytea] end"
+        " from ragdb.semantic_atoms, generate_series(1, 10000) n"
+    )
+    signed.execute("analyze ragdb.semantic_atoms")
+    for index in ("semantic_atoms_by_chunk", "semantic_atoms_by_content"):
+        signed.execute(f"select gin_clean_pending_list('ragdb.{index}')")
+    for setting in (
+        "enable_seqscan = off",
+        "plan_cache_mode = force_custom_plan",
+        "gin_fuzzy_search_limit = 1",
+    ):
+        signed.execute(f"set local {setting}")
+    corpus_id = one(signed, "select corpus_id from ragdb.corpora where name = 'chat'")["corpus_id"]
+    derived = one(
+        signed,
+        "select cardinality(ragdb_internal.derived_items(%s, %s))",
+        corpus_id,
+        [uuid(1)],
+    )
+    assert derived["cardinality"] == 5001
+
+
 @pytest.mark.parametrize("old_is_first", [True, False])
 def test_what_was_derived_from_a_file_outlives_its_name_and_not_its_bytes(
     signed: Connection, old_is_first: bool
