@@ -46,8 +46,19 @@ comment on function ragdb_internal.signer_problem(ragdb_internal.signer, timesta
   'Says why the signature of a key is worth nothing under a trace of some time; null when it is '
   'right.';
 
+-- Who judges many signatures reads them once: that takes a hash for each event of a key.
+create type ragdb_internal.known_keys as (signers ragdb_internal.signer[], problem text);
+comment on type ragdb_internal.known_keys is
+  'What signatures are judged by: all keys, and what is wrong with the keys themselves.';
+
+create or replace function ragdb_internal.known_keys() returns ragdb_internal.known_keys
+language sql stable parallel safe
+return row(ragdb_internal.signers(), ragdb_internal.keys_problem())::ragdb_internal.known_keys;
+comment on function ragdb_internal.known_keys() is
+  'Returns what signatures are judged by now.';
+
 create or replace function ragdb_internal.signature(
-  hash bytea, mac bytea, at timestamptz, signers ragdb_internal.signer[], keys_problem text)
+  hash bytea, mac bytea, at timestamptz, keys ragdb_internal.known_keys)
 returns ragdb_internal.signature
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -58,10 +69,10 @@ declare
   v_problem text;
 begin
   if mac is null then
-    v_problem := ragdb_internal.unsigned_problem(at, signers, keys_problem);
+    v_problem := ragdb_internal.unsigned_problem(at, keys.signers, keys.problem);
     return row(v_problem is null, null::text, v_problem);
   end if;
-  foreach v_signer in array signers loop
+  foreach v_signer in array keys.signers loop
     if v_signer.secret is not null and mac = ragdb_internal.trace_mac(hash, v_signer.secret) then
       v_problem := ragdb_internal.signer_problem(v_signer, at);
       return row(v_problem is null, v_signer.key_id, v_problem);
@@ -76,7 +87,6 @@ begin
   return row(false, null::text, 'none of the keys of this database made it'::text);
 end $$;
 comment on function ragdb_internal.signature(
-  bytea, bytea, timestamptz, ragdb_internal.signer[], text) is
-  'Judges the signature of a trace by its hash, its time and all keys; keys_problem says what is '
-  'wrong with the keys themselves, null for nothing. A signature that only a key that is not at '
-  'hand can have made is not judged.';
+  bytea, bytea, timestamptz, ragdb_internal.known_keys) is
+  'Judges the signature of a trace by its hash, its time and all keys. A signature that only a key '
+  'that is not at hand can have made is not judged.';

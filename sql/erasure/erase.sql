@@ -53,9 +53,11 @@ comment on function ragdb_internal.derived_atoms(integer, text[]) is
   'Returns the atoms of a corpus that rest on one of some chunks (null: all), or on a chunk that '
   'is gone and on a text that one of these has.';
 
+-- All of them: a session may let an index pass over rows (gin_fuzzy_search_limit).
 create or replace function ragdb_internal.derived_items(corpus_id integer, chunk_ids text[])
 returns ragdb_internal.derived_item[]
 language sql stable parallel safe
+set gin_fuzzy_search_limit = 0
 begin atomic
   with atom as materialized (
     select a.* from ragdb_internal.derived_atoms(
@@ -173,12 +175,13 @@ as $$
 #variable_conflict use_column
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(list_erasures.corpus, 'read');
+  v_keys constant ragdb_internal.known_keys := ragdb_internal.known_keys();
 begin
   perform ragdb_internal.check_listed(list_erasures.count, 'erasures');
   return query
     select e.erasure_id, e.created_at, e.kind, e.item_id, encode(e.item_hash, 'hex'), e.action,
         e.cause, e.caller, e.reason, ragdb_internal.is_sealed(
-          e.erasure_hash, ragdb_internal.erasure_hash(e), e.erasure_mac, e.created_at)
+          e.erasure_hash, ragdb_internal.erasure_hash(e), e.erasure_mac, e.created_at, v_keys)
       from ragdb.erasures e where e.corpus_id = v_corpus.corpus_id
       order by e.created_at desc, e.erasure_id desc limit list_erasures.count;
 end $$;

@@ -99,12 +99,13 @@ comment on function ragdb_internal.is_own_text(text, integer, uuid, bytea, bytea
   'away by an erasure.';
 
 create or replace function ragdb_internal.is_sealed(
-  hash bytea, recomputed bytea, mac bytea, created_at timestamptz)
+  hash bytea, recomputed bytea, mac bytea, created_at timestamptz, keys ragdb_internal.known_keys)
 returns boolean
 language sql stable parallel safe
 return is_sealed.hash is not distinct from is_sealed.recomputed
   and (ragdb_internal.signature(is_sealed.hash, is_sealed.mac, is_sealed.created_at,
-    ragdb_internal.signers(), ragdb_internal.keys_problem())).is_intact is not false;
-comment on function ragdb_internal.is_sealed(bytea, bytea, bytea, timestamptz) is
+    is_sealed.keys)).is_intact is not false;
+comment on function ragdb_internal.is_sealed(
+  bytea, bytea, bytea, timestamptz, ragdb_internal.known_keys) is
   'Tells whether the hash of a row is the one recomputed, and its signature not wrong; one whose '
   'key is not at hand is not.';

@@ -14,27 +14,31 @@ return array(
 comment on function ragdb_internal.evidence_now(integer, text[]) is
   'Returns the hashes of what some chunks say now, in their order; null for one that is gone.';
 
-create or replace function ragdb_internal.atom_state(atom ragdb.semantic_atoms) returns text
+create or replace function ragdb_internal.atom_state(
+  atom ragdb.semantic_atoms, keys ragdb_internal.known_keys)
+returns text
 language sql stable parallel safe
 return case
   when not ragdb_internal.is_sealed((atom).atom_hash, ragdb_internal.atom_hash(atom),
-      (atom).atom_mac, (atom).created_at)
+      (atom).atom_mac, (atom).created_at, keys)
     or not ragdb_internal.is_own_text('atom', (atom).corpus_id, (atom).atom_id,
       (atom).atom_hash, (atom).text_hash, (atom).text) then 'tampered'
   when (atom).text is null then 'redacted'
   when ragdb_internal.evidence_now((atom).corpus_id, (atom).source_chunk_ids)
     is distinct from (atom).content_hashes then 'stale'
   else 'current' end;
-comment on function ragdb_internal.atom_state(ragdb.semantic_atoms) is
+comment on function ragdb_internal.atom_state(ragdb.semantic_atoms, ragdb_internal.known_keys) is
   'Returns the state of an atom: tampered (its row is not as it was written), redacted, stale (a '
   'chunk that it rests on is gone or says something else) or current.';
 
-create or replace function ragdb_internal.proposal_state(proposal ragdb.semantic_proposals)
+create or replace function ragdb_internal.proposal_state(
+  proposal ragdb.semantic_proposals, keys ragdb_internal.known_keys)
 returns text
 language sql stable parallel safe
 return case
   when not ragdb_internal.is_sealed((proposal).proposal_hash,
-      ragdb_internal.proposal_hash(proposal), (proposal).proposal_mac, (proposal).created_at)
+      ragdb_internal.proposal_hash(proposal), (proposal).proposal_mac, (proposal).created_at,
+      keys)
     or not ragdb_internal.is_own_text('proposal', (proposal).corpus_id, (proposal).proposal_id,
       (proposal).proposal_hash, (proposal).text_hash, (proposal).text) then 'tampered'
   when (proposal).text is null then 'redacted'
@@ -42,9 +46,11 @@ return case
     select from pg_catalog.unnest((proposal).source_atoms) o (atom_id)
       left join ragdb.semantic_atoms a
         on a.corpus_id = (proposal).corpus_id and a.atom_id = o.atom_id
-      where a.atom_id is null or ragdb_internal.atom_state(a) <> 'current') then 'stale'
+      where a.atom_id is null or ragdb_internal.atom_state(a, keys) <> 'current')
+    then 'stale'
   else 'current' end;
-comment on function ragdb_internal.proposal_state(ragdb.semantic_proposals) is
+comment on function ragdb_internal.proposal_state(
+  ragdb.semantic_proposals, ragdb_internal.known_keys) is
   'Returns the state of a proposal: tampered, redacted, stale (an atom that it rests on is gone or '
   'not current) or current.';
 
@@ -105,7 +111,7 @@ begin
     select 'atom_mac', s.is_intact, encode(v_atom.atom_mac, 'hex'),
         coalesce(s.problem, 'signed by key ' || s.key_id, 'no key was active then'), 'record'
       from ragdb_internal.signature(v_atom.atom_hash, v_atom.atom_mac, v_atom.created_at,
-        ragdb_internal.signers(), ragdb_internal.keys_problem()) s;
+        ragdb_internal.known_keys()) s;
 end $$;
 comment on function ragdb.verify_atom(uuid) is
   'Recomputes the hashes of an atom. Subject record: from its row, atom_hash (every column but the '
@@ -126,10 +132,11 @@ as $$
 declare
   v_corpus constant ragdb.corpora :=
     ragdb_internal.open_corpus(list_atoms.corpus, 'read', false, true);
+  v_keys constant ragdb_internal.known_keys := ragdb_internal.known_keys();
 begin
   perform ragdb_internal.check_listed(list_atoms.count, 'atoms');
   return query
-    select a.atom_id, ragdb_internal.atom_state(a), a.text, a.source_chunk_ids,
+    select a.atom_id, ragdb_internal.atom_state(a, v_keys), a.text, a.source_chunk_ids,
         a.source_slice_id, a.trace_id, a.checks, a.created_at, a.created_by
       from ragdb.semantic_atoms a where a.corpus_id = v_corpus.corpus_id
       order by a.created_at desc, a.atom_id desc limit list_atoms.count;

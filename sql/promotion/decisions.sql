@@ -34,20 +34,21 @@ as $$
 declare
   v_slice constant ragdb.slices :=
     ragdb_internal.stored_slice(corpus.corpus_id, proposal.source_slice_id);
-  v_state constant text := ragdb_internal.proposal_state(proposal);
+  v_keys constant ragdb_internal.known_keys := ragdb_internal.known_keys();
+  v_state constant text := ragdb_internal.proposal_state(proposal, v_keys);
 begin
   if (ragdb_internal.fingerprinted(corpus, v_slice)).slice_id <> v_slice.slice_id then
     return ragdb_internal.slice_changes(v_slice);
   end if;
   return (
     select 'it is ' || v_state || coalesce('; ' || string_agg(
-        format('atom %s is %s', o.atom_id, coalesce(ragdb_internal.atom_state(a), 'gone')),
+        format('atom %s is %s', o.atom_id, coalesce(ragdb_internal.atom_state(a, v_keys), 'gone')),
         ', ' order by o.atom_id), '')
       from unnest(proposal.source_atoms) o (atom_id)
         left join ragdb.semantic_atoms a
           on a.corpus_id = corpus.corpus_id and a.atom_id = o.atom_id
       where v_state <> 'current' and (a.atom_id is null
-        or ragdb_internal.atom_state(a) <> 'current')
+        or ragdb_internal.atom_state(a, v_keys) <> 'current')
       having v_state <> 'current');
 end $$;
 comment on function ragdb_internal.acceptance_problem(ragdb.corpora, ragdb.semantic_proposals) is
@@ -154,6 +155,7 @@ as $$
 #variable_conflict use_column
 declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(list_proposals.corpus, 'read', false, true);
+  v_keys constant ragdb_internal.known_keys := ragdb_internal.known_keys();
 begin
   perform ragdb_internal.check_listed(list_proposals.count, 'proposals');
   if list_proposals.state not in ('open', 'accepted', 'rejected') then
@@ -164,9 +166,9 @@ begin
   return query
     select p.proposal_id, coalesce(d.decision, 'open'),
         case when d.proposal_id is null or ragdb_internal.is_sealed(d.decision_hash,
-            ragdb_internal.decision_hash(d), d.decision_mac, d.decided_at)
+            ragdb_internal.decision_hash(d), d.decision_mac, d.decided_at, v_keys)
             and ragdb_internal.is_own_reason(d)
-          then ragdb_internal.proposal_state(p) else 'tampered' end,
+          then ragdb_internal.proposal_state(p, v_keys) else 'tampered' end,
         p.text, p.source_atoms, p.source_slice_id, p.created_at, p.created_by, d.decided_at,
         d.decided_by, d.reason
       from ragdb.semantic_proposals p

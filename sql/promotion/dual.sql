@@ -44,19 +44,21 @@ comment on function ragdb_internal.rank_statements(ragdb.corpora, text) is
   'query could reach, by the statistics of the corpus.';
 
 create or replace function ragdb_internal.statement_state(
-  corpus_id integer, plane text, id text)
+  corpus_id integer, plane text, id text, keys ragdb_internal.known_keys)
 returns text
 language sql stable parallel safe
 return case plane
   when 'atom' then (
-    select ragdb_internal.atom_state(a) from ragdb.semantic_atoms a
+    select ragdb_internal.atom_state(a, statement_state.keys) from ragdb.semantic_atoms a
     where a.corpus_id = statement_state.corpus_id and a.atom_id = statement_state.id::uuid)
   when 'proposal' then (
-    select ragdb_internal.proposal_state(p) from ragdb.semantic_proposals p
+    select ragdb_internal.proposal_state(p, statement_state.keys)
+    from ragdb.semantic_proposals p
     where p.corpus_id = statement_state.corpus_id
       and p.proposal_id = statement_state.id::uuid) end;
-comment on function ragdb_internal.statement_state(integer, text, text) is
-  'Returns the state of an atom or a proposal; null for a chunk.';
+comment on function ragdb_internal.statement_state(
+  integer, text, text, ragdb_internal.known_keys) is
+  'Returns the state of an atom or a proposal.';
 
 create or replace function ragdb.search_dual(
   corpus text, query text, k integer default 10, mode text default null,
@@ -87,7 +89,9 @@ begin
         where s.score >= search_dual.min_score
     )
     select f.rank::integer, f.plane, f.id, f.text, f.score, f.source_ids, f.slice_id,
-        ragdb_internal.statement_state(v_corpus.corpus_id, f.plane, f.id)
+        -- a search that finds chunks alone looks at no key
+        case when f.plane <> 'raw' then ragdb_internal.statement_state(
+          v_corpus.corpus_id, f.plane, f.id, (select ragdb_internal.known_keys())) end
       from (select f.*, row_number() over (
         order by f.score desc, f.plane collate "C", f.id collate "C") as rank from found f) f
       where f.rank <= search_dual.k order by f.rank;

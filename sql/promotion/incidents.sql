@@ -42,12 +42,13 @@ as $$
 #variable_conflict use_column
 declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(list_incidents.corpus, 'write', false, true);
+  v_keys constant ragdb_internal.known_keys := ragdb_internal.known_keys();
 begin
   perform ragdb_internal.check_listed(list_incidents.count, 'incidents');
   return query
     select i.incident_id, i.created_at, i.kind, i.severity, i.trace_id, i.caller, i.reason,
         ragdb_internal.is_sealed(i.incident_hash, ragdb_internal.incident_hash(i),
-          i.incident_mac, i.created_at)
+          i.incident_mac, i.created_at, v_keys)
       from ragdb.admissibility_incidents i where i.corpus_id = v_corpus.corpus_id
       order by i.created_at desc, i.incident_id limit list_incidents.count;
 end $$;

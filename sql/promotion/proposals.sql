@@ -7,14 +7,16 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_keys constant ragdb_internal.known_keys := ragdb_internal.known_keys();
   v_bad record;
 begin
-  select p.id, case when a.atom_id is not null then ragdb_internal.atom_state(a) end as state
+  select p.id, case when a.atom_id is not null then ragdb_internal.atom_state(a, v_keys) end
+      as state
     into v_bad
     from unnest(atom_ids) p (id)
       left join ragdb.semantic_atoms a
         on a.corpus_id = proposal_refusal.corpus_id and a.atom_id = p.id
-    where a.atom_id is null or ragdb_internal.atom_state(a) <> 'current'
+    where a.atom_id is null or ragdb_internal.atom_state(a, v_keys) <> 'current'
     order by a.atom_id is not null, p.id limit 1;
   if found and v_bad.state is null then
     return row('ATOM_UNKNOWN', 'the corpus has no atom ' || v_bad.id,

@@ -33,8 +33,7 @@ declare
   v_reranks constant ragdb.retrieval_reranks[] :=
     array(select r from ragdb.trace_reranks(trace_id) r);
   v_first constant ragdb.retrieval_reranks := v_reranks[1];
-  v_signers constant ragdb_internal.signer[] := ragdb_internal.signers();
-  v_keys_problem constant text := ragdb_internal.keys_problem();
+  v_keys constant ragdb_internal.known_keys := ragdb_internal.known_keys();
 begin
   return query
     select v.field, v.stored is not distinct from v.recomputed, v.stored, v.recomputed,
@@ -60,8 +59,7 @@ begin
         ('trace_mac', v_trace.trace_hash, v_trace.trace_mac, v_trace.created_at),
         ('rerank_mac', v_first.rerank_hash, v_first.rerank_mac, v_first.recorded_at)
       ) as m (field, hash, mac, at)
-      cross join lateral
-        ragdb_internal.signature(m.hash, m.mac, m.at, v_signers, v_keys_problem) s
+      cross join lateral ragdb_internal.signature(m.hash, m.mac, m.at, v_keys) s
       where m.hash is not null;
 end $$;
 comment on function ragdb.verify_trace(uuid) is

@@ -8,6 +8,8 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
+declare
+  v_keys constant ragdb_internal.known_keys := ragdb_internal.known_keys();
 begin
   return ragdb_internal.verified_rows('atoms', array(
     select row(jsonb_build_array(a.corpus_id, a.atom_id), 'atom ' || a.atom_id, case
@@ -19,7 +21,7 @@ begin
               select from ragdb.retrieval_hits h where h.corpus_id = t.corpus_id
                 and h.trace_id = t.id and h.created_at = t.created_at and h.chunk_id = u.id))
           then 'it rests on chunks that its trace did not find'
-        when ragdb_internal.atom_state(a) = 'tampered'
+        when ragdb_internal.atom_state(a, v_keys) = 'tampered'
           then 'its row is not what was recorded'
         when a.lexemes <> ragdb_internal.lexemes(a.text, c.text_config)
           then 'it is found by another text than its own' end)::ragdb_internal.checked_row
@@ -43,6 +45,8 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
+declare
+  v_keys constant ragdb_internal.known_keys := ragdb_internal.known_keys();
 begin
   return ragdb_internal.verified_rows('proposals', array(
     select row(jsonb_build_array(p.corpus_id, p.proposal_id), 'proposal ' || p.proposal_id, case
@@ -50,7 +54,7 @@ begin
             select from ragdb.semantic_atoms a
               where a.corpus_id = p.corpus_id and a.atom_id = u.id))
           then 'an atom that it rests on is gone'
-        when ragdb_internal.proposal_state(p) = 'tampered'
+        when ragdb_internal.proposal_state(p, v_keys) = 'tampered'
           then 'its row is not what was recorded'
         when p.lexemes <> ragdb_internal.lexemes(p.text, c.text_config)
           then 'it is found by another text than its own' end)::ragdb_internal.checked_row
@@ -76,15 +80,13 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_signers constant ragdb_internal.signer[] := ragdb_internal.signers();
-  v_keys_problem constant text := ragdb_internal.keys_problem();
+  v_keys constant ragdb_internal.known_keys := ragdb_internal.known_keys();
 begin
   return ragdb_internal.verified(cardinality(rows), most, rows[cardinality(rows)].place, array(
     select row("check", 'error', r.name, 'its row is not what was recorded',
         'restore it from a backup')::ragdb.finding
       from unnest(rows) with ordinality r (place, name, is_own, hash, mac, at, n)
-        cross join lateral
-          ragdb_internal.signature(r.hash, r.mac, r.at, v_signers, v_keys_problem) s
+        cross join lateral ragdb_internal.signature(r.hash, r.mac, r.at, v_keys) s
       where r.is_own is not true or s.is_intact is false order by r.n));
 end $$;
 comment on function ragdb_internal.verify_signed(text, ragdb_internal.signed_row[], integer) is

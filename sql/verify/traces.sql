@@ -2,7 +2,7 @@
 -- reads a batch by its key whatever the planner believes of the size of the tables.
 
 create or replace function ragdb_internal.trace_problem(
-  trace ragdb.retrieval_traces, signers ragdb_internal.signer[], keys_problem text,
+  trace ragdb.retrieval_traces, keys ragdb_internal.known_keys,
   out is_intact boolean, out problem text)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -15,7 +15,7 @@ declare
     select r from ragdb.retrieval_reranks r where r.corpus_id = trace.corpus_id
       and r.trace_id = trace.id and r.created_at = trace.created_at order by r.rank);
   v_signature ragdb_internal.signature := ragdb_internal.signature(
-    trace.trace_hash, trace.trace_mac, trace.created_at, signers, keys_problem);
+    trace.trace_hash, trace.trace_mac, trace.created_at, keys);
 begin
   is_intact := v_signature.is_intact;
   problem := v_signature.problem;
@@ -29,7 +29,7 @@ begin
   end if;
   if v_reranks <> '{}' then
     v_signature := ragdb_internal.signature(v_reranks[1].rerank_hash, v_reranks[1].rerank_mac,
-      v_reranks[1].recorded_at, signers, keys_problem);
+      v_reranks[1].recorded_at, keys);
     if v_signature.is_intact is not true then
       is_intact := is_intact and v_signature.is_intact;
       problem := concat_ws('; ', problem, 'its reranking: ' || v_signature.problem);
@@ -43,7 +43,7 @@ begin
   end if;
 end $$;
 comment on function ragdb_internal.trace_problem(
-  ragdb.retrieval_traces, ragdb_internal.signer[], text) is
+  ragdb.retrieval_traces, ragdb_internal.known_keys) is
   'Says what is wrong with a trace, its hits and its reranking; is_intact is null where only its '
   'signature cannot be checked.';
 
@@ -56,8 +56,7 @@ set enable_bitmapscan = off
 set jit = off
 as $$
 declare
-  v_signers constant ragdb_internal.signer[] := ragdb_internal.signers();
-  v_keys_problem constant text := ragdb_internal.keys_problem();
+  v_keys constant ragdb_internal.known_keys := ragdb_internal.known_keys();
   v_made record;
 begin
   with batch as materialized (
@@ -77,7 +76,7 @@ begin
       min(p.problem) filter (where p.is_intact is null) as why
     into strict v_made
     from batch b
-    cross join lateral ragdb_internal.trace_problem(b.trace, v_signers, v_keys_problem) p;
+    cross join lateral ragdb_internal.trace_problem(b.trace, v_keys) p;
   return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings
     || case when v_made.unchecked > 0 then array[row('traces', 'warning',
       format('%s traces from %s on', v_made.unchecked, v_made.first_unchecked), v_made.why,

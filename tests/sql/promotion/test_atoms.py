@@ -271,6 +271,44 @@ def test_an_atom_of_a_trace_that_is_gone_says_so(signed: Connection) -> None:
     assert all(checks.values())
 
 
+LISTS = [
+    "list_atoms('chat')",
+    "list_proposals('chat')",
+    "list_erasures('chat')",
+    "list_incidents('chat')",
+    "search_dual('chat', 'refunds', 100)",
+]
+
+
+def test_however_many_are_listed_the_keys_are_read_once(signed: Connection) -> None:
+    signed.execute("set local track_functions = 'all'")
+
+    def secrets_read(listing: str) -> int:
+        counted = (
+            "select calls from pg_stat_xact_user_functions"
+            " where schemaname = 'ragdb_internal' and funcname = 'secret_at_hand'"
+        )
+        before = one(signed, counted)["calls"]
+        signed.execute(f"select from ragdb.{listing}")
+        return int(one(signed, counted)["calls"] - before)
+
+    def one_more_of_each() -> None:
+        atom = promoted(signed)
+        signed.execute("select ragdb.propose('chat', %s, 'Refunds work.')", ([atom],))
+        promoting(signed, retrieve(signed), "The moon is made of cheese.")
+        signed.execute(
+            "select ragdb_internal.record_erasure(c, row('atom', %s, 'x'), 'redacted', 'me', null)"
+            " from ragdb.corpora c where c.name = 'chat'",
+            (atom,),
+        )
+
+    one_more_of_each()
+    few = {listing: secrets_read(listing) for listing in LISTS}
+    one_more_of_each()
+    assert {listing: secrets_read(listing) for listing in LISTS} == few
+    assert all(few.values())
+
+
 # ---- erasure ------------------------------------------------------------------------------------
 
 DELETIONS = {
@@ -340,6 +378,41 @@ def test_what_rests_on_other_documents_stays(signed: Connection) -> None:
     signed.execute("select ragdb.delete_source('chat', 'other.md')")
     assert state(signed) == "current"
     assert signed.execute("select from ragdb.list_erasures('chat')").fetchall() == []
+
+
+def test_everything_derived_goes_whatever_a_session_lets_an_index_pass_over(
+    signed: Connection,
+) -> None:
+    promoted(signed)
+    # 5,000 more of the same chunks, more than fit an entry of an index, and 5,000 others
+    columns = (
+        "corpus_id, text, text_hash, source_slice_id, trace_id, checks, created_at, created_by,"
+        " lexemes, atom_hash, atom_mac"
+    )
+    signed.execute(
+        f"insert into ragdb.semantic_atoms ({columns}, atom_id, source_chunk_ids, content_hashes)"
+        f" select {columns}, gen_random_uuid(),"
+        " case when n % 2 = 0 then source_chunk_ids else array['another'] end,"
+        " case when n % 2 = 0 then content_hashes else array['another'::bytea] end"
+        " from ragdb.semantic_atoms, generate_series(1, 10000) n"
+    )
+    signed.execute("analyze ragdb.semantic_atoms")
+    for index in ("semantic_atoms_by_chunk", "semantic_atoms_by_content"):
+        signed.execute(f"select gin_clean_pending_list('ragdb.{index}')")
+    for setting in (
+        "enable_seqscan = off",
+        "plan_cache_mode = force_custom_plan",
+        "gin_fuzzy_search_limit = 1",
+    ):
+        signed.execute(f"set local {setting}")
+    corpus_id = one(signed, "select corpus_id from ragdb.corpora where name = 'chat'")["corpus_id"]
+    derived = one(
+        signed,
+        "select cardinality(ragdb_internal.derived_items(%s, %s))",
+        corpus_id,
+        [uuid(1)],
+    )
+    assert derived["cardinality"] == 5001
 
 
 @pytest.mark.parametrize("old_is_first", [True, False])
