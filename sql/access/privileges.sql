@@ -29,7 +29,7 @@ begin
         'list_key_events'),
       ('core', 'ragdb_signer', 'register_signing_key export_signing_keys import_signing_key'),
       ('text', 'ragdb_reader', 'kern_chunk_hash list_text_configs'),
-      ('lexical', 'ragdb_reader', 'optimize_corpus sync_statistics'),
+      ('lexical', 'ragdb_reader', 'sync_statistics'),
       -- whoever has `personal` or a grant may write: the right is looked up inside
       ('documents', 'ragdb_reader',
         'corpus_events events_after put_documents put_document delete_source '
@@ -45,7 +45,8 @@ begin
         'resolve_temporal append_turns add_edges remove_edges get_parents get_children get_edges'),
       ('embedding', 'ragdb_reader',
         'embed_corpus reembed_corpus cutover_corpus rollback_corpus drop_space '
-        'index_space claim_embeddings renew_embeddings complete_embeddings '
+        'index_space optimize_corpus '
+        'claim_embeddings renew_embeddings complete_embeddings '
         'fail_embeddings retry_failed requeue_embeddings embedding_status '
         'list_failed_embeddings request_query_embedding query_embedding_state '
         'claim_queries fail_query embed_query has_worker put_embeddings'),

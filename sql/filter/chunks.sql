@@ -195,16 +195,18 @@ comment on function ragdb_internal.many_chunks(ragdb.corpora) is
   'Returns how many chunks may be left of a corpus before its best are looked at first, and only '
   'then whether these are among them.';
 
--- The more are wanted, the more have to be held to the filter.
+-- To list what a filter leaves takes the longer the more that is, and to hold the best to it the
+-- longer the less it is, and the more are wanted. Both take as long at three times the root of how
+-- many are wanted times how many there are (bench/results.md).
 create or replace function ragdb_internal.restriction(
-  corpus ragdb.corpora, filter jsonb, chunk_ids text[], k integer)
+  corpus ragdb.corpora, filter jsonb, chunk_ids text[], wanted integer)
 returns ragdb_internal.restriction
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_many constant float8 := greatest(
-    ragdb_internal.many_chunks(corpus), 6 * sqrt(corpus.chunks::float8 * k));
+    ragdb_internal.many_chunks(corpus), 3 * sqrt(corpus.chunks::float8 * wanted));
   v_conditions jsonb[];
   v_count integer;
   v_restriction ragdb_internal.restriction;
@@ -226,5 +228,6 @@ begin
   return v_restriction;
 end $$;
 comment on function ragdb_internal.restriction(ragdb.corpora, jsonb, text[], integer) is
-  'Returns what a filter and a list of chunk ids demand of the k best chunks of a corpus: to be in '
-  'the list of those that they leave, or to meet the filter where it leaves many. Raises RG410.';
+  'Returns what a filter and a list of chunk ids demand of so many chunks that are wanted of a '
+  'corpus: to be in the list of those that they leave, or to meet the filter where it leaves many. '
+  'Raises RG410.';

@@ -1,5 +1,6 @@
--- What ragdb.optimize_corpus sees to: the pivot, the impacts that rest on it, the bounds of
--- lexemes, and the blocks that search prunes by. It does what has to be done and leaves the rest.
+-- What ragdb.optimize_corpus sees to for words: the pivot, the impacts that rest on it, the bounds
+-- of lexemes, and the blocks that search prunes by. It does what has to be done and leaves the
+-- rest.
 --
 -- The pivot is pinned between two calls, so that a document that is put never moves the score of
 -- another one. To move it, every impact is written anew; so in a large corpus it stays while it is
@@ -206,35 +207,3 @@ end $$;
 comment on function ragdb_internal.check_pivot(ragdb.corpora, float8) is
   'Refuses a pivot that is not a length, or that is given for a corpus without parts. Raises '
   'RG400.';
-
-create or replace function ragdb.optimize_corpus(corpus text, new_pivot float8 default null)
-returns table (chunks integer, pivot_before float8, pivot float8, lexemes_dropped integer)
-language plpgsql security definer rows 1
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_corpus constant ragdb.corpora :=
-    ragdb_internal.lock_corpus(optimize_corpus.corpus, 'write', true);
-  v_pivot float8 := case when v_corpus.part_of is null
-    then ragdb_internal.next_pivot(v_corpus) else v_corpus.pivot end;
-  v_dropped integer;
-begin
-  perform ragdb_internal.check_pivot(v_corpus, optimize_corpus.new_pivot);
-  if v_corpus.parts > 0 then
-    select o.pivot, o.lexemes_dropped into v_pivot, v_dropped
-      from ragdb_internal.optimize_parts(v_corpus, optimize_corpus.new_pivot) o;
-  else
-    v_dropped := ragdb_internal.optimize(v_corpus, v_pivot);
-  end if;
-  perform ragdb_internal.renew_statistics('{ragdb.documents,ragdb.document_sources,ragdb.chunks,'
-    'ragdb.edges,ragdb.lexemes,ragdb.chunk_lexemes,ragdb.term_blocks,ragdb.chunk_embeddings}',
-    ends_load => true);
-  return query select c.chunks, v_corpus.pivot, v_pivot, v_dropped
-    from ragdb.corpora c where c.corpus_id = v_corpus.corpus_id;
-end $$;
-comment on function ragdb.optimize_corpus(text, float8) is
-  'Sets a corpus''s pivot to the mean length of its chunks (from 10,000 chunks on only where it '
-  'is over 25 % off), brings bounds and blocks up to date, and drops lexemes that no chunk has. '
-  'A part keeps the pivot of its whole; with the name of the whole, the statistics of all parts '
-  'are summed and all get one pivot: the given one, which servers that have parts of one corpus '
-  'must agree on, or the mean. Raises RG400, RG401, RG404.';

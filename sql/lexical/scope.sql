@@ -55,7 +55,10 @@ declare
 begin
   v_scope.demands := case when ragdb_internal.has_clauses(query)
     then ragdb_internal.demands(corpus, query) else '{}' end;
-  if ragdb_internal.restricted_count(among) > ragdb_internal.many_chunks(corpus) then
+  -- to look at the best of a list first begins to pay at twice as many as of a filter (measured)
+  if ragdb_internal.restricted_count(among) > ragdb_internal.many_chunks(corpus)
+    * (case when among.filter is null then 2 else 1 end)
+  then
     v_scope.restriction := among;
   else
     v_scope.chunk_nos := among.chunk_nos;

@@ -63,6 +63,17 @@ return ragdb_internal.leg_depth(near_depth.k, 2.5);
 comment on function ragdb_internal.near_depth(integer) is
   'Returns to which depth the semantic leg of a hybrid search for k hits ranks.';
 
+-- A walk finds nearly all, and a list all: where meaning alone decides, a walk has to take half as
+-- long.
+create or replace function ragdb_internal.looked_for(mode text, k integer) returns integer
+language sql immutable parallel safe
+return case looked_for.mode when 'semantic' then 4 * looked_for.k
+  else ragdb_internal.walked_depth(ragdb_internal.near_depth(looked_for.k))
+    + ragdb_internal.worded_depth(looked_for.k) end;
+comment on function ragdb_internal.looked_for(text, integer) is
+  'Returns how many chunks the legs of a semantic or hybrid search for k hits look for together, '
+  'as the choice between a list and a filter counts them.';
+
 -- Where words weigh three times as much as meaning or more, a chunk among the best whose words are
 -- not among the best is as near as few are, and a walk finds these at an eighth of its width. It
 -- finds what it is asked for at two fifths more than that.

@@ -119,7 +119,8 @@ declare
   v_ranked constant ragdb_internal.ranked[] := array(
     select r from unnest(corpora) c
       cross join lateral ragdb_internal.rank_semantic(c, ragdb_internal.current_space(c), embedding,
-        k, ragdb_internal.restriction(c, filter, null, k)) r);
+        k, ragdb_internal.restriction(
+          c, filter, null, ragdb_internal.looked_for('semantic', k))) r);
 begin
   v_request.k := k;
   return case when ragdb_internal.are_parts_of_one(corpora)

@@ -61,7 +61,8 @@ begin
   end if;
   if request.filter is not null and v_space.is_indexed and not ragdb_internal.has_clauses(v_words)
   then
-    v_among := ragdb_internal.restriction(corpus, request.filter, null, request.k);
+    v_among := ragdb_internal.restriction(corpus, request.filter, null,
+      ragdb_internal.looked_for(request.mode, request.k));
   elsif request.filter is not null or request.chunk_ids is not null then
     v_among.chunk_nos := ragdb_internal.filtered_chunks(
       corpus.corpus_id, request.filter, request.chunk_ids);

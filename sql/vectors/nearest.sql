@@ -172,6 +172,12 @@ comment on function ragdb_internal.walk_space(
   'most that it meets at all those that meet a restriction, where most is not null; ef_search '
   '(null: the space''s own) is how many it looks at.';
 
+create or replace function ragdb_internal.walked_depth(k integer) returns integer
+language sql immutable parallel safe
+return greatest(walked_depth.k, least(1000, walked_depth.k + walked_depth.k / 4 + 16));
+comment on function ragdb_internal.walked_depth(integer) is
+  'Returns how many chunks a walk is asked for where k are wanted.';
+
 create or replace function ragdb_internal.is_walked(
   corpus ragdb.corpora, space ragdb.embedding_spaces)
 returns boolean
@@ -195,7 +201,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_embedder ragdb.embedders;
-  v_wanted constant integer := greatest(k, least(1000, k + k / 4 + 16, nearest.ef_search));
+  v_wanted constant integer := greatest(
+    k, least(ragdb_internal.walked_depth(k), nearest.ef_search));
   v_count constant integer := ragdb_internal.restricted_count(among);
   v_most constant integer := v_count / case when among.filter is null then 30 else 5 end;
   v_width constant bigint := coalesce(nearest.ef_search, space.ef_search)

@@ -2466,11 +2466,12 @@ class Functions(Caller):
         self, corpus: str, new_pivot: float | None = None
     ) -> rows.OptimizeCorpusRow:
         """Sets a corpus's pivot to the mean length of its chunks (from 10,000 chunks on only
-        where it is over 25 % off), brings bounds and blocks up to date, and drops lexemes
-        that no chunk has. A part keeps the pivot of its whole; with the name of the whole,
-        the statistics of all parts are summed and all get one pivot: the given one, which
-        servers that have parts of one corpus must agree on, or the mean. Raises RG400, RG401,
-        RG404.
+        where it is over 25 % off), brings bounds and blocks up to date, drops lexemes that no
+        chunk has, and builds the index of vectors under a static embedder as
+        ragdb.index_space does, where this pgvector may. A part keeps the pivot of its whole;
+        with the name of the whole, the statistics of all parts are summed and all get one
+        pivot: the given one, which servers that have parts of one corpus must agree on, or
+        the mean. Raises RG400, RG401, RG404.
         """
         return self._row(calls.OPTIMIZE_CORPUS, rows.OptimizeCorpusRow, corpus, new_pivot)
 

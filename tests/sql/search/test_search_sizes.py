@@ -217,6 +217,24 @@ def test_legs_of_every_depth_rank_as_by_brute_force(filtered: Made, k: int) -> N
     filtered.agrees_by_both(filtered.question(3), k)
 
 
+def test_a_hybrid_search_lists_what_a_filter_leaves_where_its_legs_look_for_many(
+    filtered: Made,
+) -> None:
+    """For 100 hits they look for 748: three times the root of that many times 20,002 is 11,604."""
+    db = filtered.db
+    with db.transaction(force_rollback=True):
+        assert db.execute("select ragdb.index_space('made')").fetchone() == (True,)
+        found = [
+            db.execute(
+                "select bool_and(is_exact) from ragdb.search('made', 'x', 100, mode => 'hybrid',"
+                " query_embedding => %s, filter => %s)",
+                (filtered.rng.normal(size=4).tolist(), f'{{"n": {{"lte": {chunks}}}}}'),
+            ).fetchone()
+            for chunks in (10_000, 13_000)
+        ]
+    assert found == [(True,), (False,)]
+
+
 @pytest.mark.parametrize("chunks", [9_999, 10_000, pytest.param(20_002, marks=pytest.mark.nightly)])
 def test_an_index_over_vectors_comes_with_10000_chunks(filtered: Made, chunks: int) -> None:
     db = filtered.db

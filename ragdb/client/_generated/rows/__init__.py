@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         ClaimQueriesRow,
         EmbeddingStatusRow,
         ListFailedEmbeddingsRow,
+        OptimizeCorpusRow,
         QueryEmbeddingStateRow,
     )
     from ragdb.client._generated.rows.erasure import ListErasuresRow
@@ -114,7 +115,7 @@ if TYPE_CHECKING:
         SealLedgerRow,
         VerifyLedgerRow,
     )
-    from ragdb.client._generated.rows.lexical import OptimizeCorpusRow, SyncStatisticsRow
+    from ragdb.client._generated.rows.lexical import SyncStatisticsRow
     from ragdb.client._generated.rows.peers import (
         ApplyEventsRow,
         ListConflictsRow,
@@ -321,7 +322,7 @@ ROOMS = {
     "MergeCandidatesRow": "search",
     "MetricSample": "bi",
     "MovePageRow": "portable",
-    "OptimizeCorpusRow": "lexical",
+    "OptimizeCorpusRow": "embedding",
     "OriginRow": "core",
     "PartStatisticsRow": "corpora",
     "PromoteToAtomRow": "promotion",

@@ -70,6 +70,16 @@ class ListFailedEmbeddingsRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class OptimizeCorpusRow(Row):
+    """A row of `optimize_corpus`."""
+
+    chunks: int
+    pivot_before: float
+    pivot: float
+    lexemes_dropped: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class QueryEmbeddingStateRow(Row):
     """A row of `query_embedding_state`."""
 

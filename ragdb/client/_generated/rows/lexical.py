@@ -8,16 +8,6 @@ from ragdb.client.results import Row
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class OptimizeCorpusRow(Row):
-    """A row of `optimize_corpus`."""
-
-    chunks: int
-    pivot_before: float
-    pivot: float
-    lexemes_dropped: int
-
-
-@dataclass(frozen=True, slots=True, repr=False)
 class SyncStatisticsRow(Row):
     """A row of `sync_statistics`."""
 

@@ -1,0 +1,63 @@
+-- The HNSW index of a space.
+
+-- The index is built when the bulk is in: that is several times faster than to grow it row by row.
+-- Who finds another at it waits, and finds it built.
+create or replace function ragdb_internal.build_index(corpus ragdb.corpora, space_id integer)
+returns boolean
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_space ragdb.embedding_spaces;
+  v_embedder ragdb.embedders;
+  v_table constant text := ragdb_internal.space_table(build_index.space_id);
+  v_schema constant text := ragdb_internal.vector_schema();
+begin
+  select s.* into v_space from ragdb.embedding_spaces s
+    where s.space_id = build_index.space_id for update;
+  if not found or v_space.is_indexed or corpus.chunks < ragdb_internal.indexed_chunks() then
+    return false;
+  end if;
+  perform ragdb_internal.check_may_index();
+  select e.* into strict v_embedder from ragdb.embedders e
+    where e.embedder_id = v_space.embedder_id;
+  -- the graph is built in memory when it fits; up to 4 GB, more where the server allows more
+  perform set_config('maintenance_work_mem', greatest(
+      (select s.setting::bigint from pg_settings s where s.name = 'maintenance_work_mem'),
+      least(4194304, 65536
+        + corpus.chunks * (v_embedder.dims * 2 + v_space.m * 40 + 200)::bigint / 1024))
+    || 'kB', true);
+  execute format(
+    'create index %I on ragdb.%I using hnsw ((%s) %I.halfvec_cosine_ops)'
+    ' with (m = %s, ef_construction = %s)',
+    v_table || '_by_nearness', v_table,
+    ragdb_internal.indexed_expression(v_space, v_schema, ragdb_internal.stored_column(v_space),
+      v_embedder.dims), v_schema,
+    v_space.m, v_space.ef_construction);
+  execute format('analyze ragdb.%I', v_table);
+  update ragdb.embedding_spaces s
+    set is_indexed = true, ef_search = ragdb_internal.measure_ef_search(v_space, v_embedder)
+    where s.space_id = v_space.space_id;
+  return true;
+end $$;
+comment on function ragdb_internal.build_index(ragdb.corpora, integer) is
+  'Builds the HNSW index of a space of a corpus when it has 10,000 chunks and none yet, and says '
+  'whether it did. Raises RG424.';
+
+create or replace function ragdb.index_space(corpus text, embedder text default null)
+returns boolean
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(index_space.corpus, 'write');
+begin
+  return ragdb_internal.build_index(v_corpus, (
+    select s.space_id from ragdb.embedding_spaces s
+      join ragdb.embedders e on e.embedder_id = s.embedder_id
+    where s.corpus_id = v_corpus.corpus_id
+      and case when embedder is null then s.state = 'current' else e.name = embedder end));
+end $$;
+comment on function ragdb.index_space(text, text) is
+  'Builds the HNSW index of a space of a corpus (the current one unless an embedder is named) when '
+  'it has 10,000 chunks and none yet, and says whether it did. Raises RG400, RG401, RG404, RG424.';
