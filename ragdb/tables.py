@@ -276,6 +276,8 @@ events = Table(
     Column("title", Text),
     Column("language", Text),
     Column("chunks", Integer, nullable=False),
+    Column("document_hash", LargeBinary, nullable=False),
+    Column("chunks_hash", LargeBinary, nullable=False),
     UniqueConstraint("corpus_id", "event_id", name="events_id_is_unique_per_corpus"),
 )
 

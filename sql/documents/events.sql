@@ -15,7 +15,30 @@ return (extract(epoch from tick_of.at) * 1000000)::bigint;
 comment on function ragdb_internal.tick_of(timestamptz) is
   'Returns the tick that a time is: its microseconds since 1970.';
 
-create or replace function ragdb_internal.write_events(corpus ragdb.corpora, doc_nos integer[])
+-- What is as an event told it before is not hashed again: then a forged row of it stays found.
+create or replace function ragdb_internal.told_chunks(
+  corpus_id integer, doc_nos integer[], told integer[])
+returns bytea[]
+language sql stable parallel safe
+return ragdb_internal.chunks_hashes(array(
+  select row(told_chunks.corpus_id, h.doc_no,
+      case when e.chunks_hash is null then 0 else h.told end, e.chunks_hash)
+      ::ragdb_internal.chunk_chain
+    from unnest(told_chunks.doc_nos, told_chunks.told) with ordinality
+        h (doc_no, told, nth)
+      left join lateral (
+        select o.chunks_hash
+          from ragdb.documents d
+            join ragdb.events o on o.corpus_id = d.corpus_id and o.event_id = d.event_id
+          where h.told > 0 and d.corpus_id = told_chunks.corpus_id and d.doc_no = h.doc_no
+          offset 0) e on true
+    order by h.nth));
+comment on function ragdb_internal.told_chunks(integer, integer[], integer[]) is
+  'Returns the hashes of the chunks of some documents, of each the first so many (null or 0: none) '
+  'by its last event.';
+
+create or replace function ragdb_internal.write_events(
+  corpus ragdb.corpora, doc_nos integer[], told integer[] default null)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -24,6 +47,7 @@ as $$
 declare
   v_now constant timestamptz := ragdb_internal.now();
   v_caller constant text := ragdb_internal.caller();
+  v_chunks constant bytea[] := ragdb_internal.told_chunks(corpus.corpus_id, doc_nos, told);
   v_tick bigint;
   v_events text[];
 begin
@@ -34,13 +58,13 @@ begin
     returning c.lamport - cardinality(doc_nos) into strict v_tick;
   with written as (
     insert into ragdb.events (corpus_id, lamport, event_id, kind, created_at, author, corpus,
-        doc_cid, source, title, language, chunks)
+        doc_cid, source, title, language, chunks, document_hash, chunks_hash)
       select corpus.corpus_id, v_tick + h.nth, ragdb_internal.uuid7(
           'epoch'::timestamptz + (v_tick + h.nth) * interval '1 microsecond'),
         'rag.document.ingested', v_now, v_caller, corpus.name, d.doc_cid, d.source, d.title,
-        d.language, d.chunks
-      from unnest(doc_nos) with ordinality h (doc_no, nth)
-        cross join lateral (select o.* from ragdb.documents o
+        d.language, d.chunks, d.document_hash, h.chunks_hash
+      from unnest(doc_nos, v_chunks) with ordinality h (doc_no, chunks_hash, nth)
+        cross join lateral (select o.*, ragdb_internal.document_hash(o) from ragdb.documents o
           where o.corpus_id = corpus.corpus_id and o.doc_no = h.doc_no offset 0) d
       order by h.nth
       returning lamport, event_id
@@ -56,14 +80,13 @@ begin
   )
   select array_agg(corpus.corpus_id || '/' || w.event_id order by w.lamport) into v_events
     from written w;
-  perform ragdb_internal.renew_statistics('{ragdb.events}'),
-    ragdb_internal.note_all('event', v_events);
   -- anybody may listen, so a notice only says that something is there to be read
-  perform ragdb_internal.notify('ragdb_events');
+  perform ragdb_internal.renew_statistics('{ragdb.events}'),
+    ragdb_internal.note_all('event', v_events), ragdb_internal.notify('ragdb_events');
 end $$;
-comment on function ragdb_internal.write_events(ragdb.corpora, integer[]) is
-  'Writes an event for each of some documents, in their order, and tells who listens; the caller '
-  'holds the corpus lock.';
+comment on function ragdb_internal.write_events(ragdb.corpora, integer[], integer[]) is
+  'Writes an event for each of some documents, of each with so many chunks (null: none) as its '
+  'last event told them, and tells who listens; the caller holds the corpus lock.';
 
 create or replace function ragdb_internal.check_positions(after jsonb) returns void
 language plpgsql immutable parallel safe
@@ -199,7 +222,7 @@ begin
       e.title, e.language, e.chunks, case when e.n = cardinality(v_page)
         then ragdb_internal.next_position(events_after.after, v_page) end
     from unnest(v_page) with ordinality e (corpus_id, lamport, event_id, kind, created_at, author,
-      corpus, doc_cid, source, title, language, chunks, n)
+      corpus, doc_cid, source, title, language, chunks, document_hash, chunks_hash, n)
     order by e.n;
 end $$;
 comment on function ragdb.events_after(jsonb, integer) is

@@ -149,8 +149,22 @@ comment on function ragdb_internal.index_in_turns(integer, integer[], boolean,
   'Indexes chunks, 16384 at a time, and says after each turn how far it is where they are many. '
   'Those that a corpus begins with tell its pivot.';
 
+create or replace function ragdb_internal.kept_sources(
+  corpus_id integer, touched ragdb_internal.touched_document[])
+returns jsonb[]
+language sql stable parallel safe
+return array(
+  select case t.state when 'same'
+      then ragdb_internal.found_at(kept_sources.corpus_id, t.doc_no) end
+    from pg_catalog.unnest(kept_sources.touched) with ordinality t (doc_no, doc_cid, name,
+      title_before, "position", uri, source_name, state, nth)
+    order by t.nth);
+comment on function ragdb_internal.kept_sources(integer, ragdb_internal.touched_document[]) is
+  'Returns for each of the touched documents its sources where nothing else of it changes, else '
+  'null.';
+
 create or replace function ragdb_internal.tell_of(
-  corpus ragdb.corpora, touched ragdb_internal.touched_document[])
+  corpus ragdb.corpora, touched ragdb_internal.touched_document[], sources_before jsonb[])
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -158,14 +172,20 @@ as $$
 begin
   -- those of an import come with its end
   if corpus.import_xid is distinct from pg_current_xact_id() then
-    perform ragdb_internal.write_events(corpus, array(
-      select t.doc_no from unnest(touched) t
-      where t.state in ('new', 'written') or t.state = 'renamed' and t.position is not null
-      order by t.position));
+    perform ragdb_internal.write_events(corpus, array_agg(t.doc_no order by t.position, t.doc_no),
+        array_agg(case t.state when 'same' then t.chunks end order by t.position, t.doc_no))
+      from (
+        select c.*, case c.state when 'same' then (select d.chunks from ragdb.documents d
+            where d.corpus_id = corpus.corpus_id and d.doc_no = c.doc_no) end as chunks
+        from unnest(touched, sources_before, ragdb_internal.kept_sources(corpus.corpus_id, touched))
+          c (doc_no, doc_cid, name, title_before, "position", uri, source_name, state, before, now)
+        where c.state <> 'gone' and (c.state <> 'same' or c.before is distinct from c.now)) t
+      having count(*) > 0;
   end if;
 end $$;
-comment on function ragdb_internal.tell_of(ragdb.corpora, ragdb_internal.touched_document[]) is
-  'Writes the events of the touched documents that are given and changed.';
+comment on function ragdb_internal.tell_of(
+  ragdb.corpora, ragdb_internal.touched_document[], jsonb[]) is
+  'Writes the events of the touched documents that are there and changed, or whose sources did.';
 
 create or replace function ragdb_internal.write_documents(
   corpus ragdb.corpora, documents jsonb, force boolean, gone_uris text[],
@@ -187,6 +207,7 @@ declare
   v_doc_nos constant integer[] := array(select t.doc_no from unnest(v_touched) t);
   v_before constant ragdb_internal.document_counts :=
     ragdb_internal.count_documents(v_id, v_doc_nos);
+  v_sources constant jsonb[] := ragdb_internal.kept_sources(v_id, v_touched);
   v_to_index integer[];
 begin
   perform ragdb_internal.store_documents(corpus, documents, v_touched, v_now);
@@ -201,7 +222,7 @@ begin
   perform ragdb_internal.embed_written(corpus, v_to_index);
   perform ragdb_internal.drop_unused_blobs(v_id, array(select t.doc_cid from unnest(v_touched) t
     where t.state = 'gone' and not ragdb_internal.has_bytes(v_id, t.doc_cid)));
-  perform ragdb_internal.tell_of(corpus, v_touched);
+  perform ragdb_internal.tell_of(corpus, v_touched, v_sources);
   return query
     select (i.n - 1)::integer, d.doc_cid, d.chunks, d.tokens, d.event_id,
       (t.state = 'same' or t.position is distinct from i.n - 1)

@@ -91,7 +91,8 @@ begin
   perform ragdb_internal.embed_written(corpus, v_chunk_nos);
   -- what is there now is no longer in the original
   perform ragdb_internal.drop_unused_blobs(v_id, array[document.doc_cid]);
-  perform ragdb_internal.write_events(corpus, array[document.doc_no]);
+  perform ragdb_internal.write_events(
+    corpus, array[document.doc_no], array[document.chunks]);
 end $$;
 comment on function ragdb_internal.extend_document(
   ragdb.corpora, ragdb.documents, ragdb_internal.parsed_turn[]) is

@@ -115,7 +115,7 @@ return ragdb_internal.fields_hash(
   pg_catalog.int4send((event).corpus_id), ragdb_internal.utf8((event).corpus),
   ragdb_internal.utf8((event).doc_cid), ragdb_internal.utf8((event).source),
   ragdb_internal.utf8((event).title), ragdb_internal.utf8((event).language),
-  pg_catalog.int4send((event).chunks));
+  pg_catalog.int4send((event).chunks), (event).document_hash, (event).chunks_hash);
 comment on function ragdb_internal.sealed_hash(ragdb.events) is
   'Returns the hash of an event: all its columns.';
 

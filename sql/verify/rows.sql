@@ -121,24 +121,39 @@ set enable_bitmapscan = off
 as $$
 begin
   return ragdb_internal.verified_rows('documents', array(
+    with page as materialized (
+      select d as document, row_number() over (order by d.corpus_id, d.doc_no) as nth
+      from ragdb.documents d
+      where (d.corpus_id, d.doc_no)
+        > (coalesce((after ->> 0)::integer, -1), coalesce((after ->> 1)::integer, -1))
+      order by d.corpus_id, d.doc_no limit most
+    )
     select row(jsonb_build_array(d.corpus_id, d.doc_no),
         format('document %s of corpus %s', d.source, coalesce(p.name, d.corpus_id::text)),
         case
           when e.event_id is null then 'the event that tells of it is gone'
-          when (d.doc_cid, d.title, d.language, d.chunks)
-              is distinct from (e.doc_cid, e.title, e.language, e.chunks)
+          when (d.doc_cid, d.source, d.title, d.language, d.chunks) is distinct from
+                (e.doc_cid, e.source, e.title, e.language, e.chunks)
+              or ragdb_internal.document_hash(g.document) <> e.document_hash
             then 'it is not what its event tells of it'
+          when e.lamport < (select max(o.lamport) from ragdb.events o
+              where o.corpus_id = d.corpus_id and o.source = d.source)
+            then 'a later event tells of it'
           when d.chunks <> (select count(*) from ragdb.chunks c
               where c.corpus_id = d.corpus_id and c.doc_no = d.doc_no)
             then 'it has more or fewer chunks than were stored'
+          when h.hash <> e.chunks_hash
+            then 'what its event tells of its chunks (place, headings, citation) is not so'
         end)::ragdb_internal.checked_row
-      from ragdb.documents d
+      from page g
+        cross join lateral (select (g.document).*) d
+        join unnest(ragdb_internal.chunks_hashes(array(
+          select row((o.document).corpus_id, (o.document).doc_no, 0, null)
+            ::ragdb_internal.chunk_chain from page o order by o.nth)))
+          with ordinality h (hash, nth) on h.nth = g.nth
         left join ragdb.corpora p on p.corpus_id = d.corpus_id
         left join ragdb.events e on e.corpus_id = d.corpus_id and e.event_id = d.event_id
-      where (d.corpus_id, d.doc_no)
-        > (coalesce((after ->> 0)::integer, -1), coalesce((after ->> 1)::integer, -1))
-      order by d.corpus_id, d.doc_no limit most), most,
-    'restore both from a backup, or ingest it again');
+      order by g.nth), most, 'restore both from a backup, or ingest it again');
 end $$;
 comment on function ragdb_internal.verify_documents(jsonb, integer) is
   'Compares a batch of documents with the events that tell of them and with their chunks.';

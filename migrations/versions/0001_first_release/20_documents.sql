@@ -213,6 +213,8 @@ create table ragdb.events (
   title text,
   language text,
   chunks integer not null,
+  document_hash bytea not null,
+  chunks_hash bytea not null,
   constraint events_lamport_is_unique_per_corpus primary key (corpus_id, lamport),
   constraint events_id_is_unique_per_corpus unique (corpus_id, event_id)
 );
@@ -234,3 +236,8 @@ comment on column ragdb.events.source is 'First source of the document at that t
 comment on column ragdb.events.title is 'Title of the document at that time.';
 comment on column ragdb.events.language is 'Language of the document at that time.';
 comment on column ragdb.events.chunks is 'Number of chunks of the document at that time.';
+comment on column ragdb.events.document_hash is
+  'SHA-256 of the row of the document at that time and of its sources.';
+comment on column ragdb.events.chunks_hash is
+  'SHA-256 of its chunks at that time, chunk onto chunk: number, place, id, source, headings, '
+  'citation, and the hash of the text.';

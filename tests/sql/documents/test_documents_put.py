@@ -173,7 +173,7 @@ def test_one_record_at_two_places_is_one_document_named_after_the_first(
     assert faults(docs) == []
 
 
-def test_another_place_for_the_same_record_adds_a_source_and_nothing_else(
+def test_another_place_for_the_same_record_adds_a_source_and_an_event(
     docs: Connection,
 ) -> None:
     said: dict[str, Any] = {"data": b"bytes", "external_id": "7"}
@@ -181,7 +181,7 @@ def test_another_place_for_the_same_record_adds_a_source_and_nothing_else(
     result = put(docs, document("b.md", ["one"], title="Not the first source", **said))
     assert result[0][5] is True
     assert docs.execute("select count(*), max(title) from ragdb.documents").fetchone() == (1, None)
-    assert docs.execute("select count(*) from ragdb.events").fetchone() == (1,)
+    assert docs.execute("select source, chunks from ragdb.events").fetchall() == [("a.md", 1)] * 2
 
 
 def test_the_version_rises_once_in_a_transaction(docs: Connection) -> None:

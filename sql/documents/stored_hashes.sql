@@ -1,0 +1,86 @@
+-- What an event says of a document beside its title: a hash of its row with its sources, and one of
+-- its chunks, as they are stored. So whoever changes later where a citation points is found.
+
+create or replace function ragdb_internal.found_at(corpus_id integer, doc_no integer)
+returns jsonb
+language sql stable parallel safe
+return (
+  select pg_catalog.jsonb_agg(
+      pg_catalog.jsonb_build_array(s.uri, s.source_name, s.root) order by s.uri)
+    from ragdb.document_sources s
+    where s.corpus_id = found_at.corpus_id and s.doc_no = found_at.doc_no);
+comment on function ragdb_internal.found_at(integer, integer) is
+  'Returns the sources of a document in byte order, each as an array of uri, name and root.';
+
+-- What is changed at every look, the etag and when a source was seen, is not part of it.
+create or replace function ragdb_internal.document_hash(document ragdb.documents) returns bytea
+language sql stable parallel safe
+return pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array(
+  'ragdb.document/1', document.doc_no, document.doc_cid, document.title, document.language,
+  document.media_type, document.metadata, document.chunking, document.external_id,
+  document.source_name, document.source, document.name, document.size_bytes, document.pages,
+  document.chunks, document.tokens,
+  ragdb_internal.found_at(document.corpus_id, document.doc_no))::text)
+  || pg_catalog.timestamptz_send(document.created_at)
+  || pg_catalog.timestamptz_send(document.updated_at));
+comment on function ragdb_internal.document_hash(ragdb.documents) is
+  'Returns the SHA-256 of a document: all its columns but the corpus and the event, and where it '
+  'was found.';
+
+-- The numbers have a fixed width and only the last text has no length, so no two chunks have the
+-- same bytes.
+create or replace function ragdb_internal.stored_bytes(chunk ragdb.chunks) returns bytea
+language sql stable parallel safe
+return pg_catalog.int4send(chunk.ordinal) || pg_catalog.int4send(chunk.chunk_no)
+  || pg_catalog.int4send(coalesce(chunk.page, 0)) || pg_catalog.int4send(chunk.start_offset)
+  || pg_catalog.int4send(chunk.end_offset) || pg_catalog.int4send(chunk.token_count)
+  || chunk.content_hash || ragdb_internal.packed(chunk.chunk_id)
+  || ragdb_internal.packed(chunk.source) || ragdb_internal.packed(chunk.heading::text)
+  || ragdb_internal.utf8(coalesce(chunk.citation::text, ''));
+comment on function ragdb_internal.stored_bytes(ragdb.chunks) is
+  'Returns the bytes that are hashed of a chunk: all its columns, of its text the hash.';
+
+create type ragdb_internal.chunk_chain as (
+  corpus_id integer, doc_no integer, first integer, hash bytea);
+comment on type ragdb_internal.chunk_chain is
+  'Chunks of a document that are to be hashed: those from an ordinal on, onto the hash of those '
+  'before.';
+
+-- Chunk by chunk, so that what is appended to a long document is hashed alone.
+create or replace function ragdb_internal.chunks_hashes(chains ragdb_internal.chunk_chain[])
+returns bytea[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+  v_hashes bytea[] := array(
+    select coalesce(h.hash, ''::bytea) from unnest(chains) with ordinality
+      h (corpus_id, doc_no, first, hash, nth) order by h.nth);
+  v_chunk record;
+  v_nth bigint := 0;
+  v_hash bytea;
+begin
+  for v_chunk in
+    select h.nth, c.bytes
+    from unnest(chains) with ordinality h (corpus_id, doc_no, first, hash, nth)
+      cross join lateral (
+        select o.ordinal, ragdb_internal.stored_bytes(o) as bytes from ragdb.chunks o
+        where o.corpus_id = h.corpus_id and o.doc_no = h.doc_no and o.ordinal >= h.first
+        offset 0) c
+    order by h.nth, c.ordinal
+  loop
+    if v_chunk.nth <> v_nth then
+      if v_nth > 0 then v_hashes[v_nth] := v_hash; end if;
+      v_nth := v_chunk.nth;
+      v_hash := v_hashes[v_nth];
+    end if;
+    v_hash := sha256(v_hash || v_chunk.bytes);
+  end loop;
+  if v_nth > 0 then v_hashes[v_nth] := v_hash; end if;
+  return v_hashes;
+end $$;
+comment on function ragdb_internal.chunks_hashes(ragdb_internal.chunk_chain[]) is
+  'Returns for each of some documents the hash of its chunks: the SHA-256 of the hash so far and '
+  'of a chunk, chunk by chunk; empty for no chunk.';
