@@ -68,9 +68,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what is long."""
+def pytest_configure(config: pytest.Config) -> None:
+    together.spread(config)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Begin with what is long, whatever was collected first."""
+    items.sort(key=lambda item: item.path)
+    yield
     items.sort(key=together.rank)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,6 +44,21 @@ def rank(item: pytest.Item) -> int:
     if of is not None:
         return GROUPS.index(of)
     return len(GROUPS) + (item.get_closest_marker("long") is None)
+
+
+def spread(config: pytest.Config) -> None:
+    """Begin the collection in each process of a run at another file.
+
+    To compile the tests takes as long as to import them. What one process has compiled the others
+    read, unless all of them come to a file at once.
+    """
+    process = getattr(config, "workerinput", None)
+    if process is None or config.args_source is not config.ArgsSource.TESTPATHS:
+        return
+    files = sorted(map(str, Path(__file__).parent.rglob("test_*.py")))
+    number = int(process["workerid"].removeprefix("gw"))
+    begin = len(files) * number // process["workercount"]
+    config.args = files[begin:] + files[:begin]
 
 
 def scheduler(config: pytest.Config, log: Any) -> Any:

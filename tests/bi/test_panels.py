@@ -109,7 +109,8 @@ def test_all_reports_are_rounded_titled_and_drawn(busy: str) -> None:
         for spec in panels:
             assert report(spec.report).title + ": " in done.stdout
     assert not re.search(r"\d\.\d{4}", done.stdout), "more digits than anybody reads"
-    for drawn in ("█", "·······", " % ", " ms "):
+    # six days of which nothing is known, where the traffic went on over a midnight
+    for drawn in ("█", "······", " % ", " ms "):
         assert drawn in done.stdout
 
 

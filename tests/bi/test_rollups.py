@@ -160,6 +160,7 @@ def test_a_trace_that_is_committed_after_a_refresh_is_in_the_next(clone: str) ->
 
 def test_two_that_refresh_at_once_count_each_trace_once(clone: str) -> None:
     with psycopg.connect(clone) as one, psycopg.connect(clone, autocommit=True) as two:
+        two.execute("alter function ragdb.maintain() set lock_timeout = '100ms'")
         two.execute("select ragdb.create_corpus('docs')")
         two.execute("select * from ragdb.retrieve('docs', 'dog')")
         assert one.execute("select ragdb.refresh_rollups()").fetchall() == [(1,)]

@@ -17,6 +17,8 @@ import ragdb
 from tests.forked import Forked
 from tests.waiting import until
 
+pytestmark = pytest.mark.long
+
 RAGDB = [sys.executable, "-c", "from ragdb.cli.main import main; main()"]
 
 

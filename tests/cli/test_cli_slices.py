@@ -15,6 +15,8 @@ from ragdb.cli.main import app
 from tests.conftest import Run
 from tests.sql.conversations import uuid
 
+pytestmark = pytest.mark.long
+
 TURNS: list[dict[str, Any]] = [
     {"id": uuid(1), "role": "user", "parent_id": None, "text": "How are refunds paid?"},
     {"id": uuid(2), "role": "assistant", "parent_id": uuid(1), "text": "Refunds come by card."},

@@ -17,6 +17,8 @@ from ragdb.client.client import Client
 from ragdb.server import postgres, signing
 from tests.conftest import Run, Server
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(autouse=True)
 def _no_key_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:

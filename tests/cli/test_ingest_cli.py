@@ -16,6 +16,8 @@ import ragdb
 from tests.conftest import Run
 from tests.readers.made_files import FILES, MBOX
 
+pytestmark = pytest.mark.long
+
 DATA = Path(__file__).parent.parent / "data"
 
 

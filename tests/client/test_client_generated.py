@@ -22,6 +22,8 @@ from tests.conftest import Connection
 from tools import generate_client, generate_docs
 from tools.catalogue import ROOT
 
+pytestmark = pytest.mark.long
+
 
 def signatures(db: Connection) -> dict[str, list[list[str]]]:
     """Names of the arguments of every public function, straight from pg_proc."""

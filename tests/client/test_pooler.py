@@ -26,6 +26,8 @@ from tests.embedding import make_embedder, one, put
 from tests.pooler import Pooler, pooler
 from tests.waiting import until
 
+pytestmark = pytest.mark.long
+
 THREADS = 8
 
 

@@ -65,7 +65,7 @@ def test_stale_reads_are_refused_own_writes_read_and_a_promoted_standby_takes_ov
             comes_back(api, asked, **own)
 
             run(lost.folder, 18, "pg_ctl", "stop", "-w", "-m", "immediate", "-D", str(lost.folder))
-            assert pair.ask(pair.standby, "select pg_promote()") is True
+            assert pair.ask(pair.standby, "select pg_promote(true, 600)") is True
             # what stood before stands, and who read its own writes still does
             assert answered(api, asked) == ("primary", ["platypus"])
             assert answered(api, asked, **own) == ("primary", ["platypus"])

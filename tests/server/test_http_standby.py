@@ -164,7 +164,7 @@ def test_a_promoted_standby_is_asked_no_more(pair: Pair) -> None:
     asked = {"query": "refund", "corpora": ["docs"]}
     with pair.served("inf") as api:
         assert by(api, "/api/search", asked)[0] == "standby"
-        pair.ask(pair.standby, "select pg_promote()")
+        pair.ask(pair.standby, "select pg_promote(true, 600)")
         pair.ask(pair.standby, "select ragdb.drop_corpus('docs')::text")
         where, answer = by(api, "/api/search", asked)
         assert where == "primary"

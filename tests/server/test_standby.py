@@ -214,7 +214,7 @@ def test_what_was_replicated_is_verified_after_a_promotion_and_the_rest_is_missi
             ((late,),) = db.execute("select ragdb.ledger_checkpoint()").fetchall()
         with psycopg.connect(standby, autocommit=True) as db:
             before = verdicts(db, kept)
-            db.execute("select pg_promote()")
+            db.execute("select pg_promote(true, 600)")
             assert db.execute("select pg_is_in_recovery()").fetchall() == [(False,)]
             assert verdicts(db, kept) == before
             assert all(verdict == (True, True, True) for verdict in before.values())

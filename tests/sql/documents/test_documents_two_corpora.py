@@ -100,7 +100,7 @@ where l.pid = %s and l.granted and l.locktype not in ('virtualxid', 'transaction
 @pytest.mark.parametrize("held", WRITES)
 def test_a_write_that_is_not_committed_keeps_no_other_corpus_waiting(two: str, held: str) -> None:
     with psycopg.connect(two) as one, psycopg.connect(two, autocommit=True) as other:
-        other.execute("set lock_timeout = '1s'")
+        other.execute("set lock_timeout = '200ms'")
         WRITES[held](one, "one")
         strong = one.execute(STRONG, (one.info.backend_pid,)).fetchall()
         assert [lock for lock in strong if lock[0] != "advisory"] == []
@@ -118,7 +118,7 @@ def test_a_write_that_is_not_committed_keeps_no_other_corpus_waiting(two: str, h
 @pytest.mark.parametrize("held", MAKES)
 def test_a_table_that_is_not_committed_keeps_no_other_corpus_waiting(two: str, held: str) -> None:
     with psycopg.connect(two) as one, psycopg.connect(two, autocommit=True) as other:
-        other.execute("set lock_timeout = '1s'")
+        other.execute("set lock_timeout = '200ms'")
         MAKES[held](one, "one")
         for act in (*WRITES.values(), search):
             act(other, "two")
@@ -139,7 +139,7 @@ def test_a_drop_that_deletes_keeps_no_other_corpus_waiting(two: str) -> None:
         )
         dropped = aside.submit(drops.execute, "select ragdb.drop_corpus('one')")
         until_it_waits(other, drops)
-        other.execute("set lock_timeout = '1s'")
+        other.execute("set lock_timeout = '200ms'")
         try:
             for act in (*WRITES.values(), search, *MAKES.values()):
                 with other.transaction(force_rollback=True):

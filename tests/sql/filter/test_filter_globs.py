@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Connection
+from tests.processor import spent
 
 MATCHES = "select %s like ragdb_internal.glob_pattern(%s)"
 
@@ -27,9 +27,9 @@ def test_a_glob_matches_like_fnmatch(db: Connection, text: str, pattern: str) ->
 
 
 def test_a_hostile_glob_takes_no_time(db: Connection) -> None:
-    start = time.perf_counter()
+    before = spent(db)
     db.execute(MATCHES, ("a" * 1_000_000, "*a" * 16 + "b"))
-    assert time.perf_counter() - start < 5
+    assert spent(db) - before < 5
 
 
 @pytest.mark.parametrize(

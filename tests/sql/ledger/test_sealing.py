@@ -104,7 +104,7 @@ def test_a_writer_does_not_wait_for_the_sealer_and_a_second_sealer_does(clone: s
         fill(setup)
     with psycopg.connect(clone) as sealer, psycopg.connect(clone, autocommit=True) as writer:
         sealer.execute("select ragdb.seal_ledger()")
-        writer.execute("set lock_timeout = '2s'")
+        writer.execute("set lock_timeout = '200ms'")
         assert writer.execute("select from ragdb.retrieve('chat', 'refunds')").fetchall()
         with pytest.raises(psycopg.errors.LockNotAvailable):
             writer.execute("select ragdb.seal_ledger()")
