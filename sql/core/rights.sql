@@ -151,7 +151,8 @@ comment on function ragdb_internal.refuse_corpus(text, text, integer) is
   'Says that the caller, who has a right (0: none) to a corpus, lacks the one that a call takes. '
   'Raises RG401, RG404.';
 
-create or replace function ragdb_internal.check_right(corpus ragdb.corpora, privilege text)
+create or replace function ragdb_internal.check_opened(
+  corpus ragdb.corpora, privilege text, takes_parts boolean, takes_moved boolean)
 returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -163,19 +164,6 @@ begin
     perform ragdb_internal.log_refusal(corpus.name, privilege),
       ragdb_internal.refuse_corpus(corpus.name, privilege, v_has);
   end if;
-end $$;
-comment on function ragdb_internal.check_right(ragdb.corpora, text) is
-  'Refuses a caller who lacks a right (read, write, admin) to a corpus that is there, and logs '
-  'that. Raises RG401, RG404.';
-
-create or replace function ragdb_internal.check_opened(
-  corpus ragdb.corpora, privilege text, takes_parts boolean, takes_moved boolean)
-returns void
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  perform ragdb_internal.check_right(corpus, privilege);
   -- whoever sets this by hand reads what is left, as a replay does
   if corpus.moving = 'moved' and not takes_moved
     and (privilege = 'read' and current_setting('ragdb.as_recorded', true) = 'on') is not true

@@ -59,7 +59,7 @@ begin
       from ragdb_internal.best_groups(block_nos, sums, v_wanted.bits) g;
     while v_negated[v_seen + 1] <= -v_least loop
       -- each batch raises the bar for the next one
-      v_until := least(3 * v_seen + case when v_seen = 0 then 2 * v_looked_for + 4 else 0 end,
+      v_until := least(2 * v_seen + case when v_seen = 0 then 2 * v_looked_for + 4 else 0 end,
         width_bucket(-v_least, v_negated));
       v_nos := v_group_nos[v_seen + 1 : v_until];
       if not v_is_free then

@@ -50,16 +50,17 @@ declare
       and octet_length(text) <= (ragdb_internal.limits()).indexed_characters then text
     else ragdb_internal.plain(text) end;
   v_is_ascii constant boolean := octet_length(v_text) = length(v_text);
+  v_name constant text := ragdb_internal.name_pattern(
+    case when v_is_ascii then '' else ragdb_internal.spaced() end);
   v_names text;
   v_exact text;
   v_lexemes tsvector;
 begin
-  v_names := array_to_string(array(select (regexp_matches(v_text, ragdb_internal.name_pattern(
-    case when v_is_ascii then '' else ragdb_internal.spaced() end), 'g'))[1]), ' ');
   if v_text ~ E'[A-Za-z](?:\\+\\+|#)|(?:^|[\\s"`(])\\.[A-Za-z]' then
     v_exact := ragdb_internal.sign_lexemes(v_text);
   end if;
-  if v_names <> '' then
+  if v_text ~ v_name then  -- questions seldom have one, and a statement takes longer than this
+    v_names := array_to_string(array(select (regexp_matches(v_text, v_name, 'g'))[1]), ' ');
     if v_names ~ '[a-z][A-Z]|[A-Z][A-Z][a-z][a-z]' then
       v_text := regexp_replace(v_text, '([a-z](?=[A-Z])|[A-Z](?=[A-Z][a-z][a-z]))', E'\\1 ', 'g');
     end if;
