@@ -2,6 +2,25 @@
 -- brings. That depends on nothing but them and the text configuration, which a corpus keeps, and is
 -- half of a put. Where nobody writes, the rows are analysed once they are there, by parallel
 -- workers, who can share a table but not a document.
+--
+-- Who is about to write counts as one who writes. Of two writers one would find the corpus free
+-- while the other analyses, and hold it for all of its own analysis: a core was idle meanwhile.
+
+-- The lock is shared and kept to the end of the transaction. Nobody waits for it, because any role
+-- can take such a lock.
+create or replace function ragdb_internal.writes_alone(corpus_id integer) returns boolean
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_class constant integer := hashtext('ragdb writers');
+begin
+  return pg_try_advisory_xact_lock_shared(v_class, corpus_id)
+    and pg_try_advisory_lock(v_class, corpus_id) and pg_advisory_unlock(v_class, corpus_id);
+end $$;
+comment on function ragdb_internal.writes_alone(integer) is
+  'Notes that this transaction is about to write documents to a corpus, and tells whether no other '
+  'is.';
 
 create type ragdb_internal.given_analysis as (
   corpus_id integer,
@@ -25,7 +44,9 @@ declare
   v_given ragdb_internal.given_analysis;
   v_chunks ragdb_internal.analysed_chunk[];
 begin
-  if pg_column_size(documents) > 32 * 1048576 or ragdb_internal.try_corpus(corpus.corpus_id) then
+  if pg_column_size(documents) > 32 * 1048576 or ragdb_internal.writes_alone(corpus.corpus_id)
+    and ragdb_internal.try_corpus(corpus.corpus_id)
+  then
     return null;
   end if;
   select array_agg(a.position), array_agg(a.ordinal),
@@ -51,8 +72,8 @@ begin
 end $$;
 comment on function ragdb_internal.analysed_ahead(ragdb.corpora, jsonb) is
   'Analyses the chunks of given documents whose bytes a corpus does not have, if another '
-  'transaction holds the corpus; null for a call of more than 32 MB. If no other holds it, the '
-  'caller does.';
+  'transaction holds the corpus or is about to write to it; null for a call of more than 32 MB. If '
+  'no other does, the caller holds it.';
 
 -- Meanwhile another corpus of the name may have been made, which analyses otherwise.
 create or replace function ragdb_internal.ready_chunks(

@@ -75,6 +75,21 @@ def test_texts_are_analysed_ahead_only_while_another_holds_the_corpus(
     assert other.execute(AHEAD, (given,)).fetchone() == (0,)
 
 
+def test_texts_are_analysed_ahead_while_another_is_about_to_write(
+    two: tuple[Connection, Connection],
+) -> None:
+    """It began to analyse while a third held the corpus, which is free again."""
+    one, other = two
+    given = Jsonb(made(3, 5))
+    with psycopg.connect(one.info.dsn) as next_one:
+        one.execute("select ragdb.delete_source('docs', '0.md')")
+        assert next_one.execute(AHEAD, (given,)).fetchone() == (4,)
+        one.commit()
+        assert other.execute(AHEAD, (given,)).fetchone() == (4,)
+        next_one.rollback()
+        assert other.execute(AHEAD, (given,)).fetchone() == (0,)
+
+
 def test_what_was_analysed_ahead_is_not_analysed_again(two: tuple[Connection, Connection]) -> None:
     one, other = two
     put(one, *made(3, 5))
