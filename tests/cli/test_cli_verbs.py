@@ -267,6 +267,9 @@ def test_a_mistyped_corpus_is_answered_with_the_near_one_and_verbs(demo: Run) ->
     )
     kept = demo("corpus", "diff", "demo", "1")
     assert "can call `ragdb corpus history --keep DAYS`" in kept.stderr
+    # where there is no verb, it is said where the function can be called
+    gone = demo("corpus", "erase", "demo", "nowhere.md", "--yes")
+    assert "hint: ragdb.list_documents() in `ragdb psql` lists the sources" in gone.stderr
 
 
 def test_hints_name_verbs_for_functions_that_exist(db: psycopg.Connection[Any]) -> None:
