@@ -15,6 +15,13 @@ class RagdbError(psycopg.DatabaseError, code="RG000"):
     exit_code = 2
     """How the command line ends: 2, what was asked is wrong; 3, the database or a right is."""
 
+    def __str__(self) -> str:
+        """What the database says. Where in its functions it says so helps nobody outside."""
+        if (message := self.diag.message_primary) is None:
+            return super().__str__()
+        more = (("DETAIL", self.diag.message_detail), ("HINT", self.diag.message_hint))
+        return "\n".join([message, *(f"{name}:  {text}" for name, text in more if text)])
+
 
 class InvalidArgument(RagdbError, code="RG400"):
     """An argument is null, of the wrong form or out of range."""

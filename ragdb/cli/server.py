@@ -116,7 +116,8 @@ def status(session: Session) -> None:
     output.one(session, summary)
     if session.format == "table" and corpora:
         session.out.print()
-        output.rows(session, corpora, ["name", "documents", "chunks", "size_bytes", "drift"])
+        # what is to be done about one, and why, `ragdb doctor` says in words
+        output.rows(session, corpora, ["name", "documents", "chunks", "size_bytes"])
     for row in due:
         read = f"was read {output.cell(row.read_at)}" if row.read_at else "was never read"
         session.note(

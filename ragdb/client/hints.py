@@ -32,6 +32,7 @@ VERBS = {
         "list_corpora": "corpus ls",
         "list_embedders": "embedder ls",
         "list_eval_runs": "eval ls",
+        "list_grants": "corpus grants",
         "list_http_tokens": "token ls",
         "list_key_events": "keys events",
         "list_parts": "corpus parts",
@@ -43,6 +44,7 @@ VERBS = {
         "list_signing_keys": "keys ls",
         "list_synonyms": "corpus synonyms",
         "list_traces": "trace ls",
+        "list_versions": "corpus history",
         "reembed_corpus": "reembed",
         "register_policy": "policy add",
         "remove_synonyms": "corpus synonyms --remove WORD",
@@ -50,6 +52,7 @@ VERBS = {
         "retrieve_slice": "slice search",
         "revoke_corpus": "corpus revoke",
         "seal_ledger": "ledger seal",
+        "set_quota": "quota set",
         "search": "search --json",  # which has the ids of chunks
         "share_corpus": "peer share",
         "trace_hits": "trace show",
@@ -70,7 +73,11 @@ def spoken(text: str, names: Mapping[str, str], argument: str = r"\1 \2") -> str
 
 
 def by_verbs(text: str | None) -> str | None:
-    """A hint for people at a command line: `ragdb corpus ls`, and --mode lexical."""
+    """A hint for people at a command line: `ragdb corpus ls`, and --mode lexical.
+
+    What no verb calls is said to be SQL, and where that is written.
+    """
     if text is None:
         return None
-    return spoken(text.replace("sign => false", "--no-sign"), VERBS, r"--\1 \2")
+    text = spoken(text.replace("sign => false", "--no-sign"), VERBS, r"--\1 \2")
+    return re.sub(r"\b(ragdb\.[a-z_]+\(\))", r"\1 in `ragdb psql`", text, count=1)

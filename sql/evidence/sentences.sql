@@ -1,7 +1,8 @@
 -- The sentences of a text that may answer a question.
 
 -- The same ends of sentences as the chunker's: a mark, closing quotes and brackets, white space. A
--- line of its own (a heading, an item) is a sentence too.
+-- line of its own is a sentence too, and of Markdown a heading, an item, a row of a table, and all
+-- that is fenced as code.
 create or replace function ragdb_internal.sentences(text text)
 returns table (start_offset integer, end_offset integer, sentence text)
 language sql immutable parallel safe
@@ -16,9 +17,11 @@ begin atomic
     from (
       select m.part[1] as part, m.n
       from pg_catalog.regexp_matches(sentences.text,
-        '((?:[^.!?\u3002\uff01\uff1f\n]|[.!?](?![\s"''\u2019\u201d)\]])|[.!?]["''\u2019\u201d)\]]'
-        '+(?!\s)|\n(?!\s*\n))*(?:[.!?\u3002\uff01\uff1f]["''\u2019\u201d)\]]*\s*|\n\s*\n\s*|$)'
-        ')', 'g')
+        '((?:[0-9]{1,3}[.)] )?'
+        '(?:[^.!?\u3002\uff01\uff1f\n]|[.!?](?![\s"''\u2019\u201d)\]])|[.!?]["''\u2019\u201d)\]]'
+        '+(?!\s)|\n(?!\s*\n| *(?:[-*+] |[0-9]{1,3}[.)] |[#|]|```)))*'
+        '(?:[.!?\u3002\uff01\uff1f]["''\u2019\u201d)\]]*\s*|\n\s*|$)'
+        '|```(?:[^`]|`(?!``))*(?:```\s*|$))', 'g')
         with ordinality m (part, n)
       where m.part[1] <> '') p) s
   where s.sentence <> ''
@@ -36,13 +39,15 @@ comment on function ragdb_internal.opening(text) is
   'Returns how a sentence leads to the next one: as a question, which ends in a question mark, '
   'brackets and quotes behind it left out, or as a heading of Markdown; null where it does not.';
 
--- A sentence shorter than the shortest quote cannot be cited.
+-- A sentence shorter than the shortest quote cannot be cited. Code tells nothing to who reads it
+-- without its lines.
 create or replace function ragdb_internal.is_citable(sentence text) returns boolean
 language sql immutable parallel safe
-return pg_catalog.length(is_citable.sentence) >= 64 or pg_catalog.length(pg_catalog.replace(
-  (ragdb_internal.quotable(is_citable.sentence)).letters, ' ', '')) >= 8;
+return not pg_catalog.starts_with(is_citable.sentence, '```')
+  and (pg_catalog.length(is_citable.sentence) >= 64 or pg_catalog.length(pg_catalog.replace(
+  (ragdb_internal.quotable(is_citable.sentence)).letters, ' ', '')) >= 8);
 comment on function ragdb_internal.is_citable(text) is
-  'Tells whether a sentence is long enough to be quoted.';
+  'Tells whether a sentence is long enough to be quoted, and not code.';
 
 -- A question or a heading is not an answer. What follows it is, as on a page of frequent questions,
 -- and has the words of both; what is too short to be quoted is quoted with its question.

@@ -30,14 +30,16 @@ comment on function ragdb_internal.alphabet(text) is
 
 -- Few misspelt words are wrong in their first letter (Yannakoudakis and Fawthrop, "The Rules of
 -- Spelling Errors", Information Processing and Management, 1983), and a third of the right words
--- that a corpus lacks are near another one by it alone (islam, slam). At each place all letters are
--- written at once: with "t c" for its spaces, the alphabet between "c" and "t" is every "c_t".
+-- that a corpus lacks are near another one by it alone (islam, slam). So of three letters the first
+-- is not swapped either (ons, nos). At each place all letters are written at once: with "t c" for
+-- its spaces, the alphabet between "c" and "t" is every "c_t".
 create or replace function ragdb_internal.edits(word text, first integer, last integer)
 returns table (edits text[])
 language sql immutable parallel safe rows 1
 begin atomic
   select coalesce(pg_catalog.array_agg(p.before || pg_catalog.left(p.behind, 1) || p.letter
-        || pg_catalog.substr(p.behind, 2)) filter (where p.behind <> ''), '{}')
+        || pg_catalog.substr(p.behind, 2))
+      filter (where p.behind <> '' and (p.before <> '' or pg_catalog.length(edits.word) > 3)), '{}')
     || coalesce(pg_catalog.array_agg(p.before || p.behind)
         filter (where p.is_edited and p.letter <> '')
       || pg_catalog.string_to_array(pg_catalog.string_agg(
@@ -59,8 +61,9 @@ begin atomic
       offset 0) p;
 end;
 comment on function ragdb_internal.edits(text, integer, integer) is
-  'Returns what one edit makes of a word: first two letters swapped, at each place but the last; '
-  'then one dropped, put in or replaced behind so many letters, from first to last.';
+  'Returns what one edit makes of a word: first two letters swapped, at each place but the last, '
+  'nor the first of three letters; then one dropped, put in or replaced behind so many letters, '
+  'from first to last.';
 
 -- The alphabet has no letter that a dictionary folds, so edits have only those of the word. To fold
 -- takes a microsecond a letter: each of these is folded once, and not in hundreds of edits.
@@ -150,8 +153,8 @@ begin atomic
 end;
 comment on function ragdb_internal.near_lexemes(text, text, integer) is
   'Returns the lexemes of what one edit makes of a word: first two letters swapped, at each place '
-  'but the last; then of more than three letters one dropped, put in or replaced, behind 1 to so '
-  'many letters. Null stands for one that does not count.';
+  'but the last, nor the first of three letters; then of more than three one dropped, put in or '
+  'replaced, behind 1 to so many letters. Null stands for one that does not count.';
 
 create or replace function ragdb_internal.spelt_as(word text, lexeme text, config text)
 returns text

@@ -108,10 +108,9 @@ begin
     return row('TRACE_TAMPERED', 'the rows of the trace are not what was recorded',
       'unverified_evidence_usage', 'critical')::ragdb_internal.refusal;
   end if;
-  v_foreign := (
-    select p.id from unnest(chunk_ids) p (id)
-      where p.id <> all (array(select h.chunk_id from ragdb.trace_hits(trace.id) h))
-      order by p.id collate "C" limit 1);
+  v_foreign := (select p.id from unnest(chunk_ids) p (id)
+    where p.id <> all (array(select h.chunk_id from ragdb.trace_hits(trace.id) h))
+    order by p.id collate "C" limit 1);
   if v_foreign is not null then
     return row('CHUNK_NOT_RETRIEVED',
       'chunk ' || ragdb_internal.quote(v_foreign) || ' is not among the hits of the trace',
@@ -127,8 +126,10 @@ begin
   end if;
   v_lacks := ragdb_internal.insufficiency(trace.corpus_id, chunk_ids, sufficiency);
   if v_lacks is not null then
-    return row('INSUFFICIENT_EVIDENCE', v_lacks, 'insufficient_evidence',
-      'low')::ragdb_internal.refusal;
+    return row('INSUFFICIENT_EVIDENCE', v_lacks || case
+        when ragdb_internal.insufficiency(trace.corpus_id, chunk_ids, 'lenient') is null
+          then '; it is enough for sufficiency lenient' else '' end,
+      'insufficient_evidence', 'low')::ragdb_internal.refusal;
   end if;
   return null;
 end $$;

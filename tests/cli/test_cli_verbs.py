@@ -266,6 +266,9 @@ def test_a_mistyped_corpus_is_answered_with_the_near_one_and_verbs(demo: Run) ->
     )
     kept = demo("corpus", "diff", "demo", "1")
     assert "can call `ragdb corpus history --keep DAYS`" in kept.stderr
+    # where there is no verb, it is said where the function can be called
+    gone = demo("corpus", "erase", "demo", "nowhere.md", "--yes")
+    assert "hint: ragdb.list_documents() in `ragdb psql` lists the sources" in gone.stderr
 
 
 def test_hints_name_verbs_for_functions_that_exist(db: psycopg.Connection[Any]) -> None:
@@ -772,7 +775,10 @@ def test_status_shows_the_corpora(demo: Run) -> None:
     status = json.loads(demo("status", "--json").stdout)
     assert (status["schema"], status["origin"]) == ("current", "RAGDB_DATABASE_URL")
     assert status["corpora"][0]["name"] == "demo"
-    assert "demo" in demo("status").stdout
+    shown = demo("status").stdout
+    assert "demo" in shown
+    # a number that nobody knows the meaning of; doctor says in words what is to be done
+    assert "drift" not in shown
 
 
 def test_verbose_says_which_setting_won_and_no_password(run: Run, clone: str) -> None:

@@ -144,6 +144,9 @@ def test_psycopg_raises_the_class_with_message_detail_and_hint(db: Connection) -
     assert caught.value.diag.message_detail
     assert caught.value.diag.message_hint
     assert isinstance(caught.value, psycopg.DatabaseError)
+    # and a traceback ends with them, not with where in our functions that is said
+    said = [line.partition(":")[0] for line in str(caught.value).splitlines()]
+    assert said == ['corpus "nowhere" does not exist', "DETAIL", "HINT"]
 
 
 def test_a_hit_has_the_columns_of_the_type(db: Connection) -> None:

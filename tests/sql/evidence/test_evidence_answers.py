@@ -190,6 +190,54 @@ def test_a_question_is_answered_by_what_follows_it(
     assert checks == [(None,)]
 
 
+PAGE = """# Gifts
+
+They come back:
+
+- **Gifts** are refunded as vouchers
+- Cards are charged back! In two weeks
+  or three
+
+1. Ask at the desk
+2. Show the receipt
+
+| kind | days |
+|---|---|
+| gifts by post | three days |
+| gifts by hand | one day |
+
+```python
+refund(gifts)  # gifts are refunded by hand. So it is
+
+refund(cards)
+```
+Nobody is asked why.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("How are gifts refunded?", "- **Gifts** are refunded as vouchers"),
+        ("In two weeks?", "In two weeks\n  or three"),
+        ("Who has to show a receipt?", "2. Show the receipt"),
+        ("How many days for gifts by post?", "| gifts by post | three days |"),
+        ("Is nobody asked?", "Nobody is asked why."),
+    ],
+)
+def test_an_item_or_a_row_answers_by_itself_and_code_does_not(
+    any_db: Connection, question: str, said: str
+) -> None:
+    chunk = {"source_id": "gifts.md", "chunk_id": "g", "text": PAGE, "score": 0.9}
+    found = answer(any_db, question, {"chunks": [chunk]}, max_sentences=1)
+    assert found["answer"] == said
+    parts = any_db.execute(
+        "select start_offset, end_offset, sentence from ragdb_internal.sentences(%s)", (PAGE,)
+    ).fetchall()
+    assert all(PAGE[start:end] == part for start, end, part in parts)
+    assert "".join("".join(part.split()) for *_, part in parts) == "".join(PAGE.split())
+
+
 @pytest.mark.parametrize("text", ["We never tell. Are gifts refunded?", "# Are gifts refunded"])
 def test_a_question_or_a_heading_answers_nothing(any_db: Connection, text: str) -> None:
     chunk = {"source_id": "faq.md", "chunk_id": "f", "text": text, "score": 0.9}

@@ -65,6 +65,15 @@ def test_what_is_not_admissible_is_refused_with_an_incident(signed: Connection) 
     assert signed.execute("select from ragdb.semantic_atoms").fetchall() == []
 
 
+def test_a_refusal_says_what_less_evidence_is_enough_for(signed: Connection) -> None:
+    hits = retrieve(signed)
+    short = [hits[0]["chunk_id"]]
+    refused = promote(signed, hits[0]["trace_id"], short)
+    assert refused["reason"] == (
+        "insufficient turns: 3 required, 1 found; it is enough for sufficiency lenient"
+    )
+
+
 def test_a_proposal_of_unknown_or_mixed_atoms_is_refused(signed: Connection) -> None:
     hits = retrieve(signed)
     first = promote(signed, hits[0]["trace_id"], [h["chunk_id"] for h in hits])["atom_id"]

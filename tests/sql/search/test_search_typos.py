@@ -64,7 +64,19 @@ def test_a_word_one_edit_away_is_found(docs: Connection, query: str, first: str)
 
 @pytest.mark.parametrize(
     "query",
-    ["kxttxe", "cv", "recrods2", "zeppelin", "the", "2019", "ab", "csvs1", "jettle", "ettle"],
+    [
+        "kxttxe",
+        "cv",
+        "recrods2",
+        "zeppelin",
+        "the",
+        "2019",
+        "ab",
+        "acr",
+        "csvs1",
+        "jettle",
+        "ettle",
+    ],
 )
 def test_what_is_not_near_stays_not_found(docs: Connection, query: str) -> None:
     assert found(docs, query) == []
@@ -202,7 +214,7 @@ def test_a_dictionary_of_every_accent_is_not_walked_to_its_end(db: Connection) -
 def nearest(db: Connection, dictionary: dict[str, int], typo: str) -> str | None:
     """By brute force: two letters swapped before all else, then what most chunks have."""
     splits = [(typo[:n], typo[n:]) for n in range(len(typo) + 1)]
-    swapped = {a + b[1] + b[0] + b[2:] for a, b in splits if len(b) > 1}
+    swapped = {a + b[1] + b[0] + b[2:] for a, b in splits if len(b) > 1 and (a or len(typo) > 3)}
     inner = [(a, b) for a, b in splits if a and len(typo) > 3]
     other = {a + b[1:] for a, b in inner if b}
     other |= {a + c + b for a, b in inner for c in ascii_lowercase}
