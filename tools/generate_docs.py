@@ -125,8 +125,8 @@ colours. `NO_COLOR` is respected. Control characters in documents never reach a 
 |---|---|
 | 0 | done |
 | 1 | a negative result: `doctor` found a wrong corpus, a run failed, or there is no answer |
-| 2 | the command, a file name or an argument is wrong; a model that it needs is not there or not bound |
-| 3 | the database cannot be reached or is not migrated; a right is missing; a model is another than the one that is meant |
+| 2 | the command, a file name or an argument is wrong; a model is not there or not bound |
+| 3 | the database cannot be reached or is not migrated; a right is missing; it is another model |
 | 4 | some documents failed; the others are stored |
 | 5 | nothing ran: no file was found, or no case of an eval |
 | 130 | interrupted; whole documents stay |
