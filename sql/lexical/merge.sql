@@ -73,7 +73,8 @@ begin atomic
     select w.lexeme, w.weight, m as made
     from ragdb_internal.weighed_lexemes(terms_to_merge.corpus_id) w
       left join pg_catalog.unnest(terms_to_merge.made) m on m.term_id = (w.lexeme).term_id
-    offset 0) t;
+    offset 0) t
+  offset 0;
 end;
 comment on function ragdb_internal.terms_to_merge(integer, integer, integer, ragdb.term_blocks[]) is
   'Returns the terms that blocks have, what each weighs now, and which rows it has of a block that '
