@@ -43,9 +43,10 @@ docs: venv
 dashboards: venv
 	$(BIN)/python -m tools.generate_dashboards
 
-# tests that take minutes: the server is killed, long random runs
+# tests that take minutes: the server is killed, long random runs; then what is drawn at random
 nightly: venv
 	$(BIN)/pytest -m nightly
+	$(BIN)/pytest --hypothesis-profile exploring $$(grep -lr "hypothesis import" tests --include="test_*.py")
 
 # each prints the machine, the versions, the command and the peer's figure, and keeps them in bench/results.md
 bench: venv

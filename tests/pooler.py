@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -26,15 +25,18 @@ PASSWORD = "of the pooler"
 
 @dataclass
 class Pooler:
-    """A running PgBouncer: where it listens, and its log."""
+    """A running PgBouncer: the folder of its socket, and its log.
 
-    port: int
+    Of a port that was free another program may have been sooner.
+    """
+
+    folder: Path
     log: Path
 
     def dsn(self, database: str, user: str = "postgres") -> str:
         return make_conninfo(
-            host="127.0.0.1",
-            port=self.port,
+            host=str(self.folder),
+            port=PORT,
             dbname=str(conninfo_to_dict(database)["dbname"]),
             user=user,
             password=PASSWORD,
@@ -55,8 +57,6 @@ def program() -> str:
 def pooler(server: Path, size: int = 3) -> Iterator[Pooler]:
     """PgBouncer before the server of a data folder, with so many connections of each login."""
     bouncer = program()
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     with tempfile.TemporaryDirectory(prefix="pooler") as made:
         folder = Path(made)
         logins = ["postgres", *LOGINS]
@@ -64,7 +64,7 @@ def pooler(server: Path, size: int = 3) -> Iterator[Pooler]:
         (folder / "ini").write_text(
             f"[databases]\n* = host={server} port={PORT}\n"
             "[pgbouncer]\n"
-            f"listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
+            f"listen_addr =\nlisten_port = {PORT}\nunix_socket_dir = {folder}\n"
             f"auth_type = scram-sha-256\nauth_file = {folder}/users\n"
             "pool_mode = transaction\nmax_client_conn = 500\n"
             f"default_pool_size = {size}\nlogfile = {folder}/log\npidfile = {folder}/pid\n"
@@ -79,7 +79,7 @@ def pooler(server: Path, size: int = 3) -> Iterator[Pooler]:
             [bouncer, "-q", str(folder / "ini")], stderr=subprocess.DEVNULL, cwd=folder, **owner
         )
         try:
-            made_here = Pooler(port, folder / "log")
+            made_here = Pooler(folder, folder / "log")
             _wait(made_here.dsn("dbname=postgres"), process, made_here.log)
             yield made_here
         finally:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
+import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -134,23 +132,19 @@ def test_without_a_file_of_servers_it_says_what_to_set(monkeypatch: pytest.Monke
 
 @pytest.fixture
 def address() -> Iterator[str]:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port = found.getsockname()[1]
-    code = f"import sys; sys.path.insert(0, {str(SERVER.parent)!r}); from mcp_server import server; server.run('streamable-http', port={port})"  # noqa: E501
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stderr=subprocess.DEVNULL, env={**os.environ}
+    code = (
+        f"import sys; sys.path.insert(0, {str(SERVER.parent)!r});"
+        " from mcp_server import server; server.run('streamable-http', port=0)"
     )
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    assert process.stderr
     try:
-        for _ in range(300):
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                break
-            except OSError:
-                time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}/mcp"
+        listening = (re.search(r"http://[0-9.]+:[1-9]\d*", line) for line in process.stderr)
+        found = next(filter(None, listening))
+        yield f"{found[0]}/mcp"
     finally:
         process.terminate()
-        process.wait(timeout=120)
+        process.communicate(timeout=120)
 
 
 def test_a_server_is_reached_by_its_address(address: str) -> None:

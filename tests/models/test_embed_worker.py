@@ -32,7 +32,7 @@ def slow_worker(dsn: str, log: Path, errors: Path) -> None:
 
     sys.stderr = errors.open("a")
     embedders._load = lambda *_: Slow(WIDTH)  # type: ignore[assignment]
-    Worker(dsn, batch=40, lease=1.5).run(until="empty")
+    Worker(dsn, batch=40, lease=3).run(until="empty")
     sys.stderr.close()
 
 

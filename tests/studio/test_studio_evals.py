@@ -227,7 +227,9 @@ def test_reports_open_from_disk_without_a_request(
         assert style == "1px"
         printed = pdfium.PdfDocument(page.pdf(format="A4", print_background=True))
         text = "".join(sheet.get_textpage().get_text_bounded() for sheet in printed)
-        assert len(set(re.findall(r"case\s*(\d+)", text))) == max(0, rows - 1)
+        # the heading of the cases stands before a date, such as 01-14
+        cases = set(re.findall(r"case\s*(\d+)(?![\d-])", text))
+        assert len(cases) == max(0, rows - 1)
         for sheet in printed:
             pixels = sheet.render().to_numpy()
             for edge in (pixels[:30], pixels[-30:], pixels[:, :30], pixels[:, -30:]):
