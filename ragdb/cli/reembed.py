@@ -68,6 +68,11 @@ def reembed(
         if model == embedders.MINILM["name"]:
             embedders.ensure_default(db.connection)
         embedders.need(db.connection, model)
+        current = embedders.current(db.connection, corpus)
+        if cutover and current is not None and current.name == model:
+            # an earlier run was ended behind its switch, before it could say so
+            session.note(f"{corpus} is searched by {model} already")
+            return 0
         db.reembed_corpus(corpus, model)
         code = drain(session, db, corpus, model, "empty", lease, batch)
         if code == 0 and questions:

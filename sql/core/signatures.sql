@@ -65,6 +65,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_signer ragdb_internal.signer;
+  v_may boolean;
   v_absent text;
   v_problem text;
 begin
@@ -72,13 +73,17 @@ begin
     v_problem := ragdb_internal.unsigned_problem(at, keys.signers, keys.problem);
     return row(v_problem is null, null::text, v_problem);
   end if;
-  foreach v_signer in array keys.signers loop
-    if v_signer.secret is not null and mac = ragdb_internal.trace_mac(hash, v_signer.secret) then
+  -- to try a secret takes a hash: those that may have made it come first
+  foreach v_may in array array[true, false] loop
+    foreach v_signer in array keys.signers loop
       v_problem := ragdb_internal.signer_problem(v_signer, at);
-      return row(v_problem is null, v_signer.key_id, v_problem);
-    elsif v_signer.secret is null and ragdb_internal.signer_problem(v_signer, at) is null then
-      v_absent := v_signer.key_id;
-    end if;
+      continue when v_may <> (v_problem is null);
+      if v_signer.secret is null then
+        v_absent := case when v_may then v_signer.key_id else v_absent end;
+      elsif mac = ragdb_internal.trace_mac(hash, v_signer.secret) then
+        return row(v_may, v_signer.key_id, v_problem);
+      end if;
+    end loop;
   end loop;
   if v_absent is not null then
     return row(null::boolean, null::text,

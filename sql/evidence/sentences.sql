@@ -2,7 +2,7 @@
 
 -- The same ends of sentences as the chunker's: a mark, closing quotes and brackets, white space. A
 -- line of its own is a sentence too, and of Markdown a heading, an item, a row of a table, and all
--- that is fenced as code.
+-- that is fenced as code. The sign before an item is none of it.
 create or replace function ragdb_internal.sentences(text text)
 returns table (start_offset integer, end_offset integer, sentence text)
 language sql immutable parallel safe
@@ -12,8 +12,8 @@ begin atomic
       s.sentence
   from (
     select p.part, pg_catalog.sum(pg_catalog.length(p.part)) over (order by p.n) as stop,
-      pg_catalog.length(p.part) - pg_catalog.length(pg_catalog.ltrim(p.part, E' \t\r\n')) as lead,
-      pg_catalog.btrim(p.part, E' \t\r\n') as sentence, p.n
+      pg_catalog.length(p.part) - pg_catalog.length(t.told) as lead,
+      pg_catalog.rtrim(t.told, E' \t\r\n') as sentence, p.n
     from (
       select m.part[1] as part, m.n
       from pg_catalog.regexp_matches(sentences.text,
@@ -23,7 +23,9 @@ begin atomic
         '(?:[.!?\u3002\uff01\uff1f]["''\u2019\u201d)\]]*\s*|\n\s*|$)'
         '|```(?:[^`]|`(?!``))*(?:```\s*|$))', 'g')
         with ordinality m (part, n)
-      where m.part[1] <> '') p) s
+      where m.part[1] <> '') p
+      cross join lateral (
+        select pg_catalog.regexp_replace(p.part, E'^[ \t\r\n]*(?:[-*+] +)?', '') as told) t) s
   where s.sentence <> ''
   order by s.n;
 end;

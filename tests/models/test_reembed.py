@@ -160,6 +160,17 @@ def test_what_a_new_model_would_change_is_said_before_the_switch(clone: str) -> 
         assert "ragdb reembed docs --model new --cutover" in said
 
 
+def test_a_switch_that_is_asked_for_again_is_done_already(clone: str) -> None:
+    with psycopg.connect(clone, autocommit=True) as db:
+        make_corpus(db, {str(n): f"text {n}" for n in range(3)})
+        make_embedder(db, "new", WIDTHS["new"])
+        Worker(clone).run(until="empty")
+        switch = ("reembed", "docs", "--model", "new", "--cutover", "--questions", "0")
+        assert "docs is searched by new now" in finish(ragdb(clone, *switch))
+        assert "docs is searched by new already" in finish(ragdb(clone, *switch))
+        assert status(db, "embedder") == "new"
+
+
 def test_the_comparison_is_that_of_the_two_rankings(db: Connection) -> None:
     make_corpus(db, {str(n): f"word{n % 7} word{n % 5} tale {n}" for n in range(40)})
     make_embedder(db, "new", 8)

@@ -62,6 +62,26 @@ def test_a_made_up_signature_is_wrong_also_before_the_first_key(signed: Connecti
     assert mac_row(signed, trace)[0] is not True
 
 
+def test_a_signature_is_held_to_the_keys_of_its_time_first(signed: Connection) -> None:
+    trace = recorded(signed)
+    signed.execute("set local track_functions = 'all'")
+
+    def secrets_tried() -> int:
+        counted = (
+            "select coalesce(sum(calls), 0)::integer as calls from pg_stat_xact_user_functions"
+            " where schemaname = 'ragdb_internal' and funcname = 'origin_bytes'"
+        )
+        before = one(signed, counted)["calls"]
+        assert mac_row(signed, trace) == (True, "signed by key k1")
+        return int(one(signed, counted)["calls"] - before)
+
+    tried = secrets_tried()
+    signed.execute("set local ragdb.now = '2099-01-01'")
+    for key in ("k2", "k3", "k4"):
+        signed.execute("select ragdb.create_signing_key(%s)", (key,))
+    assert secrets_tried() == tried == 1
+
+
 def test_a_key_made_younger_does_not_excuse_a_missing_signature(signed: Connection) -> None:
     trace = recorded(signed)
     signed.execute("update ragdb.signing_keys set created_at = now() + interval '1 day'")

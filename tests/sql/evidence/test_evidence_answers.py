@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -218,7 +219,7 @@ Nobody is asked why.
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        ("How are gifts refunded?", "- **Gifts** are refunded as vouchers"),
+        ("How are gifts refunded?", "**Gifts** are refunded as vouchers"),
         ("In two weeks?", "In two weeks\n  or three"),
         ("Who has to show a receipt?", "2. Show the receipt"),
         ("How many days for gifts by post?", "| gifts by post | three days |"),
@@ -235,7 +236,8 @@ def test_an_item_or_a_row_answers_by_itself_and_code_does_not(
         "select start_offset, end_offset, sentence from ragdb_internal.sentences(%s)", (PAGE,)
     ).fetchall()
     assert all(PAGE[start:end] == part for start, end, part in parts)
-    assert "".join("".join(part.split()) for *_, part in parts) == "".join(PAGE.split())
+    between = {PAGE[a[1] : b[0]] for a, b in pairwise(parts)}
+    assert not "".join(between).replace("-", "").strip(), between
 
 
 @pytest.mark.parametrize("text", ["We never tell. Are gifts refunded?", "# Are gifts refunded"])
