@@ -18,11 +18,13 @@ begin
           then 'pg_catalog.substr($1[' || t.n || '] ->> ''field'', 10)'
           else '($1[' || t.n || '] ->> ''field'')' end) || ')', ' and ' order by t.n)
     from (
-      select c.n, c.condition ->> 'field' as field, replace(replace(replace(replace(
+      select c.n, c.condition ->> 'field' as field, replace(replace(replace(replace(replace(
         case when f.field is null then o.of_metadata
           else replace(f.condition_sql, '{condition}', o.of_column) end,
         '{some} and ', case when filter_sql.of_chunks is null then ''
           else ragdb_internal.some_item() || ' and ' end),
+        '{plain} or ', case when filter_sql.of_chunks is null then ''
+          else ragdb_internal.plain_items() || ' or ' end),
         '{field}', coalesce(
           f.column_sql,
           'case when pg_catalog.jsonb_typeof(d.metadata -> {key}) = '

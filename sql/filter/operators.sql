@@ -29,11 +29,20 @@ comment on function ragdb_internal.some_item() is
   'Returns the template of a condition that an index answers, which all metadata meets that has '
   'one of the given items, or an array with one.';
 
+-- Worked out when the statement is planned. In strict mode an item that is an array stays one.
+create or replace function ragdb_internal.plain_items() returns text
+language sql immutable parallel safe
+return 'not pg_catalog.jsonb_path_exists({json},'
+  ' ''strict $[*] ? (@.type() == "array" || @.type() == "object")'')';
+comment on function ragdb_internal.plain_items() is
+  'Returns the template of whether none of the given items is an array or an object.';
+
 -- The templates speak of documents d and chunks c. In them {field} is what is compared: a column,
 -- or the metadata's value where it is of the type of the given value; {value} is the given value of
 -- that type, {items} an array of the given items of that type, {json} and {text} are the given
 -- value as it is, and {key} is the key in the metadata. {some} is what the index answers of a
 -- condition that has more to it: where documents are looked at one by one it would only take time.
+-- {plain} or is there with it: of plain items the index answers all.
 create or replace function ragdb_internal.filter_operators()
 returns table (
   operator text, takes text, types text[], compares text, uses_index boolean, of_column text,
@@ -56,15 +65,15 @@ begin atomic
     ('lte', 'a number or a string', '{number,string}', 'value', false, '{field} <= {value}',
       '{field} <= {value}'),
     ('in', 'an array', '{array}', 'items', true, '{field} = any ({items})',
-      '{some} and (d.metadata -> {key} = any ({values})'
+      '{some} and ({plain} or d.metadata -> {key} = any ({values})'
       ' or case when pg_catalog.jsonb_typeof(d.metadata -> {key}) = ''array'''
       ' then exists (select from pg_catalog.jsonb_array_elements(d.metadata -> {key}) m'
       ' where m = any ({values})) end)'),
     ('any', 'an array', '{array}', 'items', true, '{field} = any ({items})',
-      '{some} and case when pg_catalog.jsonb_typeof(d.metadata -> {key}) = ''array'''
+      '{some} and ({plain} or case when pg_catalog.jsonb_typeof(d.metadata -> {key}) = ''array'''
       ' then exists (select from pg_catalog.jsonb_array_elements(d.metadata -> {key}) m'
       ' where m = any ({values}))'
-      ' else d.metadata -> {key} = any ({values}) end'),
+      ' else d.metadata -> {key} = any ({values}) end)'),
     ('all', 'an array', '{array}', 'items', true, '{field} = all ({items})',
       'd.metadata @> pg_catalog.jsonb_set(''{}'', array[{key}], {json})'),
     ('exists', 'a boolean', '{boolean}', null, false, '({field} is not null) = ({text})::boolean',

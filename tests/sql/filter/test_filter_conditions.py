@@ -270,6 +270,34 @@ def test_a_filter_that_leaves_k_chunks_returns_k(db: Connection) -> None:
     assert len(search(db, "docs", "apple pear", 1000, filter='{"common": true}')) == 1000
 
 
+@pytest.mark.parametrize(
+    ("condition", "met"),
+    [
+        ({"in": [["a", "b"]]}, "same nested"),
+        ({"in": [["a", "b"], "a"]}, "same more word nested"),
+        ({"in": [{"x": 1}]}, "object"),
+        ({"any": [["a", "b"]]}, "nested"),
+        ({"any": [{"x": 1}, "c"]}, "object more"),
+    ],
+)
+def test_an_item_that_is_an_array_or_an_object_is_met_by_the_whole_of_it(
+    any_db: Connection, condition: dict[str, Any], met: str
+) -> None:
+    values: dict[str, Any] = {
+        "same": ["a", "b"],
+        "more": ["a", "b", "c"],
+        "word": "a",
+        "nested": [["a", "b"], "z"],
+        "deeper": [["a", "b", "c"]],
+        "object": {"x": 1},
+        "wider": {"x": 1, "y": 2},
+    }
+    any_db.execute("select ragdb.create_corpus('docs')")
+    documents = (text_document(n, "apple pear", metadata={"f": v}) for n, v in values.items())
+    put(any_db, "docs", documents)
+    assert sources(any_db, {"f": condition}) == set(met.split())
+
+
 def test_a_filter_by_values_reads_the_documents_that_meet_it_and_few_others(
     db: Connection,
 ) -> None:

@@ -100,6 +100,34 @@ def test_to_optimize_is_not_refused_where_pgvector_may_not_index(
     assert indexed(db) == {"docs": False}
 
 
+def test_to_optimize_stays_done_where_there_is_no_room_for_the_index(
+    loaded: Database, db: Connection
+) -> None:
+    loaded.create_corpus("docs")
+    fill(loaded)
+    suffice(db, 3)
+    db.execute("update ragdb.corpora set pivot = 1")
+    with db.transaction(force_rollback=True):
+        db.execute(
+            "create or replace function ragdb_internal.measure_ef_search("
+            "space ragdb.embedding_spaces, embedder ragdb.embedders) returns integer"
+            " language plpgsql as $$ begin raise 'no space left' using errcode = '53100'; end $$"
+        )
+        said: list[tuple[str | None, str | None]] = []
+        db.add_notice_handler(lambda d: said.append((d.message_primary, d.message_hint)))
+        db.execute(OPTIMIZE)
+        assert said == [
+            (
+                'the vectors of corpus "docs" have no index: no space left',
+                "when there is room: select ragdb.index_space('docs')",
+            )
+        ]
+        assert (indexed(db), indexes(db)) == ({"docs": False}, 0)
+        assert db.execute("select pivot > 1 from ragdb.corpora").fetchall() == [(True,)]
+    db.execute(OPTIMIZE)
+    assert (indexed(db), indexes(db)) == ({"docs": True}, 1)
+
+
 @pytest.fixture
 def committed(any_version: Server, bpe_folder: Path) -> Iterator[str]:
     """A database with a corpus of three chunks, which are worth an index."""
