@@ -22,11 +22,12 @@ def optimize(db: Client, corpus: str) -> bool:
         whole = db.corpus_info(info.part_of)
         if whole.stale_parts and whole.privilege != "read":
             db.sync_statistics(whole.name)
+    # first, by itself: to optimize builds it too, and a kill would lose both
+    embedder = db.corpus_embedder(corpus)
+    if embedder is not None and embedder.provider == "static":
+        db.index_space(corpus)
     # of this run or of one that was ended before it came to this
     is_due = info.is_drifted or info.new_chunks >= MANY
     if is_due:
         db.optimize_corpus(corpus)
-    embedder = db.corpus_embedder(corpus)
-    if embedder is not None and embedder.provider == "static":
-        db.index_space(corpus)
     return is_due

@@ -1,7 +1,8 @@
 -- The HNSW index of a space.
 
 -- The index is built when the bulk is in: that is several times faster than to grow it row by row.
--- Who finds another at it waits, and finds it built.
+-- Who finds another at it waits, and finds it built. Where there is no room for it, a search
+-- compares every vector: that is no reason to fail what comes with the index.
 create or replace function ragdb_internal.build_index(corpus ragdb.corpora, space_id integer)
 returns boolean
 language plpgsql
@@ -39,10 +40,15 @@ begin
     set is_indexed = true, ef_search = ragdb_internal.measure_ef_search(v_space, v_embedder)
     where s.space_id = v_space.space_id;
   return true;
+exception when insufficient_resources then
+  raise warning 'the vectors of corpus % have no index: %',
+      ragdb_internal.quote(corpus.name), sqlerrm
+    using hint = format('when there is room: select ragdb.index_space(%L)', corpus.name);
+  return false;
 end $$;
 comment on function ragdb_internal.build_index(ragdb.corpora, integer) is
   'Builds the HNSW index of a space of a corpus when it has 10,000 chunks and none yet, and says '
-  'whether it did. Raises RG424.';
+  'whether it did; warns where there is no room for it. Raises RG424.';
 
 create or replace function ragdb.index_space(corpus text, embedder text default null)
 returns boolean
@@ -60,4 +66,5 @@ begin
 end $$;
 comment on function ragdb.index_space(text, text) is
   'Builds the HNSW index of a space of a corpus (the current one unless an embedder is named) when '
-  'it has 10,000 chunks and none yet, and says whether it did. Raises RG400, RG401, RG404, RG424.';
+  'it has 10,000 chunks and none yet, and says whether it did; warns where there is no room for '
+  'it. Raises RG400, RG401, RG404, RG424.';

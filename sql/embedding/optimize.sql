@@ -1,7 +1,7 @@
 -- The upkeep of a corpus in one call: what its ranking counts with, and the index of its vectors.
 
--- Under any other embedder the worker that makes the last vector builds the index. What keeps this
--- one from being built is no reason to refuse the rest: a search compares every vector then.
+-- Under any other embedder the worker that makes the last vector builds the index. A pgvector that
+-- must not build one is no reason to refuse the rest: a search compares every vector then.
 create or replace function ragdb_internal.index_static(corpus ragdb.corpora) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -14,15 +14,10 @@ begin
   then
     perform ragdb_internal.build_index(corpus, v_space.space_id);
   end if;
-exception when insufficient_resources then
-  raise warning 'the vectors of corpus % have no index: %',
-      ragdb_internal.quote(corpus.name), sqlerrm
-    using hint = format('when there is room: select ragdb.index_space(%L)', corpus.name);
 end $$;
 comment on function ragdb_internal.index_static(ragdb.corpora) is
   'Builds the index of the current space of a corpus where it is due, a static embedder made the '
-  'vectors, and this pgvector may; warns where there is no room for it. The caller holds the '
-  'corpus lock.';
+  'vectors, and this pgvector may; the caller holds the corpus lock.';
 
 create or replace function ragdb.optimize_corpus(corpus text, new_pivot float8 default null)
 returns table (chunks integer, pivot_before float8, pivot float8, lexemes_dropped integer)

@@ -11,6 +11,7 @@ from unittest.mock import Mock
 
 import psycopg
 import pytest
+from psycopg.pq import TransactionStatus
 from typer.testing import CliRunner
 
 import ragdb
@@ -167,17 +168,24 @@ def test_a_run_does_what_one_before_it_did_not_come_to_after_its_last_batch(
         assert not db.ingest(notes, corpus="docs").optimized
 
 
-def test_what_a_run_optimized_stays_where_the_index_of_its_vectors_is_not_built(
+def state(db: ragdb.Database) -> TransactionStatus:
+    return db.connection.info.transaction_status
+
+
+def test_the_index_of_vectors_stays_where_a_run_is_lost_while_it_optimizes(
     clone: str, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drift, "MANY", 3)
     lost = psycopg.OperationalError("the server has closed the connection")
+    indexed = []
     monkeypatch.setattr(ragdb.Database, "corpus_embedder", lambda *_: Mock(provider="static"))
-    monkeypatch.setattr(ragdb.Database, "index_space", Mock(side_effect=lost))
+    monkeypatch.setattr(ragdb.Database, "index_space", lambda db, _: indexed.append(state(db)))
+    monkeypatch.setattr(ragdb.Database, "optimize_corpus", Mock(side_effect=lost))
     with ragdb.connect(clone) as db:
         with pytest.raises(psycopg.OperationalError):
             db.ingest(notes, corpus="docs")
-        assert db.corpus_info("docs").new_chunks == 0
+        assert db.corpus_info("docs").new_chunks == 5
+    assert indexed == [TransactionStatus.IDLE]
 
 
 def test_a_run_that_finds_nothing_new_writes_nothing(clone: str, notes: Path) -> None:

@@ -1789,8 +1789,8 @@ class Functions(Caller):
 
     def index_space(self, corpus: str, embedder: str | None = None) -> bool:
         """Builds the HNSW index of a space of a corpus (the current one unless an embedder is
-        named) when it has 10,000 chunks and none yet, and says whether it did. Raises RG400,
-        RG401, RG404, RG424.
+        named) when it has 10,000 chunks and none yet, and says whether it did; warns where
+        there is no room for it. Raises RG400, RG401, RG404, RG424.
         """
         value: bool = self._value(calls.INDEX_SPACE, corpus, embedder)
         return value
