@@ -143,6 +143,7 @@ begin
     v_done := v_done + v_turn;
     perform ragdb_internal.tell_progress('indexed', v_done, v_count);
   end loop;
+  perform ragdb_internal.record_state('settings', corpus_id) where is_first_load;
 end $$;
 comment on function ragdb_internal.index_in_turns(integer, integer[], boolean,
   ragdb_internal.analysed_chunks) is

@@ -36,6 +36,7 @@ begin
         history_since = coalesce(c.history_since, ragdb_internal.now())
       where c.corpus_id = v_corpus.corpus_id
       returning c.history, c.history_from, c.history_since;
+  perform ragdb_internal.record_state('settings', v_corpus.corpus_id);
 end $$;
 comment on function ragdb.keep_history(text, interval) is
   'Has a corpus keep its history from now on, so that it can be searched as it was for as long as '
@@ -55,6 +56,7 @@ begin
   delete from ragdb.corpus_versions v where v.corpus_id = v_corpus.corpus_id;
   update ragdb.corpora c set history = null, history_from = null, history_since = null
     where c.corpus_id = v_corpus.corpus_id;
+  perform ragdb_internal.record_state('settings', v_corpus.corpus_id);
   perform ragdb_internal.record_deletion('history_dropped', v_corpus, '{}',
     format('%s rows of the history', v_rows));
   return v_rows;

@@ -8,7 +8,7 @@
 create or replace function ragdb_internal.ledger_kinds()
 returns table (
   kind text, relation text, id text, look_up text, made_at text, hash text, counts text)
-language sql immutable parallel safe rows 18
+language sql immutable parallel safe rows 19
 begin atomic
   values
     ('access', 'ragdb.access_events', 'r.id::text',
@@ -65,6 +65,9 @@ begin atomic
       'ragdb_internal.sealed_hash(r)', 'true'),
     ('slice', 'ragdb.slices', 'r.corpus_id || ''/'' || r.slice_id',
       'r.corpus_id = l.corpus_id and r.slice_id = split_part(l.id, ''/'', 2)', 'r.created_at',
+      'ragdb_internal.sealed_hash(r)', 'true'),
+    ('state', 'ragdb.recorded_states', 'r.state_id::text',
+      'r.state_id = l.uid and r.created_at = ragdb_internal.uuid_time(l.uid)', 'r.created_at',
       'ragdb_internal.sealed_hash(r)', 'true'),
     ('trace', 'ragdb.retrieval_traces', 'r.corpus_id || ''/'' || r.id',
       'r.corpus_id = l.corpus_id and r.id = l.uid'

@@ -18,7 +18,8 @@ pytestmark = pytest.mark.nightly
 OF_KINDS = (
     "access_events", "admissibility_incidents", "contracts", "erasures", "eval_runs", "events",
     "evidence_answers", "evidence_feedback", "evidence_gates", "key_events", "ledger_acts",
-    "proposal_decisions", "retrieval_reranks", "retrieval_traces", "semantic_atoms",
+    "proposal_decisions", "recorded_states", "retrieval_reranks", "retrieval_traces",
+    "semantic_atoms",
     "semantic_proposals", "slice_policies", "slices",
 )  # fmt: skip
 OTHERS = (
@@ -28,9 +29,8 @@ OTHERS = (
 )  # fmt: skip
 PASSED_OVER = {
     "access_events": {"event_hash"},  # a copy of what the ledger has; nothing reads it
-    # who has the name of that role now, which ragdb.bind_role changes; out of force is what
-    # ragdb.withdraw_contract makes it, and whoever calls it is told
-    "contracts": {"applied_by", "applied_by_oid", "is_current"},
+    # who has the name of that role now, which ragdb.bind_role changes
+    "contracts": {"applied_by", "applied_by_oid"},
     "contract_nodes": {"columns", "line", "column"},  # where it stands in its text
     "corpus_grants": {"role_oid", "copied by role_oid"},  # the right of nobody, or of a namesake
     # signatures are verified outside, and those who need a checkpoint keep it outside

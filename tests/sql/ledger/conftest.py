@@ -31,6 +31,7 @@ KINDS = {
     "rerank",
     "run",
     "slice",
+    "state",
     "trace",
 }
 
