@@ -16,7 +16,8 @@ create or replace function ragdb_internal.settings_hash(corpus ragdb.corpora) re
 language sql stable parallel safe
 return pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array(
     corpus.name, corpus.part_of, corpus.is_restricted, corpus.record_reads, corpus.title,
-    corpus.text_config, corpus.record_query_text, extract(epoch from corpus.history))::text)
+    corpus.text_config, corpus.record_query_text, extract(epoch from corpus.history),
+    corpus.history_from)::text)
   || pg_catalog.float8send(corpus.k1) || pg_catalog.float8send(corpus.b)
   || pg_catalog.float8send(corpus.pivot));
 comment on function ragdb_internal.settings_hash(ragdb.corpora) is

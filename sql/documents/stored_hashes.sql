@@ -32,8 +32,9 @@ comment on function ragdb_internal.document_hash(ragdb.documents) is
 create or replace function ragdb_internal.stored_bytes(chunk ragdb.chunks) returns bytea
 language sql stable parallel safe
 return pg_catalog.int4send(chunk.ordinal) || pg_catalog.int4send(chunk.chunk_no)
-  || pg_catalog.int4send(coalesce(chunk.page, 0)::integer) || pg_catalog.int4send(chunk.start_offset)
-  || pg_catalog.int4send(chunk.end_offset) || pg_catalog.int4send(chunk.token_count)
+  || pg_catalog.int4send(coalesce(chunk.page, 0)::integer)
+  || pg_catalog.int4send(chunk.start_offset) || pg_catalog.int4send(chunk.end_offset)
+  || pg_catalog.int4send(chunk.token_count)
   || chunk.content_hash || ragdb_internal.packed(chunk.chunk_id)
   || ragdb_internal.packed(chunk.source) || ragdb_internal.packed(chunk.heading::text)
   || ragdb_internal.utf8(coalesce(chunk.citation::text, ''));

@@ -75,8 +75,6 @@ as $$
 declare
   v_corpus record;
   v_first record;
-  v_kinds constant text[] := array[
-    'document', 'source', 'chunk', 'turn', 'edge', 'embedding', 'synonym'];
   v_gone integer := 0;
 begin
   for v_corpus in
@@ -96,11 +94,12 @@ begin
     continue when not found;
     update ragdb.corpora c set history_from = v_first.version, history_since = v_first.began_at
       where c.corpus_id = v_corpus.corpus_id and c.history_from < v_first.version;
+    perform ragdb_internal.record_state('settings', v_corpus.corpus_id) where found;
     with gone as (
       delete from ragdb.past_rows p where p.ctid = any (array(
         select o.ctid from ragdb.past_rows o
           where o.corpus_id = v_corpus.corpus_id and o.until <= v_first.version
-            and o.kind = any (v_kinds)  -- so that an index finds them
+            and o.kind = any (ragdb_internal.past_kinds())
           limit most - v_gone))
       returning 1
     )

@@ -131,17 +131,6 @@ return ragdb_internal.fields_hash(
 comment on function ragdb_internal.sealed_hash(ragdb.ledger_acts) is
   'Returns the hash of an act: all its columns.';
 
-create or replace function ragdb_internal.sealed_hash(state ragdb.recorded_states)
-returns bytea
-language sql stable parallel safe
-return ragdb_internal.fields_hash(
-  'ragdb.state/1'::bytea, pg_catalog.uuid_send((state).state_id),
-  pg_catalog.timestamptz_send((state).created_at), pg_catalog.int4send((state).corpus_id),
-  ragdb_internal.utf8((state).kind), ragdb_internal.utf8((state).key), (state).hash,
-  ragdb_internal.utf8((state).caller));
-comment on function ragdb_internal.sealed_hash(ragdb.recorded_states) is
-  'Returns the hash of what was recorded of a state: all its columns.';
-
 create or replace function ragdb_internal.sealed_hash(feedback ragdb.evidence_feedback)
 returns bytea
 language sql stable parallel safe

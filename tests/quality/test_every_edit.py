@@ -16,7 +16,7 @@ from tests.sql.ledger.conftest import fill
 pytestmark = pytest.mark.nightly
 
 OF_KINDS = (
-    "access_events", "admissibility_incidents", "contracts", "erasures", "eval_runs", "events",
+    "access_events", "admissibility_incidents", "contracts", "corpus_versions", "erasures", "eval_runs", "events",
     "evidence_answers", "evidence_feedback", "evidence_gates", "key_events", "ledger_acts",
     "proposal_decisions", "recorded_states", "retrieval_reranks", "retrieval_traces",
     "semantic_atoms",

@@ -143,6 +143,10 @@ ATTACKS: dict[str, tuple[str, set[tuple[str, str]]]] = {
         "update ragdb.recorded_states set hash = sha256('') where kind = 'settings'",
         {("row_changed", "state")},
     ),
+    "what a corpus was before is edited": (
+        "update ragdb.corpus_versions set before = before || '{\"k1\": 9}'",
+        {("row_changed", "version")},
+    ),
     "an event is edited with its hashes": (
         "update ragdb.events set chunks_hash = sha256(''), document_hash = sha256('')"
         " where corpus = 'chat'",
