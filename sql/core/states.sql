@@ -29,8 +29,9 @@ language sql stable parallel safe
 return (
   select pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_array(
       c.name, c.origin, c.ordinal, c.query, c.tags, c.asserts, extract(epoch from c.asked_at), (
-        select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_array(l.source, l.start_offset,
-            l.end_offset, l.grade, pg_catalog.encode(l.span_hash, 'hex')) order by l.label_no)
+        select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_array(l.label_no, l.source,
+            l.start_offset, l.end_offset, l.grade, pg_catalog.encode(l.span_hash, 'hex'))
+            order by l.label_no)
           from ragdb.eval_labels l
           where (l.corpus_id, l.rag, l.eval, l.name) = (c.corpus_id, c.rag, c.eval, c.name)))
       order by c.name)::text))

@@ -6,13 +6,15 @@ returns jsonb
 language sql stable parallel safe
 return (
   select pg_catalog.jsonb_agg(
-      pg_catalog.jsonb_build_array(s.uri, s.source_name, s.root) order by s.uri)
+      pg_catalog.jsonb_build_array(s.uri, s.source_name, s.root, extract(epoch from s.seen_at))
+      order by s.uri)
     from ragdb.document_sources s
     where s.corpus_id = found_at.corpus_id and s.doc_no = found_at.doc_no);
 comment on function ragdb_internal.found_at(integer, integer) is
-  'Returns the sources of a document in byte order, each as an array of uri, name and root.';
+  'Returns the sources of a document in byte order, each as an array of uri, name, root and since '
+  'when.';
 
--- What is changed at every look, the etag and when a source was seen, is not part of it.
+-- The etag is not part of it: it says what a store had, and changes where nothing else does.
 create or replace function ragdb_internal.document_hash(document ragdb.documents) returns bytea
 language sql stable parallel safe
 return pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array(

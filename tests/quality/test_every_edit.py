@@ -16,16 +16,20 @@ from tests.sql.ledger.conftest import fill
 pytestmark = pytest.mark.nightly
 
 OF_KINDS = (
-    "access_events", "admissibility_incidents", "contracts", "corpus_versions", "erasures", "eval_runs", "events",
+    "access_events", "admissibility_incidents", "contracts", "corpus_versions", "erasures",
+    "eval_runs", "events",
     "evidence_answers", "evidence_feedback", "evidence_gates", "key_events", "ledger_acts",
     "proposal_decisions", "recorded_states", "retrieval_reranks", "retrieval_traces",
     "semantic_atoms",
     "semantic_proposals", "slice_policies", "slices",
 )  # fmt: skip
 OTHERS = (
-    "answer_citations", "contract_nodes", "corpus_grants", "eval_assert_results",
-    "eval_case_results", "eval_items", "eval_metrics", "ledger_checkpoints", "ledger_head",
-    "ledger_leaves", "ledger_tiles", "retrieval_hits", "signing_keys", "signing_secrets",
+    "answer_citations", "chunks", "contract_nodes", "corpora", "corpus_grants",
+    "document_sources", "documents", "eval_assert_results", "eval_baselines",
+    "eval_case_results", "eval_cases", "eval_items", "eval_labels", "eval_metrics",
+    "ledger_checkpoints", "ledger_head",
+    "ledger_leaves", "ledger_tiles", "past_rows", "retrieval_hits", "signing_keys",
+    "signing_secrets", "synonyms",
 )  # fmt: skip
 PASSED_OVER = {
     "access_events": {"event_hash"},  # a copy of what the ledger has; nothing reads it
@@ -39,6 +43,7 @@ PASSED_OVER = {
 VALUES = {
     "int2": "{0} + 1", "int4": "{0} + 1", "int8": "{0} + 1", "oid": "({0}::bigint + 1)::oid",
     "float8": "{0} + 0.125", "bool": "not {0}", "text": "{0} || 'x'", "uuid": "gen_random_uuid()",
+    "xid8": "({0}::text::bigint + 1)::text::xid8", "interval": "{0} + interval '1 day'",
     "timestamptz": "{0} + interval '1 second'", "bytea": "sha256({0})", "tsvector": "'x:1'",
     "jsonb": "{0} || '{{\"max_nodes\": 1}}'", "_text": "{0} || 'x'::text",
     "_uuid": "{0} || gen_random_uuid()", "_bytea": "{0} || sha256('')",
@@ -57,6 +62,10 @@ def whole(server18: Server) -> Iterator[Connection]:
                 db.execute("select from ragdb.retrieve('chat', 'refunds')")
             for role in ("writer", "writer2"):
                 db.execute("select ragdb.grant_corpus('closed', %s, 'read')", (role,))
+            db.execute("select ragdb.bless_run(run_id, reason => 'best') from ragdb.run_eval('A')")
+            db.execute("select ragdb.add_synonyms('chat', '{refund,repayment}')")
+            for text in ("A bridge of steel.", "A bridge of wood."):
+                db.execute("select ragdb.put_text('past', 'a.md', %s, title => 'A')", (text,))
             db.execute("select ragdb.seal_ledger()")
             ((text,),) = db.execute("select ragdb.ledger_checkpoint()").fetchall()
             line = f"— {text.splitlines()[0]} {'A' * 92}\n"
