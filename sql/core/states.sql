@@ -17,7 +17,8 @@ language sql stable parallel safe
 return pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array(
     corpus.name, corpus.part_of, corpus.is_restricted, corpus.record_reads, corpus.title,
     corpus.text_config, corpus.record_query_text, extract(epoch from corpus.history),
-    corpus.history_from)::text)
+    corpus.history_from, extract(epoch from corpus.history_since),
+    extract(epoch from corpus.created_at))::text)
   || pg_catalog.float8send(corpus.k1) || pg_catalog.float8send(corpus.b)
   || pg_catalog.float8send(corpus.pivot));
 comment on function ragdb_internal.settings_hash(ragdb.corpora) is
@@ -43,14 +44,17 @@ comment on function ragdb_internal.cases_hash(integer, text, text) is
   'Returns the SHA-256 of the cases of an eval that were imported or asked, and of their labels; '
   'null for none.';
 
-create or replace function ragdb_internal.synonyms_hash(corpus_id integer) returns bytea
+create or replace function ragdb_internal.synonyms_hash(corpus ragdb.corpora) returns bytea
 language sql stable parallel safe
 return (
-  select pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_agg(
-      pg_catalog.jsonb_build_array(s.word, s.means, s.lexeme) order by s.word, s.means)::text))
-    from ragdb.synonyms s where s.corpus_id = synonyms_hash.corpus_id having count(*) > 0);
-comment on function ragdb_internal.synonyms_hash(integer) is
-  'Returns the SHA-256 of the synonyms of a corpus; null for none.';
+  select pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array(corpus.has_synonyms,
+      pg_catalog.jsonb_agg(
+        pg_catalog.jsonb_build_array(s.word, s.means, s.lexeme) order by s.word, s.means))::text))
+    from ragdb.synonyms s where s.corpus_id = corpus.corpus_id
+    having count(*) > 0 or corpus.has_synonyms);
+comment on function ragdb_internal.synonyms_hash(ragdb.corpora) is
+  'Returns the SHA-256 of the synonyms of a corpus, and whether it is searched by them; null for '
+  'none.';
 
 create or replace function ragdb_internal.baseline_hash(baseline ragdb.eval_baselines)
 returns bytea
@@ -67,8 +71,10 @@ language sql stable parallel safe
 begin atomic
   select c.corpus_id, 'settings', '', ragdb_internal.settings_hash(c) from ragdb.corpora c
   union all
-  select s.corpus_id, 'synonyms', '', ragdb_internal.synonyms_hash(s.corpus_id)
-    from (select distinct o.corpus_id from ragdb.synonyms o) s
+  select c.corpus_id, 'synonyms', '', s.hash
+    from ragdb.corpora c
+      cross join lateral (select ragdb_internal.synonyms_hash(c) as hash offset 0) s
+    where s.hash is not null
   union all
   select c.corpus_id, 'cases', jsonb_build_array(c.rag, c.eval)::text,
       ragdb_internal.cases_hash(c.corpus_id, c.rag, c.eval)

@@ -35,11 +35,16 @@ PASSED_OVER = {
     "access_events": {"event_hash"},  # a copy of what the ledger has; nothing reads it
     # who has the name of that role now, which ragdb.bind_role changes
     "contracts": {"applied_by", "applied_by_oid"},
+    # what is counted of rows (ragdb doctor counts them), and when it was written to last
+    "corpora": {
+        "chunks", "languages", "lexeme_count", "next_chunk_no", "next_doc_no", "next_term_id",
+        "optimized_to", "parts", "size_bytes", "token_count", "updated_at", "version_xid",
+    },
     "contract_nodes": {"columns", "line", "column"},  # where it stands in its text
     "corpus_grants": {"role_oid", "copied by role_oid"},  # the right of nobody, or of a namesake
     # signatures are verified outside, and those who need a checkpoint keep it outside
     "ledger_checkpoints": {"note", "created_at", "deleted", "emptied"},
-}
+}  # fmt: skip
 VALUES = {
     "int2": "{0} + 1", "int4": "{0} + 1", "int8": "{0} + 1", "oid": "({0}::bigint + 1)::oid",
     "float8": "{0} + 0.125", "bool": "not {0}", "text": "{0} || 'x'", "uuid": "gen_random_uuid()",

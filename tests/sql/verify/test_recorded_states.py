@@ -34,6 +34,7 @@ FORGED = {
     "settings of corpus spare": ["update ragdb.corpora set corpus_id = 9 where name = 'spare'"],
     "synonyms of corpus docs": [
         "delete from ragdb.synonyms where word = 'car'",
+        "update ragdb.corpora set has_synonyms = false where name = 'docs'",
         "update ragdb.synonyms set lexeme = 'boat' where word = 'car'",
         "delete from ragdb.synonyms",
     ],
