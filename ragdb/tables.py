@@ -536,8 +536,17 @@ recorded_states = Table(
     Column("corpus_id", Integer),
     Column("kind", Text, nullable=False),
     Column("key", Text, nullable=False),
+    Column("nth", Integer, nullable=False),
     Column("hash", LargeBinary),
     Column("caller", Text, nullable=False),
+    UniqueConstraint(
+        "corpus_id",
+        "kind",
+        "key",
+        "nth",
+        name="recorded_states_are_numbered",
+        postgresql_nulls_not_distinct=True,
+    ),
 )
 
 rerankers = Table(

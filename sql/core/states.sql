@@ -101,9 +101,12 @@ as $$
 declare
   v_id constant uuid := ragdb_internal.uuid7(ragdb_internal.now());
 begin
-  insert into ragdb.recorded_states (state_id, created_at, corpus_id, kind, key, hash, caller)
+  insert into ragdb.recorded_states (state_id, created_at, corpus_id, kind, key, nth, hash, caller)
     values (v_id, ragdb_internal.uuid_time(v_id), record_state.corpus_id, record_state.kind,
-      record_state.key, (
+      record_state.key, 1 + coalesce((
+        select max(s.nth) from ragdb.recorded_states s
+          where s.kind = record_state.kind and s.key = record_state.key
+            and s.corpus_id is not distinct from record_state.corpus_id), 0), (
         select p.hash from ragdb_internal.present_states() p
           where p.kind = record_state.kind and p.key = record_state.key
             and p.corpus_id is not distinct from record_state.corpus_id),

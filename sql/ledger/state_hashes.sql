@@ -6,7 +6,8 @@ language sql stable parallel safe
 return ragdb_internal.fields_hash(
   'ragdb.state/1'::bytea, pg_catalog.uuid_send((state).state_id),
   pg_catalog.timestamptz_send((state).created_at), pg_catalog.int4send((state).corpus_id),
-  ragdb_internal.utf8((state).kind), ragdb_internal.utf8((state).key), (state).hash,
+  ragdb_internal.utf8((state).kind), ragdb_internal.utf8((state).key),
+  pg_catalog.int4send((state).nth), (state).hash,
   ragdb_internal.utf8((state).caller));
 comment on function ragdb_internal.state_hash(ragdb.recorded_states) is
   'Returns the hash of what was recorded of a state: all its columns.';

@@ -7,7 +7,7 @@ begin atomic
   select distinct on (s.corpus_id, s.kind, s.key)
       s.corpus_id, s.kind, s.key, s.hash, s.created_at
     from ragdb.recorded_states s
-    order by s.corpus_id, s.kind, s.key, s.state_id desc;
+    order by s.corpus_id, s.kind, s.key, s.nth desc;
 end;
 comment on function ragdb_internal.last_states() is
   'Returns what was recorded last of each thing.';

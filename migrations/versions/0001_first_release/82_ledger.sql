@@ -109,10 +109,12 @@ create table ragdb.recorded_states (
   corpus_id integer,
   kind text collate "C" not null,
   key text collate "C" not null,
+  nth integer not null,
   hash bytea,
-  caller text not null
+  caller text not null,
+  constraint recorded_states_are_numbered
+    unique nulls not distinct (corpus_id, kind, key, nth)
 );
-create index recorded_states_by_corpus on ragdb.recorded_states (corpus_id, kind, key, state_id);
 comment on table ragdb.recorded_states is
   'What settings, synonyms, cases, baselines and the contract in force were after each change. '
   'Append-only. Read it through ragdb.verify.';
@@ -124,6 +126,8 @@ comment on column ragdb.recorded_states.kind is
   'settings, synonyms, cases, baseline or contract.';
 comment on column ragdb.recorded_states.key is
   'Which of its kind: rag and eval, for a baseline its name too, or the contract; else empty.';
+comment on column ragdb.recorded_states.nth is
+  'Number among the records of the same thing, from 1; the last one counts, whatever the clock.';
 comment on column ragdb.recorded_states.hash is
   'SHA-256 of it after the change; null where there is none since.';
 comment on column ragdb.recorded_states.caller is 'Role that changed it.';

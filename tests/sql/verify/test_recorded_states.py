@@ -106,7 +106,7 @@ def test_a_state_that_is_recorded_afterwards_is_missed_by_the_ledger(db: Connect
     db.execute("update ragdb.corpora set k1 = 0.5 where name = 'docs'")
     db.execute(
         "insert into ragdb.recorded_states select gen_random_uuid(), now(), c.corpus_id,"
-        " 'settings', '', ragdb_internal.settings_hash(c), 'somebody' from ragdb.corpora c"
+        " 'settings', '', 99, ragdb_internal.settings_hash(c), 'somebody' from ragdb.corpora c"
         " where c.name = 'docs'"
     )
     kinds = db.execute("select distinct kind from ragdb.verify_ledger()").fetchall()
