@@ -528,6 +528,27 @@ peers = Table(
     UniqueConstraint("public_key", name="peers_key_is_unique"),
 )
 
+recorded_states = Table(
+    "recorded_states",
+    metadata,
+    Column("state_id", Uuid, primary_key=True),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("corpus_id", Integer),
+    Column("kind", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("nth", Integer, nullable=False),
+    Column("hash", LargeBinary),
+    Column("caller", Text, nullable=False),
+    UniqueConstraint(
+        "corpus_id",
+        "kind",
+        "key",
+        "nth",
+        name="recorded_states_are_numbered",
+        postgresql_nulls_not_distinct=True,
+    ),
+)
+
 rerankers = Table(
     "rerankers",
     metadata,

@@ -53,6 +53,7 @@ begin
   if title is not null then
     update ragdb.corpora c set title = apply_corpus.title
       where c.corpus_id = v_corpus.corpus_id and c.title is distinct from apply_corpus.title;
+    perform ragdb_internal.record_state('settings', v_corpus.corpus_id) where found;
   end if;
   perform ragdb_internal.apply_grants(corpus, v_corpus.corpus_id, tenant, readers, was_tenant,
     was_readers);

@@ -15,6 +15,7 @@ begin
   update ragdb.contracts k set is_current = false
     where k.contract = withdraw_contract.contract and k.version = v_version;
   delete from ragdb.eval_cases c where c.contract = withdraw_contract.contract;
+  perform ragdb_internal.record_state('contract', null, contract);
 end $$;
 comment on function ragdb.withdraw_contract(text) is
   'Takes a contract out of force: its retrievers, rags, tools and cases go, and their names are '

@@ -41,11 +41,14 @@ comment on function ragdb_internal.lock_rights(ragdb.corpora, boolean, boolean) 
 
 -- It waits for writers of an open corpus, for it changes the row that they lock.
 create or replace function ragdb_internal.close_corpus(corpus_id integer) returns void
-language sql
-begin atomic
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
   update ragdb.corpora c set is_restricted = true
     where c.corpus_id = close_corpus.corpus_id and not c.is_restricted;
-end;
+  perform ragdb_internal.record_state('settings', close_corpus.corpus_id) where found;
+end $$;
 comment on function ragdb_internal.close_corpus(integer) is
   'Closes an open corpus to everybody but admins and the roles that have a grant.';
 
@@ -150,6 +153,7 @@ begin
   update ragdb.corpora c set is_restricted = false where c.corpus_id = v_corpus.corpus_id;
   delete from ragdb.corpus_grants g where g.corpus_id = v_corpus.corpus_id;
   get diagnostics v_revoked = row_count;
+  perform ragdb_internal.record_state('settings', v_corpus.corpus_id);
   perform ragdb_internal.record_access('unrestrict', v_corpus.corpus_id, corpus,
     v_revoked || ' grants removed');
   return v_revoked;

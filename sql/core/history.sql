@@ -24,11 +24,19 @@ begin
         from ragdb.embedding_spaces s
         where s.corpus_id = corpus.corpus_id and s.state = 'current')
     on conflict on constraint corpus_versions_are_unique do nothing;
+  perform ragdb_internal.note('version', corpus.corpus_id || '/' || corpus.version) where found;
   perform set_config('ragdb.history', 'on', true);
 end $$;
 comment on function ragdb_internal.begin_version(ragdb.corpora) is
   'Keeps what a corpus with history is before this transaction writes to it, once for a version; '
   'the caller has just locked and read its row.';
+
+-- An index on past rows has the kind before the version.
+create or replace function ragdb_internal.past_kinds() returns text[]
+language sql immutable parallel safe
+return '{document,source,chunk,turn,edge,embedding,synonym}'::text[];
+comment on function ragdb_internal.past_kinds() is
+  'Returns the kinds of rows that a corpus with history keeps as they were.';
 
 -- What a version makes is not kept as absent before it: numbers are given in order, so the number
 -- says so.

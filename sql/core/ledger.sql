@@ -81,7 +81,7 @@ comment on function ragdb_internal.record_deletion(text, ragdb.corpora, text[], 
 create or replace function ragdb_internal.record_corpus_dropped(corpus ragdb.corpora) returns void
 language sql
 return ragdb_internal.record_act(row(null, null, 'corpus_dropped', null,
-  '{atom,decision,event,proposal,slice}'::text[], (corpus).corpus_id, null, null, null,
+  '{atom,decision,event,proposal,slice,version}'::text[], (corpus).corpus_id, null, null, null,
   'corpus ' || (corpus).name)::ragdb.ledger_acts);
 comment on function ragdb_internal.record_corpus_dropped(ragdb.corpora) is
   'Records that a corpus was dropped with what hangs from it.';

@@ -16,6 +16,8 @@ begin
   end if;
   update ragdb.corpora c set record_reads = record_reads.mode
     where c.corpus_id = any (ragdb_internal.with_parts(v_corpus.corpus_id));
+  perform ragdb_internal.record_state('settings', c.corpus_id)
+    from unnest(ragdb_internal.with_parts(v_corpus.corpus_id)) c (corpus_id);
   perform ragdb_internal.lock_rights(v_corpus, true);
   perform ragdb_internal.record_access('record_reads', v_corpus.corpus_id, corpus, mode);
 end $$;

@@ -130,6 +130,7 @@ begin
       using errcode = 'RG409', detail = 'names are unique; "personal" is unique for each role',
         hint = 'use it, choose another name, or drop it with ragdb.drop_corpus()';
   end if;
+  perform ragdb_internal.record_state('settings', v_id);
   return v_id;
 end $$;
 comment on function ragdb_internal.insert_corpus(

@@ -55,6 +55,7 @@ begin
       pivot = whole.pivot, record_query_text = whole.record_query_text,
       record_reads = whole.record_reads
     where c.corpus_id = join_whole.corpus_id;
+  perform ragdb_internal.record_state('settings', join_whole.corpus_id);
   update ragdb.corpora c set parts = c.parts + 1 where c.corpus_id = whole.corpus_id;
   perform ragdb_internal.drop_spaces(join_whole.corpus_id);
   if v_space.space_id is not null then

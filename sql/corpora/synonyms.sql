@@ -47,6 +47,7 @@ begin
   end if;
   update ragdb.corpora c set has_synonyms = true
     where c.corpus_id = corpus.corpus_id and v_added > 0;
+  perform ragdb_internal.record_state('synonyms', corpus.corpus_id) where v_added > 0;
   return v_added;
 end $$;
 comment on function ragdb_internal.store_synonyms(ragdb.corpora, text[], text[]) is
@@ -106,6 +107,7 @@ begin
   update ragdb.corpora c
     set has_synonyms = exists (select from ragdb.synonyms s where s.corpus_id = c.corpus_id)
     where c.corpus_id = v_corpus.corpus_id and v_removed > 0;
+  perform ragdb_internal.record_state('synonyms', v_corpus.corpus_id) where v_removed > 0;
   return v_removed;
 end $$;
 comment on function ragdb.remove_synonyms(text, text) is

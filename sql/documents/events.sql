@@ -37,6 +37,8 @@ comment on function ragdb_internal.told_chunks(integer, integer[], integer[]) is
   'Returns the hashes of the chunks of some documents, of each the first so many (null or 0: none) '
   'by its last event.';
 
+-- Where a vacuum that saw no row of this call says that the table has none, an index by something
+-- else costs less than one whose key is an expression: hence offset 0 around the number.
 create or replace function ragdb_internal.write_events(
   corpus ragdb.corpora, doc_nos integer[], told integer[] default null)
 returns void
@@ -64,15 +66,15 @@ begin
         'rag.document.ingested', v_now, v_caller, corpus.name, d.doc_cid, d.source, d.title,
         d.language, d.chunks, d.document_hash, h.chunks_hash
       from unnest(doc_nos, v_chunks) with ordinality h (doc_no, chunks_hash, nth)
-        cross join lateral (select o.*, ragdb_internal.document_hash(o) from ragdb.documents o
-          where o.corpus_id = corpus.corpus_id and o.doc_no = h.doc_no offset 0) d
+        cross join lateral ragdb_internal.found_at(corpus.corpus_id, h.doc_no) f
+        cross join lateral (
+          select o.*, ragdb_internal.document_hash(o, f.sources) from ragdb.documents o
+          where (o.corpus_id, o.doc_no) = (corpus.corpus_id, h.doc_no) offset 0) d
       order by h.nth
       returning lamport, event_id
   ), noted as (
     update ragdb.documents d set event_id = w.event_id
     from written w
-      -- offset 0: where a vacuum that saw no row of this call says that the table has none, an
-      -- index by something else costs less than one whose key is an expression
       cross join lateral (select doc_nos[w.lamport - v_tick] as doc_no offset 0) n
       cross join lateral (select h.ctid from ragdb.documents h
         where h.corpus_id = corpus.corpus_id and h.doc_no = n.doc_no offset 0) o

@@ -1,29 +1,35 @@
 -- What an event says of a document beside its title: a hash of its row with its sources, and one of
 -- its chunks, as they are stored. So whoever changes later where a citation points is found.
 
+-- A function of sets, because only these become part of a query that has a query in them.
 create or replace function ragdb_internal.found_at(corpus_id integer, doc_no integer)
-returns jsonb
-language sql stable parallel safe
-return (
-  select pg_catalog.jsonb_agg(
-      pg_catalog.jsonb_build_array(s.uri, s.source_name, s.root) order by s.uri)
+returns table (sources bytea)
+language sql stable parallel safe rows 1
+begin atomic
+  select string_agg(
+      ragdb_internal.packed(s.uri) || ragdb_internal.packed(s.source_name)
+        || coalesce(ragdb_internal.packed(s.root), '\xffffffff'::bytea)
+        || timestamptz_send(s.seen_at), ''::bytea order by s.uri)
     from ragdb.document_sources s
-    where s.corpus_id = found_at.corpus_id and s.doc_no = found_at.doc_no);
+    where s.corpus_id = found_at.corpus_id and s.doc_no = found_at.doc_no;
+end;
 comment on function ragdb_internal.found_at(integer, integer) is
-  'Returns the sources of a document in byte order, each as an array of uri, name and root.';
+  'Returns the bytes that are hashed of the sources of a document: of each in byte order its uri, '
+  'name, root and since when; null for none.';
 
--- What is changed at every look, the etag and when a source was seen, is not part of it.
-create or replace function ragdb_internal.document_hash(document ragdb.documents) returns bytea
+-- The etag is not part of it: it says what a store had, and changes where nothing else does.
+create or replace function ragdb_internal.document_hash(document ragdb.documents, sources bytea)
+returns bytea
 language sql stable parallel safe
 return pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array(
   'ragdb.document/1', document.doc_no, document.doc_cid, document.title, document.language,
   document.media_type, document.metadata, document.chunking, document.external_id,
   document.source_name, document.source, document.name, document.size_bytes, document.pages,
-  document.chunks, document.tokens,
-  ragdb_internal.found_at(document.corpus_id, document.doc_no))::text)
+  document.chunks, document.tokens)::text)
   || pg_catalog.timestamptz_send(document.created_at)
-  || pg_catalog.timestamptz_send(document.updated_at));
-comment on function ragdb_internal.document_hash(ragdb.documents) is
+  || pg_catalog.timestamptz_send(document.updated_at)
+  || coalesce(sources, ''));
+comment on function ragdb_internal.document_hash(ragdb.documents, bytea) is
   'Returns the SHA-256 of a document: all its columns but the corpus and the event, and where it '
   'was found.';
 
@@ -32,8 +38,9 @@ comment on function ragdb_internal.document_hash(ragdb.documents) is
 create or replace function ragdb_internal.stored_bytes(chunk ragdb.chunks) returns bytea
 language sql stable parallel safe
 return pg_catalog.int4send(chunk.ordinal) || pg_catalog.int4send(chunk.chunk_no)
-  || pg_catalog.int4send(coalesce(chunk.page, 0)) || pg_catalog.int4send(chunk.start_offset)
-  || pg_catalog.int4send(chunk.end_offset) || pg_catalog.int4send(chunk.token_count)
+  || pg_catalog.int4send(coalesce(chunk.page, 0)::integer)
+  || pg_catalog.int4send(chunk.start_offset) || pg_catalog.int4send(chunk.end_offset)
+  || pg_catalog.int4send(chunk.token_count)
   || chunk.content_hash || ragdb_internal.packed(chunk.chunk_id)
   || ragdb_internal.packed(chunk.source) || ragdb_internal.packed(chunk.heading::text)
   || ragdb_internal.utf8(coalesce(chunk.citation::text, ''));

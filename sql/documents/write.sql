@@ -143,6 +143,7 @@ begin
     v_done := v_done + v_turn;
     perform ragdb_internal.tell_progress('indexed', v_done, v_count);
   end loop;
+  perform ragdb_internal.record_state('settings', corpus_id) where is_first_load;
 end $$;
 comment on function ragdb_internal.index_in_turns(integer, integer[], boolean,
   ragdb_internal.analysed_chunks) is
@@ -151,11 +152,11 @@ comment on function ragdb_internal.index_in_turns(integer, integer[], boolean,
 
 create or replace function ragdb_internal.kept_sources(
   corpus_id integer, touched ragdb_internal.touched_document[])
-returns jsonb[]
+returns bytea[]
 language sql stable parallel safe
 return array(
-  select case t.state when 'same'
-      then ragdb_internal.found_at(kept_sources.corpus_id, t.doc_no) end
+  select case t.state when 'same' then (
+      select f.sources from ragdb_internal.found_at(kept_sources.corpus_id, t.doc_no) f) end
     from pg_catalog.unnest(kept_sources.touched) with ordinality t (doc_no, doc_cid, name,
       title_before, "position", uri, source_name, state, nth)
     order by t.nth);
@@ -164,7 +165,7 @@ comment on function ragdb_internal.kept_sources(integer, ragdb_internal.touched_
   'null.';
 
 create or replace function ragdb_internal.tell_of(
-  corpus ragdb.corpora, touched ragdb_internal.touched_document[], sources_before jsonb[])
+  corpus ragdb.corpora, touched ragdb_internal.touched_document[], sources_before bytea[])
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -184,7 +185,7 @@ begin
   end if;
 end $$;
 comment on function ragdb_internal.tell_of(
-  ragdb.corpora, ragdb_internal.touched_document[], jsonb[]) is
+  ragdb.corpora, ragdb_internal.touched_document[], bytea[]) is
   'Writes the events of the touched documents that are there and changed, or whose sources did.';
 
 create or replace function ragdb_internal.write_documents(
@@ -207,7 +208,7 @@ declare
   v_doc_nos constant integer[] := array(select t.doc_no from unnest(v_touched) t);
   v_before constant ragdb_internal.document_counts :=
     ragdb_internal.count_documents(v_id, v_doc_nos);
-  v_sources constant jsonb[] := ragdb_internal.kept_sources(v_id, v_touched);
+  v_sources constant bytea[] := ragdb_internal.kept_sources(v_id, v_touched);
   v_to_index integer[];
 begin
   perform ragdb_internal.store_documents(corpus, documents, v_touched, v_now);

@@ -132,6 +132,8 @@ begin
     insert into ragdb.eval_labels (corpus_id, rag, eval, name, label_no, source, grade)
       values (v_corpus.corpus_id, v_eval.rag, v_eval.name, v_name, 1, source, 1);
   end if;
+  perform ragdb_internal.record_state('cases', v_corpus.corpus_id,
+    jsonb_build_array(v_eval.rag, v_eval.name)::text);
   return v_name;
 end $$;
 comment on function ragdb.add_eval_case(text, text, text, text, text[]) is

@@ -26,6 +26,8 @@ begin
     on conflict on constraint eval_baselines_name_is_unique_per_eval do update
       set run_id = excluded.run_id, blessed_at = excluded.blessed_at,
         blessed_by = excluded.blessed_by, reason = excluded.reason;
+  perform ragdb_internal.record_state('baseline', v_run.corpus_id,
+    jsonb_build_array(v_run.rag, v_run.eval, bless_run.name)::text);
 end $$;
 comment on function ragdb.bless_run(uuid, text, text) is
   'Makes a run a baseline of its eval, in place of the one of that name. Raises RG400, RG401, '

@@ -175,6 +175,8 @@ begin
     from jsonb_array_elements(cases) with ordinality c (v, n);
   get diagnostics case_count = row_count;
   label_count := ragdb_internal.insert_labels(v_corpus.corpus_id, v_eval, cases);
+  perform ragdb_internal.record_state('cases', v_corpus.corpus_id,
+    jsonb_build_array(v_eval.rag, v_eval.name)::text);
   v_stale := ragdb_internal.stale_labels(v_corpus.corpus_id, v_eval);
   perform ragdb_internal.say_stale(v_stale);
   stale_labels := cardinality(v_stale);

@@ -36,6 +36,7 @@ begin
         history_since = coalesce(c.history_since, ragdb_internal.now())
       where c.corpus_id = v_corpus.corpus_id
       returning c.history, c.history_from, c.history_since;
+  perform ragdb_internal.record_state('settings', v_corpus.corpus_id);
 end $$;
 comment on function ragdb.keep_history(text, interval) is
   'Has a corpus keep its history from now on, so that it can be searched as it was for as long as '
@@ -55,6 +56,7 @@ begin
   delete from ragdb.corpus_versions v where v.corpus_id = v_corpus.corpus_id;
   update ragdb.corpora c set history = null, history_from = null, history_since = null
     where c.corpus_id = v_corpus.corpus_id;
+  perform ragdb_internal.record_state('settings', v_corpus.corpus_id);
   perform ragdb_internal.record_deletion('history_dropped', v_corpus, '{}',
     format('%s rows of the history', v_rows));
   return v_rows;
@@ -73,8 +75,6 @@ as $$
 declare
   v_corpus record;
   v_first record;
-  v_kinds constant text[] := array[
-    'document', 'source', 'chunk', 'turn', 'edge', 'embedding', 'synonym'];
   v_gone integer := 0;
 begin
   for v_corpus in
@@ -94,11 +94,12 @@ begin
     continue when not found;
     update ragdb.corpora c set history_from = v_first.version, history_since = v_first.began_at
       where c.corpus_id = v_corpus.corpus_id and c.history_from < v_first.version;
+    perform ragdb_internal.record_state('settings', v_corpus.corpus_id) where found;
     with gone as (
       delete from ragdb.past_rows p where p.ctid = any (array(
         select o.ctid from ragdb.past_rows o
           where o.corpus_id = v_corpus.corpus_id and o.until <= v_first.version
-            and o.kind = any (v_kinds)  -- so that an index finds them
+            and o.kind = any (ragdb_internal.past_kinds())
           limit most - v_gone))
       returning 1
     )

@@ -8,7 +8,7 @@
 create or replace function ragdb_internal.ledger_kinds()
 returns table (
   kind text, relation text, id text, look_up text, made_at text, hash text, counts text)
-language sql immutable parallel safe rows 18
+language sql immutable parallel safe rows 20
 begin atomic
   values
     ('access', 'ragdb.access_events', 'r.id::text',
@@ -66,10 +66,16 @@ begin atomic
     ('slice', 'ragdb.slices', 'r.corpus_id || ''/'' || r.slice_id',
       'r.corpus_id = l.corpus_id and r.slice_id = split_part(l.id, ''/'', 2)', 'r.created_at',
       'ragdb_internal.sealed_hash(r)', 'true'),
+    ('state', 'ragdb.recorded_states', 'r.state_id::text',
+      'r.state_id = l.uid and r.created_at = ragdb_internal.uuid_time(l.uid)', 'r.created_at',
+      'ragdb_internal.state_hash(r)', 'true'),
     ('trace', 'ragdb.retrieval_traces', 'r.corpus_id || ''/'' || r.id',
       'r.corpus_id = l.corpus_id and r.id = l.uid'
       ' and r.created_at = ragdb_internal.uuid_time(l.uid)', 'r.created_at',
-      'ragdb_internal.sealed_hash(r)', 'true');
+      'ragdb_internal.sealed_hash(r)', 'true'),
+    ('version', 'ragdb.corpus_versions', 'r.corpus_id || ''/'' || r.version',
+      'r.corpus_id = l.corpus_id and r.version::text = split_part(l.id, ''/'', 2)', 'r.began_at',
+      'ragdb_internal.version_hash(r)', 'true');
 end;
 comment on function ragdb_internal.ledger_kinds() is
   'Returns the kinds of rows that the ledger enters, and for each as SQL its table, the id, time '

@@ -25,11 +25,16 @@ begin atomic
           and is_excused.kind = any (a.kinds)
           and (a.corpus_id is null or a.corpus_id = is_excused.corpus_id)
           and (a.from_at is null or ragdb_internal.uuid_time(is_excused.uid) >= a.from_at)
-          and (a.to_at is null or ragdb_internal.uuid_time(is_excused.uid) < a.to_at));
+          and (a.to_at is null or ragdb_internal.uuid_time(is_excused.uid) < a.to_at))
+    -- history goes by its age, and what a corpus keeps since then is recorded with its settings
+    or is_excused.kind = 'version' and exists (
+      select from ragdb.corpora c
+        where c.corpus_id = is_excused.corpus_id and coalesce(c.history_from
+          >= pg_catalog.substring(is_excused.id, '/([0-9]{1,18})$')::bigint, c.history is null));
 end;
 comment on function ragdb_internal.is_excused(text, text, text, integer, uuid) is
   'Tells whether an act says why a row is missing (by name, with its corpus, or by its age) or '
-  'changed (by name).';
+  'changed (by name), or whether it is a version before the history that its corpus keeps.';
 
 create or replace function ragdb_internal.row_findings(
   kind text, first bigint, last bigint, late interval)
@@ -71,27 +76,32 @@ returns setof ragdb_internal.ledger_finding
 language sql stable parallel safe
 begin atomic
   with orphans (kind, owner, corpus_id, id) as (
-    select distinct 'hit', 'trace', h.corpus_id, h.trace_id
+    select distinct 'hit', 'trace', h.corpus_id, h.trace_id::text
       from ragdb.retrieval_hits h
       where not exists (select from ragdb.retrieval_traces t
         where t.corpus_id = h.corpus_id and t.id = h.trace_id and t.created_at = h.created_at)
     union all
-    select distinct 'rerank', 'trace', r.corpus_id, r.trace_id
+    select distinct 'rerank', 'trace', r.corpus_id, r.trace_id::text
       from ragdb.retrieval_reranks r
       where not exists (select from ragdb.retrieval_traces t
         where t.corpus_id = r.corpus_id and t.id = r.trace_id and t.created_at = r.created_at)
     union all
-    select distinct 'citation', 'answer', c.corpus_id, c.answer_id
+    select distinct 'citation', 'answer', c.corpus_id, c.answer_id::text
       from ragdb.answer_citations c
       where not exists (select from ragdb.evidence_answers a
         where a.corpus_id = c.corpus_id and a.id = c.answer_id and a.created_at = c.created_at)
+    union all
+    select distinct 'past row', 'version', p.corpus_id, p.until::text
+      from ragdb.past_rows p
+      where not exists (select from ragdb.corpus_versions v
+        where v.corpus_id = p.corpus_id and v.version = p.until)
   )
   select (null, o.kind, o.corpus_id || '/' || o.id, 'orphan', 'there is no such ' || o.owner)
       ::ragdb_internal.ledger_finding
     from orphans o;
 end;
 comment on function ragdb_internal.orphan_findings() is
-  'Returns hits, rerankings and citations whose trace or answer is not there.';
+  'Returns hits, rerankings, citations and past rows whose trace, answer or version is not there.';
 
 create or replace function ragdb_internal.rest_findings()
 returns setof ragdb_internal.ledger_finding

@@ -17,6 +17,7 @@ set jit = off
 as $$
 begin
   update ragdb.corpora c set pivot = move_pivot.pivot where c.corpus_id = corpus.corpus_id;
+  perform ragdb_internal.record_state('settings', corpus.corpus_id);
   update ragdb.chunk_lexemes x set impacts = ragdb_internal.sparse((
       select string_agg(e.entries[i] || ':' || ragdb_internal.impact(
           ragdb_internal.frequency(e.entries[i + 1]::real, ragdb_internal.length_norm(
@@ -181,7 +182,9 @@ begin
   loop
     lexemes_dropped := lexemes_dropped + ragdb_internal.optimize(v_part, pivot);
   end loop;
-  update ragdb.corpora c set pivot = optimize_parts.pivot where c.corpus_id = whole.corpus_id;
+  update ragdb.corpora c set pivot = optimize_parts.pivot
+    where c.corpus_id = whole.corpus_id and c.pivot <> optimize_parts.pivot;
+  perform ragdb_internal.record_state('settings', whole.corpus_id) where found;
   delete from ragdb.lexemes l where l.corpus_id = whole.corpus_id and l.df = 0;
 end $$;
 comment on function ragdb_internal.optimize_parts(ragdb.corpora, float8) is

@@ -34,6 +34,7 @@ begin
   if (v_settings ->> 'is_restricted')::boolean and v_name not in ('personal', 'system') then
     perform ragdb_internal.set_grant(v_id, v_caller, 'admin');
   end if;
+  perform ragdb_internal.record_state('settings', v_id);
   if v_embedder is not null then
     perform ragdb_internal.check_may_create_embedder(v_embedder ->> 'name');
     perform ragdb_internal.import_embedder(v_embedder);

@@ -74,6 +74,8 @@ begin
       array(select s ->> 0 from jsonb_array_elements(digest -> 'synonyms') s),
       array(select s ->> 1 from jsonb_array_elements(digest -> 'synonyms') s))
     where digest -> 'synonyms' <> '[]';
+  perform ragdb_internal.record_state('settings', v_id),
+    ragdb_internal.record_state('synonyms', v_id);
 end $$;
 comment on function ragdb_internal.take_settings(ragdb.corpora, jsonb) is
   'Sets what may have changed of a corpus since it began to arrive: title, rights, synonyms, what '
@@ -146,6 +148,7 @@ begin
       history_since = case when v_move.digest ->> 'history' is not null
         then ragdb_internal.now() end
     where c.corpus_id = v_id;
+  perform ragdb_internal.record_state('settings', v_id);
   update ragdb.moves m set state = 'done', ended_at = ragdb_internal.now()
     where m.move_id = v_move.move_id and m.direction = 'in';
   delete from ragdb.move_documents m where m.corpus_id = v_id;

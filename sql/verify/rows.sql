@@ -134,7 +134,7 @@ begin
           when e.event_id is null then 'the event that tells of it is gone'
           when (d.doc_cid, d.source, d.title, d.language, d.chunks) is distinct from
                 (e.doc_cid, e.source, e.title, e.language, e.chunks)
-              or ragdb_internal.document_hash(g.document) <> e.document_hash
+              or ragdb_internal.document_hash(g.document, f.sources) <> e.document_hash
             then 'it is not what its event tells of it'
           when e.lamport < (select max(o.lamport) from ragdb.events o
               where o.corpus_id = d.corpus_id and o.source = d.source)
@@ -147,6 +147,7 @@ begin
         end)::ragdb_internal.checked_row
       from page g
         cross join lateral (select (g.document).*) d
+        cross join lateral ragdb_internal.found_at(d.corpus_id, d.doc_no) f
         join unnest(ragdb_internal.chunks_hashes(array(
           select row((o.document).corpus_id, (o.document).doc_no, 0, null)
             ::ragdb_internal.chunk_chain from page o order by o.nth)))

@@ -338,6 +338,21 @@ ATTACKS = {
         VERIFY,
         "error +ledger: .*time_falls",
     ),
+    "5 the page of a chunk is edited": Attack(
+        "update ragdb.chunks set page = 77 where chunk_no = 1",
+        VERIFY,
+        "error +documents: document .*what its event tells of its chunks",
+    ),
+    "5 where a document was found is edited": Attack(
+        "update ragdb.document_sources set source_name = 'law'",
+        VERIFY,
+        "error +documents: document .*it is not what its event tells of it",
+    ),
+    "the settings of a corpus are edited": Attack(
+        "update ragdb.corpora set k1 = 0.5 where name = 'docs'",
+        VERIFY,
+        "error +states: settings of corpus docs.*it is not what was recorded on",
+    ),
     "an event is rewritten in place": Attack(
         "update ragdb.events set author = 'somebody'",
         VERIFY,

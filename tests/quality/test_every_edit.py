@@ -16,29 +16,39 @@ from tests.sql.ledger.conftest import fill
 pytestmark = pytest.mark.nightly
 
 OF_KINDS = (
-    "access_events", "admissibility_incidents", "contracts", "erasures", "eval_runs", "events",
+    "access_events", "admissibility_incidents", "contracts", "corpus_versions", "erasures",
+    "eval_runs", "events",
     "evidence_answers", "evidence_feedback", "evidence_gates", "key_events", "ledger_acts",
-    "proposal_decisions", "retrieval_reranks", "retrieval_traces", "semantic_atoms",
+    "proposal_decisions", "recorded_states", "retrieval_reranks", "retrieval_traces",
+    "semantic_atoms",
     "semantic_proposals", "slice_policies", "slices",
 )  # fmt: skip
 OTHERS = (
-    "answer_citations", "contract_nodes", "corpus_grants", "eval_assert_results",
-    "eval_case_results", "eval_items", "eval_metrics", "ledger_checkpoints", "ledger_head",
-    "ledger_leaves", "ledger_tiles", "retrieval_hits", "signing_keys", "signing_secrets",
+    "answer_citations", "chunks", "contract_nodes", "corpora", "corpus_grants",
+    "document_sources", "documents", "eval_assert_results", "eval_baselines",
+    "eval_case_results", "eval_cases", "eval_items", "eval_labels", "eval_metrics",
+    "ledger_checkpoints", "ledger_head",
+    "ledger_leaves", "ledger_tiles", "past_rows", "retrieval_hits", "signing_keys",
+    "signing_secrets", "synonyms",
 )  # fmt: skip
 PASSED_OVER = {
     "access_events": {"event_hash"},  # a copy of what the ledger has; nothing reads it
-    # who has the name of that role now, which ragdb.bind_role changes; out of force is what
-    # ragdb.withdraw_contract makes it, and whoever calls it is told
-    "contracts": {"applied_by", "applied_by_oid", "is_current"},
+    # who has the name of that role now, which ragdb.bind_role changes
+    "contracts": {"applied_by", "applied_by_oid"},
+    # what is counted of rows (ragdb doctor counts them), and when it was written to last
+    "corpora": {
+        "chunks", "languages", "lexeme_count", "next_chunk_no", "next_doc_no", "next_term_id",
+        "optimized_to", "parts", "size_bytes", "token_count", "updated_at", "version_xid",
+    },
     "contract_nodes": {"columns", "line", "column"},  # where it stands in its text
     "corpus_grants": {"role_oid", "copied by role_oid"},  # the right of nobody, or of a namesake
     # signatures are verified outside, and those who need a checkpoint keep it outside
     "ledger_checkpoints": {"note", "created_at", "deleted", "emptied"},
-}
+}  # fmt: skip
 VALUES = {
     "int2": "{0} + 1", "int4": "{0} + 1", "int8": "{0} + 1", "oid": "({0}::bigint + 1)::oid",
     "float8": "{0} + 0.125", "bool": "not {0}", "text": "{0} || 'x'", "uuid": "gen_random_uuid()",
+    "xid8": "({0}::text::bigint + 1)::text::xid8", "interval": "{0} + interval '1 day'",
     "timestamptz": "{0} + interval '1 second'", "bytea": "sha256({0})", "tsvector": "'x:1'",
     "jsonb": "{0} || '{{\"max_nodes\": 1}}'", "_text": "{0} || 'x'::text",
     "_uuid": "{0} || gen_random_uuid()", "_bytea": "{0} || sha256('')",
@@ -57,6 +67,10 @@ def whole(server18: Server) -> Iterator[Connection]:
                 db.execute("select from ragdb.retrieve('chat', 'refunds')")
             for role in ("writer", "writer2"):
                 db.execute("select ragdb.grant_corpus('closed', %s, 'read')", (role,))
+            db.execute("select ragdb.bless_run(run_id, reason => 'best') from ragdb.run_eval('A')")
+            db.execute("select ragdb.add_synonyms('chat', '{refund,repayment}')")
+            for text in ("A bridge of steel.", "A bridge of wood."):
+                db.execute("select ragdb.put_text('past', 'a.md', %s, title => 'A')", (text,))
             db.execute("select ragdb.seal_ledger()")
             ((text,),) = db.execute("select ragdb.ledger_checkpoint()").fetchall()
             line = f"— {text.splitlines()[0]} {'A' * 92}\n"

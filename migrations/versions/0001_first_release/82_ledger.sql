@@ -103,6 +103,35 @@ comment on column ragdb.ledger_acts.entries is
   'event.';
 comment on column ragdb.ledger_acts.reason is 'Why, and how much.';
 
+create table ragdb.recorded_states (
+  state_id uuid constraint recorded_states_id_is_unique primary key,
+  created_at timestamptz not null,
+  corpus_id integer,
+  kind text collate "C" not null,
+  key text collate "C" not null,
+  nth integer not null,
+  hash bytea,
+  caller text not null,
+  constraint recorded_states_are_numbered
+    unique nulls not distinct (corpus_id, kind, key, nth)
+);
+comment on table ragdb.recorded_states is
+  'What settings, synonyms, cases, baselines and the contract in force were after each change. '
+  'Append-only. Read it through ragdb.verify.';
+comment on column ragdb.recorded_states.state_id is 'UUID of version 7.';
+comment on column ragdb.recorded_states.created_at is 'When it was changed.';
+comment on column ragdb.recorded_states.corpus_id is
+  'Corpus that it belongs to; null for a contract. It may be gone.';
+comment on column ragdb.recorded_states.kind is
+  'settings, synonyms, cases, baseline or contract.';
+comment on column ragdb.recorded_states.key is
+  'Which of its kind: rag and eval, for a baseline its name too, or the contract; else empty.';
+comment on column ragdb.recorded_states.nth is
+  'Number among the records of the same thing, from 1; the last one counts, whatever the clock.';
+comment on column ragdb.recorded_states.hash is
+  'SHA-256 of it after the change; null where there is none since.';
+comment on column ragdb.recorded_states.caller is 'Role that changed it.';
+
 create table ragdb.ledger_checkpoints (
   size bigint constraint ledger_checkpoints_size_is_unique primary key,
   root bytea not null constraint ledger_checkpoints_root_is_a_sha256 check (length(root) = 32),

@@ -31,7 +31,9 @@ KINDS = {
     "rerank",
     "run",
     "slice",
+    "state",
     "trace",
+    "version",
 }
 
 
@@ -76,6 +78,8 @@ def fill(db: Connection) -> dict[str, Any]:
     db.execute("select ragdb.record_erasure('{trace:1/none}', 'nothing was there')")
     db.execute("select ragdb.create_corpus('closed')")
     db.execute("select ragdb.grant_corpus('closed', 'reader', 'read')")
+    db.execute("select ragdb.create_corpus('past', history => '90 years')")
+    db.execute("select ragdb.put_text('past', 'a.md', 'A bridge of copper.')")
     chat(db, messages(), "gone")
     hits = retrieve(db, corpus="gone")
     promote(db, hits[0]["trace_id"], [h["chunk_id"] for h in hits])

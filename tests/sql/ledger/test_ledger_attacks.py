@@ -139,6 +139,19 @@ ATTACKS: dict[str, tuple[str, set[tuple[str, str]]]] = {
         "update ragdb.slice_policies set policy = policy || '{\"max_nodes\": 1}'",
         {("row_changed", "policy")},
     ),
+    "what was recorded of settings is edited": (
+        "update ragdb.recorded_states set hash = sha256('') where kind = 'settings'",
+        {("row_changed", "state")},
+    ),
+    "what a corpus was before is edited": (
+        "update ragdb.corpus_versions set before = before || '{\"k1\": 9}'",
+        {("row_changed", "version")},
+    ),
+    "an event is edited with its hashes": (
+        "update ragdb.events set chunks_hash = sha256(''), document_hash = sha256('')"
+        " where corpus = 'chat'",
+        {("row_changed", "event")},
+    ),
     "an erasure is edited": (
         "update ragdb.erasures set reason = 'another' where kind = 'atom'",
         {("row_changed", "erasure")},

@@ -1,0 +1,118 @@
+-- What may change on purpose, and is not made anew from documents: the settings of corpora, their
+-- synonyms, cases, baselines, and which contracts are in force. Whoever changes it records what it
+-- is then; ragdb.verify compares.
+
+create or replace trigger rows_are_append_only
+  before update or delete on ragdb.recorded_states
+  for each row execute function ragdb_internal.refuse_change();
+create or replace trigger table_is_append_only
+  before truncate on ragdb.recorded_states
+  for each statement execute function ragdb_internal.refuse_change();
+alter table ragdb.recorded_states enable always trigger rows_are_append_only,
+  enable always trigger table_is_append_only;
+
+-- Times and intervals go in as seconds, because their text follows settings of the session.
+create or replace function ragdb_internal.settings_hash(corpus ragdb.corpora) returns bytea
+language sql stable parallel safe
+return pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array(
+    corpus.name, corpus.part_of, corpus.is_restricted, corpus.record_reads, corpus.title,
+    corpus.text_config, corpus.record_query_text, extract(epoch from corpus.history),
+    corpus.history_from, extract(epoch from corpus.history_since),
+    extract(epoch from corpus.created_at))::text)
+  || pg_catalog.float8send(corpus.k1) || pg_catalog.float8send(corpus.b)
+  || pg_catalog.float8send(corpus.pivot));
+comment on function ragdb_internal.settings_hash(ragdb.corpora) is
+  'Returns the SHA-256 of what a corpus is searched, opened and recorded by.';
+
+create or replace function ragdb_internal.cases_hash(corpus_id integer, rag text, eval text)
+returns bytea
+language sql stable parallel safe
+return (
+  select pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_array(
+      c.name, c.origin, c.ordinal, c.query, c.tags, c.asserts, extract(epoch from c.asked_at), (
+        select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_array(l.label_no, l.source,
+            l.start_offset, l.end_offset, l.grade, pg_catalog.encode(l.span_hash, 'hex'))
+            order by l.label_no)
+          from ragdb.eval_labels l
+          where (l.corpus_id, l.rag, l.eval, l.name) = (c.corpus_id, c.rag, c.eval, c.name)))
+      order by c.name)::text))
+    from ragdb.eval_cases c
+    where c.corpus_id = cases_hash.corpus_id and c.rag = cases_hash.rag
+      and c.eval = cases_hash.eval and c.origin <> 'contract'
+    having count(*) > 0);
+comment on function ragdb_internal.cases_hash(integer, text, text) is
+  'Returns the SHA-256 of the cases of an eval that were imported or asked, and of their labels; '
+  'null for none.';
+
+create or replace function ragdb_internal.synonyms_hash(corpus ragdb.corpora) returns bytea
+language sql stable parallel safe
+return (
+  select pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array(corpus.has_synonyms,
+      pg_catalog.jsonb_agg(
+        pg_catalog.jsonb_build_array(s.word, s.means, s.lexeme) order by s.word, s.means))::text))
+    from ragdb.synonyms s where s.corpus_id = corpus.corpus_id
+    having count(*) > 0 or corpus.has_synonyms);
+comment on function ragdb_internal.synonyms_hash(ragdb.corpora) is
+  'Returns the SHA-256 of the synonyms of a corpus, and whether it is searched by them; null for '
+  'none.';
+
+create or replace function ragdb_internal.baseline_hash(baseline ragdb.eval_baselines)
+returns bytea
+language sql stable parallel safe
+return pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array(baseline.run_id,
+  extract(epoch from baseline.blessed_at), baseline.blessed_by, baseline.reason)::text));
+comment on function ragdb_internal.baseline_hash(ragdb.eval_baselines) is
+  'Returns the SHA-256 of a baseline: the run, and who made it one, when and why.';
+
+-- A kind is one branch here, and a record where it changes.
+create or replace function ragdb_internal.present_states()
+returns table (corpus_id integer, kind text, key text, hash bytea)
+language sql stable parallel safe
+begin atomic
+  select c.corpus_id, 'settings', '', ragdb_internal.settings_hash(c) from ragdb.corpora c
+  union all
+  select c.corpus_id, 'synonyms', '', s.hash
+    from ragdb.corpora c
+      cross join lateral (select ragdb_internal.synonyms_hash(c) as hash offset 0) s
+    where s.hash is not null
+  union all
+  select c.corpus_id, 'cases', jsonb_build_array(c.rag, c.eval)::text,
+      ragdb_internal.cases_hash(c.corpus_id, c.rag, c.eval)
+    from (select distinct o.corpus_id, o.rag, o.eval from ragdb.eval_cases o
+      where o.origin <> 'contract') c
+  union all
+  select b.corpus_id, 'baseline', jsonb_build_array(b.rag, b.eval, b.name)::text,
+      ragdb_internal.baseline_hash(b)
+    from ragdb.eval_baselines b
+  union all
+  select null, 'contract', k.contract, pg_catalog.sha256(pg_catalog.int4send(k.version))
+    from ragdb.contracts k where k.is_current;
+end;
+comment on function ragdb_internal.present_states() is
+  'Returns what is recorded whenever it changes, as it is now, each with its hash: settings and '
+  'synonyms of corpora, cases of evals, baselines, and the contracts in force by their versions.';
+
+create or replace function ragdb_internal.record_state(
+  kind text, corpus_id integer, key text default '')
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_id constant uuid := ragdb_internal.uuid7(ragdb_internal.now());
+begin
+  insert into ragdb.recorded_states (state_id, created_at, corpus_id, kind, key, nth, hash, caller)
+    values (v_id, ragdb_internal.uuid_time(v_id), record_state.corpus_id, record_state.kind,
+      record_state.key, 1 + coalesce((
+        select max(s.nth) from ragdb.recorded_states s
+          where s.kind = record_state.kind and s.key = record_state.key
+            and s.corpus_id is not distinct from record_state.corpus_id), 0), (
+        select p.hash from ragdb_internal.present_states() p
+          where p.kind = record_state.kind and p.key = record_state.key
+            and p.corpus_id is not distinct from record_state.corpus_id),
+      ragdb_internal.caller());
+  perform ragdb_internal.note('state', v_id::text);
+end $$;
+comment on function ragdb_internal.record_state(text, integer, text) is
+  'Records what something is after a change on purpose; its caller holds what keeps others from '
+  'changing it.';

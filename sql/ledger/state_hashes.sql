@@ -1,0 +1,31 @@
+-- What the ledger enters of recorded states, and of versions of corpora that keep their history.
+
+create or replace function ragdb_internal.state_hash(state ragdb.recorded_states)
+returns bytea
+language sql stable parallel safe
+return ragdb_internal.fields_hash(
+  'ragdb.state/1'::bytea, pg_catalog.uuid_send((state).state_id),
+  pg_catalog.timestamptz_send((state).created_at), pg_catalog.int4send((state).corpus_id),
+  ragdb_internal.utf8((state).kind), ragdb_internal.utf8((state).key),
+  pg_catalog.int4send((state).nth), (state).hash,
+  ragdb_internal.utf8((state).caller));
+comment on function ragdb_internal.state_hash(ragdb.recorded_states) is
+  'Returns the hash of what was recorded of a state: all its columns.';
+
+create or replace function ragdb_internal.version_hash(version ragdb.corpus_versions)
+returns bytea
+language sql stable parallel safe
+return ragdb_internal.fields_hash(variadic array[
+  'ragdb.version/1'::bytea, pg_catalog.int4send((version).corpus_id),
+  pg_catalog.int8send((version).version), pg_catalog.timestamptz_send((version).began_at),
+  ragdb_internal.utf8((version).before::text)]
+  || array(
+    select pg_catalog.sha256(ragdb_internal.utf8(
+        pg_catalog.jsonb_build_array(p.kind, p.key, p.was, p.is_erased)::text))
+      from ragdb.past_rows p
+      where p.corpus_id = (version).corpus_id and p.until = (version).version
+        and p.kind = any (ragdb_internal.past_kinds())
+      order by p.kind, p.key));
+comment on function ragdb_internal.version_hash(ragdb.corpus_versions) is
+  'Returns the hash of a version of a corpus: all its columns, then the rows as they were before '
+  'it.';

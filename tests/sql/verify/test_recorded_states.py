@@ -1,0 +1,141 @@
+"""What is set on purpose is recorded: one statement that sets it otherwise is found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from tests.conftest import Connection, Server
+
+CONTRACT = """corpus name=docs title=Docs
+retriever name=R corpus=docs topK=5
+rag name=A retriever=R
+  ragEval name=V mode=contract metric=mrr threshold=0.1
+"""
+CASES = [{"name": "c", "query": "refunds", "labels": [{"source": "a.md"}]}]
+FORGED = {
+    "settings of corpus docs": [
+        "update ragdb.corpora set k1 = 0.5 where name = 'docs'",
+        "update ragdb.corpora set b = 0.5 where name = 'docs'",
+        "update ragdb.corpora set pivot = pivot + 1 where name = 'docs'",
+        "update ragdb.corpora set title = 'Law' where name = 'docs'",
+        "update ragdb.corpora set title = null where name = 'docs'",
+        "update ragdb.corpora set text_config = 'simple' where name = 'docs'",
+        "update ragdb.corpora set is_restricted = true where name = 'docs'",
+        "update ragdb.corpora set record_reads = 'on' where name = 'docs'",
+        "update ragdb.corpora set record_query_text = 'none' where name = 'docs'",
+        "update ragdb.corpora set history = '1 day', history_from = 0, history_since = now()"
+        " where name = 'docs'",
+    ],
+    "settings of corpus part": ["update ragdb.corpora set part_of = null where name = 'part'"],
+    "settings of corpus spare": ["update ragdb.corpora set corpus_id = 9 where name = 'spare'"],
+    "synonyms of corpus docs": [
+        "delete from ragdb.synonyms where word = 'car'",
+        "update ragdb.corpora set has_synonyms = false where name = 'docs'",
+        "update ragdb.synonyms set lexeme = 'boat' where word = 'car'",
+        "delete from ragdb.synonyms",
+    ],
+    "synonyms of corpus spare": [
+        "insert into ragdb.synonyms select c.corpus_id, s.word, s.means, s.lexeme"
+        " from ragdb.synonyms s, ragdb.corpora c where c.name = 'spare'"
+    ],
+    'cases ["A", "V"] of corpus docs': [
+        "update ragdb.eval_cases set query = 'another'",
+        "update ragdb.eval_labels set grade = 0",
+        "delete from ragdb.eval_labels",
+        "delete from ragdb.eval_cases",
+    ],
+    'baseline ["A", "V", "main"] of corpus docs': [
+        "update ragdb.eval_baselines set run_id = (select r.run_id from ragdb.eval_runs r"
+        " where r.run_id <> eval_baselines.run_id)",
+        "update ragdb.eval_baselines set reason = 'agreed'",
+        "delete from ragdb.eval_baselines",
+    ],
+    "contract c": ["update ragdb.contracts set is_current = false"],
+    "contract old": ["update ragdb.contracts set is_current = true where contract = 'old'"],
+}
+STATEMENTS = [(place, statement) for place, some in FORGED.items() for statement in some]
+
+
+def found(db: Connection) -> list[str]:
+    rows = db.execute("select place from ragdb.verify(checks => '{states}')").fetchall()
+    return [place for (place,) in rows]
+
+
+@pytest.fixture(scope="module")
+def set_up(any_version: Server) -> Iterator[str]:
+    with any_version.database() as base:
+        dsn = any_version.dsn(base.dbname)
+        with psycopg.connect(dsn, autocommit=True) as db:
+            db.execute("select ragdb.apply_contract(%s, 'c')", (CONTRACT,))
+            old = "corpus name=spare\nretriever name=O corpus=spare topK=5\n"
+            db.execute("select ragdb.apply_contract(%s, 'old')", (old,))
+            db.execute("select ragdb.withdraw_contract('old')")
+            db.execute("select ragdb.create_corpus('whole')")
+            db.execute("select ragdb.create_corpus('part', part_of => 'whole')")
+            db.execute("select ragdb.put_text('docs', 'a.md', 'Refunds are paid.')")
+            db.execute("select ragdb.add_synonyms('docs', '{car,automobile}')")
+            db.execute("select ragdb.import_eval('A', 'V', %s)", (json.dumps(CASES),))
+            for _ in range(2):
+                db.execute("select ragdb.bless_run(run_id) from ragdb.run_eval('A')")
+            assert found(db) == []
+        yield dsn
+
+
+@pytest.fixture
+def db(any_version: Server, set_up: str) -> Iterator[Connection]:
+    with any_version.rolled_back(set_up) as connection:
+        connection.execute("set session_replication_role = replica")
+        yield connection
+
+
+@pytest.mark.parametrize(("place", "statement"), STATEMENTS)
+def test_one_statement_that_sets_something_otherwise_is_found_by_name(
+    db: Connection, place: str, statement: str
+) -> None:
+    assert db.execute(statement.encode()).rowcount > 0
+    assert place in found(db)
+
+
+def test_a_state_that_is_recorded_afterwards_is_missed_by_the_ledger(db: Connection) -> None:
+    """Who has no entry for what was recorded has only made it worse."""
+    db.execute("select ragdb.seal_ledger()")
+    db.execute("update ragdb.corpora set k1 = 0.5 where name = 'docs'")
+    db.execute(
+        "insert into ragdb.recorded_states select gen_random_uuid(), now(), c.corpus_id,"
+        " 'settings', '', 99, ragdb_internal.settings_hash(c), 'somebody' from ragdb.corpora c"
+        " where c.name = 'docs'"
+    )
+    kinds = db.execute("select distinct kind from ragdb.verify_ledger()").fetchall()
+    assert kinds == [("state",)]
+
+
+CHANGES = (
+    "select ragdb.grant_corpus('docs', 'reader', 'read')",
+    "select ragdb.grant_corpus('docs', 'reader', 'read'), ragdb.unrestrict_corpus('docs')",
+    "select ragdb.record_reads('whole', 'on')",
+    "select ragdb.optimize_corpus('docs')",
+    "select ragdb.optimize_corpus('whole')",
+    "select ragdb.keep_history('docs', '1 day')",
+    "select ragdb.keep_history('docs', '1 day'), ragdb.drop_history('docs')",
+    "select ragdb.add_synonyms('docs', '{car,lorry}')",
+    "select ragdb.remove_synonyms('docs', 'car')",
+    "select ragdb.import_eval('A', 'V', '[]')",
+    "select ragdb.add_eval_case('A', 'V', 'who pays?')",
+    "select ragdb.withdraw_contract('c')",
+    "select ragdb.drop_corpus('docs')",
+    "select ragdb.drop_corpus('part')",
+    "select ragdb.create_corpus('new', title => 'New', is_restricted => true)",
+)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_is_set_by_a_function_is_not_found(
+    any_version: Server, set_up: str, change: str
+) -> None:
+    with any_version.rolled_back(set_up) as db:
+        db.execute(change.encode())
+        assert found(db) == []
