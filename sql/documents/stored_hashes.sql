@@ -10,8 +10,10 @@ begin atomic
       ragdb_internal.packed(s.uri) || ragdb_internal.packed(s.source_name)
         || coalesce(ragdb_internal.packed(s.root), '\xffffffff'::bytea)
         || timestamptz_send(s.seen_at), ''::bytea order by s.uri)
-    from ragdb.document_sources s
-    where s.corpus_id = found_at.corpus_id and s.doc_no = found_at.doc_no;
+    from (
+      -- offset 0: else an index of the whole corpus by uri would look cheaper than to sort
+      select h.* from ragdb.document_sources h
+      where h.corpus_id = found_at.corpus_id and h.doc_no = found_at.doc_no offset 0) s;
 end;
 comment on function ragdb_internal.found_at(integer, integer) is
   'Returns the bytes that are hashed of the sources of a document: of each in byte order its uri, '
