@@ -154,7 +154,7 @@ begin
           with ordinality h (hash, nth) on h.nth = g.nth
         left join ragdb.corpora p on p.corpus_id = d.corpus_id
         left join ragdb.events e on e.corpus_id = d.corpus_id and e.event_id = d.event_id
-      order by g.nth), most, 'restore both from a backup, or ingest it again');
+      order by g.nth), most, 'restore both from a backup, or ingest it again with --force');
 end $$;
 comment on function ragdb_internal.verify_documents(jsonb, integer) is
   'Compares a batch of documents with the events that tell of them and with their chunks.';
