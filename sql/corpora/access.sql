@@ -7,6 +7,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(corpus, 'admin', true);
+  v_ids constant integer[] := ragdb_internal.with_parts(v_corpus.corpus_id);
 begin
   if mode is null or mode not in ('off', 'on', 'required') then
     raise exception 'mode is %, not off, on or required', ragdb_internal.quote(mode)
@@ -14,10 +15,8 @@ begin
         detail = 'on records where the transaction can write, required refuses where it cannot',
         hint = 'a read that is recorded waits for the disk as a write does';
   end if;
-  update ragdb.corpora c set record_reads = record_reads.mode
-    where c.corpus_id = any (ragdb_internal.with_parts(v_corpus.corpus_id));
-  perform ragdb_internal.record_state('settings', c.corpus_id)
-    from unnest(ragdb_internal.with_parts(v_corpus.corpus_id)) c (corpus_id);
+  update ragdb.corpora c set record_reads = record_reads.mode where c.corpus_id = any (v_ids);
+  perform ragdb_internal.record_state('settings', i.id) from unnest(v_ids) i (id);
   perform ragdb_internal.lock_rights(v_corpus, true);
   perform ragdb_internal.record_access('record_reads', v_corpus.corpus_id, corpus, mode);
 end $$;
