@@ -108,7 +108,7 @@ def test_an_upgrade_runs_the_next_revision_once_on_the_tables_and_rows_there_are
     clone: str, next_release: Path
 ) -> None:
     # bound bodies read the column: they are dropped first and loaded after
-    (next_release / "10_one.sql").write_text("alter table ragdb.documents alter pages type bigint;")
+    (next_release / "10_one.sql").write_text("alter table ragdb.chunks alter page type bigint;")
     (next_release / "20_two.sql").write_text(
         "create table ragdb.runs as select name from ragdb.corpora;"
     )
