@@ -1,8 +1,9 @@
--- The embedding of a text by a static embedder: static-v2, described in docs/static.md.
+-- The sums that a static embedder makes vectors of texts from: static-v2, described in
+-- docs/static.md.
 --
--- It is the sum of the vectors of its words, each by its weight, scaled to length 1 and rounded to
--- halves. Vectors of words are whole numbers and weights are eighths, so the sum is the same in
--- whatever order it is made, on every machine.
+-- An embedding is the sum of the vectors of the words, each by its weight, scaled to length 1 and
+-- rounded to halves. Vectors of words are whole numbers and weights are eighths, so the sum is the
+-- same in whatever order it is made, on every machine.
 
 -- Not in SQL: such a function is planned in each transaction before PostgreSQL 18.
 create or replace function ragdb_internal.static_model(embedder_id integer)
@@ -23,16 +24,16 @@ comment on function ragdb_internal.is_static(integer) is
   'Tells whether an embedder runs inside the database.';
 
 create type ragdb_internal.word_vector as (
-  word text, is_whole boolean, is_cut boolean, embedding vector);
+  word text, is_cut boolean, embedding vector);
 comment on type ragdb_internal.word_vector is
-  'A word as a static embedder sees it: whether it is a piece, whether it had to be cut because '
-  'its vector was not kept, and its vector.';
+  'A word as a static embedder sees it: whether it had to be cut because its vector was not kept, '
+  'and its vector.';
 
 create or replace function ragdb_internal.cut_vectors(model ragdb.static_models, words text[])
 returns setof ragdb_internal.word_vector
 language sql stable parallel safe
 begin atomic
-  select p.word, false, true, coalesce(sum(c.embedding::vector), (
+  select p.word, true, coalesce(sum(c.embedding::vector), (
     select n.embedding::vector - n.embedding::vector from ragdb.static_pieces n
     where n.embedder_id = (cut_vectors.model).embedder_id and n.piece = ''))
   from ragdb_internal.word_pieces(cut_vectors.model, cut_vectors.words) p
@@ -52,8 +53,7 @@ returns setof ragdb_internal.word_vector
 language sql stable parallel safe
 begin atomic
   with found as materialized (
-    select w.word, p.embedding is not null as is_whole,
-      coalesce(p.embedding, s.embedding)::vector as embedding
+    select w.word, coalesce(p.embedding, s.embedding)::vector as embedding
     from pg_catalog.unnest(word_vectors.words) w (word)
       left join lateral (
         select c.embedding from ragdb.static_pieces c
@@ -65,7 +65,7 @@ begin atomic
           and p.embedding is null
         offset 0) s on true
   )
-  select f.word, f.is_whole, false, f.embedding from found f where f.embedding is not null
+  select f.word, false, f.embedding from found f where f.embedding is not null
   union all
   select c.*
   from (select array(select f.word from found f where f.embedding is null) as words offset 0) u
@@ -74,6 +74,15 @@ begin atomic
 end;
 comment on function ragdb_internal.word_vectors(ragdb.static_models, text[]) is
   'Returns the vectors of different words, zero where no part of one is known.';
+
+create or replace function ragdb_internal.weighed(embedding vector, eighths integer)
+returns vector
+language sql immutable parallel safe
+return case when weighed.eighths = 8 then weighed.embedding
+  else weighed.embedding * pg_catalog.array_fill((weighed.eighths / 8::float8)::real,
+    array[vector_dims(weighed.embedding)])::vector end;
+comment on function ragdb_internal.weighed(vector, integer) is
+  'Returns the vector of a word, or a sum of them, by their weight in eighths.';
 
 create or replace function ragdb_internal.unit_halves(total vector) returns vector
 language sql immutable parallel safe
@@ -98,7 +107,7 @@ comment on function ragdb_internal.headed(vector, vector) is
   'the former is made a third as long as the latter if it is shorter. Null is what has no word.';
 
 create or replace function ragdb_internal.sums_of_texts(model ragdb.static_models, texts text[])
-returns table (n integer, total vector, known float8, word text)
+returns table (n integer, total vector, word text)
 language sql stable parallel safe
 begin atomic
   with counted as materialized (
@@ -109,31 +118,27 @@ begin atomic
     from (select array(select distinct c.word from counted c) as words offset 0) d
       cross join lateral ragdb_internal.word_vectors(sums_of_texts.model, d.words) v
   )
-  select s.n, s.total, s.known, null::text
+  select s.n, s.total, null::text
   from (
-    select u.n, (sum(u.known) + 1) / (sum(u.words) + 1)::float8 as known,
-      sum(case when u.eighths = 8 then u.total else u.total * pg_catalog.array_fill(
-        (u.eighths / 8::float8)::real, array[vector_dims(u.total)])::vector end) as total
+    select u.n, sum(ragdb_internal.weighed(u.total, u.eighths)) as total
     from (
-      select c.n, c.eighths, sum(v.embedding) as total, count(*) as words,
-        count(*) filter (where v.is_whole) as known
+      select c.n, c.eighths, sum(v.embedding) as total
       from counted c join vectors v on v.word = c.word
       group by c.n, c.eighths) u
     group by u.n) s
   union all
-  select null, v.embedding, null, v.word from vectors v where v.is_cut;
+  select null, v.embedding, v.word from vectors v where v.is_cut;
 end;
 comment on function ragdb_internal.sums_of_texts(ragdb.static_models, text[]) is
-  'Returns the sums of texts, zero where no word is known, and the share of their words that are '
-  'known as a whole, counting one more that is, 0 to 1; then the words that had to be cut, without '
-  'n, with their vectors. Texts without words have no row.';
+  'Returns the sums of texts, zero where no word is known; then the words that had to be cut, '
+  'without n, with their vectors. Texts without words have no row.';
 
--- Planned once, with the functions above as parts of the statement: to plan for one text takes
--- longer than to embed it, and before PostgreSQL 18 SQL functions that stay functions are planned
--- at each call. What is joined is as large as the texts, and is hashed whatever the planner
+-- Planned once, with the functions above as parts of the statement: to plan it takes longer than to
+-- embed a text, and before PostgreSQL 18 SQL functions that stay functions are planned at each
+-- call. What is joined is as large as the texts, and is hashed whatever the planner
 -- believes.
 create or replace function ragdb_internal.summed_texts(model ragdb.static_models, texts text[])
-returns table (n integer, total vector, known float8, word text)
+returns table (n integer, total vector, word text)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -159,84 +164,3 @@ return (
 comment on function ragdb_internal.unknown_text(integer) is
   'Returns what a static embedder gives a text that has no word it knows: the opposite of all its '
   'pieces together, which is near to nothing.';
-
-create or replace function ragdb_internal.known_embedding(
-  model ragdb.static_models, text text, share float8)
-returns real[]
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-as $$
-begin
-  return (
-    select ragdb_internal.numbers(ragdb_internal.unit_halves(s.total))
-    from ragdb_internal.summed_texts(model, array[text]) s
-    where s.n = 1 and s.known > share);
-end $$;
-comment on function ragdb_internal.known_embedding(ragdb.static_models, text, float8) is
-  'Returns the embedding of a text; null where no word is known, or where the share of its words '
-  'that are known as a whole, counting one more that is, does not pass a given one.';
-
-create or replace function ragdb_internal.default_embedder() returns integer
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  return (
-    select e.embedder_id from ragdb.settings s
-      join ragdb.embedders e on to_jsonb(e.name) = s.value
-    where s.key = 'default_embedder');
-end $$;
-comment on function ragdb_internal.default_embedder() is
-  'Returns the embedder that new corpora get; null without one.';
-
-create or replace function ragdb_internal.embedder_or_default(embedder text)
-returns ragdb.embedders
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_default ragdb.embedders;
-begin
-  if embedder is not null then
-    return ragdb_internal.embedder(embedder);
-  end if;
-  select e.* into v_default from ragdb.embedders e
-    where e.embedder_id = ragdb_internal.default_embedder();
-  if not found then
-    raise exception 'no embedder is the default'
-      using errcode = 'RG416', detail = 'new corpora are made without embeddings',
-            hint = 'name one of ragdb.list_embedders(); ragdb embedder load loads one';
-  end if;
-  return v_default;
-end $$;
-comment on function ragdb_internal.embedder_or_default(text) is
-  'Returns the row of an embedder, of the one that new corpora get for null. Raises RG416.';
-
-create or replace function ragdb.embed(text text, embedder text default null) returns real[]
-language plpgsql stable parallel safe security definer
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_embedder ragdb.embedders;
-  v_model ragdb.static_models;
-begin
-  if text is null then
-    raise exception 'text is null'
-      using errcode = 'RG400', detail = 'an embedding is of a text', hint = 'pass a text';
-  end if;
-  v_embedder := ragdb_internal.embedder_or_default(embedder);
-  v_model := ragdb_internal.static_model(v_embedder.embedder_id);
-  if v_model.embedder_id is null then
-    raise exception 'embedder % does not run inside the database',
-        ragdb_internal.quote(v_embedder.name)
-      using errcode = 'RG416', detail = 'only static embedders embed in SQL',
-            hint = 'ragdb embedder load loads one';
-  end if;
-  return coalesce(ragdb_internal.known_embedding(v_model, embed.text, 0),
-    ragdb_internal.numbers(ragdb_internal.unknown_text(v_model.embedder_id)));
-end $$;
-comment on function ragdb.embed(text, text) is
-  'Returns the embedding of a text (its first 65,536 characters) by a static embedder, the default '
-  'one unless another is named, of length 1. That of a chunk weighs its title and headings apart. '
-  'Raises RG400, RG416.';

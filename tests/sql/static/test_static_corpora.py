@@ -159,9 +159,8 @@ def test_a_question_of_few_words_may_have_to_be_cut(loaded: Database, question: 
     said: list[Any] = []
     loaded.connection.add_notice_handler(lambda notice: said.append(notice.message_primary))
     ((known,),) = loaded.connection.execute(
-        "select bool_or(v.is_whole) from ragdb_internal.word_vectors("
-        " ragdb_internal.static_model(ragdb_internal.default_embedder()),"
-        " array(select c.word from ragdb_internal.counted_words(array[%s], 'case') c)) v",
+        "select f.known > 0 from ragdb_internal.found_words("
+        " ragdb_internal.static_model(ragdb_internal.default_embedder()), %s) f",
         (question,),
     ).fetchall()
     assert not known
