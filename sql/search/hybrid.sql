@@ -3,27 +3,6 @@
 -- Each leg runs once. A candidate of one leg gets its exact score of the other leg by key. Both
 -- scores have fixed bounds, so that a score, and a threshold on it, mean the same for every query.
 
--- Equal scores share a rank: an id is not evidence.
-create or replace function ragdb_internal.rank_words(
-  corpus ragdb.corpora, statistics ragdb.corpora, query text, k integer,
-  among ragdb_internal.restriction, also integer[], typos boolean)
-returns setof ragdb_internal.ranked
-language sql stable parallel safe
-begin atomic
-  select (rank_words.corpus).corpus_id, t.chunk_no, t.score, t.score, null::float8,
-    case when t.rank <= rank_words.k and t.bm25 > 0 then t.rank end,
-    null::integer, t.bm25, t.coverage, true
-  from (
-    select r.*, pg_catalog.rank() over (order by r.score desc)::integer as rank
-    from ragdb_internal.rank_lexical(rank_words.corpus, rank_words.statistics, rank_words.query,
-      rank_words.k, rank_words.among, rank_words.also, rank_words.typos) r) t;
-end;
-comment on function ragdb_internal.rank_words(
-  ragdb.corpora, ragdb.corpora, text, integer, ragdb_internal.restriction, integer[], boolean) is
-  'Returns the k best chunks of a corpus for the words of a query, and what ties with the last, '
-  'with their rank, under a restriction, and without a rank what follows them and the chunks of '
-  'also, which have what the query demands. Raises RG410.';
-
 create or replace function ragdb_internal.fused(
   fusion text, lexical_weight float8, lexical_score float8, semantic_score float8,
   lexical_rank integer, semantic_rank integer)
@@ -89,6 +68,49 @@ comment on function ragdb_internal.hybrid_width(
   '0.75 or more an eighth of that of the space, and at least 1.4 times what it asks for; else '
   'null, which stands for that of the space.';
 
+create type ragdb_internal.near as (chunk_no integer, score float8, rank integer);
+comment on type ragdb_internal.near is 'A chunk near to a query: its similarity and its rank.';
+
+create type ragdb_internal.worded as (
+  chunk_no integer, score float8, bm25 float8, coverage float8);
+comment on type ragdb_internal.worded is 'A chunk as ragdb_internal.rank_lexical returns it.';
+
+create or replace function ragdb_internal.fused_legs(
+  near ragdb_internal.near[], worded ragdb_internal.worded[], ascending float8[],
+  space ragdb.embedding_spaces, metric text, embedding vector, depth integer, fusion text,
+  lexical_weight float8, is_exact boolean)
+returns setof ragdb_internal.ranked
+language sql stable parallel safe
+begin atomic
+  with candidates as materialized (
+    select chunk_no, coalesce(w.score, 0) as lexical_score, n.score as semantic_score,
+      w.rank as lexical_rank, n.rank as semantic_rank, w.bm25, w.coverage
+    from pg_catalog.unnest(fused_legs.near) n full join (
+      select u.*, case when u.bm25 > 0 and u.score >= coalesce(fused_legs.ascending[
+          pg_catalog.cardinality(fused_legs.ascending) + 1 - fused_legs.depth], 0)
+        then ragdb_internal.rank_among(u.score, fused_legs.ascending) end as rank
+      from pg_catalog.unnest(fused_legs.worded) u) w using (chunk_no)
+    where n.rank is not null or w.rank is not null
+  ), scored as (
+    select c.*, coalesce(c.semantic_score, s.score) as semantic
+    from candidates c left join (
+      select d.chunk_no, ragdb_internal.nearness(d.distance, fused_legs.metric) as score
+      from ragdb_internal.chunk_distances(fused_legs.space, fused_legs.metric,
+        fused_legs.embedding, array(
+          select a.chunk_no from candidates a where a.semantic_rank is null)) d) s using (chunk_no)
+  )
+  select (space).corpus_id, c.chunk_no, ragdb_internal.fused(fused_legs.fusion,
+      fused_legs.lexical_weight, c.lexical_score, c.semantic, c.lexical_rank, c.semantic_rank),
+    c.lexical_score, c.semantic, c.lexical_rank, c.semantic_rank, coalesce(c.bm25, 0),
+    coalesce(c.coverage, 0), fused_legs.is_exact
+  from scored c;
+end;
+comment on function ragdb_internal.fused_legs(
+  ragdb_internal.near[], ragdb_internal.worded[], float8[], ragdb.embedding_spaces, text, vector,
+  integer, text, float8, boolean) is
+  'Joins the legs of a hybrid search: what is near, and what has the words, of which those to a '
+  'depth are candidates; ascending are the scores of all of these.';
+
 -- Planned once: what needs to see its arguments plans for itself, inside.
 create or replace function ragdb_internal.rank_hybrid(
   corpus ragdb.corpora, statistics ragdb.corpora, query text, space ragdb.embedding_spaces,
@@ -103,39 +125,32 @@ as $$
 declare
   v_metric constant text := (
     select e.metric from ragdb.embedders e where e.embedder_id = space.embedder_id);
-  v_near ragdb_internal.ranked[];
+  v_depth constant integer := ragdb_internal.worded_depth(k);
+  v_near ragdb_internal.near[];
   v_near_nos integer[];
-  v_worded ragdb_internal.ranked[];
+  v_is_exact boolean;
+  v_worded ragdb_internal.worded[];
+  v_ascending float8[];
   v_fused ragdb_internal.ranked[];
   v_started timestamptz := clock_timestamp();
 begin
-  select array_agg(s), array_agg(s.chunk_no) into v_near, v_near_nos
-    from ragdb_internal.rank_semantic(
+  select array_agg(row(n.chunk_no, n.score, n.rank)::ragdb_internal.near), array_agg(n.chunk_no),
+      coalesce(bool_and(n.is_exact), true)
+    into v_near, v_near_nos, v_is_exact
+    from ragdb_internal.nearest(
       corpus, space, embedding, ragdb_internal.near_depth(k), demanded,
-      ragdb_internal.hybrid_width(space, fusion, lexical_weight, k)) s;
+      ragdb_internal.hybrid_width(space, fusion, lexical_weight, k)) n;
   v_started := ragdb_internal.note_stage('semantic', v_started);
-  v_worded := array(
-    select w from ragdb_internal.rank_words(corpus, statistics, query,
-      ragdb_internal.worded_depth(k), among, v_near_nos, typos) w);
+  select array_agg(row(w.chunk_no, w.score, w.bm25, w.coverage)::ragdb_internal.worded),
+      array_agg(w.score order by w.score)
+    into v_worded, v_ascending
+    from ragdb_internal.rank_lexical(
+      corpus, statistics, query, v_depth, among, v_near_nos, typos) w;
   v_started := ragdb_internal.note_stage('lexical', v_started);
   v_fused := array(
-    with candidates as materialized (
-      select chunk_no, coalesce(w.score, 0) as lexical_score, n.score as semantic_score,
-        w.lexical_rank, n.semantic_rank, w.bm25, w.coverage
-      from unnest(v_near) n full join unnest(v_worded) w using (chunk_no)
-      where n.semantic_rank is not null or w.lexical_rank is not null
-    ), scored as (
-      select c.*, coalesce(c.semantic_score, s.score) as semantic
-      from candidates c left join (
-        select d.chunk_no, ragdb_internal.nearness(d.distance, v_metric) as score
-        from ragdb_internal.chunk_distances(space, v_metric, embedding, array(
-          select a.chunk_no from candidates a where a.semantic_rank is null)) d) s using (chunk_no)
-    )
-    select row(corpus.corpus_id, c.chunk_no, ragdb_internal.fused(fusion, lexical_weight,
-        c.lexical_score, c.semantic, c.lexical_rank, c.semantic_rank),
-      c.lexical_score, c.semantic, c.lexical_rank, c.semantic_rank, coalesce(c.bm25, 0),
-      coalesce(c.coverage, 0), coalesce(v_near[1].is_exact, true))::ragdb_internal.ranked
-    from scored c);
+    select f from ragdb_internal.fused_legs(
+      v_near, v_worded, v_ascending, space, v_metric, embedding, v_depth, fusion, lexical_weight,
+      v_is_exact) f);
   v_started := ragdb_internal.note_stage('fuse', v_started);
   return v_fused;
 end $$;

@@ -154,8 +154,7 @@ begin atomic
 end;
 comment on function ragdb_internal.worded_then(
   ragdb_internal.past, ragdb.corpora, text, integer, integer[], integer[], boolean) is
-  'Ranks a corpus as it was by words with the rank of the k best, as ragdb_internal.rank_words '
-  'does for today.';
+  'Ranks a corpus as it was by words, with the rank of the k best.';
 
 create or replace function ragdb_internal.hybrid_then(
   past ragdb_internal.past, statistics ragdb.corpora, request ragdb_internal.search_request,

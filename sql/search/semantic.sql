@@ -2,24 +2,19 @@
 
 create or replace function ragdb_internal.rank_semantic(
   corpus ragdb.corpora, space ragdb.embedding_spaces, embedding vector, k integer,
-  among ragdb_internal.restriction default null, ef_search integer default null)
+  among ragdb_internal.restriction default null)
 returns setof ragdb_internal.ranked
 language sql stable parallel restricted
 begin atomic
-  select (rank_semantic.corpus).corpus_id, r.chunk_no, r.score, null::float8, r.score,
-    null::integer, r.rank, null::float8, null::float8, r.is_exact
-  from (
-    select n.*, pg_catalog.rank() over (order by n.score desc)::integer as rank
-    from ragdb_internal.nearest(rank_semantic.corpus, rank_semantic.space,
-      rank_semantic.embedding, rank_semantic.k, rank_semantic.among,
-      rank_semantic.ef_search) n) r
-  where r.rank <= rank_semantic.k;
+  select (rank_semantic.corpus).corpus_id, n.chunk_no, n.score, null::float8, n.score,
+    null::integer, n.rank, null::float8, null::float8, n.is_exact
+  from ragdb_internal.nearest(rank_semantic.corpus, rank_semantic.space, rank_semantic.embedding,
+    rank_semantic.k, rank_semantic.among) n;
 end;
 comment on function ragdb_internal.rank_semantic(
-  ragdb.corpora, ragdb.embedding_spaces, vector, integer, ragdb_internal.restriction, integer) is
-  'Returns the k chunks of a corpus nearest to an embedding, and what ties with the last, under a '
-  'restriction; ef_search (null: that of the space) is how many a walk of the index looks at where '
-  'there is none.';
+  ragdb.corpora, ragdb.embedding_spaces, vector, integer, ragdb_internal.restriction) is
+  'Ranks the k chunks of a corpus nearest to an embedding, and what ties with the last, under a '
+  'restriction.';
 
 -- Most queries have no clauses. demands() is not asked about them: here its statement is planned at
 -- each call.

@@ -195,7 +195,7 @@ comment on function ragdb_internal.is_walked(ragdb.corpora, ragdb.embedding_spac
 create or replace function ragdb_internal.nearest(
   corpus ragdb.corpora, space ragdb.embedding_spaces, query vector, k integer,
   among ragdb_internal.restriction default null, ef_search integer default null)
-returns table (chunk_no integer, score float8, is_exact boolean)
+returns table (chunk_no integer, score float8, rank integer, is_exact boolean)
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
@@ -209,26 +209,35 @@ declare
     + coalesce(v_wanted * corpus.chunks::bigint / nullif(v_count, 0), 0);
   v_found integer[];
   v_scores float8[];
+  v_ascending float8[];
+  v_is_exact boolean;
 begin
   select e.* into strict v_embedder from ragdb.embedders e where e.embedder_id = space.embedder_id;
   if ragdb_internal.is_walked(corpus, space) and coalesce(v_width <= v_most, true) then
-    select array_agg(s.chunk_no),
-      array_agg(ragdb_internal.nearness(s.distance, v_embedder.metric)) into v_found, v_scores
-      from ragdb_internal.walk_space(space, v_embedder.dims, v_embedder.metric, query, v_wanted,
-        among, least(1000, v_width)::integer, v_most) s;
-    if cardinality(v_found) >= k then
-      return query select unnest(v_found), unnest(v_scores), false;
-      return;
+    select array_agg(w.chunk_no), array_agg(w.score), array_agg(w.score order by w.score)
+      into v_found, v_scores, v_ascending
+      from (
+        select s.chunk_no, ragdb_internal.nearness(s.distance, v_embedder.metric) as score
+        from ragdb_internal.walk_space(space, v_embedder.dims, v_embedder.metric, query, v_wanted,
+          among, least(1000, v_width)::integer, v_most) s
+        offset 0) w;
+  end if;
+  v_is_exact := coalesce(cardinality(v_found) < k, true);
+  if v_is_exact then
+    if among.filter is not null then
+      among.chunk_nos := ragdb_internal.filtered_chunks(corpus.corpus_id, among.filter, null);
     end if;
+    select array_agg(s.chunk_no), array_agg(s.score), array_agg(s.score order by s.score)
+      into v_found, v_scores, v_ascending
+      from ragdb_internal.scan_space(space, v_embedder.metric, query, k, among.chunk_nos) s;
   end if;
-  if among.filter is not null then
-    among.chunk_nos := ragdb_internal.filtered_chunks(corpus.corpus_id, among.filter, null);
-  end if;
-  return query select s.chunk_no, s.score, true
-    from ragdb_internal.scan_space(space, v_embedder.metric, query, k, among.chunk_nos) s;
+  return query
+    select n.chunk_no, n.score, ragdb_internal.rank_among(n.score, v_ascending), v_is_exact
+    from (select unnest(v_found) as chunk_no, unnest(v_scores) as score) n
+    where n.score >= coalesce(v_ascending[cardinality(v_ascending) + 1 - k], 0);
 end $$;
 comment on function ragdb_internal.nearest(
   ragdb.corpora, ragdb.embedding_spaces, vector, integer, ragdb_internal.restriction, integer) is
-  'Returns at least the k chunks nearest to a vector with their similarity, under a restriction, '
-  'and whether none was passed over; ef_search (null: that of the space) is how many a walk of the '
-  'index looks at where there is none.';
+  'Returns the k chunks nearest to a vector, and what ties with the last, under a restriction, '
+  'with similarity and rank, and whether none was passed over; ef_search (null: that of the space) '
+  'is how many a walk of the index looks at where there is none.';
