@@ -5,13 +5,13 @@
 
 -- A subquery is looked up only where the one before it found nothing.
 create or replace function ragdb_internal.found_words(model ragdb.static_models, text text)
-returns table (total vector, words bigint, known bigint, missing ragdb_internal.counted_word[])
+returns table (total vector, words bigint, known bigint, missing text[], eighths integer[])
 language sql stable parallel safe
 begin atomic
   select sum(ragdb_internal.weighed(f.embedding, f.eighths)) filter (where f.embedding is not null),
     count(*), count(f.piece),
-    pg_catalog.array_agg(row(1, f.word, f.eighths)::ragdb_internal.counted_word)
-      filter (where f.embedding is null)
+    pg_catalog.array_agg(f.word) filter (where f.embedding is null),
+    pg_catalog.array_agg(f.eighths) filter (where f.embedding is null)
   from (
     select p.*, coalesce(p.piece, (
         select k.embedding from ragdb.static_words k
@@ -27,10 +27,11 @@ begin atomic
 end;
 comment on function ragdb_internal.found_words(ragdb.static_models, text) is
   'Returns the sum of the words of a text whose vectors are stored (null: of none), how many words '
-  'there are, how many are known as a whole, and those that must be cut (null: none).';
+  'there are, how many are known as a whole, and those that must be cut with their weights (null: '
+  'none).';
 
 create or replace function ragdb_internal.with_cut_words(
-  model ragdb.static_models, found vector, missing ragdb_internal.counted_word[])
+  model ragdb.static_models, found vector, words text[], eighths integer[])
 returns table (total vector)
 language sql stable parallel safe
 begin atomic
@@ -39,13 +40,14 @@ begin atomic
     select with_cut_words.found as embedding
     union all
     select ragdb_internal.weighed(v.embedding, m.eighths)
-    from pg_catalog.unnest(with_cut_words.missing) m
-      join ragdb_internal.cut_vectors(with_cut_words.model, array(
-        select u.word from pg_catalog.unnest(with_cut_words.missing) u)) v on v.word = m.word) a;
+    from rows from (pg_catalog.unnest(with_cut_words.words),
+        pg_catalog.unnest(with_cut_words.eighths)) m (word, eighths)
+      join ragdb_internal.cut_vectors(with_cut_words.model, with_cut_words.words) v
+        on v.word = m.word) a;
 end;
 comment on function ragdb_internal.with_cut_words(
-  ragdb.static_models, vector, ragdb_internal.counted_word[]) is
-  'Adds to a sum the words of a text that must be cut.';
+  ragdb.static_models, vector, text[], integer[]) is
+  'Adds to a sum the words of a text that must be cut, by their weights in eighths.';
 
 create or replace function ragdb_internal.known_embedding(
   model ragdb.static_models, text text, share float8)
@@ -62,15 +64,18 @@ declare
   v_total ragdb.chunk_embeddings.embedding%type;
   v_words bigint;
   v_known bigint;
-  v_missing ragdb_internal.counted_word[];
+  v_missing text[];
+  v_eighths integer[];
 begin
-  select f.total, f.words, f.known, f.missing into v_total, v_words, v_known, v_missing
+  select f.total, f.words, f.known, f.missing, f.eighths
+    into v_total, v_words, v_known, v_missing, v_eighths
     from ragdb_internal.found_words(model, text) f;
   if (v_known + 1) / (v_words + 1)::float8 <= share then
     return null;
   end if;
   if v_missing is not null then
-    select c.total into v_total from ragdb_internal.with_cut_words(model, v_total, v_missing) c;
+    select c.total into v_total
+      from ragdb_internal.with_cut_words(model, v_total, v_missing, v_eighths) c;
   end if;
   return ragdb_internal.numbers(ragdb_internal.unit_halves(v_total));
 end $$;

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import random
+import re
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
@@ -149,13 +150,21 @@ def test_the_order_of_words_changes_no_digit(loaded: Database) -> None:
     assert row == (True,)
 
 
-def test_a_text_is_embedded_by_one_statement_that_is_planned_once(any_db: Connection) -> None:
-    """What is not a part of it is planned at each call before PostgreSQL 18."""
-    plan = any_db.execute(
-        "explain (costs off) select * from ragdb_internal.sums_of_texts(null, array['a text'])"
-    ).fetchall()
-    scanned = [line.split(" on ")[1].split()[0] for (line,) in plan if "Function Scan" in line]
-    assert set(scanned) == {"unnest", "word_pieces"}
+@pytest.mark.parametrize(
+    ("made", "scans"),
+    [
+        ("sums_of_texts(null, array['a text'])", {"unnest", "word_pieces"}),
+        ("found_words(null, 'a text')", {"unnest"}),
+        ("with_cut_words(null, null, array['a', 'text'], array[8, 8])", {"m", "word_pieces"}),
+    ],
+)
+def test_a_text_is_embedded_by_statements_that_are_planned_once(
+    any_db: Connection, made: str, scans: set[str]
+) -> None:
+    """What is not a part of them is planned at each call before PostgreSQL 18."""
+    plan = any_db.execute(f"explain (costs off) select * from ragdb_internal.{made}").fetchall()
+    named = (re.search(r"Function Scan on (\w+)", line) for (line,) in plan)
+    assert {scan[1] for scan in named if scan} == scans
 
 
 def test_words_that_were_kept_embed_as_words_that_were_not(loaded: Database) -> None:
