@@ -115,9 +115,10 @@ comment on function ragdb_internal.chunk_distances(
 
 -- Nothing may take the place of the index: other scans and sorts are off, and a list is a hashed
 -- subplan, which no index answers (and which is planned at once, where `= any` looks at every
--- element). Of what the index finds the distance is taken as it is stored on the way. Under a
--- restriction it is asked of each chunk in turn. The settings are made in an assignment, because
--- `perform` starts a statement.
+-- element). Of what the index finds the distance is taken as it is stored on the way. That of
+-- halves is written as the order is, so that a cosine is worked out once. Under a restriction it is
+-- asked of each chunk in turn. The settings are made in an assignment, because `perform` starts a
+-- statement.
 create or replace function ragdb_internal.walk_space(
   space ragdb.embedding_spaces, dims integer, metric text, query vector, k integer,
   among ragdb_internal.restriction, ef_search integer default null, most integer default null)
@@ -134,15 +135,15 @@ declare
   v_tuples text := current_setting('hnsw.max_scan_tuples');
   v_set text[];
   v_schema constant text := ragdb_internal.vector_schema();
-  v_column constant text := ragdb_internal.stored_column(space);
+  v_indexed constant text := ragdb_internal.indexed_expression(
+    space, v_schema, 'e.' || ragdb_internal.stored_column(space), dims);
+  v_point constant text := ragdb_internal.indexed_expression(space, v_schema, '$2', dims);
   v_conditions jsonb[];
   v_walk text := format(
-    'select e.chunk_no, e.%I %s $2::%s as distance from ragdb.%I e'
-    ' order by %s operator(%I.<=>) %s limit $3',
-    v_column, ragdb_internal.distance_operator(metric), ragdb_internal.query_type(space),
-    ragdb_internal.searched_table(space),
-    ragdb_internal.indexed_expression(space, v_schema, 'e.' || v_column, dims), v_schema,
-    ragdb_internal.indexed_expression(space, v_schema, '$2', dims));
+    'select e.chunk_no, %s %s %s as distance from ragdb.%I e order by %s operator(%I.<=>) %s'
+    ' limit $3', case when space.is_half then v_indexed else 'e.embedding' end,
+    ragdb_internal.distance_operator(metric), case when space.is_half then v_point else '$2' end,
+    ragdb_internal.searched_table(space), v_indexed, v_schema, v_point);
 begin
   if among.filter is not null then
     v_conditions := ragdb_internal.condition_array(among.filter);
