@@ -31,10 +31,17 @@ return case when (corpus).parts = 0 then (corpus).version
 comment on function ragdb_internal.version_of(ragdb.corpora) is
   'Returns the version of a corpus, which every write to one of its parts raises too.';
 
+-- Not in SQL: such a function starts a statement for a corpus without parts too.
 create or replace function ragdb_internal.embedded_as(corpus ragdb.corpora) returns integer
-language sql stable parallel safe
-return case when (corpus).parts = 0 then (corpus).corpus_id else (
-  select min(p.corpus_id) from ragdb.corpora p where p.part_of = (corpus).corpus_id) end;
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if corpus.parts = 0 then
+    return corpus.corpus_id;
+  end if;
+  return (select min(p.corpus_id) from ragdb.corpora p where p.part_of = corpus.corpus_id);
+end $$;
 comment on function ragdb_internal.embedded_as(ragdb.corpora) is
   'Returns the corpus by whose embedder a corpus is searched: its first part, where it has parts.';
 
