@@ -1,11 +1,4 @@
--- Chunks in a ranking, and what a search shows of them.
-create type ragdb_internal.ranked as (
-  corpus_id integer, chunk_no integer, score float8, lexical_score float8, semantic_score float8,
-  lexical_rank integer, semantic_rank integer, bm25 float8, coverage float8, is_exact boolean);
-comment on type ragdb_internal.ranked is
-  'A chunk in a ranking: its score, and score and rank in each leg; null where a leg did not run '
-  'or lacks an embedding.';
-
+-- What a search shows of chunks in a ranking.
 create type ragdb.hit as (
   rank integer, corpus text, chunk_id text, doc_cid text, source text, title text,
   heading text[], page integer, start_offset integer, end_offset integer, text text,

@@ -15,8 +15,8 @@ begin atomic
     null::integer, t.bm25, t.coverage, true
   from (
     select r.*, pg_catalog.rank() over (order by r.score desc)::integer as rank
-    from ragdb_internal.rank_lexical(rank_words.corpus, rank_words.statistics, rank_words.query,
-      rank_words.k, rank_words.among, rank_words.also, rank_words.typos) r) t;
+    from pg_catalog.unnest(ragdb_internal.rank_lexical(rank_words.corpus, rank_words.statistics,
+      rank_words.query, rank_words.k, rank_words.among, rank_words.also, rank_words.typos)) r) t;
 end;
 comment on function ragdb_internal.rank_words(
   ragdb.corpora, ragdb.corpora, text, integer, ragdb_internal.restriction, integer[], boolean) is

@@ -75,10 +75,8 @@ begin
     return;
   end if;
   return query
-    select corpus.corpus_id, r.chunk_no, r.score, r.score, null::float8, null::integer,
-      null::integer, r.bm25, r.coverage, true
-    from ragdb_internal.rank_question(corpus, v_question,
-      row(rank_alike.among, null, '{}', null, null, null)::ragdb_internal.scope, rank_alike.k) r;
+    select r.* from unnest(ragdb_internal.rank_question(corpus, v_question,
+      row(rank_alike.among, null, '{}', null, null, null)::ragdb_internal.scope, rank_alike.k)) r;
 end $$;
 comment on function ragdb_internal.rank_alike(
   ragdb.corpora, ragdb.chunks, integer, integer[]) is
