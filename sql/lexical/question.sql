@@ -28,6 +28,18 @@ comment on function ragdb_internal.term_facts(ragdb.corpora, ragdb.corpora, tsve
   'Returns some lexemes: what a corpus knows of each (no term_id and df 0 where it knows none), '
   'how often it stands among them, and its df and idf by the statistics of a corpus.';
 
+create or replace function ragdb_internal.lacking(corpus ragdb.corpora, words tsvector)
+returns text[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select t.lexeme from ragdb_internal.term_facts(corpus, corpus, words) t where t.df = 0);
+end $$;
+comment on function ragdb_internal.lacking(ragdb.corpora, tsvector) is
+  'Returns those of some lexemes that no chunk of a corpus has.';
+
 -- What stands for another word weighs less than if it had been asked for: 0.7 of it, or its share
 -- where several words stand for one. The most that a query can reach stays: a word that
 -- the corpus lacks weighs the most there is. A synonym adds its weight to it.
@@ -135,7 +147,6 @@ as $$
 declare
   v_text constant text := ragdb_internal.ranking_text(query);
   v_words constant tsvector := ragdb_internal.lexemes(v_text, corpus.text_config);
-  v_lacks boolean;
   v_lacking text[];
   v_whole ragdb.corpora := corpus;
   v_stand_ins ragdb_internal.stand_in[];
@@ -146,10 +157,10 @@ begin
     sum(t.weight),
     sum(t.weight * t.max_impact) filter (where t.df > 0),
     bool_or(t.in_blocks), string_agg(nullif(t.listed, ''), ','),
-    bool_or(t.df = 0 and (corpus.part_of is null or t.common_df = 0)),
-    array_agg(t.lexeme) filter (where t.df = 0)
+    array_agg(t.lexeme) filter (
+      where t.df = 0 and (corpus.part_of is null or t.common_df = 0))
   into question.terms, question.weights, question.weight, question.max_score, question.in_blocks,
-    question.listed, v_lacks, v_lacking
+    question.listed, v_lacking
   from (
     select q.*, q.frequency * q.idf as weight
     from ragdb_internal.term_facts(corpus, statistics, v_words) q
@@ -157,7 +168,10 @@ begin
   if corpus.part_of is not null then
     v_whole := ragdb_internal.whole_of(corpus);
   end if;
-  if v_lacks and typos or v_whole.has_synonyms then
+  if v_lacking is not null and typos or v_whole.has_synonyms then
+    if corpus.part_of <> statistics.corpus_id then
+      v_lacking := ragdb_internal.lacking(v_whole, v_words);
+    end if;
     v_stand_ins := ragdb_internal.stand_ins(
       v_whole, v_text, v_words, case when typos then v_lacking end);
   end if;
