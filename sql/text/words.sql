@@ -73,8 +73,9 @@ begin
       v_words, '((?:^|[^a-z0-9' || ragdb_internal.wordly() || '])[0-9]+e[0-9]+)([a-z])', E'\\1 \\2',
       'g');
   end if;
-  return array(
-    select (regexp_matches(v_words, '[a-z0-9' || ragdb_internal.wordly() || ']+', 'g'))[1]);
+  -- at an end that is no word there is an empty one
+  return array_remove(
+    regexp_split_to_array(v_words, '[^a-z0-9' || ragdb_internal.wordly() || ']+'), '');
 end $$;
 comment on function ragdb_internal.all_words(text) is
   'Returns the words of a lower-case text in order.';
