@@ -50,7 +50,7 @@ begin
   return (
     select w from ragdb_internal.weighed_question(array(
       select row(t.lexeme, l.term_id, l.df, l.max_impact, l.in_blocks,
-        ragdb_internal.list_text(l.chunk_nos), t.weight, t.weight)::ragdb_internal.weighed_term
+        l.chunk_nos, t.weight, t.weight)::ragdb_internal.weighed_term
       from ragdb_internal.heaviest_terms(own) t
         left join lateral (
           select d.term_id, d.df, d.max_impact, d.in_blocks, d.chunk_nos
