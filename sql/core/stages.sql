@@ -11,14 +11,24 @@ return pg_catalog.set_config('ragdb.stages', ';', true);
 comment on function ragdb_internal.ask_for_stages() is
   'Begins to note the stages of a search, until ragdb_internal.noted_stages() is called.';
 
+create or replace function ragdb_internal.keep_stage(stage text, started timestamptz)
+returns timestamptz
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform set_config('ragdb.stages', current_setting('ragdb.stages') || stage || ' '
+    || 1000 * extract(epoch from clock_timestamp() - started) || ';', true);
+  return clock_timestamp();
+end $$;
+comment on function ragdb_internal.keep_stage(text, timestamptz) is
+  'Notes that a stage has run since then, and returns when the next begins.';
+
 create or replace function ragdb_internal.note_stage(stage text, started timestamptz)
 returns timestamptz
 language sql
 return case when pg_catalog.current_setting('ragdb.stages', true) <> ''
-    and pg_catalog.set_config('ragdb.stages', pg_catalog.current_setting('ragdb.stages', true)
-      || stage || ' '
-      || 1000 * extract(epoch from pg_catalog.clock_timestamp() - started) || ';', true) = ''
-  then null else pg_catalog.clock_timestamp() end;
+  then ragdb_internal.keep_stage(stage, started) else pg_catalog.clock_timestamp() end;
 comment on function ragdb_internal.note_stage(text, timestamptz) is
   'Notes that a stage has run since then, where a retrieval has asked for it, and returns when the '
   'next begins.';

@@ -8,8 +8,9 @@
 create or replace function ragdb_internal.content_hash(text text) returns bytea
 language sql stable parallel safe
 return pg_catalog.sha256(pg_catalog.btrim(pg_catalog.convert_to(
-  pg_catalog.replace(pg_catalog.replace(content_hash.text, E'\r\n', E'\n'), E'\r', E'\n'),
-  'UTF8'), '\x20090a0d0c0b'::bytea));
+  case when pg_catalog.strpos(content_hash.text, E'\r') = 0 then content_hash.text
+    else pg_catalog.replace(pg_catalog.replace(content_hash.text, E'\r\n', E'\n'), E'\r', E'\n')
+  end, 'UTF8'), '\x20090a0d0c0b'::bytea));
 comment on function ragdb_internal.content_hash(text) is
   'Returns the SHA-256 of a text''s canonical form: CRLF and CR as LF, outer white space (space '
   'and \t to \r) trimmed, UTF-8.';

@@ -55,14 +55,16 @@ returns table (lexeme text, frequency integer)
 language sql stable parallel safe
 begin atomic
   with spelt as materialized (
-    select w.* from ragdb_internal.spelt_words(meant_then.text, ((past).corpus).text_config,
+    select w.* from ragdb_internal.spelt_words(meant_then.text,
+      ragdb_internal.ascii_dictionary(((past).corpus).text_config), ((past).corpus).text_config,
       pg_catalog.tsvector_to_array(
         ragdb_internal.lexemes(meant_then.text, ((past).corpus).text_config))) w
   ), lacking as materialized (
     select s.word, s.frequency, n.near
     from spelt s
       cross join lateral ragdb_internal.near_lexemes(
-        s.word, ((past).corpus).text_config, pg_catalog.length(s.word)) n
+        s.word, ragdb_internal.ascii_dictionary(((past).corpus).text_config),
+        ((past).corpus).text_config, pg_catalog.length(s.word)) n
       join ragdb_internal.known_then(meant_then.past,
         array(select o.lexeme from spelt o)) k on k.lexeme = s.lexeme and k.df <= 0
     order by pg_catalog.length(s.word) desc, s.word

@@ -68,7 +68,11 @@ returns table (lexeme text)
 language sql stable parallel safe rows 1
 begin atomic
   select k.lexeme
-  from (select ragdb_internal.unaccented_beginnings(accented_lexeme.word) as beginnings offset 0) b
+  from (
+      select ragdb_internal.unaccented_beginnings(accented_lexeme.word) as beginnings,
+        pg_catalog.octet_length(accented_lexeme.word) = pg_catalog.length(accented_lexeme.word)
+          as is_ascii
+      offset 0) b
     cross join lateral (
       select d.lexeme, d.df from ragdb.lexemes d
       where d.corpus_id = accented_lexeme.corpus_id and d.df > 0
@@ -76,15 +80,13 @@ begin atomic
         and pg_catalog.translate(pg_catalog.regexp_replace(
             normalize(d.lexeme, nfd), '[\u0300-\u036F]', '', 'g'), 'đħıłøŧ', 'dhilot')
           = any (b.beginnings)
-        and (pg_catalog.octet_length(accented_lexeme.word)
-            > pg_catalog.length(accented_lexeme.word)
+        and (not b.is_ascii
           or (pg_catalog.ts_lexize(ragdb_internal.word_dictionary(accented_lexeme.config),
               d.lexeme || pg_catalog.substr(
                 accented_lexeme.word, pg_catalog.length(d.lexeme) + 1)))[1] = d.lexeme)
       union all
       select d.lexeme, d.df from ragdb.lexemes d
-      where pg_catalog.octet_length(accented_lexeme.word) > pg_catalog.length(accented_lexeme.word)
-        and d.corpus_id = accented_lexeme.corpus_id and d.df > 0
+      where not b.is_ascii and d.corpus_id = accented_lexeme.corpus_id and d.df > 0
         and d.lexeme = any (b.beginnings)
       limit 500) k
   where not pg_catalog.starts_with(accented_lexeme.word, k.lexeme)

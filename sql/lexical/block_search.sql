@@ -148,7 +148,7 @@ as $$
 declare
   v_weights constant ragdb.chunk_lexemes.impacts%type := ragdb_internal.sparse(question.weights);
   v_state ragdb.block_states;
-  v_listed integer[] := scope.listed || ('{' || question.listed || '}')::integer[];
+  v_listed integer[] := scope.listed || ragdb_internal.listed_numbers(question.listed);
   v_after integer;
   v_block_nos integer[];
   v_bits bit varying[];

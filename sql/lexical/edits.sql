@@ -106,7 +106,7 @@ language sql immutable parallel safe rows 1
 begin atomic
   select coalesce(pg_catalog.array_agg(
         (pg_catalog.ts_lexize(begun_lexemes.dictionary, n.before || n.behind))[1])
-      filter (where l.shown = 'o' and not k.keeps)
+      filter (where l.shown = 'o' and not l.keeps)
     || pg_catalog.string_to_array(pg_catalog.string_agg(n.before
       || pg_catalog.replace(l.letters, ' ', e.ending || ' ' || n.before) || e.ending, ' '), ' '),
     '{}')
@@ -116,12 +116,13 @@ begin atomic
         pg_catalog.substr(begun_lexemes.word, s.g + 2) as behind
       from (select pg_catalog.generate_series(1, begun_lexemes.last) as g) s
       offset 0) n
-    cross join (values ('o', 'a e i o u y'), ('k', 'b c d f g h j k l m n p q r s t v w x z'))
-      l (shown, letters)
-    cross join (values (true), (false)) k (keeps)
+    cross join (values
+      ('o', 'a e i o u y', true), ('k', 'b c d f g h j k l m n p q r s t v w x z', true),
+      ('o', 'a e i o u y', false), ('k', 'b c d f g h j k l m n p q r s t v w x z', false))
+      l (shown, letters, keeps)
     cross join lateral (
       select pg_catalog.substr((pg_catalog.ts_lexize(begun_lexemes.dictionary,
-        n.before || l.shown || case when k.keeps then n.letter else '' end || n.behind))[1],
+        n.before || l.shown || case when l.keeps then n.letter else '' end || n.behind))[1],
         pg_catalog.length(n.before) + 2) as ending
       offset 0) e;
 end;
@@ -129,29 +130,31 @@ comment on function ragdb_internal.begun_lexemes(text, regdictionary, integer) i
   'Returns the lexemes of what one letter dropped, put in or replaced makes of a word of a to z, '
   'behind 1 to so many letters, none of them near its end.';
 
-create or replace function ragdb_internal.near_lexemes(word text, config text, last integer)
+create or replace function ragdb_internal.near_lexemes(
+  word text, asciis regdictionary, config text, last integer)
 returns table (near text[])
 language sql stable parallel safe rows 1
 begin atomic
   select l.lexemes || b.lexemes
   from (
-      select ragdb_internal.ascii_dictionary(near_lexemes.config) as asciis,
-        case when pg_catalog.length(near_lexemes.word) > 3 then near_lexemes.last else 0 end
+      select case when pg_catalog.length(near_lexemes.word) > 3 then near_lexemes.last else 0 end
           as last,
         case when near_lexemes.word ~ '^[a-z]*$'
           then greatest(0, least(pg_catalog.length(near_lexemes.word) - 7, near_lexemes.last))
-          else 0 end as begun
+          else 0 end as begun,
+        pg_catalog.octet_length(near_lexemes.word) = pg_catalog.length(near_lexemes.word)
+          as is_ascii
       offset 0) d
     cross join lateral ragdb_internal.edits(near_lexemes.word, d.begun + 1, d.last) e
     cross join lateral ragdb_internal.letter_lexemes(
-      case when pg_catalog.octet_length(near_lexemes.word) = pg_catalog.length(near_lexemes.word)
-        then e.edits else ragdb_internal.folded_edits(e.edits, near_lexemes.word) end,
-      pg_catalog.octet_length(near_lexemes.word) = pg_catalog.length(near_lexemes.word),
-      near_lexemes.config) l
-    cross join lateral ragdb_internal.begun_lexemes(near_lexemes.word, d.asciis, d.begun) b
+      case when d.is_ascii then e.edits
+        else ragdb_internal.folded_edits(e.edits, near_lexemes.word) end,
+      d.is_ascii, near_lexemes.asciis, near_lexemes.config) l
+    cross join lateral ragdb_internal.begun_lexemes(
+      near_lexemes.word, near_lexemes.asciis, d.begun) b
   offset 0;
 end;
-comment on function ragdb_internal.near_lexemes(text, text, integer) is
+comment on function ragdb_internal.near_lexemes(text, regdictionary, text, integer) is
   'Returns the lexemes of what one edit makes of a word: first two letters swapped, at each place '
   'but the last, nor the first of three letters; then of more than three one dropped, put in or '
   'replaced, behind 1 to so many letters. Null stands for one that does not count.';

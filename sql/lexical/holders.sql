@@ -61,14 +61,14 @@ begin
   is_complete := false;
   for v_place in
     select w.place, bool_or(l.in_blocks) as in_blocks,
-      string_agg(nullif(ragdb_internal.list_text(l.chunk_nos), ''), ',') as listed
+      string_agg(l.chunk_nos, '') as listed
     from unnest(term_ids, places) w (term_id, place)
       cross join lateral (select k.in_blocks, k.chunk_nos, k.df from ragdb.lexemes k
         where k.corpus_id = listed_holding.corpus_id and k.term_id = w.term_id offset 0) l
     group by w.place order by bool_or(l.in_blocks), sum(l.df)
   loop
     chunk_nos := chunk_nos
-      || array(select distinct n from unnest(('{' || v_place.listed || '}')::integer[]) n);
+      || array(select distinct n from unnest(ragdb_internal.listed_numbers(v_place.listed)) n);
     is_complete := not v_place.in_blocks;
     exit when is_complete;
   end loop;

@@ -158,7 +158,7 @@ begin
   then
     return ragdb_internal.listed_in_blocks(corpus, question.terms, scope.chunk_nos,
       (select s from ragdb.block_states s where s.corpus_id = corpus.corpus_id),
-      ('{' || question.listed || '}')::integer[], weights, k);
+      ragdb_internal.listed_numbers(question.listed), weights, k);
   end if;
   return ragdb_internal.best_among(corpus, scope, scope.chunk_nos, null, weights, k);
 end $$;

@@ -6,11 +6,11 @@ create or replace function ragdb_internal.term_facts(
   corpus ragdb.corpora, statistics ragdb.corpora, words tsvector)
 returns table (
   lexeme text, term_id integer, df integer, max_impact real, in_blocks boolean,
-  listed text, frequency integer, common_df integer, idf float8)
+  listed bytea, frequency integer, common_df integer, idf float8)
 language sql stable parallel safe
 begin atomic
   select w.lexeme collate "C", l.term_id, coalesce(l.df, 0), l.max_impact, l.in_blocks,
-    ragdb_internal.list_text(l.chunk_nos), pg_catalog.cardinality(w.positions), n.df,
+    l.chunk_nos, pg_catalog.cardinality(w.positions), n.df,
     ragdb_internal.idf((term_facts.statistics).chunks, n.df)
   from pg_catalog.unnest(term_facts.words) w
     left join lateral (
@@ -28,6 +28,18 @@ comment on function ragdb_internal.term_facts(ragdb.corpora, ragdb.corpora, tsve
   'Returns some lexemes: what a corpus knows of each (no term_id and df 0 where it knows none), '
   'how often it stands among them, and its df and idf by the statistics of a corpus.';
 
+create or replace function ragdb_internal.lacking(corpus ragdb.corpora, words tsvector)
+returns text[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select t.lexeme from ragdb_internal.term_facts(corpus, corpus, words) t where t.df = 0);
+end $$;
+comment on function ragdb_internal.lacking(ragdb.corpora, tsvector) is
+  'Returns those of some lexemes that no chunk of a corpus has.';
+
 -- What stands for another word weighs less than if it had been asked for: 0.7 of it, or its share
 -- where several words stand for one. The most that a query can reach stays: a word that
 -- the corpus lacks weighs the most there is. A synonym adds its weight to it.
@@ -36,7 +48,7 @@ create or replace function ragdb_internal.query_terms(
   stand_ins ragdb_internal.stand_in[])
 returns table (
   lexeme text, term_id integer, df integer, max_impact real, in_blocks boolean,
-  listed text, frequency integer, common_df integer, idf float8, weight float8,
+  listed bytea, frequency integer, common_df integer, idf float8, weight float8,
   most float8, stands_for text)
 language sql stable parallel safe
 begin atomic
@@ -66,16 +78,16 @@ comment on type ragdb_internal.question_term is
 -- The vector is kept as its text: one in a row is packed, and would be unpacked for every chunk.
 create type ragdb_internal.question as (
   terms ragdb_internal.question_term[], weights text, weight float8, max_score float8,
-  in_blocks boolean, listed text);
+  in_blocks boolean, listed bytea);
 comment on type ragdb_internal.question is
   'A query to a corpus: the terms that it has, by lexeme (null: none), and their weights as the '
   'entries of a sparse vector; the weight of all terms, also of those that it lacks; the '
   'most that a chunk can score; whether blocks say where a term is; and the chunks that the '
-  'dictionary lists for its terms, with commas between (null: none).';
+  'dictionary lists for its terms, four bytes each (null: none).';
 
 create type ragdb_internal.weighed_term as (
   lexeme text collate "C", term_id integer, df integer, max_impact real, in_blocks boolean,
-  listed text, weight float8, most float8);
+  listed bytea, weight float8, most float8);
 comment on type ragdb_internal.weighed_term is
   'A term as a corpus knows it, its weight, and what that adds to the weight of all.';
 
@@ -91,7 +103,7 @@ begin atomic
     sum(t.most order by t.lexeme),
     sum(t.weight * t.max_impact order by t.lexeme) filter (where t.df > 0),
     bool_or(t.in_blocks),
-    pg_catalog.string_agg(nullif(t.listed, ''), ',')
+    pg_catalog.string_agg(t.listed, '')
   from pg_catalog.unnest(weighed_question.terms) t;
 end;
 comment on function ragdb_internal.weighed_question(ragdb_internal.weighed_term[]) is
@@ -110,7 +122,7 @@ begin
     from (
         select array(
           select row(q.lexeme, min(q.term_id), min(q.df), min(q.max_impact), bool_or(q.in_blocks),
-            max(q.listed), sum(q.weight order by q.weight), sum(q.most order by q.most))
+            any_value(q.listed), sum(q.weight order by q.weight), sum(q.most order by q.most))
             ::ragdb_internal.weighed_term
           from ragdb_internal.query_terms(corpus, statistics, words, stand_ins) q
           group by q.lexeme) as terms
@@ -135,7 +147,6 @@ as $$
 declare
   v_text constant text := ragdb_internal.ranking_text(query);
   v_words constant tsvector := ragdb_internal.lexemes(v_text, corpus.text_config);
-  v_lacks boolean;
   v_lacking text[];
   v_whole ragdb.corpora := corpus;
   v_stand_ins ragdb_internal.stand_in[];
@@ -145,11 +156,11 @@ begin
     string_agg(t.term_id || ':' || t.weight::real, ',') filter (where t.df > 0),
     sum(t.weight),
     sum(t.weight * t.max_impact) filter (where t.df > 0),
-    bool_or(t.in_blocks), string_agg(nullif(t.listed, ''), ','),
-    bool_or(t.df = 0 and (corpus.part_of is null or t.common_df = 0)),
-    array_agg(t.lexeme) filter (where t.df = 0)
+    bool_or(t.in_blocks), string_agg(t.listed, ''),
+    array_agg(t.lexeme) filter (
+      where t.df = 0 and (corpus.part_of is null or t.common_df = 0))
   into question.terms, question.weights, question.weight, question.max_score, question.in_blocks,
-    question.listed, v_lacks, v_lacking
+    question.listed, v_lacking
   from (
     select q.*, q.frequency * q.idf as weight
     from ragdb_internal.term_facts(corpus, statistics, v_words) q
@@ -157,7 +168,10 @@ begin
   if corpus.part_of is not null then
     v_whole := ragdb_internal.whole_of(corpus);
   end if;
-  if v_lacks and typos or v_whole.has_synonyms then
+  if v_lacking is not null and typos or v_whole.has_synonyms then
+    if corpus.part_of <> statistics.corpus_id then
+      v_lacking := ragdb_internal.lacking(v_whole, v_words);
+    end if;
     v_stand_ins := ragdb_internal.stand_ins(
       v_whole, v_text, v_words, case when typos then v_lacking end);
   end if;

@@ -55,6 +55,9 @@ declare
 begin
   v_scope.demands := case when ragdb_internal.has_clauses(query)
     then ragdb_internal.demands(corpus, query) else '{}' end;
+  if among is null and cardinality(v_scope.demands) = 0 then
+    return v_scope;
+  end if;
   -- to look at the best of a list first begins to pay at twice as many as of a filter (measured)
   if ragdb_internal.restricted_count(among) > ragdb_internal.many_chunks(corpus)
     * (case when among.filter is null then 2 else 1 end)

@@ -81,7 +81,8 @@ comment on function ragdb_internal.at_least(float8, integer) is
 -- The score that counts is in float8, with the terms in the order of their lexemes, whatever their
 -- numbers are (a CTE is read in the order of its rows).
 create or replace function ragdb_internal.exact_bm25(
-  corpus ragdb.corpora, chunk_nos integer[], terms ragdb_internal.question_term[])
+  corpus ragdb.corpora, found ragdb_internal.candidate[], lowest float8, also integer[],
+  terms ragdb_internal.question_term[])
 returns table (chunk_no integer, bm25 float8, matched float8)
 language sql stable parallel safe
 begin atomic
@@ -94,7 +95,10 @@ begin atomic
       select y.chunk_no, y.impacts, (corpus).k1, ragdb_internal.length_norm(
         y.lexeme_count, (corpus).k1, (corpus).b, (corpus).pivot) as norm
       from ragdb.chunk_lexemes y
-      where y.corpus_id = (corpus).corpus_id and y.chunk_no = any (exact_bm25.chunk_nos)
+      where y.corpus_id = (corpus).corpus_id and y.chunk_no = any (array(
+          select (f.found).chunk_no
+          from (select pg_catalog.unnest(exact_bm25.found) as found) f
+          where (f.found).score >= exact_bm25.lowest) || exact_bm25.also)
       offset 0) x
     cross join lateral (
       select coalesce(sum(ragdb_internal.impact(f.frequency, x.norm, x.k1, f.weight)), 0)
@@ -108,6 +112,7 @@ begin atomic
         where i.impact > 0) f) s;
 end;
 comment on function ragdb_internal.exact_bm25(
-  ragdb.corpora, integer[], ragdb_internal.question_term[]) is
-  'Returns the exact BM25 of chunks and the weight of the terms they have, summed in the order of '
-  'the terms.';
+  ragdb.corpora, ragdb_internal.candidate[], float8, integer[],
+  ragdb_internal.question_term[]) is
+  'Returns the exact BM25 of candidates that score no less than the lowest, and of other chunks '
+  '(null: none), and the weight of the terms they have, summed in the order of the terms.';

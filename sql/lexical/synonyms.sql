@@ -38,4 +38,4 @@ begin
 end $$;
 comment on function ragdb_internal.stand_ins(ragdb.corpora, text, tsvector, text[]) is
   'Returns what stands for words of a text: what was probably meant by those that have one of some '
-  'lexemes and that a corpus lacks (null: of none), and the synonyms of its lexemes.';
+  'lexemes, which a corpus lacks (null: of none), and the synonyms of its lexemes.';

@@ -30,19 +30,12 @@ comment on function ragdb_internal.cosine(sparsevec, sparsevec) is
 
 -- One expression, which becomes part of a statement: to call a function takes longer. Integers may
 -- be written in hexadecimal since PostgreSQL 16.
-create or replace function ragdb_internal.list_text(list bytea) returns text
-language sql immutable parallel safe
-return pg_catalog.rtrim(pg_catalog.regexp_replace(
-  pg_catalog.encode(list_text.list, 'hex'), '(.{8})', '0x\1,', 'g'), ',');
-comment on function ragdb_internal.list_text(bytea) is
-  'Returns the numbers of a list of four bytes each, big-endian, as those of the dictionary, as '
-  'text with commas between, which an array of integers may have.';
-
 create or replace function ragdb_internal.listed_numbers(list bytea) returns integer[]
 language sql immutable parallel safe
-return ('{' || ragdb_internal.list_text(listed_numbers.list) || '}')::integer[];
+return ('{' || pg_catalog.rtrim(pg_catalog.regexp_replace(
+  pg_catalog.encode(listed_numbers.list, 'hex'), '(.{8})', '0x\1,', 'g'), ',') || '}')::integer[];
 comment on function ragdb_internal.listed_numbers(bytea) is
-  'Returns the numbers of a list of four bytes each, big-endian.';
+  'Returns the numbers of a list of four bytes each, big-endian, as those of the dictionary.';
 
 -- None of the bytes 0, %, _ and \, so that an order of words may be matched by like, and not 1,
 -- which stands for words that do not count. Words of one byte are told apart by the text.

@@ -6,7 +6,8 @@
 -- nothing is written when chunks are indexed, and it costs the same in a corpus of any size.
 
 -- Numbers, versions and the pairs of a script without spaces are not words that are misspelt.
-create or replace function ragdb_internal.spelt_words(text text, config text, lexemes text[])
+create or replace function ragdb_internal.spelt_words(
+  text text, asciis regdictionary, config text, lexemes text[])
 returns table (word text, lexeme text, frequency integer)
 language sql stable parallel safe
 begin atomic
@@ -18,7 +19,7 @@ begin atomic
       offset 0) t
     cross join lateral ragdb_internal.letter_lexemes(t.words,
       pg_catalog.octet_length(spelt_words.text) = pg_catalog.length(spelt_words.text),
-      spelt_words.config) l
+      spelt_words.asciis, spelt_words.config) l
     cross join lateral (
       select pg_catalog.unnest(t.words) as word, pg_catalog.unnest(l.lexemes) as lexeme,
         pg_catalog.generate_subscripts(t.words, 1) as n) w
@@ -27,7 +28,7 @@ begin atomic
       and w.word !~ ('[0-9' || ragdb_internal.spaceless() || ']')
       and pg_catalog.array_position(t.words, w.word) = w.n end;
 end;
-comment on function ragdb_internal.spelt_words(text, text, text[]) is
+comment on function ragdb_internal.spelt_words(text, regdictionary, text, text[]) is
   'Returns the words of a text that may be misspelt and have one of some lexemes, with these and '
   'how often each stands there.';
 
@@ -36,7 +37,8 @@ returns table (word text)
 language sql stable parallel safe
 begin atomic
   select w.word
-  from ragdb_internal.spelt_words(known_words.text, (corpus).text_config,
+  from ragdb_internal.spelt_words(known_words.text,
+      ragdb_internal.ascii_dictionary((corpus).text_config), (corpus).text_config,
       pg_catalog.tsvector_to_array(
         ragdb_internal.lexemes(known_words.text, (corpus).text_config))) w
     cross join lateral (
@@ -59,7 +61,8 @@ return (
         where w.word <> all (is_strange.known) and w.word not in (
           select k.word from ragdb_internal.known_words(is_strange.corpus, is_strange.text) k))
       as lacking
-    from ragdb_internal.spelt_words(is_strange.text, (corpus).text_config,
+    from ragdb_internal.spelt_words(is_strange.text,
+      ragdb_internal.ascii_dictionary((corpus).text_config), (corpus).text_config,
       pg_catalog.tsvector_to_array(
         ragdb_internal.lexemes(is_strange.text, (corpus).text_config))) w) s);
 comment on function ragdb_internal.is_strange(ragdb.corpora, text, text[], integer) is
@@ -75,20 +78,18 @@ comment on function ragdb_internal.most_replaced() is
   'Returns how many words of a text that a corpus lacks are replaced at most: the longest.';
 
 create or replace function ragdb_internal.lacking_words(
-  corpus ragdb.corpora, text text, lexemes text[])
+  corpus ragdb.corpora, asciis regdictionary, text text, lexemes text[])
 returns table (word text, lexeme text, frequency integer)
 language sql stable parallel safe
 begin atomic
   select w.word, w.lexeme, w.frequency
   from ragdb_internal.spelt_words(
-    lacking_words.text, (corpus).text_config, lacking_words.lexemes) w
-  where coalesce((select d.df from ragdb.lexemes d
-      where d.corpus_id = (corpus).corpus_id and d.lexeme = w.lexeme), 0) = 0
+    lacking_words.text, lacking_words.asciis, (corpus).text_config, lacking_words.lexemes) w
   order by pg_catalog.length(w.word) desc, w.word
   limit ragdb_internal.most_replaced();
 end;
-comment on function ragdb_internal.lacking_words(ragdb.corpora, text, text[]) is
-  'Returns the longest words of a text that have one of some lexemes and that no chunk of a corpus '
+comment on function ragdb_internal.lacking_words(ragdb.corpora, regdictionary, text, text[]) is
+  'Returns the longest words of a text that have one of some lexemes, which no chunk of a corpus '
   'has, as ragdb_internal.spelt_words does.';
 
 -- A letter swapped, then what most chunks have: the more often a word is written, the more often it
@@ -152,14 +153,17 @@ returns table (lexeme text, stands_for text, word text, frequency integer)
 language sql stable parallel safe
 begin atomic
   select d.lexeme, w.lexeme, w.word, w.frequency
-  from ragdb_internal.lacking_words(meant_words.corpus, meant_words.text, meant_words.lexemes) w
+  from (select ragdb_internal.ascii_dictionary((corpus).text_config) as asciis offset 0) c
+    cross join lateral ragdb_internal.lacking_words(
+      meant_words.corpus, c.asciis, meant_words.text, meant_words.lexemes) w
     cross join lateral (
       select a.lexeme
       from ragdb_internal.accented_lexeme((corpus).corpus_id, w.word, (corpus).text_config) a
       union all
       select k.lexeme
       from ragdb_internal.last_edited((corpus).corpus_id, w.word, w.lexeme) e
-        cross join lateral ragdb_internal.near_lexemes(w.word, (corpus).text_config, e.last) n
+        cross join lateral ragdb_internal.near_lexemes(
+          w.word, c.asciis, (corpus).text_config, e.last) n
         cross join lateral (
           select l.lexeme from ragdb.lexemes l
           where l.corpus_id = (corpus).corpus_id and l.lexeme = any (n.near) and l.df > 0
@@ -168,5 +172,5 @@ begin atomic
       limit 1) d;
 end;
 comment on function ragdb_internal.meant_words(ragdb.corpora, text, text[]) is
-  'Returns for each word of a text that has one of some lexemes and that a corpus lacks the lexeme '
+  'Returns for each word of a text that has one of some lexemes, which a corpus lacks, the lexeme '
   'that was probably meant, and its own.';

@@ -15,8 +15,8 @@ begin atomic
       cross join lateral ragdb_internal.query_terms(
         terms_in_chunks.corpus, terms_in_chunks.statistics, l.words,
         ragdb_internal.stand_ins(ragdb_internal.whole_of(terms_in_chunks.corpus), q.text, l.words,
-          case when terms_in_chunks.typos
-            then pg_catalog.tsvector_to_array(l.words) end)) t
+          case when terms_in_chunks.typos then ragdb_internal.lacking(
+            ragdb_internal.whole_of(terms_in_chunks.corpus), l.words) end)) t
   ), words as materialized (
     select c.chunk_no, ragdb_internal.lexemes(ragdb_internal.searched_text(
       ragdb_internal.title(c.corpus_id, c.doc_no), c.heading, c.text),
@@ -95,8 +95,8 @@ begin
     select distinct m.word, coalesce(
       ragdb_internal.accented_as(m.word, m.lexeme, corpus.text_config),
       ragdb_internal.spelt_as(m.word, m.lexeme, corpus.text_config)) as meant
-    from ragdb_internal.meant_words(corpus, v_text,
-      tsvector_to_array(ragdb_internal.lexemes(v_text, corpus.text_config))) m
+    from ragdb_internal.meant_words(corpus, v_text, ragdb_internal.lacking(
+      corpus, ragdb_internal.lexemes(v_text, corpus.text_config))) m
     where m.word <> all (known)
   loop
     v_query := regexp_replace(v_query,

@@ -1,11 +1,4 @@
--- Chunks in a ranking, and what a search shows of them.
-create type ragdb_internal.ranked as (
-  corpus_id integer, chunk_no integer, score float8, lexical_score float8, semantic_score float8,
-  lexical_rank integer, semantic_rank integer, bm25 float8, coverage float8, is_exact boolean);
-comment on type ragdb_internal.ranked is
-  'A chunk in a ranking: its score, and score and rank in each leg; null where a leg did not run '
-  'or lacks an embedding.';
-
+-- What a search shows of chunks in a ranking.
 create type ragdb.hit as (
   rank integer, corpus text, chunk_id text, doc_cid text, source text, title text,
   heading text[], page integer, start_offset integer, end_offset integer, text text,
@@ -54,6 +47,20 @@ return coalesce(citation, case when mode = 'reference'
 comment on function ragdb_internal.hit_citation(jsonb, text, text) is
   'Returns the citation of a hit; in mode reference its source, where it has none of its own.';
 
+create or replace function ragdb_internal.score_of_last(
+  ranked ragdb_internal.ranked[], k integer)
+returns float8
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (
+    select r.score from unnest(score_of_last.ranked) r
+    order by r.score desc limit 1 offset score_of_last.k - 1);
+end $$;
+comment on function ragdb_internal.score_of_last(ragdb_internal.ranked[], integer) is
+  'Returns the score of the k-th best of ranked chunks.';
+
 -- Rows are joined by key (lateral, offset 0): the planner, which cannot know how few rows rank, is
 -- left no other way. What cannot be among the k best is dropped before its chunk is read.
 create or replace function ragdb_internal.hits(
@@ -89,9 +96,8 @@ begin atomic
           k.end_offset, k.text, k.citation
         from ragdb.chunks k
         where k.corpus_id = r.corpus_id and k.chunk_no = r.chunk_no offset 0) h
-    where r.score >= coalesce(case when pg_catalog.cardinality(hits.ranked) > hits.k then (
-      select (s.ranked).score from (select pg_catalog.unnest(hits.ranked) as ranked) s
-      order by 1 desc limit 1 offset hits.k - 1) end, 0)
+    where r.score >= (select case when pg_catalog.cardinality(hits.ranked) > hits.k
+      then ragdb_internal.score_of_last(hits.ranked, hits.k) else 0 end)
     order by rank limit hits.k) t
     cross join lateral (select o.doc_cid, o.title, o.metadata from ragdb.documents o
       where o.corpus_id = t.corpus_id and o.doc_no = t.doc_no offset 0) d

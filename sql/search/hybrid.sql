@@ -71,12 +71,8 @@ comment on function ragdb_internal.hybrid_width(
 create type ragdb_internal.near as (chunk_no integer, score float8, rank integer);
 comment on type ragdb_internal.near is 'A chunk near to a query: its similarity and its rank.';
 
-create type ragdb_internal.worded as (
-  chunk_no integer, score float8, bm25 float8, coverage float8);
-comment on type ragdb_internal.worded is 'A chunk as ragdb_internal.rank_lexical returns it.';
-
 create or replace function ragdb_internal.fused_legs(
-  near ragdb_internal.near[], worded ragdb_internal.worded[], ascending float8[],
+  near ragdb_internal.near[], worded ragdb_internal.ranked[], ascending float8[],
   space ragdb.embedding_spaces, metric text, embedding vector, depth integer, fusion text,
   lexical_weight float8, is_exact boolean)
 returns setof ragdb_internal.ranked
@@ -106,7 +102,7 @@ begin atomic
   from scored c;
 end;
 comment on function ragdb_internal.fused_legs(
-  ragdb_internal.near[], ragdb_internal.worded[], float8[], ragdb.embedding_spaces, text, vector,
+  ragdb_internal.near[], ragdb_internal.ranked[], float8[], ragdb.embedding_spaces, text, vector,
   integer, text, float8, boolean) is
   'Joins the legs of a hybrid search: what is near, and what has the words, of which those to a '
   'depth are candidates; ascending are the scores of all of these.';
@@ -129,7 +125,7 @@ declare
   v_near ragdb_internal.near[];
   v_near_nos integer[];
   v_is_exact boolean;
-  v_worded ragdb_internal.worded[];
+  v_worded ragdb_internal.ranked[];
   v_ascending float8[];
   v_fused ragdb_internal.ranked[];
   v_started timestamptz := clock_timestamp();
@@ -141,11 +137,12 @@ begin
       corpus, space, embedding, ragdb_internal.near_depth(k), demanded,
       ragdb_internal.hybrid_width(space, fusion, lexical_weight, k)) n;
   v_started := ragdb_internal.note_stage('semantic', v_started);
-  select array_agg(row(w.chunk_no, w.score, w.bm25, w.coverage)::ragdb_internal.worded),
-      array_agg(w.score order by w.score)
+  select l.ranked, array(select w.score from unnest(l.ranked) w order by 1)
     into v_worded, v_ascending
-    from ragdb_internal.rank_lexical(
-      corpus, statistics, query, v_depth, among, v_near_nos, typos) w;
+    from (
+      select ragdb_internal.rank_lexical(
+        corpus, statistics, query, v_depth, among, v_near_nos, typos) as ranked
+      offset 0) l;
   v_started := ragdb_internal.note_stage('lexical', v_started);
   v_fused := array(
     select f from ragdb_internal.fused_legs(

@@ -50,7 +50,7 @@ begin
   return (
     select w from ragdb_internal.weighed_question(array(
       select row(t.lexeme, l.term_id, l.df, l.max_impact, l.in_blocks,
-        ragdb_internal.list_text(l.chunk_nos), t.weight, t.weight)::ragdb_internal.weighed_term
+        l.chunk_nos, t.weight, t.weight)::ragdb_internal.weighed_term
       from ragdb_internal.heaviest_terms(own) t
         left join lateral (
           select d.term_id, d.df, d.max_impact, d.in_blocks, d.chunk_nos
@@ -75,10 +75,8 @@ begin
     return;
   end if;
   return query
-    select corpus.corpus_id, r.chunk_no, r.score, r.score, null::float8, null::integer,
-      null::integer, r.bm25, r.coverage, true
-    from ragdb_internal.rank_question(corpus, v_question,
-      row(rank_alike.among, null, '{}', null, null, null)::ragdb_internal.scope, rank_alike.k) r;
+    select r.* from unnest(ragdb_internal.rank_question(corpus, v_question,
+      row(rank_alike.among, null, '{}', null, null, null)::ragdb_internal.scope, rank_alike.k)) r;
 end $$;
 comment on function ragdb_internal.rank_alike(
   ragdb.corpora, ragdb.chunks, integer, integer[]) is

@@ -96,6 +96,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_started timestamptz := clock_timestamp();
+  v_words text;
   v_among ragdb_internal.restriction;
   v_ranked ragdb_internal.ranked[];
 begin
@@ -104,12 +105,9 @@ begin
       v_among := ragdb_internal.restriction(
         corpus, request.filter, request.chunk_ids, request.k);
     end if;
-    v_ranked := array(
-      select row(corpus.corpus_id, l.chunk_no, l.score, l.score, null, null, null, l.bm25,
-        l.coverage, true)::ragdb_internal.ranked
-      from ragdb_internal.rank_lexical(
-        corpus, statistics, ragdb_internal.asked_words(request), request.k, v_among,
-        typos => (request.options).typos) l);
+    v_words := ragdb_internal.asked_words(request);
+    v_ranked := ragdb_internal.rank_lexical(
+      corpus, statistics, v_words, request.k, v_among, typos => (request.options).typos);
     v_started := ragdb_internal.note_stage('lexical', v_started);
   elsif request.mode = 'reference' then
     v_ranked := array(

@@ -47,7 +47,7 @@ declare
   v_request ragdb_internal.search_request := row(query, k, mode, min_score, filter, chunk_ids,
     ragdb_internal.single(query_embedding), fusion, lexical_weight, min_lexical, min_semantic,
     row(syntax, per_document, collapse, diversity, context, section, typos)
-      ::ragdb_internal.search_options, null);
+      ::ragdb_internal.search_options, null)::ragdb_internal.search_request;
   v_corpora ragdb.corpora[];
   v_statistics ragdb.corpora;
   v_ranked ragdb_internal.ranked[];

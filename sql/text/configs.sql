@@ -27,8 +27,8 @@ comment on function ragdb_internal.word_dictionary(text) is
 
 create or replace function ragdb_internal.ascii_dictionary(config text) returns regdictionary
 language sql stable parallel safe
-return ragdb_internal.word_dictionary(
-  case when config in ('hindi', 'russian') then 'english' else config end);
+return case when config in ('hindi', 'russian') then 'english_stem'::regdictionary
+  else ragdb_internal.word_dictionary(config) end;
 comment on function ragdb_internal.ascii_dictionary(text) is
   'Returns the dictionary of a text configuration for words in ASCII letters.';
 

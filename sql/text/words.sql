@@ -73,8 +73,9 @@ begin
       v_words, '((?:^|[^a-z0-9' || ragdb_internal.wordly() || '])[0-9]+e[0-9]+)([a-z])', E'\\1 \\2',
       'g');
   end if;
-  return array(
-    select (regexp_matches(v_words, '[a-z0-9' || ragdb_internal.wordly() || ']+', 'g'))[1]);
+  -- at an end that is no word there is an empty one
+  return array_remove(
+    regexp_split_to_array(v_words, '[^a-z0-9' || ragdb_internal.wordly() || ']+'), '');
 end $$;
 comment on function ragdb_internal.all_words(text) is
   'Returns the words of a lower-case text in order.';
@@ -133,20 +134,21 @@ comment on function ragdb_internal.letter_lexemes(text[], text) is
   'Returns the lexeme of each of some plain lower-case words without digits; null for one that '
   'does not count.';
 
--- Where all letters are ASCII it is one piece with its caller: that call takes 2 % of a search.
+-- Where all letters are ASCII it is one piece with its caller: that call takes 2 % of a search. The
+-- dictionary is looked up once for all of them.
 create or replace function ragdb_internal.letter_lexemes(
-  words text[], is_ascii boolean, config text)
+  words text[], is_ascii boolean, asciis regdictionary, config text)
 returns table (lexemes text[])
 language sql stable parallel safe rows 1
 begin atomic
   select case when letter_lexemes.is_ascii then array(
-      select (pg_catalog.ts_lexize(d.asciis, w.word))[1]
+      select (pg_catalog.ts_lexize(letter_lexemes.asciis, w.word))[1]
       from (select pg_catalog.unnest(letter_lexemes.words) as word) w)
-    else ragdb_internal.letter_lexemes(letter_lexemes.words, letter_lexemes.config) end
-  from (select ragdb_internal.ascii_dictionary(letter_lexemes.config) as asciis offset 0) d;
+    else ragdb_internal.letter_lexemes(letter_lexemes.words, letter_lexemes.config) end;
 end;
-comment on function ragdb_internal.letter_lexemes(text[], boolean, text) is
-  'Returns what ragdb_internal.letter_lexemes does, of words that are all of ASCII or not.';
+comment on function ragdb_internal.letter_lexemes(text[], boolean, regdictionary, text) is
+  'Returns what ragdb_internal.letter_lexemes does, of words that are all of ASCII or not, by a '
+  'text configuration and its dictionary for ASCII.';
 
 create or replace function ragdb_internal.add_words(
   lexemes tsvector, words text[], positions smallint[], config text)

@@ -297,6 +297,18 @@ def test_what_is_written_in_the_transaction_of_a_sync_is_counted_by_the_next(clo
         assert one(db, "select stale_parts from ragdb.corpus_info('whole')") == 0
 
 
+def test_a_word_of_another_part_is_not_taken_for_misspelt(parts: Connection) -> None:
+    """Whatever a part is weighed by: plum is a word of the whole, plim and grean are of none."""
+    put(parts, {"f": "plim"}, "part-0")
+    put(parts, {"g": "wine"}, "part-2")
+    parts.execute("select ragdb.sync_statistics('whole')")
+    parts.execute("select ragdb.create_corpus('elsewhere')")
+    search = "select source from ragdb.search('part-0', %s, mode => 'lexical', statistics => %s)"
+    for statistics in (None, "whole", "part-2", "elsewhere"):
+        assert parts.execute(search, ("plum", statistics)).fetchall() == []
+        assert parts.execute(search, ("plum grean", statistics)).fetchall() == [("b",)]
+
+
 def test_a_part_that_goes_takes_its_statistics_along(parts: Connection) -> None:
     error = refused(parts, "select ragdb.drop_corpus('whole')")
     assert error.sqlstate == "RG438"

@@ -281,9 +281,11 @@ def test_the_nearest_word_is_that_of_brute_force(docs: Connection) -> None:
 def test_a_word_is_edited_as_far_as_lexemes_begin_like_it(docs: Connection) -> None:
     near = """
         select e.last, cardinality(n.near) from ragdb.corpora c
-          cross join lateral ragdb_internal.lacking_words(c, %s, %s) w
+          cross join lateral ragdb_internal.lacking_words(
+            c, ragdb_internal.ascii_dictionary(c.text_config), %s, %s) w
           cross join lateral ragdb_internal.last_edited(c.corpus_id, w.word, w.lexeme) e
-          cross join lateral ragdb_internal.near_lexemes(w.word, c.text_config, e.last) n
+          cross join lateral ragdb_internal.near_lexemes(
+            w.word, ragdb_internal.ascii_dictionary(c.text_config), c.text_config, e.last) n
         where c.name = 'docs'"""
     # none begins with more than "co"
     last, looked_up = docs.execute(near, ("counterintuitively", ["counterintuit"])).fetchone() or (
