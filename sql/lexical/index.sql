@@ -38,7 +38,8 @@ comment on function ragdb_internal.uncount_part(integer) is
 -- What the planner believes of tables that grow within a transaction is worthless, so it is given
 -- no choice: lookups go by key (lateral, offset 0), lexemes in their order, and what is joined in
 -- memory is hashed. Lexemes go in together, known or new: rows that are updated often then lie
--- among such as are not, and find room on their page.
+-- among such as are not, and find room on their page. Postings are sorted by chunk before they
+-- are put together: when each went to another of 12,000 chunks, no cache held what it added to.
 --
 -- The pivot is the mean length of what a corpus begins with, if that is enough to tell; after that
 -- ragdb.optimize_corpus alone moves it, and that of a part with that of its whole. A lexeme that
@@ -120,7 +121,7 @@ begin
         from (
           select u.prefix, unnest(u.nths) as nth, unnest(u.impacts) as impact
           from (select t.term_id || ':' as prefix, t.nths, t.impacts from terms t offset 0) u
-          offset 0) p
+          order by nth offset 0) p
         group by p.nth) e on e.nth = c.nth
     order by c.chunk_no
     returning lexeme_count
