@@ -223,6 +223,8 @@ class Server:
                 " and relnamespace = 'pg_catalog'::regnamespace"
             ).fetchall():
                 connection.execute(f"vacuum full {table}")
+        # the first session after that writes what all of a clone begin with
+        psycopg.connect(template).close()
 
     def dsn(self, database: str, **more: str) -> str:
         return make_conninfo(self.uri, dbname=database, **more)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.conftest import Connection
@@ -250,6 +251,23 @@ def test_a_breach_is_seen(any_db: Connection, rule: str) -> None:
     any_db.execute("set role ragdb_owner")
     any_db.execute(BREACHES[rule])
     assert broken_by(any_db, rule) != ""
+
+
+COMPILED = """
+  select plpgsql_validator(p.oid) from pg_proc p
+  where p.prolang = (select l.oid from pg_language l where l.lanname = 'plpgsql')
+    and p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace)"""
+
+
+def test_every_body_compiles_though_it_is_loaded_unseen(any_db: Connection) -> None:
+    assert any_db.execute(COMPILED).rowcount > 500
+    any_db.execute("set local check_function_bodies = off")
+    any_db.execute(
+        "create function ragdb.f() returns int language plpgsql as 'begin retrun 1; end'"
+    )
+    any_db.execute("set local check_function_bodies = on")
+    with pytest.raises(psycopg.errors.SyntaxError, match="retrun"):
+        any_db.execute(COMPILED)
 
 
 def statements() -> list[tuple[str, str, str]]:

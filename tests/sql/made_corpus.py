@@ -220,11 +220,14 @@ class Made:
                 (self.numbers.tolist(), numbers.tolist(), self.corpus_id),
             )
         self.db.execute(
-            "update ragdb.lexemes l set chunk_nos = (select string_agg(int4send(n.new), '')"
-            " from unnest(ragdb_internal.listed_numbers(l.chunk_nos)) o (old)"
-            " join unnest(%s::integer[], %s::integer[]) n (old, new) using (old))"
-            " where l.corpus_id = %s and l.chunk_nos <> ''",
-            (self.numbers.tolist(), numbers.tolist(), self.corpus_id),
+            "update ragdb.lexemes l set chunk_nos = m.chunk_nos from ("
+            "  select x.term_id, string_agg(int4send(n.new), '' order by n.new) as chunk_nos"
+            "  from ragdb.lexemes x"
+            "    cross join unnest(ragdb_internal.listed_numbers(x.chunk_nos)) o (old)"
+            "    join unnest(%s::integer[], %s::integer[]) n (old, new) using (old)"
+            "  where x.corpus_id = %s group by x.term_id) m"
+            " where l.corpus_id = %s and l.term_id = m.term_id",
+            (self.numbers.tolist(), numbers.tolist(), self.corpus_id, self.corpus_id),
         )
         self.numbers = numbers
         self.db.execute(
