@@ -91,13 +91,11 @@ begin
   perform ragdb_internal.embed_written(corpus, v_chunk_nos);
   -- what is there now is no longer in the original
   perform ragdb_internal.drop_unused_blobs(v_id, array[document.doc_cid]);
-  perform ragdb_internal.write_events(
-    corpus, array[document.doc_no], array[document.chunks]);
 end $$;
 comment on function ragdb_internal.extend_document(
   ragdb.corpora, ragdb.documents, ragdb_internal.parsed_turn[]) is
-  'Writes turns as the next chunks of a document, indexed and embedded, with the event that tells '
-  'of it; the caller holds the corpus lock. Raises RG413.';
+  'Writes turns as the next chunks of a document, indexed and embedded; the caller holds the '
+  'corpus lock. Raises RG413.';
 
 create or replace function ragdb_internal.session_document(corpus_id integer, session text)
 returns ragdb.documents
@@ -182,6 +180,7 @@ as $$
 declare
   v_id constant integer := corpus.corpus_id;
   v_log constant ragdb.documents := ragdb_internal.session_document(v_id, session);
+  v_event uuid;
   v_document constant jsonb := ragdb_internal.conversation_documents(
     jsonb_build_array(document || jsonb_build_object(
       'uri', 'session:' || session, 'session', session, 'messages', '[]'::jsonb,
@@ -191,13 +190,19 @@ declare
         turns))), turns);
 begin
   if v_log.doc_no is null then
-    perform ragdb.put_documents(corpus.name, v_document);
+    select p.ingest_event_id into strict v_event
+      from ragdb.put_documents(corpus.name, v_document) p;
   else
     perform ragdb_internal.check_documents(v_document);
     perform ragdb_internal.extend_document(corpus, v_log, turns);
   end if;
   perform ragdb_internal.store_turns(v_id, turns);
   perform ragdb_internal.store_appended_edges(v_id, edges);
+  if v_log.doc_no is null then
+    perform ragdb_internal.tell_turns(v_id, array[v_event]);
+  else
+    perform ragdb_internal.write_events(corpus, array[v_log.doc_no], array[v_log.chunks]);
+  end if;
   perform ragdb_internal.derive_turns(
     v_id, array[session], ragdb_internal.first_place(v_id, turns));
 end $$;

@@ -143,7 +143,7 @@ begin
               where c.corpus_id = d.corpus_id and c.doc_no = d.doc_no)
             then 'it has more or fewer chunks than were stored'
           when h.hash <> e.chunks_hash
-            then 'what its event tells of its chunks (place, headings, citation) is not so'
+            then 'what its event tells of its chunks (place, citation, speaker, links) is not so'
         end)::ragdb_internal.checked_row
       from page g
         cross join lateral (select (g.document).*) d
