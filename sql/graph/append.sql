@@ -122,30 +122,33 @@ comment on function ragdb_internal.session_document(integer, text) is
   'Returns the document that the turns of a session are appended to; null where there is none yet. '
   'Raises RG409.';
 
+-- A conversation that is put again says nothing of what is in another document.
 create or replace function ragdb_internal.store_appended_edges(
   corpus_id integer, edges ragdb_internal.parsed_edge[])
 returns void
-language sql
+language plpgsql
+set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
 set cpu_index_tuple_cost = 1000
-begin atomic
-  insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type, is_added)
-    select store_appended_edges.corpus_id, n.parent_no, n.child_no, n.edge_type,
-        -- a conversation that is put again says nothing of what is in another document
-        p.doc_no <> k.doc_no
-      from ragdb_internal.numbered_edges(store_appended_edges.corpus_id, edges) n
-      cross join lateral (
-        select c.doc_no from ragdb.chunks c
-          where c.corpus_id = store_appended_edges.corpus_id and c.chunk_no = n.parent_no
-          offset 0) p
-      cross join lateral (
-        select c.doc_no from ragdb.chunks c
-          where c.corpus_id = store_appended_edges.corpus_id and c.chunk_no = n.child_no
-          offset 0) k
-      order by n.parent_no, n.child_no, n.edge_type
-    on conflict do nothing;
-end;
+as $$
+declare
+  v_added ragdb_internal.chunk_edge[];
+begin
+  with stored as (
+    insert into ragdb.edges as e (corpus_id, parent_no, child_no, edge_type, is_added)
+      select store_appended_edges.corpus_id, n.parent_no, n.child_no, n.edge_type,
+          not ragdb_internal.is_answer(store_appended_edges.corpus_id, n.parent_no, n.child_no)
+        from ragdb_internal.numbered_edges(store_appended_edges.corpus_id, edges) n
+        order by n.parent_no, n.child_no, n.edge_type
+      on conflict do nothing
+      returning e.parent_no, e.child_no, e.edge_type, e.is_added
+  )
+  select array_agg(row(s.parent_no, s.child_no, s.edge_type)::ragdb_internal.chunk_edge)
+    into v_added from stored s where s.is_added;
+  perform ragdb_internal.record_edges(store_appended_edges.corpus_id, v_added, true)
+    where v_added is not null;
+end $$;
 comment on function ragdb_internal.store_appended_edges(
   integer, ragdb_internal.parsed_edge[]) is
   'Stores the edges that lead to appended turns.';

@@ -90,7 +90,7 @@ begin atomic
     from pg_catalog.unnest(array[edges_between_turns.corpus_id]) n (corpus_id)
     cross join pg_catalog.unnest(edges_between_turns.turns) t
     cross join lateral (
-      select c.chunk_no from ragdb.chunks c
+      select c.chunk_no, c.doc_no from ragdb.chunks c
         where c.corpus_id = n.corpus_id and c.chunk_id = t.chunk_id
         offset 0) c
     cross join lateral (
@@ -98,8 +98,8 @@ begin atomic
         where e.corpus_id = n.corpus_id and e.child_no = c.chunk_no and not e.is_added
         offset 0) e
     cross join lateral (
-      select from ragdb.turns p
-        where p.corpus_id = n.corpus_id and p.chunk_no = e.parent_no
+      select from ragdb.chunks p
+        where p.corpus_id = n.corpus_id and p.chunk_no = e.parent_no and p.doc_no = c.doc_no
         offset 0) p;
 end;
 comment on function ragdb_internal.edges_between_turns(integer, ragdb_internal.parsed_turn[]) is

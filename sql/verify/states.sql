@@ -6,11 +6,11 @@ language sql stable parallel safe
 begin atomic
   select distinct on (s.corpus_id, s.kind, s.key)
       s.corpus_id, s.kind, s.key, s.hash, s.created_at
-    from ragdb.recorded_states s
+    from ragdb.recorded_states s where s.kind <> 'edge'
     order by s.corpus_id, s.kind, s.key, s.nth desc;
 end;
 comment on function ragdb_internal.last_states() is
-  'Returns what was recorded last of each thing.';
+  'Returns what was recorded last of each thing but edges, which are many and verified by page.';
 
 create or replace function ragdb_internal.verify_states(after jsonb, most integer)
 returns ragdb_internal.verified
