@@ -17,35 +17,15 @@ comment on function ragdb_internal.edge_hash(text) is
 create or replace function ragdb_internal.record_edges(
   corpus_id integer, edges ragdb_internal.chunk_edge[], are_there boolean)
 returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-as $$
-declare
-  v_now constant timestamptz := ragdb_internal.now();
-  v_caller constant text := ragdb_internal.caller();
-  v_ids text[];
-begin
-  with edge as materialized (
-    select ragdb_internal.uuid7(v_now) as id, ragdb_internal.edge_key(e) as key
-      from unnest(edges) e
-  ), recorded as (
-    insert into ragdb.recorded_states (
-        state_id, created_at, corpus_id, kind, key, nth, hash, caller)
-      select e.id, ragdb_internal.uuid_time(e.id), record_edges.corpus_id, 'edge', e.key,
-          1 + coalesce(l.nth, 0), case when are_there then ragdb_internal.edge_hash(e.key) end,
-          v_caller
-        from edge e
-        left join lateral (
-          select s.nth from ragdb.recorded_states s
-            where s.corpus_id = record_edges.corpus_id and s.kind = 'edge' and s.key = e.key
-            order by s.nth desc limit 1) l on true
-      returning state_id::text
-  )
-  select array_agg(r.state_id) into v_ids from recorded r;
-  perform ragdb_internal.note_all('state', v_ids) where v_ids is not null;
-end $$;
+language sql
+begin atomic
+  select ragdb_internal.record_states(record_edges.corpus_id, 'edge', array_agg(k.key),
+      array_agg(case when are_there then ragdb_internal.edge_hash(k.key) end))
+    from unnest(edges) e
+      cross join lateral ragdb_internal.edge_key(
+        row(e.parent_no, e.child_no, e.edge_type)::ragdb_internal.chunk_edge) k (key)
+    having count(*) > 0;
+end;
 comment on function ragdb_internal.record_edges(
   integer, ragdb_internal.chunk_edge[], boolean) is
   'Records that some edges were added, or that they were taken away; the caller holds the corpus '

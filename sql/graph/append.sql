@@ -146,8 +146,7 @@ begin
   )
   select array_agg(row(s.parent_no, s.child_no, s.edge_type)::ragdb_internal.chunk_edge)
     into v_added from stored s where s.is_added;
-  perform ragdb_internal.record_edges(store_appended_edges.corpus_id, v_added, true)
-    where v_added is not null;
+  perform ragdb_internal.record_edges(store_appended_edges.corpus_id, v_added, true);
 end $$;
 comment on function ragdb_internal.store_appended_edges(
   integer, ragdb_internal.parsed_edge[]) is

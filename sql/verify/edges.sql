@@ -38,11 +38,9 @@ create or replace function ragdb_internal.is_recorded_edge(
   corpus_id integer, edge ragdb_internal.chunk_edge)
 returns boolean
 language sql stable parallel safe
-return coalesce((
-  select s.hash = ragdb_internal.edge_hash(s.key) from ragdb.recorded_states s
-    where s.corpus_id = is_recorded_edge.corpus_id and s.kind = 'edge'
-      and s.key = ragdb_internal.edge_key(edge)
-    order by s.nth desc limit 1), false);
+return coalesce(ragdb_internal.last_state(
+    is_recorded_edge.corpus_id, 'edge', ragdb_internal.edge_key(edge))
+  = ragdb_internal.edge_hash(ragdb_internal.edge_key(edge)), false);
 comment on function ragdb_internal.is_recorded_edge(integer, ragdb_internal.chunk_edge) is
   'Tells whether what was recorded last of an edge is that it was added.';
 
@@ -115,16 +113,14 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
 declare
-  v_id integer;
-  v_doc_nos integer[];
-begin
-  select d.corpus_id into v_id from ragdb.documents d
+  v_id constant integer := (
+    select d.corpus_id from ragdb.documents d
     where (d.corpus_id, d.doc_no)
       > (coalesce((after ->> 0)::integer, -1), coalesce((after ->> 1)::integer, -1))
-    order by d.corpus_id, d.doc_no limit 1;
-  if v_id is null then
-    return row(0, null, ragdb_internal.loose_edges(most))::ragdb_internal.verified;
-  end if;
+    order by d.corpus_id, d.doc_no limit 1);
+  v_doc_nos integer[];
+  v_last integer;
+begin
   v_doc_nos := array(
     select p.doc_no from (
       select d.doc_no, sum(d.chunks) over (order by d.doc_no) - d.chunks as before
@@ -133,8 +129,14 @@ begin
           and (v_id is distinct from (after ->> 0)::integer or d.doc_no > (after ->> 1)::integer)
         order by d.doc_no limit most) p
       where p.before < 10 * most);
-  return row(cardinality(v_doc_nos), jsonb_build_array(v_id, v_doc_nos[cardinality(v_doc_nos)]),
-    ragdb_internal.wrong_edges(v_id, v_doc_nos))::ragdb_internal.verified;
+  v_last := v_doc_nos[cardinality(v_doc_nos)];
+  if exists (select from ragdb.documents d where (d.corpus_id, d.doc_no) > (v_id, v_last)) then
+    return row(cardinality(v_doc_nos), jsonb_build_array(v_id, v_last),
+      ragdb_internal.wrong_edges(v_id, v_doc_nos))::ragdb_internal.verified;
+  end if;
+  return row(cardinality(v_doc_nos), null,
+    ragdb_internal.wrong_edges(v_id, v_doc_nos) || ragdb_internal.loose_edges(most)
+    )::ragdb_internal.verified;
 end $$;
 comment on function ragdb_internal.verify_edges(jsonb, integer) is
   'Compares the edges of a batch of documents with what these say, and with what was recorded of '
@@ -160,11 +162,7 @@ begin
           then format('%s: it was added on %s, and is gone', (k.edge).edge_type,
             to_char(s.created_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI'))
         end)::ragdb_internal.checked_row
-      from (
-        select distinct on (r.corpus_id, r.key) r.* from ragdb.recorded_states r
-        where r.kind = 'edge' and (r.corpus_id, r.key)
-          > (coalesce((after ->> 0)::integer, -1), coalesce(after ->> 1, '') collate "C")
-        order by r.corpus_id, r.key, r.nth desc limit most) s
+      from ragdb_internal.recorded_last('edge', after, most) s
         cross join lateral (
           select row(s.key::jsonb ->> 0, s.key::jsonb ->> 1, s.key::jsonb ->> 2)
             ::ragdb_internal.chunk_edge as edge) k

@@ -54,7 +54,8 @@ PASSED_OVER = {
 JOINED = [{"parent": uuid(p), "child": uuid(c)} for p, c in ((1, 3), (2, 4))]
 VALUES = {
     "int2": "{0} + 1", "int4": "{0} + 1", "int8": "{0} + 1", "oid": "({0}::bigint + 1)::oid",
-    "float8": "{0} + 0.125", "float4": "{0} / 2", "bool": "not {0}", "text": "{0} || 'x'", "uuid": "gen_random_uuid()",
+    "float8": "{0} + 0.125", "float4": "{0} / 2", "bool": "not {0}", "text": "{0} || 'x'",
+    "uuid": "gen_random_uuid()",
     "xid8": "({0}::text::bigint + 1)::text::xid8", "interval": "{0} + interval '1 day'",
     "timestamptz": "{0} + interval '1 second'", "bytea": "sha256({0})", "tsvector": "'x:1'",
     "jsonb": "{0} || '{{\"max_nodes\": 1}}'", "_text": "{0} || 'x'::text",
