@@ -99,6 +99,7 @@ create or replace function ragdb_internal.chunks_hashes(chains ragdb_internal.ch
 returns bytea[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$

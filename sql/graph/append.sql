@@ -128,7 +128,7 @@ create or replace function ragdb_internal.store_appended_edges(
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set cpu_index_tuple_cost = 1000
 as $$
@@ -138,8 +138,16 @@ begin
   with stored as (
     insert into ragdb.edges as e (corpus_id, parent_no, child_no, edge_type, is_added)
       select store_appended_edges.corpus_id, n.parent_no, n.child_no, n.edge_type,
-          not ragdb_internal.is_answer(store_appended_edges.corpus_id, n.parent_no, n.child_no)
+          p.doc_no <> k.doc_no
         from ragdb_internal.numbered_edges(store_appended_edges.corpus_id, edges) n
+        cross join lateral (
+          select c.doc_no from ragdb.chunks c
+            where c.corpus_id = store_appended_edges.corpus_id and c.chunk_no = n.parent_no
+            offset 0) p
+        cross join lateral (
+          select c.doc_no from ragdb.chunks c
+            where c.corpus_id = store_appended_edges.corpus_id and c.chunk_no = n.child_no
+            offset 0) k
         order by n.parent_no, n.child_no, n.edge_type
       on conflict do nothing
       returning e.parent_no, e.child_no, e.edge_type, e.is_added

@@ -112,7 +112,7 @@ create or replace function ragdb_internal.store_edges(
   corpus_id integer, turns ragdb_internal.parsed_turn[], edges ragdb_internal.parsed_edge[])
 returns void
 language sql
-set plan_cache_mode = force_custom_plan
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set cpu_index_tuple_cost = 1000
 begin atomic
@@ -137,6 +137,7 @@ create or replace function ragdb_internal.tell_turns(corpus_id integer, event_id
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 declare
