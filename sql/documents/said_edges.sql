@@ -110,7 +110,7 @@ begin
   return query
     select e.* from ragdb_internal.document_edges(
       v_chunks, ragdb_internal.conversations_among(corpus_id, doc_nos)) e
-    union
+    union all
     select e.* from ragdb_internal.linked_edges(
       corpus_id, array(select c.chunk_no from unnest(v_chunks) c)) e;
 end $$;

@@ -1,16 +1,25 @@
 -- Chunks, originals, slices, policies and what was promoted, each against its hash or against what
 -- it rests on.
 
+create or replace function ragdb_internal.twins_before(chunk ragdb.chunks) returns bigint
+language sql stable parallel safe
+return (
+  select count(*) from ragdb.chunks c
+    where c.corpus_id = (chunk).corpus_id and c.doc_no = (chunk).doc_no
+      and c.ordinal < (chunk).ordinal and c.content_hash = (chunk).content_hash);
+comment on function ragdb_internal.twins_before(ragdb.chunks) is
+  'Returns how many chunks before one in its document have its content.';
+
 -- Turns are named by whoever put them, and chunks of a document with an id of its own by that. Few
--- chunks say what one before them in their document says, so those before are counted last.
+-- chunks say what one before them in their document says, so those before are counted last. It has
+-- no query of its own, so that it becomes part of the query that asks.
 create or replace function ragdb_internal.is_named_by_text(
   chunk ragdb.chunks, document ragdb.documents, corpus text)
 returns boolean
 language sql stable parallel safe
 return case
-  when ragdb_internal.has_turns((document).chunking) then exists (
-    select from ragdb.turns t
-    where t.corpus_id = (chunk).corpus_id and t.chunk_no = (chunk).chunk_no)
+  when ragdb_internal.has_turns((document).chunking)
+    then ragdb_internal.is_turn((chunk).corpus_id, (chunk).chunk_no)
   when (document).external_id is not null then ragdb_internal.chunk_name(
     null, (document).external_id, (document).chunks, (chunk).ordinal, null, null, null, null)
     = (chunk).chunk_id
@@ -23,10 +32,7 @@ return case
     ragdb_internal.source_slug((document).source_name, (document).source),
     ragdb_internal.source_bytes(
       is_named_by_text.corpus, (document).source_name, (document).source),
-    (chunk).content_hash, (
-      select count(*) from ragdb.chunks c
-      where c.corpus_id = (chunk).corpus_id and c.doc_no = (chunk).doc_no
-        and c.ordinal < (chunk).ordinal and c.content_hash = (chunk).content_hash))
+    (chunk).content_hash, ragdb_internal.twins_before(chunk))
     = (chunk).chunk_id end;
 comment on function ragdb_internal.is_named_by_text(ragdb.chunks, ragdb.documents, text) is
   'Tells whether the id of a chunk is the one that its corpus, its source and its text make, or '
@@ -46,13 +52,14 @@ begin
         case
           when c.content_hash <> ragdb_internal.content_hash(c.text)
             then 'its text is not the text that was put'
-          when ragdb_internal.is_named_by_text(c, d, (ragdb_internal.whole_of(p)).name)
-              is not true
+          when ragdb_internal.is_named_by_text(c, d, p.whole) is not true
             then 'its text is not the text that its id was made of'
           when c.source <> d.source then 'its source is not that of its document'
         end)::ragdb_internal.checked_row
       from ragdb.chunks c
-        left join ragdb.corpora p on p.corpus_id = c.corpus_id
+        left join (
+          select o.corpus_id, o.name, (ragdb_internal.whole_of(o)).name as whole
+          from ragdb.corpora o offset 0) p on p.corpus_id = c.corpus_id
         left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
       where (c.corpus_id, c.chunk_no)
         > (coalesce((after ->> 0)::integer, -1), coalesce((after ->> 1)::integer, -1))
