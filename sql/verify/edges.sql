@@ -151,21 +151,22 @@ set enable_bitmapscan = off
 as $$
 begin
   return ragdb_internal.verified_rows('added_edges', array(
-    select row(jsonb_build_array(s.corpus_id, s.key), ragdb_internal.edge_name(
-          s.corpus_id, k.edge), case
-        when s.hash is not null and not exists (select from ragdb.edges e
-            where e.corpus_id = s.corpus_id and e.parent_no = (k.edge).parent_no
-              and e.child_no = (k.edge).child_no and e.edge_type = (k.edge).edge_type
-              and e.is_added)
-          and 2 = (select count(*) from ragdb.chunks c where c.corpus_id = s.corpus_id
-            and c.chunk_no in ((k.edge).parent_no, (k.edge).child_no))
+    select row(jsonb_build_array(s.corpus_id, s.key), case when l.is_gone
+          then ragdb_internal.edge_name(s.corpus_id, k.edge) end, case when l.is_gone
           then format('%s: it was added on %s, and is gone', (k.edge).edge_type,
             to_char(s.created_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI'))
         end)::ragdb_internal.checked_row
       from ragdb_internal.recorded_last('edge', after, most) s
         cross join lateral (
           select row(s.key::jsonb ->> 0, s.key::jsonb ->> 1, s.key::jsonb ->> 2)
-            ::ragdb_internal.chunk_edge as edge) k
+            ::ragdb_internal.chunk_edge as edge offset 0) k
+        cross join lateral (
+          select s.hash is not null and not exists (select from ragdb.edges e
+              where e.corpus_id = s.corpus_id and e.parent_no = (k.edge).parent_no
+                and e.child_no = (k.edge).child_no and e.edge_type = (k.edge).edge_type
+                and e.is_added)
+            and 2 = (select count(*) from ragdb.chunks c where c.corpus_id = s.corpus_id
+              and c.chunk_no in ((k.edge).parent_no, (k.edge).child_no)) as is_gone offset 0) l
       order by s.corpus_id, s.key), most, 'add it again with ragdb.add_edges()');
 end $$;
 comment on function ragdb_internal.verify_added_edges(jsonb, integer) is
