@@ -1181,7 +1181,7 @@ past_rows = Table(
     Column("key", Text, primary_key=True),
     Column("until", BigInteger, primary_key=True),
     Column("was", JSONB),
-    Column("is_erased", Boolean, nullable=False),
+    Column("erased_hash", LargeBinary),
     ForeignKeyConstraint(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],

@@ -38,6 +38,24 @@ return '{document,source,chunk,turn,edge,embedding,synonym}'::text[];
 comment on function ragdb_internal.past_kinds() is
   'Returns the kinds of rows that a corpus with history keeps as they were.';
 
+create or replace function ragdb_internal.past_row_hash(kind text, key text, was jsonb)
+returns bytea
+language sql stable parallel safe
+return pg_catalog.sha256(ragdb_internal.utf8(
+  pg_catalog.jsonb_build_array(past_row_hash.kind, past_row_hash.key, past_row_hash.was)::text));
+comment on function ragdb_internal.past_row_hash(text, text, jsonb) is
+  'Returns the SHA-256 of a row of the past, as it goes into the hash of its version.';
+
+-- By the hash, because the key of a source is its name.
+create or replace function ragdb_internal.erased_entry(
+  corpus_id integer, until bigint, erased_hash bytea)
+returns text
+language sql immutable parallel safe
+return 'past:' || erased_entry.corpus_id || '/' || erased_entry.until || '/'
+  || pg_catalog.encode(erased_entry.erased_hash, 'hex');
+comment on function ragdb_internal.erased_entry(integer, bigint, bytea) is
+  'Returns what an act calls a row of the past that it erased.';
+
 -- What a version makes is not kept as absent before it: numbers are given in order, so the number
 -- says so.
 create or replace function ragdb_internal.keep_image(

@@ -92,27 +92,67 @@ comment on function ragdb_internal.present_states() is
   'Returns what is recorded whenever it changes, as it is now, each with its hash: settings and '
   'synonyms of corpora, cases of evals, baselines, and the contracts in force by their versions.';
 
-create or replace function ragdb_internal.record_state(
-  kind text, corpus_id integer, key text default '')
+-- A contract has no corpus, and a comparison that takes null for equal reads no index.
+create or replace function ragdb_internal.record_states(
+  corpus_id integer, kind text, keys text[], hashes bytea[])
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
-  v_id constant uuid := ragdb_internal.uuid7(ragdb_internal.now());
+  v_now constant timestamptz := ragdb_internal.now();
+  v_caller constant text := ragdb_internal.caller();
+  v_ids text[];
 begin
-  insert into ragdb.recorded_states (state_id, created_at, corpus_id, kind, key, nth, hash, caller)
-    values (v_id, ragdb_internal.uuid_time(v_id), record_state.corpus_id, record_state.kind,
-      record_state.key, 1 + coalesce((
-        select max(s.nth) from ragdb.recorded_states s
-          where s.kind = record_state.kind and s.key = record_state.key
-            and s.corpus_id is not distinct from record_state.corpus_id), 0), (
-        select p.hash from ragdb_internal.present_states() p
-          where p.kind = record_state.kind and p.key = record_state.key
-            and p.corpus_id is not distinct from record_state.corpus_id),
-      ragdb_internal.caller());
-  perform ragdb_internal.note('state', v_id::text);
+  with state as materialized (
+    select ragdb_internal.uuid7(v_now) as id, k.key, k.hash from unnest(keys, hashes) k (key, hash)
+  ), recorded as (
+    insert into ragdb.recorded_states (
+        state_id, created_at, corpus_id, kind, key, nth, hash, caller)
+      select n.id, ragdb_internal.uuid_time(n.id), record_states.corpus_id, record_states.kind,
+          n.key, 1 + coalesce(l.nth, 0), n.hash, v_caller
+        from state n
+        left join lateral (
+          select max(o.nth) as nth from (
+            select s.nth from ragdb.recorded_states s
+              where s.corpus_id = record_states.corpus_id and s.kind = record_states.kind
+                and s.key = n.key
+            union all
+            select s.nth from ragdb.recorded_states s
+              where record_states.corpus_id is null and s.corpus_id is null
+                and s.kind = record_states.kind and s.key = n.key) o) l on true
+      returning state_id::text
+  )
+  select array_agg(r.state_id) into v_ids from recorded r;
+  perform ragdb_internal.note_all('state', v_ids) where v_ids is not null;
 end $$;
+comment on function ragdb_internal.record_states(integer, text, text[], bytea[]) is
+  'Records the hashes of some things of one kind after a change on purpose (null: it is gone); its '
+  'caller holds what keeps others from changing them.';
+
+create or replace function ragdb_internal.record_state(
+  kind text, corpus_id integer, key text default '')
+returns void
+language sql
+return ragdb_internal.record_states(record_state.corpus_id, record_state.kind,
+  array[record_state.key], array[(
+    select p.hash from ragdb_internal.present_states() p
+      where p.kind = record_state.kind and p.key = record_state.key
+        and p.corpus_id is not distinct from record_state.corpus_id)]);
 comment on function ragdb_internal.record_state(text, integer, text) is
   'Records what something is after a change on purpose; its caller holds what keeps others from '
   'changing it.';
+
+create or replace function ragdb_internal.last_state(corpus_id integer, kind text, key text)
+returns bytea
+language sql stable parallel safe
+return (
+  select s.hash from ragdb.recorded_states s
+    where s.corpus_id = last_state.corpus_id and s.kind = last_state.kind
+      and s.key = last_state.key
+    order by s.nth desc limit 1);
+comment on function ragdb_internal.last_state(integer, text, text) is
+  'Returns what was recorded last of something of a corpus; null where nothing was, and where it '
+  'is gone since.';

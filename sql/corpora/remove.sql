@@ -37,8 +37,10 @@ begin
     on conflict on constraint settings_key_is_unique do update
       set value = to_jsonb(greatest(s.value::bigint, excluded.value::bigint));
   delete from ragdb.corpora c where c.corpus_id = v_id;
+  -- an edge goes with its chunks, without a record, and originals went above
   perform ragdb_internal.record_state(s.kind, v_id, s.key) from (
-    select distinct r.kind, r.key from ragdb.recorded_states r where r.corpus_id = v_id) s;
+    select distinct r.kind, r.key from ragdb.recorded_states r
+      where r.corpus_id = v_id and r.kind not in ('edge', 'original')) s;
   delete from ragdb.locks l where l.name = ragdb_internal.rights_lock(v_id);
   -- last: whoever writes embeddings, of any corpus, waits from here on
   perform ragdb_internal.drop_space_table(s) from unnest(v_spaces) s;

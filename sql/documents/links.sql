@@ -1,6 +1,5 @@
--- The graph between chunks of documents: the next chunk, the chunks of a section, the sections
--- below it, and hyperlinks. Edges and links are worked out anew and compared with those of today:
--- an edge that stays is not touched.
+-- The graph between chunks of documents, as it is stored. Edges and links are worked out anew and
+-- compared with those of today: an edge that stays is not touched.
 --
 -- Hyperlinks are kept as written in ragdb.document_links. One whose target is a source of the
 -- corpus is an edge too, and becomes one when its target arrives.
@@ -9,47 +8,8 @@
 -- planned under that of their statement, and to plan them anew for each row takes longer than all
 -- the rest of the row.
 
-create type ragdb_internal.chunk_edge as (parent_no integer, child_no integer, edge_type text);
-comment on type ragdb_internal.chunk_edge is 'An edge between two chunks of a corpus.';
-
 create type ragdb_internal.chunk_link as (chunk_no integer, target text);
 comment on type ragdb_internal.chunk_link is 'A hyperlink of a chunk, as written.';
-
--- Nothing is known of how many rows a call's array holds, and one wrong guess is a nested loop over
--- all pairs.
-create or replace function ragdb_internal.document_edges(
-  planned ragdb_internal.planned_chunk[], except_doc_nos integer[])
-returns setof ragdb_internal.chunk_edge
-language sql stable parallel safe
-set enable_nestloop = off
-set enable_mergejoin = off
-begin atomic
-  with chunk as materialized (
-    select p.chunk_no, p.doc_no, p.heading,
-      lead(p.chunk_no) over (partition by p.doc_no order by p.ordinal) as next_no,
-      first_value(p.chunk_no) over (partition by p.doc_no, p.heading order by p.ordinal) as head_no
-    from unnest(document_edges.planned) p
-    where p.doc_no <> all (document_edges.except_doc_nos)
-  ), head as materialized (
-    select c.chunk_no, c.doc_no, c.heading from chunk c
-    where c.head_no = c.chunk_no and c.heading <> '{}'
-  ), above as materialized (
-    -- apart, or the join below is one of all sections of a document with each other
-    select h.chunk_no, h.doc_no, n, h.heading[1:n] as heading
-    from head h, generate_series(1, cardinality(h.heading) - 1) n
-  )
-  select c.chunk_no, c.next_no, 'default' from chunk c where c.next_no is not null
-  union all
-  select c.head_no, c.chunk_no, 'branch' from chunk c
-  where c.head_no <> c.chunk_no and c.heading <> '{}'
-  union all
-  (select distinct on (o.chunk_no) a.chunk_no, o.chunk_no, 'branch'
-  from above o join head a on a.doc_no = o.doc_no and a.heading = o.heading
-  order by o.chunk_no, o.n desc);
-end;
-comment on function ragdb_internal.document_edges(ragdb_internal.planned_chunk[], integer[]) is
-  'Returns the edges between chunks of documents: next chunk (default), chunk of a section and '
-  'section below (branch).';
 
 create or replace function ragdb_internal.planned_links(
   corpus_id integer, documents jsonb, touched ragdb_internal.touched_document[],
@@ -168,21 +128,7 @@ set enable_nestloop = off
 as $$
 declare
   v_edges constant ragdb_internal.chunk_edge[] := array(
-    select row(d.parent_no, d.child_no, 'reference')::ragdb_internal.chunk_edge
-    from (
-      select distinct a.chunk_no as parent_no, c.chunk_no as child_no
-      from unnest(linking) a (chunk_no)
-        cross join lateral (
-          select h.target from ragdb.document_links h
-          where h.corpus_id = resolve_links.corpus_id and h.chunk_no = a.chunk_no offset 0) l
-        cross join lateral (
-          select h.doc_no from ragdb.document_sources h
-          where h.corpus_id = resolve_links.corpus_id and h.uri = l.target offset 0) s
-        cross join lateral (
-          select h.chunk_no from ragdb.chunks h
-          where h.corpus_id = resolve_links.corpus_id and h.doc_no = s.doc_no and h.ordinal = 0
-          offset 0) c
-      where a.chunk_no <> c.chunk_no) d);
+    select e from ragdb_internal.linked_edges(corpus_id, linking) e);
 begin
   delete from ragdb.edges e where e.ctid = any (array(
     select o.ctid from unnest(linking) a (chunk_no)
@@ -190,7 +136,7 @@ begin
         select h.ctid, h.child_no from ragdb.edges h
         where h.corpus_id = resolve_links.corpus_id and h.parent_no = a.chunk_no
           and h.edge_type = 'reference' and not h.is_added offset 0) o
-    where not ragdb_internal.is_turn(resolve_links.corpus_id, a.chunk_no)
+    where not ragdb_internal.is_answer(resolve_links.corpus_id, a.chunk_no, o.child_no)
       and not exists (select from unnest(v_edges) n
         where n.parent_no = a.chunk_no and n.child_no = o.child_no)));
   perform ragdb_internal.insert_edges(resolve_links.corpus_id, v_edges);
@@ -210,12 +156,8 @@ as $$
 declare
   v_id constant integer := link_chunks.corpus_id;
   -- the edges of turns are what was said to what: ragdb.put_conversations writes them
-  v_conversations constant integer[] := array(
-    select p.doc_no from (select distinct p.doc_no from unnest(planned) p) p
-      cross join lateral (
-        select h.chunking from ragdb.documents h
-        where h.corpus_id = v_id and h.doc_no = p.doc_no offset 0) d
-    where ragdb_internal.has_turns(d.chunking));
+  v_conversations constant integer[] := ragdb_internal.conversations_among(
+    v_id, array(select distinct p.doc_no from unnest(planned) p));
   v_edges constant ragdb_internal.chunk_edge[] := array(
     select e from ragdb_internal.document_edges(planned, v_conversations) e);
   v_linking integer[];

@@ -56,16 +56,15 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 begin
-  insert into ragdb.corpus_blobs (corpus_id, cid, media_type, brought_by, brought_at)
-    select bring_blobs.corpus_id, u.cid, u.media_type, u.role, ragdb_internal.now()
+  perform ragdb_internal.bring_original(row(bring_blobs.corpus_id, u.cid, u.media_type, u.role,
+      ragdb_internal.now())::ragdb.corpus_blobs)
     from (select distinct c.cid from unnest(cids) c (cid)) c
       cross join lateral (
         select o.cid, o.role, o.media_type from ragdb.blob_uploads o
         where o.cid = c.cid and ragdb_internal.is_caller(o.role, o.role_oid) limit 1) u
     where not exists (
       select from ragdb.corpus_blobs b
-      where b.corpus_id = bring_blobs.corpus_id and b.cid = u.cid offset 0)
-    on conflict do nothing;
+      where b.corpus_id = bring_blobs.corpus_id and b.cid = u.cid offset 0);
 end $$;
 comment on function ragdb_internal.bring_blobs(integer, text[]) is
   'Notes that the caller brought to a corpus those of some blobs whose bytes it has put.';

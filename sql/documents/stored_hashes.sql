@@ -1,5 +1,6 @@
 -- What an event says of a document beside its title: a hash of its row with its sources, and one of
--- its chunks, as they are stored. So whoever changes later where a citation points is found.
+-- its chunks, as they are stored, with their links and what was said by whom. So whoever changes
+-- later where a citation points, or who spoke, is found.
 
 -- A function of sets, because only these become part of a query that has a query in them.
 create or replace function ragdb_internal.found_at(corpus_id integer, doc_no integer)
@@ -35,8 +36,7 @@ comment on function ragdb_internal.document_hash(ragdb.documents, bytea) is
   'Returns the SHA-256 of a document: all its columns but the corpus and the event, and where it '
   'was found.';
 
--- The numbers have a fixed width and only the last text has no length, so no two chunks have the
--- same bytes.
+-- The numbers have a fixed width and the texts their lengths, so no two chunks have the same bytes.
 create or replace function ragdb_internal.stored_bytes(chunk ragdb.chunks) returns bytea
 language sql stable parallel safe
 return pg_catalog.int4send(chunk.ordinal) || pg_catalog.int4send(chunk.chunk_no)
@@ -45,9 +45,48 @@ return pg_catalog.int4send(chunk.ordinal) || pg_catalog.int4send(chunk.chunk_no)
   || pg_catalog.int4send(chunk.token_count)
   || chunk.content_hash || ragdb_internal.packed(chunk.chunk_id)
   || ragdb_internal.packed(chunk.source) || ragdb_internal.packed(chunk.heading::text)
-  || ragdb_internal.utf8(coalesce(chunk.citation::text, ''));
+  || ragdb_internal.packed(coalesce(chunk.citation::text, ''));
 comment on function ragdb_internal.stored_bytes(ragdb.chunks) is
   'Returns the bytes that are hashed of a chunk: all its columns, of its text the hash.';
+
+-- Not what is derived of a turn beside its phase: that changes with the turns around it. A parent
+-- in another document may go without this one.
+create or replace function ragdb_internal.said_in(
+  corpus_id integer, doc_no integer, chunk_no integer)
+returns table (bytes bytea)
+language sql stable parallel safe rows 1
+begin atomic
+  select 'turn'::bytea || ragdb_internal.packed(t.session_id) || ragdb_internal.packed(t.role)
+      || ragdb_internal.packed(t.phase) || int4send(t.place) || float4send(t.complexity)
+      || ragdb_internal.packed(t.given::text) || timestamptz_send(t.created_at)
+      || ragdb_internal.packed(coalesce((
+        select string_agg(int4send(p.ordinal) || ragdb_internal.packed(e.edge_type), ''::bytea
+            order by p.ordinal, e.edge_type)
+          from (
+            select o.parent_no, o.edge_type from ragdb.edges o
+              where o.corpus_id = said_in.corpus_id and o.child_no = said_in.chunk_no
+                and not o.is_added offset 0) e
+          cross join lateral (
+            select c.ordinal from ragdb.chunks c
+              where c.corpus_id = said_in.corpus_id and c.chunk_no = e.parent_no
+                and c.doc_no = said_in.doc_no offset 0) p), ''))
+    from ragdb.turns t
+    where t.corpus_id = said_in.corpus_id and t.chunk_no = said_in.chunk_no;
+end;
+comment on function ragdb_internal.said_in(integer, integer, integer) is
+  'Returns the bytes that are hashed of a turn: who said it in which session, when and as what, '
+  'and the turns of its document that it answers, by their places; no row for any other chunk.';
+
+create or replace function ragdb_internal.linked_in(corpus_id integer, chunk_no integer)
+returns table (bytes bytea)
+language sql stable parallel safe rows 1
+begin atomic
+  select string_agg(ragdb_internal.packed(l.target), ''::bytea order by l.target)
+    from ragdb.document_links l
+    where l.corpus_id = linked_in.corpus_id and l.chunk_no = linked_in.chunk_no;
+end;
+comment on function ragdb_internal.linked_in(integer, integer) is
+  'Returns the bytes that are hashed of the hyperlinks of a chunk; null for none.';
 
 create type ragdb_internal.chunk_chain as (
   corpus_id integer, doc_no integer, first integer, hash bytea);
@@ -60,6 +99,7 @@ create or replace function ragdb_internal.chunks_hashes(chains ragdb_internal.ch
 returns bytea[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
@@ -75,7 +115,11 @@ begin
     select h.nth, c.bytes
     from unnest(chains) with ordinality h (corpus_id, doc_no, first, hash, nth)
       cross join lateral (
-        select o.ordinal, ragdb_internal.stored_bytes(o) as bytes from ragdb.chunks o
+        select o.ordinal,
+          ragdb_internal.stored_bytes(o) || coalesce(t.bytes, '') || coalesce(l.bytes, '') as bytes
+        from ragdb.chunks o
+          left join lateral ragdb_internal.said_in(o.corpus_id, o.doc_no, o.chunk_no) t on true
+          left join lateral ragdb_internal.linked_in(o.corpus_id, o.chunk_no) l on true
         where o.corpus_id = h.corpus_id and o.doc_no = h.doc_no and o.ordinal >= h.first
         offset 0) c
     order by h.nth, c.ordinal
@@ -92,4 +136,4 @@ begin
 end $$;
 comment on function ragdb_internal.chunks_hashes(ragdb_internal.chunk_chain[]) is
   'Returns for each of some documents the hash of its chunks: the SHA-256 of the hash so far and '
-  'of a chunk, chunk by chunk; empty for no chunk.';
+  'of a chunk with its turn and its links, chunk by chunk; empty for no chunk.';

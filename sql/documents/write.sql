@@ -27,6 +27,7 @@ begin
             and o.corpus_id <> drop_unused_blobs.corpus_id)
   )
   select array_agg(g.cid) into v_gone from gone g;
+  perform ragdb_internal.record_originals(drop_unused_blobs.corpus_id, v_gone);
   delete from ragdb.blobs b
     where b.cid = any (v_gone)
       and not exists (select from ragdb.corpus_blobs o where o.cid = b.cid)

@@ -91,13 +91,11 @@ begin
   perform ragdb_internal.embed_written(corpus, v_chunk_nos);
   -- what is there now is no longer in the original
   perform ragdb_internal.drop_unused_blobs(v_id, array[document.doc_cid]);
-  perform ragdb_internal.write_events(
-    corpus, array[document.doc_no], array[document.chunks]);
 end $$;
 comment on function ragdb_internal.extend_document(
   ragdb.corpora, ragdb.documents, ragdb_internal.parsed_turn[]) is
-  'Writes turns as the next chunks of a document, indexed and embedded, with the event that tells '
-  'of it; the caller holds the corpus lock. Raises RG413.';
+  'Writes turns as the next chunks of a document, indexed and embedded; the caller holds the '
+  'corpus lock. Raises RG413.';
 
 create or replace function ragdb_internal.session_document(corpus_id integer, session text)
 returns ragdb.documents
@@ -124,30 +122,40 @@ comment on function ragdb_internal.session_document(integer, text) is
   'Returns the document that the turns of a session are appended to; null where there is none yet. '
   'Raises RG409.';
 
+-- A conversation that is put again says nothing of what is in another document.
 create or replace function ragdb_internal.store_appended_edges(
   corpus_id integer, edges ragdb_internal.parsed_edge[])
 returns void
-language sql
-set plan_cache_mode = force_custom_plan
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set cpu_index_tuple_cost = 1000
-begin atomic
-  insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type, is_added)
-    select store_appended_edges.corpus_id, n.parent_no, n.child_no, n.edge_type,
-        -- a conversation that is put again says nothing of what is in another document
-        p.doc_no <> k.doc_no
-      from ragdb_internal.numbered_edges(store_appended_edges.corpus_id, edges) n
-      cross join lateral (
-        select c.doc_no from ragdb.chunks c
-          where c.corpus_id = store_appended_edges.corpus_id and c.chunk_no = n.parent_no
-          offset 0) p
-      cross join lateral (
-        select c.doc_no from ragdb.chunks c
-          where c.corpus_id = store_appended_edges.corpus_id and c.chunk_no = n.child_no
-          offset 0) k
-      order by n.parent_no, n.child_no, n.edge_type
-    on conflict do nothing;
-end;
+as $$
+declare
+  v_added ragdb_internal.chunk_edge[];
+begin
+  with stored as (
+    insert into ragdb.edges as e (corpus_id, parent_no, child_no, edge_type, is_added)
+      select store_appended_edges.corpus_id, n.parent_no, n.child_no, n.edge_type,
+          p.doc_no <> k.doc_no
+        from ragdb_internal.numbered_edges(store_appended_edges.corpus_id, edges) n
+        cross join lateral (
+          select c.doc_no from ragdb.chunks c
+            where c.corpus_id = store_appended_edges.corpus_id and c.chunk_no = n.parent_no
+            offset 0) p
+        cross join lateral (
+          select c.doc_no from ragdb.chunks c
+            where c.corpus_id = store_appended_edges.corpus_id and c.chunk_no = n.child_no
+            offset 0) k
+        order by n.parent_no, n.child_no, n.edge_type
+      on conflict do nothing
+      returning e.parent_no, e.child_no, e.edge_type, e.is_added
+  )
+  select array_agg(row(s.parent_no, s.child_no, s.edge_type)::ragdb_internal.chunk_edge)
+    into v_added from stored s where s.is_added;
+  perform ragdb_internal.record_edges(store_appended_edges.corpus_id, v_added, true);
+end $$;
 comment on function ragdb_internal.store_appended_edges(
   integer, ragdb_internal.parsed_edge[]) is
   'Stores the edges that lead to appended turns.';
@@ -182,6 +190,7 @@ as $$
 declare
   v_id constant integer := corpus.corpus_id;
   v_log constant ragdb.documents := ragdb_internal.session_document(v_id, session);
+  v_event uuid;
   v_document constant jsonb := ragdb_internal.conversation_documents(
     jsonb_build_array(document || jsonb_build_object(
       'uri', 'session:' || session, 'session', session, 'messages', '[]'::jsonb,
@@ -191,13 +200,19 @@ declare
         turns))), turns);
 begin
   if v_log.doc_no is null then
-    perform ragdb.put_documents(corpus.name, v_document);
+    select p.ingest_event_id into strict v_event
+      from ragdb.put_documents(corpus.name, v_document) p;
   else
     perform ragdb_internal.check_documents(v_document);
     perform ragdb_internal.extend_document(corpus, v_log, turns);
   end if;
   perform ragdb_internal.store_turns(v_id, turns);
   perform ragdb_internal.store_appended_edges(v_id, edges);
+  if v_log.doc_no is null then
+    perform ragdb_internal.tell_turns(v_id, array[v_event]);
+  else
+    perform ragdb_internal.write_events(corpus, array[v_log.doc_no], array[v_log.chunks]);
+  end if;
   perform ragdb_internal.derive_turns(
     v_id, array[session], ragdb_internal.first_place(v_id, turns));
 end $$;

@@ -90,7 +90,7 @@ begin atomic
     from pg_catalog.unnest(array[edges_between_turns.corpus_id]) n (corpus_id)
     cross join pg_catalog.unnest(edges_between_turns.turns) t
     cross join lateral (
-      select c.chunk_no from ragdb.chunks c
+      select c.chunk_no, c.doc_no from ragdb.chunks c
         where c.corpus_id = n.corpus_id and c.chunk_id = t.chunk_id
         offset 0) c
     cross join lateral (
@@ -98,8 +98,8 @@ begin atomic
         where e.corpus_id = n.corpus_id and e.child_no = c.chunk_no and not e.is_added
         offset 0) e
     cross join lateral (
-      select from ragdb.turns p
-        where p.corpus_id = n.corpus_id and p.chunk_no = e.parent_no
+      select from ragdb.chunks p
+        where p.corpus_id = n.corpus_id and p.chunk_no = e.parent_no and p.doc_no = c.doc_no
         offset 0) p;
 end;
 comment on function ragdb_internal.edges_between_turns(integer, ragdb_internal.parsed_turn[]) is
@@ -112,7 +112,7 @@ create or replace function ragdb_internal.store_edges(
   corpus_id integer, turns ragdb_internal.parsed_turn[], edges ragdb_internal.parsed_edge[])
 returns void
 language sql
-set plan_cache_mode = force_custom_plan
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set cpu_index_tuple_cost = 1000
 begin atomic
@@ -132,6 +132,37 @@ comment on function ragdb_internal.store_edges(
   integer, ragdb_internal.parsed_turn[], ragdb_internal.parsed_edge[]) is
   'Makes the edges between turns those of their conversations.';
 
+-- Messages are chunks before they are turns.
+create or replace function ragdb_internal.tell_turns(corpus_id integer, event_ids uuid[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+declare
+  v_doc_nos constant integer[] := array(
+    select d.doc_no from unnest(event_ids) g (event_id)
+      cross join lateral (
+        select e.doc_cid from ragdb.events e
+        where e.corpus_id = tell_turns.corpus_id and e.event_id = g.event_id offset 0) e
+      cross join lateral (
+        select h.doc_no, h.event_id from ragdb.documents h
+        where h.corpus_id = tell_turns.corpus_id and h.doc_cid = e.doc_cid offset 0) d
+    where d.event_id = g.event_id);
+begin
+  update ragdb.events e set chunks_hash = h.hash
+    from unnest(v_doc_nos, ragdb_internal.told_chunks(tell_turns.corpus_id, v_doc_nos, null))
+        h (doc_no, hash)
+      cross join lateral (
+        select d.event_id from ragdb.documents d
+        where d.corpus_id = tell_turns.corpus_id and d.doc_no = h.doc_no offset 0) d
+    where e.corpus_id = tell_turns.corpus_id and e.event_id = d.event_id;
+end $$;
+comment on function ragdb_internal.tell_turns(integer, uuid[]) is
+  'Has events of this transaction tell of the turns of their documents too, which were stored '
+  'since.';
+
 create or replace function ragdb.put_conversations(
   corpus text, conversations jsonb, force boolean default false)
 returns setof ragdb.put_result
@@ -147,6 +178,7 @@ declare
   v_edges ragdb_internal.parsed_edge[];
   v_result ragdb.put_result;
   v_written integer[] := '{}';
+  v_events uuid[] := '{}';
 begin
   perform ragdb_internal.check_conversations(put_conversations.conversations);
   perform ragdb_internal.check_messages(put_conversations.conversations);
@@ -163,6 +195,7 @@ begin
   loop
     if not v_result.was_duplicate then
       v_written := v_written || v_result."position";
+      v_events := v_events || v_result.ingest_event_id;
     end if;
     return next v_result;
   end loop;
@@ -172,6 +205,7 @@ begin
     ragdb_internal.renew_statistics('{ragdb.turns}');
   perform ragdb_internal.store_edges(v_corpus.corpus_id, v_turns, v_edges),
     ragdb_internal.renew_statistics('{ragdb.edges}');
+  perform ragdb_internal.tell_turns(v_corpus.corpus_id, v_events);
   perform ragdb_internal.derive_turns(v_corpus.corpus_id, array(
     select distinct t.session_id from unnest(v_turns) t));
 end $$;

@@ -152,20 +152,25 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = auto
 as $$
 declare
-  v_joined integer;
+  v_joined ragdb_internal.chunk_edge[];
 begin
-  insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type, is_added)
-    select join_chunks.corpus_id, n.parent_no, n.child_no, n.edge_type, true
-      from unnest(edges) n order by n.parent_no, n.child_no, n.edge_type
-    on conflict on constraint edges_are_unique do nothing;
-  get diagnostics v_joined = row_count;
+  with joined as (
+    insert into ragdb.edges as e (corpus_id, parent_no, child_no, edge_type, is_added)
+      select join_chunks.corpus_id, n.parent_no, n.child_no, n.edge_type, true
+        from unnest(edges) n order by n.parent_no, n.child_no, n.edge_type
+      on conflict on constraint edges_are_unique do nothing
+      returning e.parent_no, e.child_no, e.edge_type
+  )
+  select coalesce(array_agg(row(j.*)::ragdb_internal.chunk_edge), '{}') into v_joined
+    from joined j;
+  perform ragdb_internal.record_edges(join_chunks.corpus_id, v_joined, true);
   perform ragdb_internal.check_acyclic(join_chunks.corpus_id, edges);
   perform ragdb_internal.derive_joined(join_chunks.corpus_id, edges);
-  return v_joined;
+  return cardinality(v_joined);
 end $$;
 comment on function ragdb_internal.join_chunks(integer, ragdb_internal.chunk_edge[]) is
-  'Stores edges that are added, derives what they change, and returns how many are new; the caller '
-  'holds the corpus lock. Raises RG412.';
+  'Stores edges that are added, on record, derives what they change, and returns how many are new; '
+  'the caller holds the corpus lock. Raises RG412.';
 
 create or replace function ragdb.add_edges(corpus text, edges jsonb) returns integer
 language plpgsql security definer -- edges are granted to nobody
@@ -185,27 +190,54 @@ comment on function ragdb.add_edges(text, jsonb) is
   'default. Returns how many are new. They stay as long as both chunks. A reply within a session '
   'has all of the session derived anew. Raises RG400, RG401, RG404, RG406, RG412.';
 
-create or replace function ragdb.remove_edges(corpus text, edges jsonb) returns integer
-language plpgsql security definer -- edges are granted to nobody
+-- What a document has come to say since is an edge of its own then.
+create or replace function ragdb_internal.part_chunks(
+  corpus_id integer, edges ragdb_internal.chunk_edge[])
+returns integer
+language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
+  v_parted ragdb_internal.chunk_edge[];
+  v_doc_nos integer[];
+begin
+  with parted as (
+    delete from ragdb.edges e using unnest(edges) g
+      where e.corpus_id = part_chunks.corpus_id and e.parent_no = g.parent_no
+        and e.child_no = g.child_no and e.edge_type = g.edge_type and e.is_added
+      returning g.*
+  )
+  select coalesce(array_agg(row(p.*)::ragdb_internal.chunk_edge), '{}') into v_parted
+    from parted p;
+  v_doc_nos := array(
+    select distinct c.doc_no from unnest(v_parted) p
+      cross join lateral (select o.doc_no from ragdb.chunks o
+        where o.corpus_id = part_chunks.corpus_id and o.chunk_no = p.parent_no offset 0) c);
+  perform ragdb_internal.record_edges(part_chunks.corpus_id, v_parted, false),
+    ragdb_internal.insert_edges(part_chunks.corpus_id, array(
+      select s from ragdb_internal.said_edges(part_chunks.corpus_id, v_doc_nos) s
+      where s = any (v_parted)));
+  perform ragdb_internal.derive_joined(part_chunks.corpus_id, edges);
+  return cardinality(v_parted);
+end $$;
+comment on function ragdb_internal.part_chunks(integer, ragdb_internal.chunk_edge[]) is
+  'Takes added edges away, on record, derives what they change, and returns how many went; the '
+  'caller holds the corpus lock.';
+
+create or replace function ragdb.remove_edges(corpus text, edges jsonb) returns integer
+language plpgsql security definer -- edges are granted to nobody
+set search_path = pg_catalog, pg_temp
+as $$
+declare
   v_corpus ragdb.corpora := ragdb_internal.open_corpus(remove_edges.corpus, 'write');
   v_given constant ragdb_internal.given_edge[] := ragdb_internal.given_edges(remove_edges.edges);
-  v_edges ragdb_internal.chunk_edge[];
-  v_removed integer;
 begin
   v_corpus := ragdb_internal.lock_corpus(remove_edges.corpus, 'write');
-  v_edges := ragdb_internal.numbered_ends(v_corpus.corpus_id, v_given);
-  delete from ragdb.edges e using unnest(v_edges) g
-    where e.corpus_id = v_corpus.corpus_id and e.parent_no = g.parent_no
-      and e.child_no = g.child_no and e.edge_type = g.edge_type and e.is_added;
-  get diagnostics v_removed = row_count;
-  perform ragdb_internal.derive_joined(v_corpus.corpus_id, v_edges);
-  return v_removed;
+  return ragdb_internal.part_chunks(v_corpus.corpus_id,
+    ragdb_internal.numbered_ends(v_corpus.corpus_id, v_given));
 end $$;
 comment on function ragdb.remove_edges(text, jsonb) is
   'Takes away edges that ragdb.add_edges added, given as it takes them, and returns how many. An '

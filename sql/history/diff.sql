@@ -18,11 +18,11 @@ returns setof text
 language sql stable parallel safe
 begin atomic
   select e.key from (
-    select distinct on (p.key) p.key, p.is_erased from ragdb.past_rows p
+    select distinct on (p.key) p.key, p.erased_hash from ragdb.past_rows p
     where p.corpus_id = (erased_sources.corpus).corpus_id and p.kind = 'source'
       and p.until > (erased_sources.corpus).version
     order by p.key, p.until) e
-  where e.is_erased;
+  where e.erased_hash is not null;
 end;
 comment on function ragdb_internal.erased_sources(ragdb.corpora) is
   'Returns the sources that a corpus had at its version and that were erased on purpose since.';

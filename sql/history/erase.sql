@@ -30,8 +30,8 @@ return array(
 comment on function ragdb_internal.documents_erased(integer, integer[]) is
   'Returns documents of the history of a corpus, each by its event as an act names it.';
 
-create or replace function ragdb_internal.erase_images(
-  corpus_id integer, doc_nos integer[], out erased integer, out versions text[])
+create or replace function ragdb_internal.erase_images(corpus_id integer, doc_nos integer[])
+returns text[]
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -41,23 +41,27 @@ declare
   v_chunks constant text[] := array(
     select distinct p.key from ragdb.past_rows p
     where p.corpus_id = v_id and p.kind = 'chunk' and p.was ->> 'doc_no' = any (v_documents));
+  v_erased text[];
 begin
   with gone as (
-    update ragdb.past_rows p set was = null, is_erased = true
+    update ragdb.past_rows p
+      set was = null, erased_hash = ragdb_internal.past_row_hash(p.kind, p.key, p.was)
       where p.corpus_id = v_id and p.was is not null and case
         when p.kind in ('document', 'source', 'chunk') then p.was ->> 'doc_no' = any (v_documents)
         when p.kind in ('turn', 'embedding') then p.was ->> 'chunk_no' = any (v_chunks)
         when p.kind = 'edge' then p.was ->> 'parent_no' = any (v_chunks)
           or p.was ->> 'child_no' = any (v_chunks)
         else false end
-      returning p.until
+      returning p.until, p.erased_hash
   )
-  select count(*), array_agg(distinct 'version:' || v_id || '/' || g.until)
-    into erased, versions from gone g;
+  select array_agg(ragdb_internal.erased_entry(v_id, g.until, g.erased_hash)
+      order by g.until, g.erased_hash)
+    into v_erased from gone g;
+  return coalesce(v_erased, '{}');
 end $$;
 comment on function ragdb_internal.erase_images(integer, integer[]) is
-  'Takes the content of documents that are gone out of the history of a corpus and returns how '
-  'many rows lost theirs, and of which versions, as an act names them; that there were some stays.';
+  'Takes the content of documents that are gone out of the history of a corpus and returns the '
+  'rows that lost theirs, as an act names them; that there were some stays.';
 
 create or replace function ragdb.erase_source(corpus text, uri text, reason text default null)
 returns table (documents_deleted integer, chunks_deleted integer, past_rows_erased integer)
@@ -68,7 +72,7 @@ declare
   v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(erase_source.corpus, 'admin');
   v_doc_nos integer[];
   v_documents text[];
-  v_versions text[];
+  v_erased text[];
 begin
   perform ragdb_internal.check_erasure('erase', reason);
   documents_deleted := 0;
@@ -88,10 +92,10 @@ begin
   end if;
   v_doc_nos := ragdb_internal.documents_once_at(v_corpus.corpus_id, uri);
   v_documents := ragdb_internal.documents_erased(v_corpus.corpus_id, v_doc_nos);
-  select i.erased, i.versions into past_rows_erased, v_versions
-    from ragdb_internal.erase_images(v_corpus.corpus_id, v_doc_nos) i;
+  v_erased := ragdb_internal.erase_images(v_corpus.corpus_id, v_doc_nos);
+  past_rows_erased := cardinality(v_erased);
   if past_rows_erased > 0 then
-    perform ragdb_internal.record_deletion('history_erased', v_corpus, v_documents || v_versions,
+    perform ragdb_internal.record_deletion('history_erased', v_corpus, v_documents || v_erased,
       format('%s rows of the history%s', past_rows_erased, ': ' || reason));
   end if;
   return next;

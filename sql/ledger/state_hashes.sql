@@ -12,6 +12,16 @@ return ragdb_internal.fields_hash(
 comment on function ragdb_internal.state_hash(ragdb.recorded_states) is
   'Returns the hash of what was recorded of a state: all its columns.';
 
+create or replace function ragdb_internal.is_erased_on_record(past ragdb.past_rows)
+returns boolean
+language sql stable parallel safe
+return (past).erased_hash is not null and exists (
+  select from ragdb.ledger_acts a where a.act = 'history_erased' and a.entries @> array[
+    ragdb_internal.erased_entry((past).corpus_id, (past).until, (past).erased_hash)]);
+comment on function ragdb_internal.is_erased_on_record(ragdb.past_rows) is
+  'Tells whether a row of the past was erased by an act that names it.';
+
+-- A row that an act erased counts as it was: the act excuses it, and nothing else of its version.
 create or replace function ragdb_internal.version_hash(version ragdb.corpus_versions)
 returns bytea
 language sql stable parallel safe
@@ -20,8 +30,9 @@ return ragdb_internal.fields_hash(variadic array[
   pg_catalog.int8send((version).version), pg_catalog.timestamptz_send((version).began_at),
   ragdb_internal.utf8((version).before::text)]
   || array(
-    select pg_catalog.sha256(ragdb_internal.utf8(
-        pg_catalog.jsonb_build_array(p.kind, p.key, p.was, p.is_erased)::text))
+    select case
+        when ragdb_internal.is_erased_on_record(p) then p.erased_hash
+        else ragdb_internal.past_row_hash(p.kind, p.key, p.was) end
       from ragdb.past_rows p
       where p.corpus_id = (version).corpus_id and p.until = (version).version
         and p.kind = any (ragdb_internal.past_kinds())

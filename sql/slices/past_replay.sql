@@ -65,6 +65,6 @@ language sql stable parallel safe
 return exists (
   select from ragdb.past_rows p
   where p.corpus_id = (is_erased_since.corpus).corpus_id and p.kind = 'chunk'
-    and p.until > is_erased_since.as_of and p.is_erased);
+    and p.until > is_erased_since.as_of and p.erased_hash is not null);
 comment on function ragdb_internal.is_erased_since(ragdb.corpora, bigint) is
   'Tells whether chunks that a corpus had at a version were erased on purpose since.';

@@ -38,3 +38,15 @@ return ragdb_internal.verified(
 comment on function ragdb_internal.verified_rows(
   text, ragdb_internal.checked_row[], integer, text) is
   'Returns a step that checked these rows, and one advice for whatever is wrong with them.';
+
+create or replace function ragdb_internal.recorded_last(kind text, after jsonb, most integer)
+returns setof ragdb.recorded_states
+language sql stable parallel safe
+begin atomic
+  select distinct on (r.corpus_id, r.key) r.* from ragdb.recorded_states r
+    where r.kind = recorded_last.kind and (r.corpus_id, r.key)
+      > (coalesce((after ->> 0)::integer, -1), coalesce(after ->> 1, '') collate "C")
+    order by r.corpus_id, r.key, r.nth desc limit most;
+end;
+comment on function ragdb_internal.recorded_last(text, jsonb, integer) is
+  'Returns a batch of what was recorded last of the things of one kind, in their order.';

@@ -1,16 +1,25 @@
 -- Chunks, originals, slices, policies and what was promoted, each against its hash or against what
 -- it rests on.
 
+create or replace function ragdb_internal.twins_before(chunk ragdb.chunks) returns bigint
+language sql stable parallel safe
+return (
+  select count(*) from ragdb.chunks c
+    where c.corpus_id = (chunk).corpus_id and c.doc_no = (chunk).doc_no
+      and c.ordinal < (chunk).ordinal and c.content_hash = (chunk).content_hash);
+comment on function ragdb_internal.twins_before(ragdb.chunks) is
+  'Returns how many chunks before one in its document have its content.';
+
 -- Turns are named by whoever put them, and chunks of a document with an id of its own by that. Few
--- chunks say what one before them in their document says, so those before are counted last.
+-- chunks say what one before them in their document says, so those before are counted last. It has
+-- no query of its own, so that it becomes part of the query that asks.
 create or replace function ragdb_internal.is_named_by_text(
   chunk ragdb.chunks, document ragdb.documents, corpus text)
 returns boolean
 language sql stable parallel safe
 return case
-  when ragdb_internal.has_turns((document).chunking) then exists (
-    select from ragdb.turns t
-    where t.corpus_id = (chunk).corpus_id and t.chunk_no = (chunk).chunk_no)
+  when ragdb_internal.has_turns((document).chunking)
+    then ragdb_internal.is_turn((chunk).corpus_id, (chunk).chunk_no)
   when (document).external_id is not null then ragdb_internal.chunk_name(
     null, (document).external_id, (document).chunks, (chunk).ordinal, null, null, null, null)
     = (chunk).chunk_id
@@ -23,10 +32,7 @@ return case
     ragdb_internal.source_slug((document).source_name, (document).source),
     ragdb_internal.source_bytes(
       is_named_by_text.corpus, (document).source_name, (document).source),
-    (chunk).content_hash, (
-      select count(*) from ragdb.chunks c
-      where c.corpus_id = (chunk).corpus_id and c.doc_no = (chunk).doc_no
-        and c.ordinal < (chunk).ordinal and c.content_hash = (chunk).content_hash))
+    (chunk).content_hash, ragdb_internal.twins_before(chunk))
     = (chunk).chunk_id end;
 comment on function ragdb_internal.is_named_by_text(ragdb.chunks, ragdb.documents, text) is
   'Tells whether the id of a chunk is the one that its corpus, its source and its text make, or '
@@ -46,13 +52,14 @@ begin
         case
           when c.content_hash <> ragdb_internal.content_hash(c.text)
             then 'its text is not the text that was put'
-          when ragdb_internal.is_named_by_text(c, d, (ragdb_internal.whole_of(p)).name)
-              is not true
+          when ragdb_internal.is_named_by_text(c, d, p.whole) is not true
             then 'its text is not the text that its id was made of'
           when c.source <> d.source then 'its source is not that of its document'
         end)::ragdb_internal.checked_row
       from ragdb.chunks c
-        left join ragdb.corpora p on p.corpus_id = c.corpus_id
+        left join (
+          select o.corpus_id, o.name, (ragdb_internal.whole_of(o)).name as whole
+          from ragdb.corpora o offset 0) p on p.corpus_id = c.corpus_id
         left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
       where (c.corpus_id, c.chunk_no)
         > (coalesce((after ->> 0)::integer, -1), coalesce((after ->> 1)::integer, -1))
@@ -77,8 +84,7 @@ begin
           when p.was is not null and ((p.was ->> 'content_hash')::bytea
               = ragdb_internal.content_hash(p.was ->> 'text')) is not true
             then 'its text is not the text that was there'
-          when p.is_erased and not exists (select from ragdb.ledger_acts a
-              where a.act = 'history_erased' and a.corpus_id = p.corpus_id)
+          when p.erased_hash is not null and not ragdb_internal.is_erased_on_record(p)
             then 'it is said to be erased, and no act says so'
         end)::ragdb_internal.checked_row
       from ragdb.past_rows p
@@ -103,14 +109,45 @@ declare
 begin
   return ragdb_internal.verified_rows('blobs', array(
     select row(jsonb_build_array(b.cid), 'original ' || b.cid,
-        case when b.cid <> 'sha256:' || encode(sha256(b.bytes), 'hex')
+        case
+          when b.cid <> 'sha256:' || encode(sha256(b.bytes), 'hex')
             or b.size <> octet_length(b.bytes)
-          then 'its bytes are not what its identity says' end)::ragdb_internal.checked_row
+            then 'its bytes are not what its identity says'
+          when exists (select from ragdb.corpus_blobs o where o.cid = b.cid
+              and ragdb_internal.original_hash(o) is distinct from ragdb_internal.last_state(
+                o.corpus_id, 'original', o.cid))
+            then 'what a corpus says of it is not what was recorded'
+        end)::ragdb_internal.checked_row
       from ragdb.blobs b where b.cid > coalesce(after ->> 0, '')
       order by b.cid limit v_most), v_most, 'ingest the file again');
 end $$;
 comment on function ragdb_internal.verify_blobs(jsonb, integer) is
-  'Hashes a batch of original files, and compares with the identity of each.';
+  'Hashes a batch of original files, and compares with the identity of each, and what corpora say '
+  'of it with what was recorded.';
+
+create or replace function ragdb_internal.verify_originals(after jsonb, most integer)
+returns ragdb_internal.verified
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+begin
+  return ragdb_internal.verified_rows('originals', array(
+    select row(jsonb_build_array(s.corpus_id, s.key), format('original %s of corpus %s', s.key,
+          coalesce((select c.name from ragdb.corpora c where c.corpus_id = s.corpus_id),
+            s.corpus_id::text)), case
+        when s.hash is not null and not exists (select from ragdb.corpus_blobs o
+            join ragdb.blobs b on b.cid = o.cid
+            where o.corpus_id = s.corpus_id and o.cid = s.key)
+          then format('it was brought on %s, and is gone',
+            to_char(s.created_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI'))
+        end)::ragdb_internal.checked_row
+      from ragdb_internal.recorded_last('original', after, most) s
+      order by s.corpus_id, s.key), most, 'put it again with ragdb.put_blob()');
+end $$;
+comment on function ragdb_internal.verify_originals(jsonb, integer) is
+  'Looks for the original files that a batch of records says were brought.';
 
 create or replace function ragdb_internal.verify_documents(after jsonb, most integer)
 returns ragdb_internal.verified
@@ -143,7 +180,7 @@ begin
               where c.corpus_id = d.corpus_id and c.doc_no = d.doc_no)
             then 'it has more or fewer chunks than were stored'
           when h.hash <> e.chunks_hash
-            then 'what its event tells of its chunks (place, headings, citation) is not so'
+            then 'what its event tells of its chunks (place, citation, speaker, links) is not so'
         end)::ragdb_internal.checked_row
       from page g
         cross join lateral (select (g.document).*) d

@@ -6,11 +6,12 @@ language sql stable parallel safe
 begin atomic
   select distinct on (s.corpus_id, s.kind, s.key)
       s.corpus_id, s.kind, s.key, s.hash, s.created_at
-    from ragdb.recorded_states s
+    from ragdb.recorded_states s where s.kind not in ('edge', 'original')
     order by s.corpus_id, s.kind, s.key, s.nth desc;
 end;
 comment on function ragdb_internal.last_states() is
-  'Returns what was recorded last of each thing.';
+  'Returns what was recorded last of each thing but edges and originals, which are many: they are '
+  'verified in batches.';
 
 create or replace function ragdb_internal.verify_states(after jsonb, most integer)
 returns ragdb_internal.verified

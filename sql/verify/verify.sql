@@ -29,7 +29,10 @@ begin atomic
     (22, 'embedders', false, 'ragdb_internal.verify_embedders'),
     (23, 'embeddings', false, 'ragdb_internal.verify_embeddings'),
     (24, 'contracts', false, 'ragdb_internal.verify_contracts'),
-    (25, 'states', false, 'ragdb_internal.verify_states')
+    (25, 'states', false, 'ragdb_internal.verify_states'),
+    (26, 'edges', false, 'ragdb_internal.verify_edges'),
+    (27, 'added_edges', false, 'ragdb_internal.verify_added_edges'),
+    (28, 'originals', false, 'ragdb_internal.verify_originals')
   ) c (place, "check", is_quick, step);
 end;
 comment on function ragdb_internal.verifications() is
@@ -167,6 +170,6 @@ end $$;
 comment on function ragdb.verify(boolean, text[]) is
   'Verifies all evidence and what guards it: code, triggers, rights, keys, corpora, pgvector, '
   'policies, documents, chunks, blobs, slices, traces, hits, reranks, atoms, proposals, decisions, '
-  'incidents, erasures, the ledger, history, static embedders, their embeddings, contracts and '
-  'recorded states, or some of them; quick leaves out those that read all rows. No row means that '
-  'nothing is wrong. Raises RG400.';
+  'incidents, erasures, the ledger, history, static embedders, their embeddings, contracts, '
+  'recorded states, edges and which originals there are, or some of them; quick leaves out those '
+  'that read all rows. No row means that nothing is wrong. Raises RG400.';

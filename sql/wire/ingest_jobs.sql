@@ -87,10 +87,9 @@ begin
         hint = 'the doc_cid of a document is that of its bytes';
   end if;
   -- who asked had brought the bytes, or could read them
-  insert into ragdb.corpus_blobs (corpus_id, cid, media_type, brought_by, brought_at)
-    select v_job.corpus_id, b.cid, v_job.media_type, v_job.requested_by, ragdb_internal.now()
-      from ragdb.blobs b where b.cid = v_job.doc_cid
-    on conflict do nothing;
+  perform ragdb_internal.bring_original(row(v_job.corpus_id, b.cid, v_job.media_type,
+      v_job.requested_by, ragdb_internal.now())::ragdb.corpus_blobs)
+    from ragdb.blobs b where b.cid = v_job.doc_cid;
   select p.* into strict v_result from ragdb.corpora c,
       ragdb.put_documents(c.name, jsonb_build_array(document)) p
     where c.corpus_id = v_job.corpus_id;

@@ -5,12 +5,15 @@ The attacker is the superuser with triggers off. What is passed over is listed b
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import psycopg
 import pytest
 
 from tests.conftest import Connection, Server
+from tests.documents import document
+from tests.sql.conversations import uuid
 from tests.sql.ledger.conftest import fill
 
 pytestmark = pytest.mark.nightly
@@ -25,11 +28,11 @@ OF_KINDS = (
 )  # fmt: skip
 OTHERS = (
     "answer_citations", "chunks", "contract_nodes", "corpora", "corpus_grants",
-    "document_sources", "documents", "eval_assert_results", "eval_baselines",
-    "eval_case_results", "eval_cases", "eval_items", "eval_labels", "eval_metrics",
-    "ledger_checkpoints", "ledger_head",
+    "document_links", "document_sources", "documents", "edges", "eval_assert_results",
+    "eval_baselines", "eval_case_results", "eval_cases", "eval_items", "eval_labels",
+    "eval_metrics", "ledger_checkpoints", "ledger_head",
     "ledger_leaves", "ledger_tiles", "past_rows", "retrieval_hits", "signing_keys",
-    "signing_secrets", "synonyms",
+    "signing_secrets", "synonyms", "turns",
 )  # fmt: skip
 PASSED_OVER = {
     "access_events": {"event_hash"},  # a copy of what the ledger has; nothing reads it
@@ -41,13 +44,18 @@ PASSED_OVER = {
         "optimized_to", "parts", "size_bytes", "token_count", "updated_at", "version_xid",
     },
     "contract_nodes": {"columns", "line", "column"},  # where it stands in its text
+    "edges": {"child_salience"},  # derived, as that of the turn
+    # derived from the turns around it, the embeddings and the edges
+    "turns": {"answers_no", "depth", "homogeneity", "salience", "sibling_order"},
     "corpus_grants": {"role_oid", "copied by role_oid"},  # the right of nobody, or of a namesake
     # signatures are verified outside, and those who need a checkpoint keep it outside
     "ledger_checkpoints": {"note", "created_at", "deleted", "emptied"},
 }  # fmt: skip
+JOINED = [{"parent": uuid(p), "child": uuid(c)} for p, c in ((1, 3), (2, 4))]
 VALUES = {
     "int2": "{0} + 1", "int4": "{0} + 1", "int8": "{0} + 1", "oid": "({0}::bigint + 1)::oid",
-    "float8": "{0} + 0.125", "bool": "not {0}", "text": "{0} || 'x'", "uuid": "gen_random_uuid()",
+    "float8": "{0} + 0.125", "float4": "{0} / 2", "bool": "not {0}", "text": "{0} || 'x'",
+    "uuid": "gen_random_uuid()",
     "xid8": "({0}::text::bigint + 1)::text::xid8", "interval": "{0} + interval '1 day'",
     "timestamptz": "{0} + interval '1 second'", "bytea": "sha256({0})", "tsvector": "'x:1'",
     "jsonb": "{0} || '{{\"max_nodes\": 1}}'", "_text": "{0} || 'x'::text",
@@ -71,6 +79,10 @@ def whole(server18: Server) -> Iterator[Connection]:
             db.execute("select ragdb.add_synonyms('chat', '{refund,repayment}')")
             for text in ("A bridge of steel.", "A bridge of wood."):
                 db.execute("select ragdb.put_text('past', 'a.md', %s, title => 'A')", (text,))
+            for uri, other in (("a.md", "b.md"), ("b.md", "a.md")):
+                linking = document(uri, ["One text.", "Another."], links=[(0, other), (1, other)])
+                db.execute("select ragdb.put_documents('closed', %s)", (json.dumps([linking]),))
+            db.execute("select ragdb.add_edges('chat', %s)", (json.dumps(JOINED),))
             db.execute("select ragdb.seal_ledger()")
             ((text,),) = db.execute("select ragdb.ledger_checkpoint()").fetchall()
             line = f"— {text.splitlines()[0]} {'A' * 92}\n"

@@ -240,4 +240,4 @@ comment on column ragdb.events.document_hash is
   'SHA-256 of the row of the document at that time and of its sources.';
 comment on column ragdb.events.chunks_hash is
   'SHA-256 of its chunks at that time, chunk onto chunk: number, place, id, source, headings, '
-  'citation, and the hash of the text.';
+  'citation, the hash of the text, who said it, and links.';

@@ -31,9 +31,9 @@ create table ragdb.past_rows (
   key text collate "C" not null,
   until bigint not null,
   was jsonb,
-  is_erased boolean not null default false,
+  erased_hash bytea,
   constraint past_rows_are_unique primary key (corpus_id, kind, key, until),
-  constraint past_rows_erased_have_no_content check (not is_erased or was is null)
+  constraint past_rows_erased_have_no_content check (erased_hash is null or was is null)
 );
 -- as for ragdb.documents
 alter table ragdb.past_rows alter corpus_id set statistics 0;
@@ -49,5 +49,6 @@ comment on column ragdb.past_rows.key is 'Key of the row in its table, without t
 comment on column ragdb.past_rows.until is 'Version that changed the row.';
 comment on column ragdb.past_rows.was is
   'The row before; null where there was none, and where it was erased.';
-comment on column ragdb.past_rows.is_erased is
-  'Whether there was a row whose content was erased on purpose, so that nobody can read it again.';
+comment on column ragdb.past_rows.erased_hash is
+  'SHA-256 of a row whose content was erased on purpose, so that nobody can read it again; null for '
+  'any other. The act of the erasure names it.';

@@ -116,16 +116,18 @@ create table ragdb.recorded_states (
     unique nulls not distinct (corpus_id, kind, key, nth)
 );
 comment on table ragdb.recorded_states is
-  'What settings, synonyms, cases, baselines and the contract in force were after each change. '
+  'What settings, synonyms, cases, baselines, added edges, originals and the contract in force '
+  'were after each change. '
   'Append-only. Read it through ragdb.verify.';
 comment on column ragdb.recorded_states.state_id is 'UUID of version 7.';
 comment on column ragdb.recorded_states.created_at is 'When it was changed.';
 comment on column ragdb.recorded_states.corpus_id is
   'Corpus that it belongs to; null for a contract. It may be gone.';
 comment on column ragdb.recorded_states.kind is
-  'settings, synonyms, cases, baseline or contract.';
+  'settings, synonyms, cases, baseline, contract, edge or original.';
 comment on column ragdb.recorded_states.key is
-  'Which of its kind: rag and eval, for a baseline its name too, or the contract; else empty.';
+  'Which of its kind: rag and eval, for a baseline its name too, the contract, the chunks and '
+  'the type of an edge, or the cid of an original; else empty.';
 comment on column ragdb.recorded_states.nth is
   'Number among the records of the same thing, from 1; the last one counts, whatever the clock.';
 comment on column ragdb.recorded_states.hash is

@@ -304,7 +304,7 @@ def test_a_text_of_before_that_was_edited_is_found(committed: Connection) -> Non
         ('was = was || \'{"text": "A tunnel."}\'', "its text is not the text that was there"),
         ("was = was - 'content_hash'", "its text is not the text that was there"),
         ("was = was - array['content_hash', 'text']", "its text is not the text that was there"),
-        ("was = null, is_erased = true", "it is said to be erased, and no act says so"),
+        ("was = null, erased_hash = sha256('')", "it is said to be erased, and no act says so"),
     ):
         with db.transaction(force_rollback=True):
             db.execute(

@@ -37,8 +37,8 @@ ATTACKS = {
         CHANGED,
     ),
     "erased without an act": (
-        "update ragdb.past_rows set was = null, is_erased = true where kind = 'turn'"
-        " or kind = 'document' and until = 2",
+        "update ragdb.past_rows set was = null, erased_hash ="
+        " ragdb_internal.past_row_hash(kind, key, was) where kind = 'document' and until = 2",
         CHANGED,
     ),
     "the settings of then": (
@@ -128,3 +128,58 @@ def test_history_that_went_by_its_age_is_not_found_and_its_beginning_is_recorded
     assert (findings(old), old.execute(states).fetchall()) == ([], [])
     old.execute("update ragdb.corpora set history_from = 3")
     assert old.execute(states).fetchall() == [("settings of corpus old",)]
+
+
+BESIDE_AN_ERASURE = {
+    "a row of another source": "set was = was || '{\"title\": \"Gold\"}' where kind = 'document'"
+    " and was is not null",
+    "another source erased too": "set was = null, erased_hash ="
+    " ragdb_internal.past_row_hash(kind, key, was) where kind = 'chunk' and was is not null",
+    "what was erased made up": "set was = jsonb_build_object('title', 'Gold'), erased_hash = null"
+    " where kind = 'document' and erased_hash is not null",
+    "the hash of what was erased": "set erased_hash = sha256('') where erased_hash is not null",
+    "that it was erased": "set erased_hash = null where erased_hash is not null",
+    "two hashes swapped": "set erased_hash = (select o.erased_hash from ragdb.past_rows o"
+    " where o.until = p.until and o.kind <> p.kind and o.erased_hash is not null limit 1)"
+    " where erased_hash is not null",
+}
+
+
+@pytest.fixture(scope="module")
+def erased(any_version: Server) -> Iterator[str]:
+    """A corpus whose second version changed two sources, of which one is erased, sealed."""
+    with any_version.database() as base:
+        dsn = any_version.dsn(base.dbname)
+        with psycopg.connect(dsn, autocommit=True) as db:
+            db.execute("select ragdb.create_corpus('old', history => '10 days')")
+            for text in ("Kim lives in Rome.", "Kim has moved."):
+                with db.transaction():
+                    for uri in ("kim.md", "lee.md"):
+                        put(db, uri, text, uri)
+            db.execute("select ragdb.seal_ledger()")
+            db.execute("select ragdb.erase_source('old', 'kim.md', 'on request')")
+            db.execute("select ragdb.seal_ledger()")
+            assert findings(db) == []
+        yield dsn
+
+
+@pytest.mark.parametrize("edit", BESIDE_AN_ERASURE)
+def test_an_erasure_excuses_the_rows_that_it_erased_and_no_other(
+    any_version: Server, erased: str, edit: str
+) -> None:
+    with any_version.rolled_back(erased) as db:
+        statement = f"update ragdb.past_rows p {BESIDE_AN_ERASURE[edit]}"
+        assert db.execute(statement.encode()).rowcount > 0
+        found = findings(db)
+        assert found
+        assert {(finding, kind) for finding, kind, _ in found} == {("row_changed", "version")}
+
+
+def test_a_row_that_was_erased_is_gone_and_hashes_as_it_did(
+    any_version: Server, erased: str
+) -> None:
+    with any_version.rolled_back(erased) as db:
+        rows = db.execute("select * from ragdb.past_rows where erased_hash is not null").fetchall()
+        assert rows
+        assert "Rome" not in str(rows)
+        assert "lee.md" not in str(rows)

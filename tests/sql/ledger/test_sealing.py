@@ -269,7 +269,8 @@ def test_documents_that_are_deleted_leave_an_act(clone: str) -> None:
         acts = db.execute(
             "select act, caller, (select c.name from ragdb.corpora c"
             " where c.corpus_id = a.corpus_id),"
-            " array(select substr(e, strpos(e, '/') + 1) from unnest(entries) e), reason"
+            " array(select distinct split_part(e, '/', 2) from unnest(entries) e order by 1),"
+            " reason"
             " from ragdb.list_ledger_acts() a"
         ).fetchall()
         me = "postgres"

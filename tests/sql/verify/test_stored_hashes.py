@@ -157,15 +157,13 @@ def append(db: Connection, n: int, parents: list[int] | None = None) -> None:
 
 
 def test_the_hashes_are_those_of_the_rows(docs: Connection) -> None:
-    append(docs, 1)
-    append(docs, 2, [1])
     rows = docs.execute(
         "select e.chunks_hash, array_agg(to_jsonb(c) order by c.ordinal), array_agg("
         "c.heading::text order by c.ordinal), array_agg(c.content_hash order by c.ordinal)"
         " from ragdb.documents d join ragdb.events e using (corpus_id, event_id)"
         " join ragdb.chunks c using (corpus_id, doc_no) group by e.event_id, e.chunks_hash"
     ).fetchall()
-    assert len(rows) == 3
+    assert len(rows) == 2
     for told, chunks, headings, hashes in rows:
         assert told == chain(chunks, headings, hashes)
 
@@ -175,7 +173,7 @@ def chain(chunks: list[dict[str, Any]], headings: list[str], hashes: list[bytes]
     for chunk, heading, content in zip(chunks, headings, hashes, strict=True):
         numbers = ("ordinal", "chunk_no", "page", "start_offset", "end_offset", "token_count")
         part = b"".join((chunk[name] or 0).to_bytes(4, "big") for name in numbers) + content
-        for text in (chunk["chunk_id"], chunk["source"], heading):
+        for text in (chunk["chunk_id"], chunk["source"], heading, ""):
             part += len(text.encode()).to_bytes(4, "big") + text.encode()
         assert chunk["citation"] is None
         whole = hashlib.sha256(whole + part).digest()

@@ -1,0 +1,41 @@
+-- Which original bytes a corpus has, recorded one by one: no document says that they are kept.
+
+create or replace function ragdb_internal.original_hash(original ragdb.corpus_blobs)
+returns bytea
+language sql stable parallel safe
+return pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array((original).cid,
+  (original).media_type, (original).brought_by, extract(epoch from (original).brought_at))::text));
+comment on function ragdb_internal.original_hash(ragdb.corpus_blobs) is
+  'Returns the SHA-256 of what a corpus says of an original: its identity, which is that of its '
+  'bytes, its media type, who brought it and when.';
+
+-- A statement of its own: who waited for another to bring the same bytes, or to drop them, sees
+-- what that one recorded.
+create or replace function ragdb_internal.record_originals(corpus_id integer, cids text[])
+returns void
+language sql
+begin atomic
+  select ragdb_internal.record_states(record_originals.corpus_id, 'original',
+      array_agg(c.cid),
+      array_agg(case when b.cid is not null then ragdb_internal.original_hash(b) end))
+    from unnest(cids) c (cid)
+      left join ragdb.corpus_blobs b
+        on b.corpus_id = record_originals.corpus_id and b.cid = c.cid
+    having count(*) > 0;
+end;
+comment on function ragdb_internal.record_originals(integer, text[]) is
+  'Records of some originals of a corpus that they were brought, or that they went.';
+
+create or replace function ragdb_internal.bring_original(original ragdb.corpus_blobs)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into ragdb.corpus_blobs values (original.*) on conflict do nothing;
+  if found then
+    perform ragdb_internal.record_originals(original.corpus_id, array[original.cid]);
+  end if;
+end $$;
+comment on function ragdb_internal.bring_original(ragdb.corpus_blobs) is
+  'Notes that bytes came to a corpus, on record, where it does not have them yet.';
