@@ -110,7 +110,9 @@ begin
       from unnest(sentences) s
         cross join lateral (select ragdb_internal.weight_of(v_left, s.lexemes)
           + ragdb_internal.weight_of(v_left, s.headed) / 2 as gain) w
-      where s.n <> all (array(select p.n from unnest(picked) p))
+      where not exists (select from unnest(picked) p
+        where (p.source_id, p.chunk_id) = (s.source_id, s.chunk_id)
+          and p.start_offset < s.end_offset and s.start_offset < p.end_offset)
       order by w.gain * s.score desc, w.gain desc, s.n limit 1;
     exit when not found or v_gain = 0;
     picked := picked || v_best;
