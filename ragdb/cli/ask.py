@@ -236,7 +236,7 @@ def _print(session: Session, answer: Answer) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from ragdb.cli.text import clean
+    from ragdb.cli.text import clean, unmarked
 
     given = answer.output
     chunks = {p.chunk.chunk_id: p.chunk for p in answer.pack.chunks} if answer.pack else {}
@@ -246,9 +246,9 @@ def _print(session: Session, answer: Answer) -> None:
         numbers.setdefault(citation["chunk_id"], len(numbers) + 1)
     if citations and all("answer_start" in citation for citation in citations):
         for citation in citations:
-            sentence = " ".join(str(citation.get("quote", "")).split())
+            sentence = unmarked(clean(str(citation.get("quote", ""))))
             session.out.print(
-                Text.assemble(clean(sentence), (f" [{numbers[citation['chunk_id']]}]", "cyan"))
+                Text.assemble(sentence, (f" [{numbers[citation['chunk_id']]}]", "cyan"))
             )
     else:
         marks = "".join(f" [{number}]" for number in numbers.values())

@@ -22,6 +22,42 @@ def clean(text: str) -> str:
     return CONTROLS.sub("", ESCAPES.sub("", text))
 
 
+_FENCED = re.compile(r"(```.*?(?:```|$))", re.DOTALL)
+# code, which stays; a link or a picture; emphasis by stars, which are no other signs
+_MARKUP = re.compile(
+    r"(?P<code>`[^`\n]+`)"
+    r"|!?\[(?P<link>[^\]\[]{0,300})\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?: \"[^\"\n]*\")?\)"
+    r"|(?<![\w*\\])(?P<stars>\*{1,3})(?!\s)(?P<strong>[^*]+)(?<!\s)(?P=stars)(?![\w*])"
+)
+# a line that goes on with a sentence, rather than an item or a row
+_WRAPPED = re.compile(r"(?<=\S)\s*\n\s*(?!\s|[-*+] |[0-9]{1,3}[.)] |\||\Z)")
+
+
+def unmarked(text: str) -> str:
+    """What a document says, without the signs of Markdown for links and emphasis.
+
+    A sentence is one line; an item, a row and a line of code have their own.
+
+    >>> unmarked("See [the plan](plan.md) for the **router** in `a*b*c`, 2 * 3 * 4 and *.md.")
+    'See the plan for the router in `a*b*c`, 2 * 3 * 4 and *.md.'
+    """
+    parts = _FENCED.split(text)
+    for n in range(0, len(parts), 2):
+        part = re.sub(r"(?<=\S)[ \t]+", " ", _WRAPPED.sub(" ", _without_signs(parts[n])))
+        parts[n] = re.sub(r"\n[ \t]*(?=\n)", "", part)
+    return "".join(parts).strip()
+
+
+def _without_signs(text: str) -> str:
+    def said(found: re.Match[str]) -> str:
+        inner = found["strong"] if found["link"] is None else found["link"]
+        return found["code"] or inner
+
+    shorter = _MARKUP.sub(said, text)
+    # a link may be emphasised, and what a link says too
+    return text if shorter == text else _without_signs(shorter)
+
+
 def server_version(number: int) -> str:
     """libpq's number of a server's version as people write it."""
     return f"{number // 10000}.{number % 10000}"

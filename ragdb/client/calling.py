@@ -113,7 +113,10 @@ class Call:
         return sql, self.parameters(values)
 
     def parameters(self, values: Sequence[Any]) -> list[Any]:
-        """The values as psycopg takes them: a dict or list for a jsonb argument is wrapped."""
+        """The values as psycopg takes them: a dict or list for a jsonb argument is wrapped.
+
+        Raises TypeError for bytes where a text is wanted.
+        """
         given = []
         for (name, kind), value in zip(self.types.items(), values, strict=True):
             if kind == "jsonb":
@@ -124,6 +127,9 @@ class Call:
             elif kind == "bytea[]" and value is not None:
                 # psycopg doubles their backslashes without standard_conforming_strings
                 value = [part if part is None else rf"\x{part.hex()}" for part in value]
+            elif kind == "text" and isinstance(value, bytes | bytearray | memoryview):
+                # PostgreSQL would take them for a text of their hexadecimal digits
+                raise TypeError(f"{self.name}() was given bytes for {name!r}: decode them")
             given.append(value)
         return given
 

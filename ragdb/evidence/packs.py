@@ -18,6 +18,9 @@ from ragdb.evidence.tasks import Unit
 
 TRUNCATED = "\n[truncated]"
 
+OWN = frozenset({"source_id", "chunk_id", "text", "score", "n", "is_cut", "reason"})
+"""What a pack says of a chunk, or of one that it left out, beside its metadata."""
+
 INVISIBLE = (
     "\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
 )
@@ -153,11 +156,16 @@ def build_evidence_pack(
 
 
 def given_pack(made: Mapping[str, Any], chunks: Iterable[RetrievedChunk]) -> EvidencePack:
-    """A pack that the database made of these chunks."""
+    """A pack that the database made of these chunks, and of replies to the questions in them."""
     known = {(chunk.source_id, chunk.chunk_id): chunk for chunk in reversed([*chunks])}
 
     def chunk(item: Mapping[str, Any]) -> RetrievedChunk:
-        return known[item["source_id"], item["chunk_id"]]
+        given = known.get((item["source_id"], item["chunk_id"]))
+        if given is not None:
+            return given
+        rest = {key: value for key, value in item.items() if key not in OWN}
+        name = item["source_id"], item["chunk_id"]
+        return RetrievedChunk(*name, item.get("text", ""), item.get("score") or 0.0, rest)
 
     return EvidencePack(
         made["corpus"],

@@ -130,6 +130,9 @@ class Gate:
             await self.app(scope, receive, send)
             return
         began = time.perf_counter()
+        method = scope["method"]
+        # what GET answers, of which the protocol leaves the body out
+        scope = {**scope, "method": "GET" if method == "HEAD" else method}
         headers = {name.decode("latin-1"): value for name, value in scope["headers"]}
         given = headers.get("x-correlation-id", b"").decode("latin-1")
         scope["correlation_id"] = given if CORRELATION.fullmatch(given) else str(uuid.uuid4())
@@ -155,12 +158,12 @@ class Gate:
         finally:
             route = getattr(scope.get("route"), "path", None)
             seconds = time.perf_counter() - began
-            self.counts.add(scope["method"], route, status, seconds)
+            self.counts.add(method, route, status, seconds)
             access.info(
                 json.dumps(
                     {
                         "at": datetime.now().astimezone().isoformat(timespec="milliseconds"),
-                        "method": scope["method"],
+                        "method": method,
                         "route": route,
                         "status": status,
                         "ms": round(1000 * seconds, 2),

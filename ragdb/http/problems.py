@@ -15,6 +15,7 @@ from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
+from starlette.routing import Match
 
 from ragdb.client.connecting import is_replaced
 from ragdb.errors import RagdbError
@@ -79,7 +80,7 @@ def register(app: FastAPI, server: Server) -> None:
             413: "PAYLOAD_TOO_LARGE",
         }
         code = codes.get(problem.status_code, "BAD_REQUEST")
-        more = {k.lower(): v for k, v in (problem.headers or {}).items() if k.lower() == "allow"}
+        more = {"allow": _methods(request)} if problem.status_code == 405 else {}
         message = str(problem.detail)
         if isinstance(problem.__cause__, UnicodeDecodeError):
             message = f"body: it is not UTF-8 at byte {problem.__cause__.start}"
@@ -158,6 +159,13 @@ def register(app: FastAPI, server: Server) -> None:
         hint = {"hint": "connect ragdb serve to the primary; a search writes too, its trace"}
         message = "the database takes no writes"
         return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, hint, Retry_After="1")
+
+
+def _methods(request: Request) -> str:
+    """The methods that a path takes: the router tells of one route, and a path may have several."""
+    there = (r for r in request.app.routes if r.matches(request.scope)[0] is not Match.NONE)
+    found = {method for route in there for method in getattr(route, "methods", None) or ()}
+    return ", ".join(sorted(found | {"HEAD"} if "GET" in found else found))
 
 
 def _told(found: Mapping[str, Any], body: Any, request: Request) -> Mapping[str, Any]:

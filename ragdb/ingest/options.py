@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, TypedDict
 
+from ragdb.client.calling import unknown
 from ragdb.ingest import chunker, sources
 from ragdb.ingest.report import Progress
 from ragdb.ingest.source import Found
@@ -89,9 +90,8 @@ def look(
     paths: str | PathLike[str] | Iterable[str | PathLike[str]], options: Mapping[str, Any]
 ) -> Found:
     """What `paths` mean. Raises IngestError for options that cannot be meant."""
-    unknown = options.keys() - Options.__annotations__.keys()
-    if unknown:
-        raise TypeError(f"{min(unknown)!r} is not an option of ingest")
+    for option in sorted(options.keys() - Options.__annotations__.keys()):
+        raise TypeError(unknown("ingest", option, Options.__annotations__))
     try:
         chunker.check(**{name: options.get(name, value) for name, value in CHUNKING.items()})
         return sources.find(

@@ -5,7 +5,6 @@ A source is one task, or several for a JSONL file of many records.
 
 from __future__ import annotations
 
-import io
 import json
 import mimetypes
 from collections.abc import Callable, Iterator, Mapping
@@ -160,19 +159,20 @@ def _documents(
     else:
         data = source.read(limit)
     tell(READ / 10)
-    if readers.is_jsonl(source.uri) and conversation.starts(io.BytesIO(data), limit):
-        for found in conversation.read(io.BytesIO(data), source.uri, limit):
-            found |= {name: options[name] for name in ("title", "language") if options.get(name)}
-            found["metadata"] = options.get("metadata") or {}
-            found |= {"root": source.origin, "adopt": source.adopts}
-            outcome.documents.append(
-                Ready(found["uri"], _json(found), found.get("language"), is_conversation=True)
-            )
+    command = converting.command_for(source.uri, options.get("convert"))
+    conversations = [] if command else conversation.in_file(data, source.uri, limit)
+    for found in conversations:
+        found |= {name: options[name] for name in ("title", "language") if options.get(name)}
+        found["metadata"] = options.get("metadata") or {}
+        found |= {"root": source.origin, "adopt": source.adopts}
+        outcome.documents.append(
+            Ready(found["uri"], _json(found), found.get("language"), is_conversation=True)
+        )
+    if conversations:
         return []
     given: dict[str, Any] = {name: options.get(name) for name in ("title", "language", "metadata")}
     if tell is not _nobody:
         given["tell"] = lambda part: tell(READ * (0.1 + 0.4 * part))
-    command = converting.command_for(source.uri, options.get("convert"))
     if command is None:
         documents = readers.read(data, source.uri, media_type, max_bytes=limit, **given)
     else:

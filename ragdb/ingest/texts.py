@@ -30,7 +30,9 @@ def add(
     """Put texts into a corpus and return their ids; see `Database.add`."""
     if isinstance(texts, str):
         raise TypeError("texts is a text, not a list of texts")
-    given = [clean(text)[0] for text in texts]
+    if isinstance(metadatas, Mapping):
+        raise TypeError("metadatas is a mapping, not a list of mappings")
+    given = [clean(_text(text))[0] for text in texts]
     about = None if metadatas is None else [storable(one or {}) for one in metadatas]
     names = None if ids is None else [clean(name)[0] for name in ids]
     for what, found in (("metadatas", about), ("ids", names), ("embeddings", embeddings)):
@@ -54,6 +56,12 @@ def add(
     if given:
         optimize(db, corpus)
     return put
+
+
+def _text(text: object) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"texts has one that is not a text but {type(text).__name__}")
+    return text
 
 
 def _batches(texts: Sequence[str]) -> Iterable[tuple[int, int]]:

@@ -80,20 +80,20 @@ async def _run(action: Callable[[], Any]) -> Any:
 
 
 @contextmanager
-def _as_protocol_error() -> Iterator[None]:
+def _as_protocol_error(tools: Tools) -> Iterator[None]:
     try:
         yield
     except (ToolError, RagdbError, psycopg.DataError) as error:
-        raise MCPError(types.INVALID_PARAMS, _shown(error)) from None
+        raise MCPError(types.INVALID_PARAMS, tools.spoken(_shown(error))) from None
     except (psycopg.Error, PoolTimeout) as error:
-        raise MCPError(types.INTERNAL_ERROR, _shown(error)) from None
+        raise MCPError(types.INTERNAL_ERROR, tools.spoken(_shown(error))) from None
 
 
 def server(tools: Tools) -> Server[Any]:
     """The server, whatever carries it."""
 
     async def list_tools(_: Context, __: Any) -> types.ListToolsResult:
-        with _as_protocol_error():
+        with _as_protocol_error(tools):
             return types.ListToolsResult(tools=await _run(tools.listed))
 
     async def call_tool(_: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -109,17 +109,17 @@ def server(tools: Tools) -> Server[Any]:
         return types.CallToolResult(content=[content], structured_content=json.loads(text))
 
     async def list_prompts(_: Context, __: Any) -> types.ListPromptsResult:
-        with _as_protocol_error():
+        with _as_protocol_error(tools):
             return types.ListPromptsResult(prompts=await _run(tools.prompts))
 
     async def get_prompt(_: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         given: Mapping[str, str] = params.arguments or {}
-        with _as_protocol_error():
+        with _as_protocol_error(tools):
             made: types.GetPromptResult = await _run(lambda: tools.prompt(params.name, dict(given)))
             return made
 
     async def list_resources(_: Context, __: Any) -> types.ListResourcesResult:
-        with _as_protocol_error():
+        with _as_protocol_error(tools):
             return types.ListResourcesResult(resources=await _run(tools.resources))
 
     async def list_templates(_: Context, __: Any) -> types.ListResourceTemplatesResult:
@@ -145,7 +145,7 @@ def server(tools: Tools) -> Server[Any]:
         _: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
-        with _as_protocol_error():
+        with _as_protocol_error(tools):
             return types.ReadResourceResult(contents=[await _run(lambda: tools.resource(uri))])
 
     return Server(

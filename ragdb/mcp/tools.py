@@ -8,7 +8,10 @@ once.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
+from difflib import get_close_matches
+from typing import Any
 from urllib.parse import unquote
 
 import jsonschema
@@ -71,6 +74,7 @@ class Tools(Served):
         builtin = self.always().get(name)
         if builtin is None:
             return self.bound(name, arguments)
+        check_names(arguments, builtin.properties)
         try:
             jsonschema.validate(
                 arguments,
@@ -79,10 +83,7 @@ class Tools(Served):
             )
         except jsonschema.ValidationError as error:
             at = "".join(f"{part}: " for part in error.absolute_path)
-            more = ""
-            if error.validator == "additionalProperties":
-                more = f"; allowed are {', '.join(builtin.properties)}"
-            raise ToolError(f"{at}{error.message[:200]}{more}") from None
+            raise ToolError(f"{at}{error.message[:200]}") from None
         return builtin.call(self, own(self, arguments))
 
     def spoken(self, text: str) -> str:
@@ -170,6 +171,16 @@ class Tools(Served):
             ]
         text = dumps({**about, "first_documents": documents}, indent=2)
         return types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
+
+
+def check_names(arguments: Json, known: Mapping[str, Any]) -> None:
+    """Refuse an argument that a tool does not take. Raises ToolError with those that it takes."""
+    unknown = next((name for name in arguments if name not in known), None)
+    if unknown is not None:
+        near = "".join(f"did you mean {name}? " for name in get_close_matches(unknown, known, 1))
+        raise ToolError(
+            f"there is no argument {unknown[:80]!r}; {near}there are {', '.join(known)}"
+        )
 
 
 def check_held(arguments: Json) -> None:

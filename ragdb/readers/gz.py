@@ -12,13 +12,14 @@ from ragdb.readers.document import ReadError
 # a gzip file may not unpack to more than this many times its size
 _MAX_RATIO = 100
 _BLOCK = 1 << 20
+MAGIC = b"\x1f\x8b"
 _GZIP = 16 + zlib.MAX_WBITS
 
 
 def blocks(stream: BinaryIO) -> Iterator[bytes]:
     """The contents of a file in blocks, unpacked where it is packed."""
     magic = stream.read(2)
-    if magic != b"\x1f\x8b":
+    if magic != MAGIC:
         yield magic
         yield from iter(lambda: stream.read(_BLOCK), b"")
         return

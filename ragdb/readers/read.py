@@ -19,7 +19,6 @@ __all__ = ["MAX_BYTES", "Content", "Document", "ReadError", "is_jsonl", "read", 
 
 MAX_BYTES = 64 * 1024 * 1024
 
-_GZIP = b"\x1f\x8b"
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # by their first bytes; what the name or the server says of such a file does not matter
 _MAGIC = ((b"%PDF-", "pdf"), (b"{\\rtf", "rtf"))
@@ -53,7 +52,7 @@ def read(
             "raise the limit with --max-bytes, or split it",
         )
     original = data
-    if data.startswith(_GZIP) and not is_jsonl(name):
+    if data.startswith(gz.MAGIC) and not is_jsonl(name):
         data = gz.unpack(data, max_bytes)
         name = name[:-3] if name.lower().endswith(".gz") else name
     kind = _kind(data, name, media_type)

@@ -20,6 +20,25 @@ comment on function ragdb_internal.evidence_score(jsonb) is
   'Returns the score of a chunk of evidence, 0 to 1; 1 where it has none, as in the input of a '
   'task.';
 
+-- A reply is found by the words of the question that it answers, as what follows one in a text.
+create or replace function ragdb_internal.chunk_sentences(chunk jsonb)
+returns table (
+  start_offset integer, end_offset integer, sentence text, words text, heading text, score float8)
+language sql immutable parallel safe
+begin atomic
+  select s.start_offset - a.shift, s.end_offset - a.shift, s.sentence, s.words, s.heading,
+    greatest(ragdb_internal.evidence_score(chunk),
+      case when a.shift > 0 then ragdb_internal.evidence_score(chunk -> 'answers') end)
+  from (
+    select coalesce((chunk #>> '{answers,text}') || E'\n\n', '') as before,
+      pg_catalog.length(coalesce((chunk #>> '{answers,text}') || E'\n\n', '')) as shift) a
+    cross join lateral ragdb_internal.telling_sentences(a.before || (chunk ->> 'text')) s
+  where s.start_offset >= a.shift;
+end;
+comment on function ragdb_internal.chunk_sentences(jsonb) is
+  'Returns the sentences of a chunk of evidence as ragdb_internal.telling_sentences does, with '
+  'what the chunk scores, or the question that it answers.';
+
 create or replace function ragdb_internal.evidence_sentences(
   evidence jsonb, config text, question text)
   returns ragdb_internal.evidence_sentence[]
@@ -30,12 +49,12 @@ begin
   return array(
     select row((row_number() over (order by c.n, s.start_offset))::integer,
       c.chunk ->> 'source_id', c.chunk ->> 'chunk_id', c.chunk -> 'page',
-      ragdb_internal.evidence_score(c.chunk), s.start_offset, s.end_offset, s.sentence,
+      s.score, s.start_offset, s.end_offset, s.sentence,
       w.lexemes, array(
         select h from unnest(tsvector_to_array(ragdb_internal.lexemes(s.heading, config))) h
         where h <> all (w.lexemes)))::ragdb_internal.evidence_sentence
     from jsonb_array_elements(evidence -> 'chunks') with ordinality c (chunk, n)
-      cross join lateral ragdb_internal.telling_sentences(c.chunk ->> 'text') s
+      cross join lateral ragdb_internal.chunk_sentences(c.chunk) s
       cross join lateral (
         select tsvector_to_array(ragdb_internal.lexemes(s.words, config)) as lexemes offset 0) w
     where ragdb_internal.is_citable(s.sentence)
@@ -110,7 +129,9 @@ begin
       from unnest(sentences) s
         cross join lateral (select ragdb_internal.weight_of(v_left, s.lexemes)
           + ragdb_internal.weight_of(v_left, s.headed) / 2 as gain) w
-      where s.n <> all (array(select p.n from unnest(picked) p))
+      where not exists (select from unnest(picked) p
+        where (p.source_id, p.chunk_id) = (s.source_id, s.chunk_id)
+          and p.start_offset < s.end_offset and s.start_offset < p.end_offset)
       order by w.gain * s.score desc, w.gain desc, s.n limit 1;
     exit when not found or v_gain = 0;
     picked := picked || v_best;

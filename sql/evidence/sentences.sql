@@ -51,28 +51,53 @@ return not pg_catalog.starts_with(is_citable.sentence, '```')
 comment on function ragdb_internal.is_citable(text) is
   'Tells whether a sentence is long enough to be quoted, and not code.';
 
--- A question or a heading is not an answer. What follows it is, as on a page of frequent questions,
--- and has the words of both; what is too short to be quoted is quoted with its question.
+-- A list of bullets or of numbers, rows of a table, or code. What is long is cut after a line.
+create or replace function ragdb_internal.led_length(text text, at integer) returns integer
+language sql immutable parallel safe
+return (
+  select coalesce(pg_catalog.max(pg_catalog.length(pg_catalog.substring(w.near,
+      '^[ \t]*\n(?:[ \t]*\n)*' || k.kind))), 0)
+  from (
+    select case when pg_catalog.length(led_length.text) > led_length.at + 1000
+      then pg_catalog.regexp_replace(pg_catalog.substr(led_length.text, led_length.at + 1, 1000),
+        '\n[^\n]*$', '')
+      else pg_catalog.substr(led_length.text, led_length.at + 1) end as near) w
+    cross join (values
+      ('```(?:[^`]|`(?!``))*```'),
+      ('\|[^\n]*(?:\n\|[^\n]*)*'),
+      ('[-*+] [^\n]*(?:\n\s*[-*+] [^\n]*|\n(?![ \t]*(?:#|\||```|\n|$))[^\n]*)*'),
+      ('[0-9]{1,3}[.)] [^\n]*'
+        '(?:\n\s*[0-9]{1,3}[.)] [^\n]*|\n(?![ \t]*(?:#|\||```|\n|$))[^\n]*)*')) k (kind));
+comment on function ragdb_internal.led_length(text, integer) is
+  'Returns how long the list, the table or the code is that follows a place of a text, with the '
+  'line ends before it, at most 1000; 0 where none follows.';
+
+-- A question, a heading or what ends in a colon is not an answer. What follows it is, as on a page
+-- of frequent questions, and has the words of both; what is too short to be quoted is quoted with
+-- its question. What leads to a list, a table or code is quoted with it.
 create or replace function ragdb_internal.telling_sentences(text text)
 returns table (
   start_offset integer, end_offset integer, sentence text, words text, heading text)
 language sql immutable parallel safe
 begin atomic
-  select b.start, b.end_offset,
-    pg_catalog.substr(telling_sentences.text, b.start + 1, b.end_offset - b.start), b.words,
-    b.heading
+  select b.start, b.stop,
+    pg_catalog.substr(telling_sentences.text, b.start + 1, b.stop - b.start), b.words, b.heading
   from (
-    select a.*, case when ragdb_internal.is_citable(a.sentence) then a.start_offset
+    select a.*, a.end_offset + coalesce(a.led, 0) as stop,
+      case when ragdb_internal.is_citable(a.sentence) then a.start_offset
         else pg_catalog.min(a.start_offset) over w end as start,
       pg_catalog.string_agg(a.sentence, E'\n')
         filter (where a.opening is distinct from 'heading') over w as words,
       pg_catalog.string_agg(a.sentence, E'\n')
         filter (where a.opening = 'heading') over w as heading
     from (
-      select s.*, q.opening, pg_catalog.count(*) filter (where q.opening is null) over (
+      select s.*, l.led, q.opening, pg_catalog.count(*) filter (where q.opening is null) over (
           order by s.start_offset rows between unbounded preceding and 1 preceding) as told
       from ragdb_internal.sentences(telling_sentences.text) s
-        cross join lateral (select ragdb_internal.opening(s.sentence) as opening) q) a
+        cross join lateral (select case when s.sentence ~ '[:\uff1a]["''*_)\]\u2019\u201d\u00bb]*$'
+          then ragdb_internal.led_length(telling_sentences.text, s.end_offset) end as led) l
+        cross join lateral (select coalesce(ragdb_internal.opening(s.sentence),
+          case when l.led = 0 then 'lead' end) as opening) q) a
     window w as (partition by a.told order by a.start_offset)) b
   where b.opening is null
   order by b.start;

@@ -152,8 +152,10 @@ begin
       union all
       select i.term, 2, i.n
       from unnest(ragdb_internal.terms_of(v_said)) with ordinality i (term, n)
+      -- 1,500/km2 has the identifier 500/km2, which stands within its number
       where not exists (select from unnest(v_texts) t (text)
-        where ragdb_internal.apart_at(t.text, i.term) > 0)) s
+        where case when ragdb_internal.apart_at(t.text, i.term) > 0 then true
+          else i.term = any (ragdb_internal.terms_of(t.text)) end)) s
     order by s.kind, s.n limit 1);
 end $$;
 comment on function ragdb_internal.unsupported(text, text[]) is

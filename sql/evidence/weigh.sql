@@ -150,7 +150,8 @@ begin
     return ragdb_internal.failed_run(jsonb_set(run, '{summary,retrieved_chunks}', '0'),
       'rag required but no evidence found');
   end if;
-  run := run || jsonb_build_object('pack', ragdb_internal.run_pack(run, v_chunks) || v_searched,
+  run := run || jsonb_build_object('pack',
+      ragdb_internal.run_pack(run, ragdb_internal.with_replies(v_chunks)) || v_searched,
     -- evidence is on record where a retrieval that is found it, or found nothing
     'is_recorded', v_traces is not null and (v_chunks = '[]' or exists (
       select from jsonb_array_elements(v_chunks) c (chunk) where c.chunk ? 'trace_id')));

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 import ragdb
+from ragdb.cli.text import unmarked
 from tests.conftest import Run
 from tests.sql.evidence.test_gate_floors import ANSWERED, NOT_ANSWERED, PROSE
 
@@ -40,6 +41,51 @@ def test_ask_answers_what_the_corpus_is_about_and_nothing_else(run: Run) -> None
         run("ask", NOT_ANSWERED[0], "--min-score", "0.03", "--json", "-c", "docs").stdout
     )
     assert (asked["gate"]["min_score"], asked["gate"]["min_score_by"]) == (0.03, "caller")
+
+
+WIFI = """# Wifi
+
+The wifi is set up in **two steps**:
+
+- Open [the portal](https://example.org/portal) and
+  log in.
+
+- Choose *guest* and press `Save`.
+"""
+
+
+def test_ask_prints_what_is_said_without_signs_of_markdown_and_quotes_it_with_them(
+    run: Run, filled: str
+) -> None:
+    with ragdb.connect(filled) as db:
+        db.put_text("wifi", "wifi.md", WIFI)
+    done = run("ask", "how is the wifi set up", "-c", "wifi")
+    assert done.stdout.startswith(
+        "The wifi is set up in two steps:\n"
+        "- Open the portal and log in.\n"
+        "- Choose guest and press `Save`. [1]\n"
+    )
+    (citation,) = json.loads(run("ask", "how is the wifi set up", "-c", "wifi", "--json").stdout)[
+        "citations"
+    ]
+    assert citation["quote"] == WIFI[citation["start"] : citation["end"]]
+    assert citation["quote"].startswith("The wifi is set up in **two steps**:")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('***x*** ![alt](a.png) [**b**](c_(d)) **[e](f "t")** [g\nh](i)', "x alt b e g h"),
+        ("Run:\n\n```sh\nmake  *all*\n\nmake x\n```", "Run:\n```sh\nmake  *all*\n\nmake x\n```"),
+        ("| a | **b** |\n|---|---|\n| c   | d |", "| a | b |\n|---|---|\n| c | d |"),
+        ("a\nb\n1. c\n   d\n2) e", "a b\n1. c d\n2) e"),
+        ("f(*args, **kwargs) __init__ 2*3*4", None),
+        ("*.md and *.txt, **/*.py, 2 * 3 * 4", None),
+        ("`**x**` [x][y] [ ] (z)", None),
+    ],
+)
+def test_signs_of_markdown_are_left_out_and_no_others(text: str, said: str | None) -> None:
+    assert unmarked(text) == (text if said is None else said)
 
 
 def test_ask_ranks_by_the_mode_that_is_named(run: Run, filled: str) -> None:

@@ -187,7 +187,7 @@ GOOD = {"id": uuid(9), "session": "good", "role": "user", "text": "Fine."}
         ),
         ([{"id": uuid(1), "text": "x"}, {"id": uuid(1), "text": "y"}], "two turns"),
         ([{"id": uuid(1), "text": "  "}], "blank"),
-        ([{"text": "no id"}], "id is not a text"),
+        ([{"id": "x" * 501, "text": "x"}], "id is not a text"),
         ([{"id": uuid(1), "text": "x", "salience": 7}], "salience"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

@@ -35,6 +35,19 @@ def ids(hits: Any) -> list[str]:
     return [hit.chunk_id for hit in hits]
 
 
+def test_bytes_are_not_taken_for_a_text(db: ragdb.Database) -> None:
+    with pytest.raises(TypeError, match=r"put_text\(\) was given bytes for 'text': decode them"):
+        db.put_text("docs", "bytes.txt", b"The ladder is in the shed.")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="not a text but bytes"):
+        db.add([b"The ladder is in the shed."], corpus="docs")  # type: ignore[list-item]
+    assert ids(db.search("docs", "ladder in the shed", mode="lexical")) == []
+
+
+def test_one_mapping_is_not_taken_for_a_list_of_them(db: ragdb.Database) -> None:
+    with pytest.raises(TypeError, match="metadatas is a mapping, not a list"):
+        db.add(["The ladder."], {"year": 2025}, corpus="docs")  # type: ignore[dict-item]
+
+
 def test_adding_makes_the_corpus_and_an_id_names_the_chunk(db: ragdb.Database) -> None:
     assert "docs" in {corpus.name for corpus in db.list_corpora()}
     (hit,) = db.search("docs", "refunds")

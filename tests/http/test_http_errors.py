@@ -125,12 +125,29 @@ def test_a_route_or_method_that_is_not_there_leads_to_those_that_are(api: Api) -
     for method, path, said in (
         ("GET", "/api/serach", "there is no such route"),
         ("GET", "/api/search", "this route takes POST, not GET"),
+        ("PUT", "/api/corpora/docs", "this route takes DELETE, GET, HEAD, not PUT"),
+        ("PATCH", "/api/corpora", "this route takes GET, HEAD, POST, not PATCH"),
     ):
         refused = api(method, path).body
         assert (refused["error"], refused["details"]["hint"]) == (
             said,
             "GET /docs lists the routes",
         )
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/health", 200), ("/api/corpora", 200), ("/api/corpora/nosuch", 404)]
+)
+def test_head_is_answered_as_get_without_the_body(api: Api, path: str, status: int) -> None:
+    whole, head = api("GET", path), api("HEAD", path)
+    assert (whole.status, head.status) == (status, status)
+    assert head.body == ""
+    for name in ("Content-Length", "Content-Type"):
+        assert head.headers[name] == whole.headers[name]
+
+
+def test_allow_names_every_method_of_a_path(api: Api) -> None:
+    assert api("PUT", "/api/corpora/docs").headers["Allow"] == "DELETE, GET, HEAD"
 
 
 @pytest.mark.parametrize("path", ["/api/rag/search/slice", "/capabilities/rag.query@1.0"])

@@ -522,8 +522,12 @@ def test_recorded_calls_leave_a_trace_that_the_other_tools_take(dsn: str) -> Non
     [
         ("search", {}, "'query' is a required property"),
         ("search", {"query": ""}, "query: "),
-        ("search", {"query": "x", "top": 3}, "'top' was unexpected"),
-        ("search", {"query": "x", "corpus": "docs"}, "allowed are query, corpora, k"),
+        ("search", {"query": "x", "top": 3}, "no argument 'top'; there are query, corpora, k"),
+        (
+            *("search", {"query": "x", "corpus": "docs"}),
+            "there is no argument 'corpus'; did you mean corpora? there are query, corpora, k",
+        ),
+        ("ask", {"query": "x"}, "no argument 'query'; there are corpus, question, k"),
         ("fetch", {"id": "docs/none"}, "RG406"),
         ("fetch", {"id": "nowhere/none"}, "RG404"),
         ("fetch", {"id": "docs/sha256:" + "0" * 64}, "RG406"),
@@ -596,6 +600,8 @@ def test_an_unknown_tool_resource_or_prompt_is_an_error_of_the_protocol(dsn: str
             with pytest.raises(MCPError, match=r"unknown resource|nowhere|NUL") as caught:
                 await client.read_resource(uri)
             assert caught.value.error.code == INVALID_PARAMS
+        with pytest.raises(MCPError, match="; list_corpora lists the names"):
+            await client.read_resource("ragdb://corpus/nowhere")
         with pytest.raises(MCPError, match="unknown prompt"):
             await client.get_prompt("AnswerDocs")
 

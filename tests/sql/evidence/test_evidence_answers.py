@@ -240,8 +240,69 @@ def test_an_item_or_a_row_answers_by_itself_and_code_does_not(
     assert not "".join(between).replace("-", "").strip(), between
 
 
-@pytest.mark.parametrize("text", ["We never tell. Are gifts refunded?", "# Are gifts refunded"])
-def test_a_question_or_a_heading_answers_nothing(any_db: Connection, text: str) -> None:
+WIFI = """# Wifi
+
+The wifi is set up in **three steps**:
+
+- Open [the portal](https://example.org/portal) and log in.
+  Then wait.
+
+- Choose *guest* and press `Save`.
+
+The router hangs in the attic.
+"""
+RUN = "The demo is started so:\n\n```sh\nmake demo\n\nmake test\n```\n\nIt takes a minute."
+ORDER = "Tools come back in this order:\n1. saws\n2) hammers\n\n- the rest\n"
+FEES = "Late fees are these:\n\n| tool | fee |\n|---|---|\n| saw | 2 euro |\n\nNobody pays more."
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "said"),
+    [
+        (WIFI, "How is the wifi set up in steps?", WIFI[8 : WIFI.index("\n\nThe router")]),
+        (RUN, "How is the demo started?", RUN[: RUN.index("\n\nIt takes")]),
+        (ORDER, "In which order do tools come back?", ORDER[: ORDER.index("\n\n- the rest")]),
+        (FEES, "What are late fees?", FEES[: FEES.index("\n\nNobody")]),
+        (
+            "Loans of drills are short:\n\nThree weeks and no day more.\n\nSaws are lent longer.",
+            *("How long are loans of drills?", "Three weeks and no day more."),
+        ),
+    ],
+)
+def test_what_ends_in_a_colon_is_quoted_with_what_it_leads_to(
+    any_db: Connection, text: str, question: str, said: str
+) -> None:
+    chunk = {"source_id": "a.md", "chunk_id": "a", "text": text, "score": 0.9}
+    found = answer(any_db, question, {"chunks": [chunk]})
+    (citation,) = found["citations"]
+    assert (found["answer"], citation["quote"]) == (said, said)
+    assert text[citation["start"] : citation["end"]] == said
+    checks = any_db.execute(
+        "select code from ragdb.check_citations(%s, %s)",
+        (json.dumps(found), json.dumps({"chunks": [chunk]})),
+    ).fetchall()
+    assert checks == [(None,)]
+
+
+def test_a_long_list_is_quoted_up_to_a_whole_line(any_db: Connection) -> None:
+    items = "\n".join(f"- tool number {n} of the library" for n in range(60))
+    text = f"These tools are lent:\n\n{items}\n"
+    chunk = {"source_id": "a.md", "chunk_id": "a", "text": text, "score": 0.9}
+    said = answer(any_db, "Which tools are lent?", {"chunks": [chunk]}, max_sentences=1)["answer"]
+    assert 900 < len(said) <= 1021
+    assert text.startswith(said + "\n- tool number ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We never tell. Are gifts refunded?",
+        "# Are gifts refunded",
+        "This is how gifts are refunded:",
+        "This is **how gifts are refunded:**",
+    ],
+)
+def test_a_question_a_heading_or_a_colon_answers_nothing(any_db: Connection, text: str) -> None:
     chunk = {"source_id": "faq.md", "chunk_id": "f", "text": text, "score": 0.9}
     found = answer(any_db, "Are gifts refunded?", {"chunks": [chunk]})
     assert found["insufficient_evidence"] is True

@@ -223,6 +223,23 @@ def test_a_marker_in_a_quoted_sentence_is_the_source_s(any_db: Connection) -> No
     assert codes(check(any_db, cites(citation, answer="Paris is large.[12]"), evidence)) == [None]
 
 
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("It has 1,582.2/km² of land.", None),
+        ("It has 582.2/km² of land.", "NUMBER_UNSUPPORTED"),
+        ("It has 1,582.2/mi² of land.", "NUMBER_UNSUPPORTED"),
+    ],
+)
+def test_a_unit_behind_a_number_with_a_comma_is_an_identifier_of_its_text(
+    any_db: Connection, said: str, code: str | None
+) -> None:
+    text = "The density is given: It has 1,582.2/km² of land."
+    evidence = {"chunks": [{"source_id": "w", "chunk_id": "w1", "text": text}]}
+    citation = {"chunk_id": "w1", "answer_start": 0, "answer_end": len(said)}
+    assert codes(check(any_db, cites(citation, answer=said), evidence)) == [code]
+
+
 def test_coverage_counts_what_accepted_citations_cover(any_db: Connection) -> None:
     answer = "Refunds are allowed. Shipping is separate."
     citation = {"chunk_id": "c1", "answer_start": 0, "answer_end": 20}

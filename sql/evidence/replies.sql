@@ -1,0 +1,65 @@
+-- What answers a question that was found in a conversation: its replies, which may have no word of
+-- it.
+
+create or replace function ragdb_internal.replies_to(chunk jsonb) returns setof jsonb
+language sql stable parallel safe
+set plan_cache_mode = force_custom_plan
+set enable_seqscan = off
+begin atomic
+  select pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
+      'source_id', k.source, 'chunk_id', k.chunk_id, 'text', k.text, 'corpus', c.name,
+      'score', replies_to.chunk -> 'score', 'title', replies_to.chunk -> 'title',
+      'start_offset', k.start_offset, 'end_offset', k.end_offset,
+      'content_hash', pg_catalog.encode(ragdb_internal.content_hash(k.text), 'hex'),
+      'answers', pg_catalog.jsonb_build_object(
+        'text', q.text, 'score', replies_to.chunk -> 'score')))
+    from ragdb.corpora c
+    cross join lateral (
+      select q.chunk_no, q.text from ragdb.chunks q
+        where q.corpus_id = c.corpus_id and q.chunk_id = replies_to.chunk ->> 'chunk_id'
+        offset 0) q
+    cross join lateral (
+      select e.child_no from ragdb.edges e
+        where e.corpus_id = c.corpus_id and e.parent_no = q.chunk_no and e.edge_type = 'reply'
+        offset 0) e
+    cross join lateral (
+      select t.sibling_order from ragdb.turns t
+        where t.corpus_id = c.corpus_id and t.chunk_no = e.child_no
+        offset 0) t
+    cross join lateral (
+      select k.* from ragdb.chunks k
+        where k.corpus_id = c.corpus_id and k.chunk_no = e.child_no
+        offset 0) k
+    where c.name = replies_to.chunk ->> 'corpus' and ragdb_internal.privilege(c) > 0
+    order by t.sibling_order, k.chunk_no limit 3;
+end;
+comment on function ragdb_internal.replies_to(jsonb) is
+  'Returns the first three replies to a chunk of evidence that is a turn of a conversation, as '
+  'evidence that names what it answers; none where the caller may not read.';
+
+-- A reply that was found itself keeps its place, its score and its trace.
+create or replace function ragdb_internal.with_replies(chunks jsonb) returns jsonb
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+begin atomic
+  with found as materialized (
+    select f.chunk, f.n from pg_catalog.jsonb_array_elements(chunks) with ordinality f (chunk, n)
+  ), replies as materialized (
+    select distinct on (r.reply ->> 'chunk_id') r.reply, f.n, r.m
+    from found f
+      cross join lateral ragdb_internal.replies_to(f.chunk) with ordinality r (reply, m)
+    where ragdb_internal.opening(f.chunk ->> 'text') = 'question'
+    order by r.reply ->> 'chunk_id', f.n
+  )
+  select coalesce(pg_catalog.jsonb_agg(b.chunk order by b.n, b.m), '[]') from (
+    select f.chunk || coalesce((
+        select pg_catalog.jsonb_build_object('answers', r.reply -> 'answers') from replies r
+        where r.reply ->> 'chunk_id' = f.chunk ->> 'chunk_id' limit 1), '{}') as chunk, f.n, 0 as m
+    from found f
+    union all
+    select r.reply, r.n, r.m from replies r
+    where not exists (select from found f
+      where f.chunk ->> 'chunk_id' = r.reply ->> 'chunk_id')) b;
+end;
+comment on function ragdb_internal.with_replies(jsonb) is
+  'Returns chunks of evidence, behind each question of a conversation its replies.';
