@@ -182,7 +182,8 @@ def test_words_with_accents_are_looked_up_by_key(any_db: Connection) -> None:
         plan = "\n".join(
             row[0] for row in any_db.execute("explain execute look(1, 'detail')").fetchall()
         )
-        key = plan.split("using lexemes_by_unaccented")[1].split("Index Cond: ")[1].splitlines()[0]
+        # by itself or in a bitmap, as statistics have it when autovacuum came between
+        key = plan.split("lexemes_by_unaccented")[1].split("Index Cond: ")[1].splitlines()[0]
         assert "translate" in key, plan
         assert "corpus_id" in key, plan
         any_db.execute("analyze ragdb.lexemes")
