@@ -108,7 +108,7 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_fewest constant float8 := 1.2 * k;
+  v_fewest constant float8 := 1.2::float8 * k;
   v_wanted constant float8 := 2 * k + 10;
   v_most constant float8 := 8 * k + 60;
   v_wanted_log constant float8 := ln(v_wanted);
