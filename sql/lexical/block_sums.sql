@@ -135,14 +135,14 @@ begin
       or need < highest / 100;
     if v_count < v_fewest then
       v_high := need;
-      v_high_log := ln(v_count + 0.5);
+      v_high_log := ln(v_count + 0.5::float8);
     else
       v_low := need;
       v_low_log := ln(v_count);
     end if;
     v_guess := case
       when v_high_log is null or v_low_log is null
-        then need + v_spread * (ln(v_count + 0.5) - v_wanted_log)
+        then need + v_spread * (ln(v_count + 0.5::float8) - v_wanted_log)
       else v_low + (v_high - v_low) * (v_low_log - v_wanted_log) / (v_low_log - v_high_log)
     end;
   end loop;
