@@ -126,7 +126,7 @@ begin
   for v_try in 1..10 loop
     -- nearly all groups exceed 0: a bad guess leads half the way there
     need := case when v_guess <= lowest and (lowest > 0 or v_high_log is null) then lowest
-      else greatest(v_low + (v_high - v_low) * case when v_low_log is not null then 0.1
+      else greatest(v_low + (v_high - v_low) * case when v_low_log is not null then 0.1::float8
           when v_high_log is not null then 0.5 else 0 end,
         least(v_high - 0.1 * (v_high - v_low), v_guess)) end;
     select g.groups, g.bits into v_count, bits
