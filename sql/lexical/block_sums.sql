@@ -108,7 +108,7 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_fewest constant float8 := 1.2 * k;
+  v_fewest constant float8 := 1.2::float8 * k;
   v_wanted constant float8 := 2 * k + 10;
   v_most constant float8 := 8 * k + 60;
   v_wanted_log constant float8 := ln(v_wanted);
@@ -126,7 +126,7 @@ begin
   for v_try in 1..10 loop
     -- nearly all groups exceed 0: a bad guess leads half the way there
     need := case when v_guess <= lowest and (lowest > 0 or v_high_log is null) then lowest
-      else greatest(v_low + (v_high - v_low) * case when v_low_log is not null then 0.1
+      else greatest(v_low + (v_high - v_low) * case when v_low_log is not null then 0.1::float8
           when v_high_log is not null then 0.5 else 0 end,
         least(v_high - 0.1 * (v_high - v_low), v_guess)) end;
     select g.groups, g.bits into v_count, bits
@@ -135,14 +135,14 @@ begin
       or need < highest / 100;
     if v_count < v_fewest then
       v_high := need;
-      v_high_log := ln(v_count + 0.5);
+      v_high_log := ln(v_count + 0.5::float8);
     else
       v_low := need;
       v_low_log := ln(v_count);
     end if;
     v_guess := case
       when v_high_log is null or v_low_log is null
-        then need + v_spread * (ln(v_count + 0.5) - v_wanted_log)
+        then need + v_spread * (ln(v_count + 0.5::float8) - v_wanted_log)
       else v_low + (v_high - v_low) * (v_low_log - v_wanted_log) / (v_low_log - v_high_log)
     end;
   end loop;
