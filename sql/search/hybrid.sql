@@ -91,16 +91,16 @@ begin atomic
     union all
     select d.chunk_no, ragdb_internal.nearness(d.distance, fused_legs.metric), null
     from ragdb_internal.chunk_distances(fused_legs.space, fused_legs.metric, fused_legs.embedding,
-      array(select w.chunk_no from worded w
-        where w.is_best and w.chunk_no <> all (fused_legs.near_nos))) d
+      array(select w.chunk_no from worded w where w.is_best
+        and w.chunk_no not in (select pg_catalog.unnest(fused_legs.near_nos)))) d
   )
   select (space).corpus_id, chunk_no, ragdb_internal.fused(fused_legs.fusion,
       fused_legs.lexical_weight, coalesce(w.score, 0), c.score, w.rank, c.rank),
     coalesce(w.score, 0), c.score, w.rank, c.rank, coalesce(w.bm25, 0), coalesce(w.coverage, 0),
     fused_legs.is_exact
   from compared c full join (
-    select b.*, case when b.is_best
-      then ragdb_internal.rank_among(b.score, fused_legs.ascending) end as rank
+    select b.*, case when b.is_best then ragdb_internal.rank_among(b.score,
+      (select fused_legs.ascending), pg_catalog.cardinality(fused_legs.ascending)) end as rank
     from worded b) w using (chunk_no)
   where c.rank is not null or w.rank is not null;
 end;
