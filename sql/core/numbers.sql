@@ -93,11 +93,12 @@ comment on function ragdb_internal.check_listed(integer, text, integer) is
   'Refuses a count of rows that is null or not 1 to most. Raises RG400.';
 
 -- Equal scores share a rank: an id is not evidence. A window function takes three times as long.
-create or replace function ragdb_internal.rank_among(score float8, ascending float8[])
+-- The list is used once, so that a subquery can be it: a variable would be copied at each call.
+create or replace function ragdb_internal.rank_among(
+  score float8, ascending float8[], count integer)
 returns integer
 language sql immutable parallel safe
-return pg_catalog.cardinality(rank_among.ascending) + 1
-  - pg_catalog.width_bucket(rank_among.score, rank_among.ascending);
-comment on function ragdb_internal.rank_among(float8, float8[]) is
-  'Returns the rank of a score among scores of which it is one, in ascending order: 1 and how many '
-  'are higher.';
+return rank_among.count + 1 - pg_catalog.width_bucket(rank_among.score, rank_among.ascending);
+comment on function ragdb_internal.rank_among(float8, float8[], integer) is
+  'Returns the rank of a score among so many scores of which it is one, in ascending order: 1 and '
+  'how many are higher.';

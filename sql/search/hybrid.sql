@@ -72,38 +72,37 @@ create type ragdb_internal.near as (chunk_no integer, score float8, rank integer
 comment on type ragdb_internal.near is 'A chunk near to a query: its similarity and its rank.';
 
 create or replace function ragdb_internal.fused_legs(
-  near ragdb_internal.near[], worded ragdb_internal.ranked[], ascending float8[],
-  space ragdb.embedding_spaces, metric text, embedding vector, depth integer, fusion text,
-  lexical_weight float8, is_exact boolean)
+  near ragdb_internal.near[], near_nos integer[], worded ragdb_internal.ranked[],
+  ascending float8[], space ragdb.embedding_spaces, metric text, embedding vector, depth integer,
+  fusion text, lexical_weight float8, is_exact boolean)
 returns setof ragdb_internal.ranked
 language sql stable parallel safe
 begin atomic
-  with candidates as materialized (
-    select chunk_no, coalesce(w.score, 0) as lexical_score, n.score as semantic_score,
-      w.rank as lexical_rank, n.rank as semantic_rank, w.bm25, w.coverage
-    from pg_catalog.unnest(fused_legs.near) n full join (
-      select u.*, case when u.bm25 > 0 and u.score >= coalesce(fused_legs.ascending[
-          pg_catalog.cardinality(fused_legs.ascending) + 1 - fused_legs.depth], 0)
-        then ragdb_internal.rank_among(u.score, fused_legs.ascending) end as rank
-      from pg_catalog.unnest(fused_legs.worded) u) w using (chunk_no)
-    where n.rank is not null or w.rank is not null
-  ), scored as (
-    select c.*, coalesce(c.semantic_score, s.score) as semantic
-    from candidates c left join (
-      select d.chunk_no, ragdb_internal.nearness(d.distance, fused_legs.metric) as score
-      from ragdb_internal.chunk_distances(fused_legs.space, fused_legs.metric,
-        fused_legs.embedding, array(
-          select a.chunk_no from candidates a where a.semantic_rank is null)) d) s using (chunk_no)
+  with worded as not materialized (
+    select u.*, u.bm25 > 0 and u.score >= coalesce(fused_legs.ascending[
+      pg_catalog.cardinality(fused_legs.ascending) + 1 - fused_legs.depth], 0) as is_best
+    from pg_catalog.unnest(fused_legs.worded) u
+  ), compared as (
+    select n.* from pg_catalog.unnest(fused_legs.near) n
+    union all
+    select d.chunk_no, ragdb_internal.nearness(d.distance, fused_legs.metric), null
+    from ragdb_internal.chunk_distances(fused_legs.space, fused_legs.metric, fused_legs.embedding,
+      array(select w.chunk_no from worded w where w.is_best
+        and w.chunk_no not in (select pg_catalog.unnest(fused_legs.near_nos)))) d
   )
-  select (space).corpus_id, c.chunk_no, ragdb_internal.fused(fused_legs.fusion,
-      fused_legs.lexical_weight, c.lexical_score, c.semantic, c.lexical_rank, c.semantic_rank),
-    c.lexical_score, c.semantic, c.lexical_rank, c.semantic_rank, coalesce(c.bm25, 0),
-    coalesce(c.coverage, 0), fused_legs.is_exact
-  from scored c;
+  select (space).corpus_id, chunk_no, ragdb_internal.fused(fused_legs.fusion,
+      fused_legs.lexical_weight, coalesce(w.score, 0), c.score, w.rank, c.rank),
+    coalesce(w.score, 0), c.score, w.rank, c.rank, coalesce(w.bm25, 0), coalesce(w.coverage, 0),
+    fused_legs.is_exact
+  from compared c full join (
+    select b.*, case when b.is_best then ragdb_internal.rank_among(b.score,
+      (select fused_legs.ascending), pg_catalog.cardinality(fused_legs.ascending)) end as rank
+    from worded b) w using (chunk_no)
+  where c.rank is not null or w.rank is not null;
 end;
 comment on function ragdb_internal.fused_legs(
-  ragdb_internal.near[], ragdb_internal.ranked[], float8[], ragdb.embedding_spaces, text, vector,
-  integer, text, float8, boolean) is
+  ragdb_internal.near[], integer[], ragdb_internal.ranked[], float8[], ragdb.embedding_spaces,
+  text, vector, integer, text, float8, boolean) is
   'Joins the legs of a hybrid search: what is near, and what has the words, of which those to a '
   'depth are candidates; ascending are the scores of all of these.';
 
@@ -130,8 +129,8 @@ declare
   v_fused ragdb_internal.ranked[];
   v_started timestamptz := clock_timestamp();
 begin
-  select array_agg(row(n.chunk_no, n.score, n.rank)::ragdb_internal.near), array_agg(n.chunk_no),
-      coalesce(bool_and(n.is_exact), true)
+  select array_agg(row(n.chunk_no, n.score, n.rank)::ragdb_internal.near),
+      coalesce(array_agg(n.chunk_no), '{}'), coalesce(bool_and(n.is_exact), true)
     into v_near, v_near_nos, v_is_exact
     from ragdb_internal.nearest(
       corpus, space, embedding, ragdb_internal.near_depth(k), demanded,
@@ -146,8 +145,8 @@ begin
   v_started := ragdb_internal.note_stage('lexical', v_started);
   v_fused := array(
     select f from ragdb_internal.fused_legs(
-      v_near, v_worded, v_ascending, space, v_metric, embedding, v_depth, fusion, lexical_weight,
-      v_is_exact) f);
+      v_near, v_near_nos, v_worded, v_ascending, space, v_metric, embedding, v_depth, fusion,
+      lexical_weight, v_is_exact) f);
   v_started := ragdb_internal.note_stage('fuse', v_started);
   return v_fused;
 end $$;

@@ -233,7 +233,8 @@ begin
       from ragdb_internal.scan_space(space, v_embedder.metric, query, k, among.chunk_nos) s;
   end if;
   return query
-    select n.chunk_no, n.score, ragdb_internal.rank_among(n.score, v_ascending), v_is_exact
+    select n.chunk_no, n.score, ragdb_internal.rank_among(
+      n.score, (select v_ascending), cardinality(v_ascending)), v_is_exact
     from (select unnest(v_found) as chunk_no, unnest(v_scores) as score) n
     where n.score >= coalesce(v_ascending[cardinality(v_ascending) + 1 - k], 0);
 end $$;
