@@ -39,6 +39,7 @@ from ragdb.mcp.tools import Tools
 from ragdb.models import embedders
 from ragdb.models.encoders import ProviderDown
 from ragdb.models.worker import Worker
+from tests.forked import Forked, run_forked
 from tests.reranking import LENGTH, digest, make_cross_encoder, predicted
 
 EXAMPLE = Path(__file__).parents[2] / "examples/contract"
@@ -82,7 +83,8 @@ def dsn(module_clone: str, tmp_path_factory: pytest.TempPathFactory) -> str:
         db.create_corpus("bare")
         db.run_eval("AnswerDocs")
     environment = {**os.environ, "RAGDB_DATABASE_URL": module_clone}
-    subprocess.run([sys.executable, "-c", COMMAND, "embed", "docs"], env=environment, check=True)
+    embedded = run_forked("embed", "docs", env=environment, timeout=120)
+    assert embedded.returncode == 0, embedded.stderr
     return module_clone
 
 
@@ -336,20 +338,13 @@ def test_a_client_lists_and_calls_every_tool_of_a_process_and_nothing_is_written
 def http(dsn: str, login_dsn: str) -> Iterator[str]:
     """The address of a server that wants a token, connected as a reader."""
     environment = {**os.environ, "RAGDB_DATABASE_URL": login_dsn, "RAGDB_MCP_TOKEN": "sesame"}
-    process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "mcp", "--transport", "http", "--port", "0"],
-        env=environment,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr
-    try:
-        shown = process.stderr.readline()
-        assert shown.startswith("listening on http://127.0.0.1:"), shown
-        yield shown.split()[-1]
-    finally:
-        process.terminate()
-        process.communicate(timeout=120)
+    with Forked("mcp", "--transport", "http", "--port", "0", env=environment) as process:
+        try:
+            shown = process.stderr.readline()
+            assert shown.startswith("listening on http://127.0.0.1:"), shown
+            yield shown.split()[-1]
+        finally:
+            process.terminate()
 
 
 @pytest.fixture
