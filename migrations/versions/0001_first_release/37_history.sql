@@ -50,5 +50,5 @@ comment on column ragdb.past_rows.until is 'Version that changed the row.';
 comment on column ragdb.past_rows.was is
   'The row before; null where there was none, and where it was erased.';
 comment on column ragdb.past_rows.erased_hash is
-  'SHA-256 of a row whose content was erased on purpose, so that nobody can read it again; null for '
-  'any other. The act of the erasure names it.';
+  'SHA-256 of a row whose content was erased on purpose, so that nobody can read it again; null '
+  'for any other. The act of the erasure names it.';
