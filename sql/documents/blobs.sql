@@ -44,9 +44,14 @@ begin
   if exists (select from ragdb.corpus_blobs b where b.corpus_id = v_id and b.cid = v_cid) then
     return v_cid;
   end if;
-  insert into ragdb.blobs (cid, bytes, size)
-    values (v_cid, put_blob.bytes, octet_length(put_blob.bytes))
-    on conflict on constraint blobs_cid_is_unique do nothing;
+  -- held, or who drops them for another corpus takes them away before they are noted
+  loop
+    insert into ragdb.blobs (cid, bytes, size)
+      values (v_cid, put_blob.bytes, octet_length(put_blob.bytes))
+      on conflict on constraint blobs_cid_is_unique do nothing;
+    perform from ragdb.blobs b where b.cid = v_cid for key share;
+    exit when found;
+  end loop;
   insert into ragdb.blob_uploads (cid, role, role_oid, media_type, put_at)
     values (v_cid, ragdb_internal.caller(), ragdb_internal.caller_oid(), put_blob.media_type,
       ragdb_internal.now())

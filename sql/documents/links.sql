@@ -96,13 +96,18 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = auto
 as $$
 begin
-  insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type)
-    select insert_edges.corpus_id, n.parent_no, n.child_no, n.edge_type from unnest(edges) n
+  insert into ragdb.edges (corpus_id, parent_no, child_no, edge_type, child_salience)
+    select insert_edges.corpus_id, n.parent_no, n.child_no, n.edge_type,
+      coalesce(case n.edge_type when 'reference' then (
+        select t.salience from ragdb.turns t
+        where t.corpus_id = insert_edges.corpus_id and t.chunk_no = n.child_no) end, 0.5)
+    from unnest(edges) n
     order by n.parent_no, n.child_no
     on conflict on constraint edges_are_unique do nothing;
 end $$;
 comment on function ragdb_internal.insert_edges(integer, ragdb_internal.chunk_edge[]) is
-  'Stores edges between chunks; one that is there already stays.';
+  'Stores edges between chunks, references with the salience of the turns that they lead to; one '
+  'that is there already stays.';
 
 create or replace function ragdb_internal.insert_links(
   corpus_id integer, links ragdb_internal.chunk_link[])

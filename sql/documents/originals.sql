@@ -32,10 +32,14 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  -- another may just have dropped them
+  perform from ragdb.blobs b where b.cid = original.cid for key share;
+  if not found then return; end if;
   insert into ragdb.corpus_blobs values (original.*) on conflict do nothing;
   if found then
     perform ragdb_internal.record_originals(original.corpus_id, array[original.cid]);
   end if;
 end $$;
 comment on function ragdb_internal.bring_original(ragdb.corpus_blobs) is
-  'Notes that bytes came to a corpus, on record, where it does not have them yet.';
+  'Notes that bytes came to a corpus, on record, where they are there and it does not have them '
+  'yet.';

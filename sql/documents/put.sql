@@ -58,7 +58,7 @@ as $$
 begin
   perform ragdb_internal.bring_original(row(bring_blobs.corpus_id, u.cid, u.media_type, u.role,
       ragdb_internal.now())::ragdb.corpus_blobs)
-    from (select distinct c.cid from unnest(cids) c (cid)) c
+    from (select distinct c.cid from unnest(cids) c (cid) order by 1) c
       cross join lateral (
         select o.cid, o.role, o.media_type from ragdb.blob_uploads o
         where o.cid = c.cid and ragdb_internal.is_caller(o.role, o.role_oid) limit 1) u

@@ -10,6 +10,7 @@ begin atomic
   select string_agg(
       ragdb_internal.packed(s.uri) || ragdb_internal.packed(s.source_name)
         || coalesce(ragdb_internal.packed(s.root), '\xffffffff'::bytea)
+        || coalesce(ragdb_internal.packed(s.etag), '\xffffffff'::bytea)
         || timestamptz_send(s.seen_at), ''::bytea order by s.uri)
     from (
       -- offset 0: else an index of the whole corpus by uri would look cheaper than to sort
@@ -18,9 +19,8 @@ begin atomic
 end;
 comment on function ragdb_internal.found_at(integer, integer) is
   'Returns the bytes that are hashed of the sources of a document: of each in byte order its uri, '
-  'name, root and since when; null for none.';
+  'name, root, version and since when; null for none.';
 
--- The etag is not part of it: it says what a store had, and changes where nothing else does.
 create or replace function ragdb_internal.document_hash(document ragdb.documents, sources bytea)
 returns bytea
 language sql stable parallel safe

@@ -7,6 +7,8 @@
 -- how. Only the pieces that insert say otherwise.
 
 -- What was never brought to this corpus is not its to drop, and what others have put stays theirs.
+-- Who brings the bytes to another corpus meanwhile holds them, so they are locked before anybody
+-- looks who has them: else they would go, and take along what that one brought.
 create or replace function ragdb_internal.drop_unused_blobs(corpus_id integer, cids text[])
 returns void
 language plpgsql
@@ -15,6 +17,11 @@ as $$
 declare
   v_gone text[];
 begin
+  if cardinality(cids) = 0 then return; end if;
+  perform from ragdb.blobs b where b.cid = any (array(
+      select o.cid from ragdb.corpus_blobs o
+      where o.corpus_id = drop_unused_blobs.corpus_id and o.cid = any (cids)))
+    order by b.cid for update;
   with gone as (
     delete from ragdb.corpus_blobs b
       where b.corpus_id = drop_unused_blobs.corpus_id and b.cid = any (cids)

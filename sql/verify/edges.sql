@@ -62,13 +62,14 @@ begin
       cross join lateral (select o.chunk_no from ragdb.chunks o
         where o.corpus_id = wrong_edges.corpus_id and o.doc_no = d.doc_no offset 0) c
       cross join lateral (
-        select o.parent_no, o.child_no, o.edge_type, o.is_added from ragdb.edges o
+        select o.parent_no, o.child_no, o.edge_type, o.is_added, o.child_salience
+        from ragdb.edges o
         where o.corpus_id = wrong_edges.corpus_id and o.parent_no = c.chunk_no offset 0) e
   ), compared as (
     select coalesce(p.parent_no, s.parent_no) as parent_no,
         coalesce(p.child_no, s.child_no) as child_no,
         coalesce(p.edge_type, s.edge_type) as edge_type, p.is_added,
-        s.parent_no is not null as is_said
+        s.parent_no is not null as is_said, p.child_salience
       from present p full join ragdb_internal.said_edges(corpus_id, doc_nos) s
         on (s.parent_no, s.child_no, s.edge_type) = (p.parent_no, p.child_no, p.edge_type)
   ), wrong as (
@@ -79,7 +80,10 @@ begin
           then 'nobody recorded that it was added'
         when not c.is_added and not c.is_said
             and not ragdb_internal.is_answer(corpus_id, c.parent_no, c.child_no)
-          then 'no document says it' end as problem
+          then 'no document says it'
+        when c.child_salience <> coalesce((select t.salience from ragdb.turns t
+            where t.corpus_id = wrong_edges.corpus_id and t.chunk_no = c.child_no), 0.5)
+          then 'it has not the salience of the turn that it leads to' end as problem
       from compared c
   )
   select array_agg(w.problem order by w.edge), array_agg(w.edge order by w.edge)

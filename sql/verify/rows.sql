@@ -1,5 +1,4 @@
--- Chunks, originals, slices, policies and what was promoted, each against its hash or against what
--- it rests on.
+-- Chunks, turns, documents, slices and policies, each against its hash or against what it rests on.
 
 create or replace function ragdb_internal.twins_before(chunk ragdb.chunks) returns bigint
 language sql stable parallel safe
@@ -68,6 +67,33 @@ end $$;
 comment on function ragdb_internal.verify_chunks(jsonb, integer) is
   'Compares a batch of chunks with their hashes, their ids and the sources of their documents.';
 
+-- What was not given is derived of the turns around it, which come and go.
+create or replace function ragdb_internal.verify_turns(after jsonb, most integer)
+returns ragdb_internal.verified
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+begin
+  return ragdb_internal.verified_rows('turns', array(
+    select row(jsonb_build_array(t.corpus_id, t.chunk_no), case when not l.is_given
+          then format('turn %s of corpus %s', coalesce((select c.chunk_id from ragdb.chunks c
+              where c.corpus_id = t.corpus_id and c.chunk_no = t.chunk_no), t.chunk_no::text),
+            (select c.name from ragdb.corpora c where c.corpus_id = t.corpus_id)) end,
+        case when not l.is_given then 'its salience is not the one that was given' end
+        )::ragdb_internal.checked_row
+      from ragdb.turns t
+        cross join lateral (
+          select t.given -> 'salience' is null or t.salience
+            = ragdb_internal.turn_salience(t.given, false, 0, 0)::real as is_given offset 0) l
+      where (t.corpus_id, t.chunk_no)
+        > (coalesce((after ->> 0)::integer, -1), coalesce((after ->> 1)::integer, -1))
+      order by t.corpus_id, t.chunk_no limit most), most, 'put its conversation again');
+end $$;
+comment on function ragdb_internal.verify_turns(jsonb, integer) is
+  'Compares the salience of a batch of turns with what they were given.';
+
 create or replace function ragdb_internal.verify_history(after jsonb, most integer)
 returns ragdb_internal.verified
 language plpgsql stable parallel safe
@@ -97,57 +123,6 @@ end $$;
 comment on function ragdb_internal.verify_history(jsonb, integer) is
   'Compares the texts of a batch of chunks of earlier versions with their hashes, and those that '
   'were erased with acts.';
-
--- A hundredth of the batch: files are larger than rows.
-create or replace function ragdb_internal.verify_blobs(after jsonb, most integer)
-returns ragdb_internal.verified
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_most constant integer := greatest(most / 100, 1);
-begin
-  return ragdb_internal.verified_rows('blobs', array(
-    select row(jsonb_build_array(b.cid), 'original ' || b.cid,
-        case
-          when b.cid <> 'sha256:' || encode(sha256(b.bytes), 'hex')
-            or b.size <> octet_length(b.bytes)
-            then 'its bytes are not what its identity says'
-          when exists (select from ragdb.corpus_blobs o where o.cid = b.cid
-              and ragdb_internal.original_hash(o) is distinct from ragdb_internal.last_state(
-                o.corpus_id, 'original', o.cid))
-            then 'what a corpus says of it is not what was recorded'
-        end)::ragdb_internal.checked_row
-      from ragdb.blobs b where b.cid > coalesce(after ->> 0, '')
-      order by b.cid limit v_most), v_most, 'ingest the file again');
-end $$;
-comment on function ragdb_internal.verify_blobs(jsonb, integer) is
-  'Hashes a batch of original files, and compares with the identity of each, and what corpora say '
-  'of it with what was recorded.';
-
-create or replace function ragdb_internal.verify_originals(after jsonb, most integer)
-returns ragdb_internal.verified
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-set enable_seqscan = off
-set enable_bitmapscan = off
-as $$
-begin
-  return ragdb_internal.verified_rows('originals', array(
-    select row(jsonb_build_array(s.corpus_id, s.key), format('original %s of corpus %s', s.key,
-          coalesce((select c.name from ragdb.corpora c where c.corpus_id = s.corpus_id),
-            s.corpus_id::text)), case
-        when s.hash is not null and not exists (select from ragdb.corpus_blobs o
-            join ragdb.blobs b on b.cid = o.cid
-            where o.corpus_id = s.corpus_id and o.cid = s.key)
-          then format('it was brought on %s, and is gone',
-            to_char(s.created_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI'))
-        end)::ragdb_internal.checked_row
-      from ragdb_internal.recorded_last('original', after, most) s
-      order by s.corpus_id, s.key), most, 'put it again with ragdb.put_blob()');
-end $$;
-comment on function ragdb_internal.verify_originals(jsonb, integer) is
-  'Looks for the original files that a batch of records says were brought.';
 
 create or replace function ragdb_internal.verify_documents(after jsonb, most integer)
 returns ragdb_internal.verified

@@ -32,7 +32,8 @@ begin atomic
     (25, 'states', false, 'ragdb_internal.verify_states'),
     (26, 'edges', false, 'ragdb_internal.verify_edges'),
     (27, 'added_edges', false, 'ragdb_internal.verify_added_edges'),
-    (28, 'originals', false, 'ragdb_internal.verify_originals')
+    (28, 'originals', false, 'ragdb_internal.verify_originals'),
+    (29, 'turns', false, 'ragdb_internal.verify_turns')
   ) c (place, "check", is_quick, step);
 end;
 comment on function ragdb_internal.verifications() is
@@ -171,5 +172,5 @@ comment on function ragdb.verify(boolean, text[]) is
   'Verifies all evidence and what guards it: code, triggers, rights, keys, corpora, pgvector, '
   'policies, documents, chunks, blobs, slices, traces, hits, reranks, atoms, proposals, decisions, '
   'incidents, erasures, the ledger, history, static embedders, their embeddings, contracts, '
-  'recorded states, edges and which originals there are, or some of them; quick leaves out those '
-  'that read all rows. No row means that nothing is wrong. Raises RG400.';
+  'recorded states, edges, which originals there are and turns, or some of them; quick leaves out '
+  'those that read all rows. No row means that nothing is wrong. Raises RG400.';

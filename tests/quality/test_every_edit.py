@@ -44,7 +44,6 @@ PASSED_OVER = {
         "optimized_to", "parts", "size_bytes", "token_count", "updated_at", "version_xid",
     },
     "contract_nodes": {"columns", "line", "column"},  # where it stands in its text
-    "edges": {"child_salience"},  # derived, as that of the turn
     # derived from the turns around it, the embeddings and the edges
     "turns": {"answers_no", "depth", "homogeneity", "salience", "sibling_order"},
     "corpus_grants": {"role_oid", "copied by role_oid"},  # the right of nobody, or of a namesake

@@ -9,6 +9,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from ragdb.errors import CorpusNotFound, ModeNotAvailable
+from tests.documents import document
 from tests.embedding import put
 from tests.sql import conversations
 from tests.waiting import until_it_waits
@@ -42,7 +43,7 @@ def second(dsn: str, first: str, then: str, *arguments: object) -> str | None:
 
         def late() -> None:
             try:
-                b.execute(then, arguments)
+                b.execute(then, arguments if "%s" in then else ())
                 b.commit()
                 failures.append(None)
             except psycopg.Error as error:
@@ -392,3 +393,50 @@ def test_who_is_killed_while_he_appends_appends_again(talks: str) -> None:
         texts = [text for text, _, _ in talk(talks)[len(before) :]]
         assert texts == ["turn k1", "turn k2", "turn k3"]
         assert other.execute("select * from ragdb.check_corpus('talks')").fetchall() == []
+
+
+BRING = "select ragdb.put_documents('bringing', %s)"
+DROP = "select ragdb.delete_source('dropping', 'a.bin')"
+LOOK = "select place, finding from ragdb.verify(checks => '{blobs,originals}')"
+
+
+def original(dsn: str, data: bytes) -> Jsonb:
+    """A document of some bytes that were brought to one corpus, as it is put into another."""
+    found = document("a.bin", ["A text."], data=data)
+    with psycopg.connect(dsn) as db:
+        for corpus in ("dropping", "bringing"):
+            db.execute(
+                "select ragdb.create_corpus(%(name)s) where not exists"
+                " (select from ragdb.list_corpora() where name = %(name)s)",
+                {"name": corpus},
+            )
+            db.execute("select ragdb.delete_sources(%s, '{a.bin}')", (corpus,))
+        db.execute("select ragdb.put_blob(%s, 'x/y')", (data,))
+        db.execute("select ragdb.put_documents('dropping', %s)", (Jsonb([found]),))
+    return Jsonb([found])
+
+
+def test_bytes_that_one_corpus_brings_while_another_drops_them_stay(made: str) -> None:
+    given = original(made, b"brought")
+    assert second(made, BRING, DROP, given) is None
+    with psycopg.connect(made) as db:
+        assert db.execute("select size from ragdb.blobs").fetchall() == [(7,)]
+        assert db.execute(LOOK).fetchall() == []
+
+
+def test_a_document_whose_bytes_were_dropped_meanwhile_is_put_without_them(made: str) -> None:
+    given = original(made, b"dropped")
+    assert second(made, DROP, BRING, given) is None
+    with psycopg.connect(made) as db:
+        assert db.execute("select from ragdb.list_documents('bringing')").rowcount == 1
+        assert db.execute("select from ragdb.corpus_blobs").rowcount == 0
+        assert db.execute(LOOK).fetchall() == []
+
+
+def test_bytes_that_are_put_again_while_they_are_dropped_are_there(made: str) -> None:
+    original(made, b"again")
+    put_again = "select ragdb.put_blob('again', 'x/y', 'bringing')"
+    assert second(made, DROP, put_again) is None
+    with psycopg.connect(made) as db:
+        assert db.execute("select size from ragdb.blobs").fetchall() == [(5,)]
+        assert db.execute(LOOK).fetchall() == []

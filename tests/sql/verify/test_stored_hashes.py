@@ -40,6 +40,9 @@ FORGED = {
     " select corpus_id, 'z.md', doc_no, now() from ragdb.documents where source = 'a.md'",
     "another uri": "update ragdb.document_sources set uri = 'zz.md' where uri = 'again.md'",
     "a source less": "delete from ragdb.document_sources where uri = 'again.md'",
+    "a version of the store": "update ragdb.document_sources set etag = '\"2\"'",
+    "no version of the store": "update ragdb.document_sources set etag = null"
+    " where uri = 'b.md'",
     "a root": "update ragdb.document_sources set root = '/elsewhere'",
     "two documents swapped": "update ragdb.documents d set metadata = o.metadata, title = o.title"
     " from ragdb.documents o where o.doc_no <> d.doc_no and d.source = 'a.md'",
@@ -51,7 +54,7 @@ FORGED = {
 }  # fmt: skip
 DOCUMENTS = [
     document("a.md", ["One text.", "Another."], headings=[["A"], ["A", "B"]], title="A"),
-    document("b.md", ["A third."], external_id="b", metadata={"valid": False}),
+    document("b.md", ["A third."], external_id="b", metadata={"valid": False}) | {"etag": "1"},
     document("again.md", ["A third."], external_id="b", metadata={"valid": False}),
 ]
 for chunk in DOCUMENTS[0]["chunks"]:
@@ -116,6 +119,7 @@ def test_an_old_version_put_back_with_its_event_is_found(docs: Connection) -> No
     [
         "select ragdb.put_documents('docs', %(again)s, true)",
         "select ragdb.put_documents('docs', %(renamed)s)",
+        "select ragdb.put_documents('docs', %(refetched)s)",
         "select ragdb.delete_source('docs', 'b.md')",
         "select ragdb.delete_source('docs', 'again.md')",
         "select ragdb.prune_sources('docs', '', '{again.md}')",
@@ -128,6 +132,7 @@ def test_what_ragdb_changes_is_not_found(docs: Connection, change: str) -> None:
     make_embedder(docs)
     given = {
         "again": json.dumps([DOCUMENTS[0]]),
+        "refetched": json.dumps([DOCUMENTS[1] | {"etag": "2"}]),
         "renamed": json.dumps([DOCUMENTS[1] | {"uri": "0.md", "source_name": "s"}]),
     }
     docs.execute(change.encode(), given)

@@ -187,3 +187,44 @@ def test_a_forged_turn_stays_found_when_its_session_grows(chat: Connection) -> N
     chat.execute("update ragdb.turns set role = 'system' where session_id = 's2' and place = 0")
     append(chat, message(13, [12]))
     assert found(chat) == ["document session:s2 of corpus chat"]
+
+
+def in_all(db: Connection) -> list[tuple[str, str]]:
+    return db.execute(
+        "select place, finding from ragdb.verify(checks => '{turns,edges}')"
+        " where severity = 'error'"
+    ).fetchall()
+
+
+def test_a_salience_that_was_given_is_the_one_that_counts(chat: Connection) -> None:
+    assert in_all(chat) == []
+    first = SECOND.replace(uuid(2), uuid(1))
+    chat.execute(f"update ragdb.turns set salience = 0.75 {first}".encode())
+    chat.execute(
+        f"update ragdb.edges set child_salience = 0.75"
+        f" {first.replace('where chunk_no', 'where child_no')}".encode()
+    )
+    assert in_all(chat) == [
+        (f"turn {uuid(1)} of corpus chat", "its salience is not the one that was given")
+    ]
+
+
+def test_an_edge_has_the_salience_of_the_turn_that_it_leads_to(chat: Connection) -> None:
+    chat.execute(f"update ragdb.edges set child_salience = 0.125 {TO_THIRD}".encode())
+    assert in_all(chat) == [
+        (
+            f"edge from {uuid(2)} to {uuid(3)} of corpus chat",
+            "reply: it has not the salience of the turn that it leads to",
+        )
+    ]
+
+
+def test_a_link_to_a_turn_has_its_salience(chat: Connection) -> None:
+    linking = document("d.md", ["See there."], links=[(0, "chat.jsonl#s1")])
+    put_documents(chat, linking, corpus="chat")
+    rows = chat.execute(
+        "select e.child_salience from ragdb.edges e join ragdb.chunks c"
+        " on c.corpus_id = e.corpus_id and c.chunk_no = e.parent_no where c.source = 'd.md'"
+    ).fetchall()
+    assert rows == [(0.25,)]
+    assert in_all(chat) == []
