@@ -102,12 +102,14 @@ def run(
     kept: list[dict[str, Any]] = [] if found is None else found
     looked: dict[str, int] = {}
     worst = OK
+    is_sound = True
     try:
         for check, count, findings, after in steps(
             db, quick=quick, checks=checks, state=state, batch=batch
         ):
             looked[check] = looked.get(check, 0) + count
             for finding in findings:
+                is_sound &= finding["severity"] == "note"
                 if finding["severity"] == "error":
                     worst = session.verdict = NEGATIVE
                 show(session, finding, kept)
@@ -120,7 +122,7 @@ def run(
         return INTERRUPTED
     if found is None:
         _close(session, kept)
-        if not kept and worst == OK:
+        if is_sound:
             session.note(f"all is what it was: {sum(looked.values())} rows looked at")
     return worst
 

@@ -136,8 +136,18 @@ def _lock(folder: Path) -> Iterator[None]:
     """Hold the one right to start, stop or install the server of a data folder."""
     import fasteners  # type: ignore[import-untyped]
 
-    if not folder.parent.exists():
-        folder.parent.mkdir(parents=True)
-        folder.parent.chmod(0o755 if os.geteuid() == 0 else 0o700)
-    with fasteners.InterProcessLock(folder.with_name(folder.name + ".lock")):
+    lock = fasteners.InterProcessLock(folder.with_name(folder.name + ".lock"))
+    try:
+        if not folder.parent.exists():
+            folder.parent.mkdir(parents=True)
+            folder.parent.chmod(0o755 if os.geteuid() == 0 else 0o700)
+        lock.acquire()
+    except OSError as error:
+        raise EmbeddedError(
+            f"the embedded server cannot be kept in {folder.parent}: {error.strerror};"
+            " set RAGDB_HOME to a folder that you may write to, or name a database with --dsn"
+        ) from None
+    try:
         yield
+    finally:
+        lock.release()

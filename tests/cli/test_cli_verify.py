@@ -193,6 +193,21 @@ def test_verify_says_what_was_done_and_doctor_too(docs: Run, clone: str) -> None
     assert f"FAIL  verify traces: trace {trace}" in deep.stdout
 
 
+def test_verify_ends_with_what_all_is_unless_more_than_a_note_was_found(
+    docs: Run, clone: str
+) -> None:
+    said = "all is what it was: "
+    # that a session may choose the time is a note, and so in every test
+    noted = docs("verify", "--check", "rights")
+    assert "by ragdb.now" in noted.stdout
+    assert said in noted.stderr
+    with psycopg.connect(clone) as db:
+        db.execute("alter function ragdb_internal.now() owner to current_user")
+    wrong = docs("verify", "--check", "rights")
+    assert wrong.exit_code == 1
+    assert said not in wrong.stderr
+
+
 def test_doctor_shows_the_first_few_of_many_findings(docs: Run, clone: str) -> None:
     with psycopg.connect(clone) as db:
         for (function,) in db.execute(

@@ -285,6 +285,17 @@ def test_a_planted_socket_folder_is_neither_used_nor_given_away(
         short.rmdir() if short.is_dir() and not short.is_symlink() else short.unlink()
 
 
+@pytest.mark.parametrize("below", ["", "deeper"])
+def test_a_home_that_cannot_be_a_folder_is_refused_with_what_to_set(
+    tmp_path: Path, below: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    folder = tmp_path / "file" / below / "pg18"
+    with pytest.raises(postgres.EmbeddedError, match=r"(File exists|Not a directory); set RAGDB_HOME") as failed:
+        embedded.start(folder)
+    assert f"cannot be kept in {folder.parent}: " in str(failed.value)
+
+
 def test_stopping_what_does_not_run_says_so(home: Path) -> None:
     assert not embedded.stop(home / "nothing")
 

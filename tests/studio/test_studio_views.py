@@ -395,3 +395,14 @@ def test_each_view_shows_a_corpus_of_parts(site: Api) -> None:
         assert "whole · 2 parts · 2 chunks" in shown
         assert "part-2.md" in page(client, "/studio/documents", corpus="whole")
         assert "2 parts" in page(client, "/studio/health")
+
+
+def test_hints_name_verbs_of_the_command_line_and_no_function_of_sql() -> None:
+    """Who looks at a page has a command line; search.html shows how a search is asked in SQL."""
+    folder = Path(ragdb.__file__).parent / "studio/templates"
+    called = [
+        (path.name, found)
+        for path in folder.glob("*.html")
+        for found in re.findall(r"ragdb\.[a-z_]+\(", path.read_text())
+    ]
+    assert sorted(called) == [("search.html", "ragdb.connect("), ("search.html", "ragdb.search(")]
