@@ -50,8 +50,8 @@ declare
       and octet_length(text) <= (ragdb_internal.limits()).indexed_characters then text
     else ragdb_internal.plain(text) end;
   v_is_ascii constant boolean := octet_length(v_text) = length(v_text);
-  v_name constant text := ragdb_internal.name_pattern(
-    case when v_is_ascii then '' else ragdb_internal.spaced() end);
+  v_name constant text := case when v_is_ascii then ragdb_internal.name_pattern('')
+    else ragdb_internal.name_pattern(ragdb_internal.spaced()) end;
   v_names text;
   v_exact text;
   v_lexemes tsvector;
