@@ -37,19 +37,30 @@ comment on function ragdb_internal.plain(text) is
   'Returns the first 65,536 characters of a text in NFKC, with ASCII quotes and hyphens, all other '
   'separators past ASCII as spaces, and without characters that a reader does not see.';
 
-create or replace function ragdb_internal.fold(word text) returns text
-language sql immutable parallel safe
-return normalize(
-  pg_catalog.translate(
-    pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(
-      pg_catalog.lower(word collate "C"), 'ß', 'ss'), 'ẞ', 'ss'), 'և', 'եւ'), U&'i\0307', 'i'),
-    case when word ~ '[\u0530-\U0010FFFF]'
-      then ragdb_internal.folded() else ragdb_internal.folded_near() end,
-    case when word ~ '[\u0530-\U0010FFFF]'
-      then ragdb_internal.folds() else ragdb_internal.folds_near() end),
-  nfkc);
+-- translate() compares each character of a text with all that fold, one after the other: it gets
+-- those that the text has. Of most words that is the first.
+create or replace function ragdb_internal.fold(text text) returns text
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_foldable constant text := '[' || ragdb_internal.foldable() || ']';
+  v_text constant text := replace(replace(replace(replace(
+    lower(text collate "C"), 'ß', 'ss'), 'ẞ', 'ss'), 'և', 'եւ'), E'i\u0307', 'i');
+  v_letters text := left(v_text, 1);
+begin
+  if substr(v_text, 2) ~ v_foldable then
+    v_letters := array_to_string(array(
+      select distinct (regexp_matches(v_text, v_foldable, 'g'))[1]), '');
+  end if;
+  return normalize(translate(v_text, v_letters, case
+    when v_letters ~ E'[\\u0530-\\U0010FFFF]'
+      then translate(v_letters, ragdb_internal.folded(), ragdb_internal.folds())
+    else translate(v_letters, ragdb_internal.folded_near(), ragdb_internal.folds_near()) end),
+    nfkc);
+end $$;
 comment on function ragdb_internal.fold(text) is
-  'Folds the case of a normalised word by Unicode 15.0, in one way for all languages, and its '
+  'Folds the case of a normalised text by Unicode 15.0, in one way for all languages, and its '
   'digits to ASCII.';
 
 -- lower() of one context and one expansion: a sigma that ends a word is final, and a dotted capital

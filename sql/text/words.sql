@@ -161,7 +161,8 @@ declare
   v_others constant regdictionary := ragdb_internal.word_dictionary(config);
 begin
   return (
-    select concat(lexemes, ' ', string_agg('''' || l.lexeme || ''':' || f.positions, ' '))
+    select concat(lexemes, ' ', string_agg(''''
+      || (ragdb_internal.lexized(f.word, v_asciis, v_others))[1] || ''':' || f.positions, ' '))
     from (
       select ragdb_internal.dictionary_word(w.word) as word, w.positions
       from (
@@ -170,8 +171,7 @@ begin
             order by u.ordinal))[:255], ',') as positions
         from unnest(words) with ordinality u (word, ordinal)
         group by u.word) w
-      offset 0) f
-      cross join unnest(ragdb_internal.lexized(f.word, v_asciis, v_others)) l (lexeme))::tsvector;
+      offset 0) f)::tsvector;
 end $$;
 comment on function ragdb_internal.add_words(tsvector, text[], smallint[], text) is
   'Returns lexemes with those of some words, which go to the dictionaries one by one; positions '
@@ -203,7 +203,8 @@ begin
   -- a few among many: the parser finds their places by the word 0q0, which no dictionary changes
   v_lexemes := ragdb_internal.ascii_vector(
     regexp_replace(v_words, ragdb_internal.other_word(), ' 0q0 ', 'g'), config);
-  select u.positions into v_positions from unnest(v_lexemes) u where u.lexeme = '0q0';
+  select u.positions into v_positions
+    from unnest(ts_filter(setweight(v_lexemes, 'A', '{0q0}'), '{a}')) u;
   return ragdb_internal.add_words(
     ts_delete(v_lexemes, '0q0'), v_others, v_positions, config);
 end $$;

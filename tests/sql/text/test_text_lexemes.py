@@ -364,6 +364,24 @@ def test_folding_and_plain_text_stay_as_they_are(db: Connection, text: str) -> N
     assert row[2] == row[3]
 
 
+@pytest.mark.parametrize("between", ["{}", "Ж {} Ä", "ж {0} {0}"])
+def test_a_capital_folds_alone_as_beside_others(db: Connection, between: str) -> None:
+    # capitals of the oldest Unicode that Python knows: a later one has no other case for them
+    letters = [
+        c for c in map(chr, range(128, 0x10450)) if unicodedata.ucd_3_2_0.category(c) == "Lu"
+    ]
+    letters = [c for c in letters if len(c.casefold()) == 1 and c.casefold() == c.lower()]
+    letters = [c for c in letters if unicodedata.is_normalized("NFKC", c)]
+    texts = [between.format(c) for c in letters]
+    row = db.execute(
+        "select array_agg(ragdb_internal.fold(t) order by n)"
+        " from unnest(%s::text[]) with ordinality x (t, n)",
+        (texts,),
+    ).fetchone()
+    assert len(letters) > 600
+    assert row == ([t.casefold() for t in texts],)
+
+
 @relaxed
 @given(
     text=st.text(st.sampled_from("aeXz01 .-_/:@+<&;" * 3 + "".join(map(chr, range(1, 127))))),
