@@ -23,6 +23,7 @@ SESSION_KEYS = ("session", "session_id", "conversation_id", "message_tree_id", "
 PARENT_KEYS = ("parent_id", "parents")
 KEPT = ("phase", "salience", "feedback", "created_at", "parents")
 SILENT = {"content", "tool_calls", "function_call"}  # a message with one of these needs no text
+SAYING = SILENT | {"text", "messages", "prompt"}
 # as chats are exported, and as the database knows them
 ROLES = {
     "user": "user",
@@ -40,12 +41,17 @@ ROLES = {
 def in_file(data: bytes, uri: str, max_bytes: int) -> list[dict[str, Any]]:
     """The conversations of a file, as ``ragdb.put_conversations`` takes them; none of another.
 
-    Raises ReadError `malformed`, naming the line.
+    Raises ReadError `malformed`, naming the line, and `blank` where nothing is said in any.
     """
     kind = formats.BY_ENDING.get(formats.ending(uri))
     if kind == "jsonl" and starts(io.BytesIO(data), max_bytes):
-        return read(io.BytesIO(data), uri, max_bytes)
-    return _read_json(data, uri, max_bytes) if kind == "json" else []
+        found = read(io.BytesIO(data), uri, max_bytes)
+    else:
+        found = _read_json(data, uri, max_bytes) if kind == "json" else []
+    said = [one for one in found if one["messages"]]
+    if found and not said:
+        raise ReadError("blank", "no message has a text", "remove it, or write something into it")
+    return said
 
 
 def starts(stream: BinaryIO, max_line: int) -> bool:
@@ -91,6 +97,8 @@ def read(stream: BinaryIO, uri: str, max_line: int) -> list[dict[str, Any]]:
         is_list = isinstance(record.get("messages"), list)
         if is_list and not _is_chat(record["messages"]):
             malformed(number, "a message has no role", 'write {"role": "user", "content": …}')
+        if not SAYING & record.keys():
+            malformed(number, "it is not a message", 'write {"role": "user", "content": …}')
         session = _session(record, f"{uri}#line-{number}" if is_list else uri)
         own.setdefault(session, []).append(line)
         records.setdefault(session, []).append(record)

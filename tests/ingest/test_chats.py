@@ -120,6 +120,20 @@ def test_records_that_only_look_like_a_chat_are_not_one(name: str, data: bytes) 
     assert conversation.in_file(data, name, 10**6) == []
 
 
+def test_a_line_that_is_not_a_message_is_named(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "chat.jsonl").write_bytes(lines(CHAT[1], {"x": 1}))
+    result = run("ingest", tmp_path / "chat.jsonl", "--corpus", "chat")
+    assert result.exit_code == 4
+    assert "line 2: it is not a message" in result.output
+
+
+def test_a_chat_in_which_nothing_is_said_is_not_stored(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "chat.json").write_text(json.dumps([{"role": "user", "content": " "}]))
+    result = run("ingest", tmp_path / "chat.json", "--corpus", "chat")
+    assert result.exit_code == 4
+    assert "no message has a text" in result.output
+
+
 def test_a_list_with_what_is_not_a_message_is_named_by_its_line(run: Run, tmp_path: Path) -> None:
     (tmp_path / "tuning.jsonl").write_bytes(lines({"messages": CHAT}, {"messages": [{"a": 1}]}))
     result = run("ingest", tmp_path / "tuning.jsonl", "--corpus", "chat")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -34,3 +35,14 @@ from tests.conftest import Connection
 )
 def test_a_number_or_a_list_is_read_or_is_none(db: Connection, call: str, found: Any) -> None:
     assert db.execute(f"select ragdb_internal.{call}").fetchone() == (found,)
+
+
+def test_a_rank_is_one_and_how_many_scores_are_higher(db: Connection) -> None:
+    draw = random.Random(7)
+    scores = [draw.randint(0, 20) / 20 for _ in range(60)]
+    rows = db.execute(
+        "select u.score, ragdb_internal.rank_among(u.score, array(select unnest(%s::float8[])"
+        " order by 1), 60) from unnest(%s::float8[]) u (score)",
+        (scores, scores),
+    ).fetchall()
+    assert rows == [(score, 1 + sum(other > score for other in scores)) for score in scores]
