@@ -19,8 +19,9 @@ begin atomic
       array_agg(c.cid),
       array_agg(case when b.cid is not null then ragdb_internal.original_hash(b) end))
     from unnest(cids) c (cid)
-      left join ragdb.corpus_blobs b
-        on b.corpus_id = record_originals.corpus_id and b.cid = c.cid
+      left join lateral (
+        select o.* from ragdb.corpus_blobs o
+        where o.corpus_id = record_originals.corpus_id and o.cid = c.cid offset 0) b on true
     having count(*) > 0;
 end;
 comment on function ragdb_internal.record_originals(integer, text[]) is

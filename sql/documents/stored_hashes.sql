@@ -70,8 +70,10 @@ begin atomic
             select c.ordinal from ragdb.chunks c
               where c.corpus_id = said_in.corpus_id and c.chunk_no = e.parent_no
                 and c.doc_no = said_in.doc_no offset 0) p), ''))
-    from ragdb.turns t
-    where t.corpus_id = said_in.corpus_id and t.chunk_no = said_in.chunk_no;
+    -- offset 0: else a corpus whose turns are taken for few would be read by its number alone
+    from (
+      select h.* from ragdb.turns h
+      where h.corpus_id = said_in.corpus_id and h.chunk_no = said_in.chunk_no offset 0) t;
 end;
 comment on function ragdb_internal.said_in(integer, integer, integer) is
   'Returns the bytes that are hashed of a turn: who said it in which session, when and as what, '
@@ -102,6 +104,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
+set cpu_index_tuple_cost = 1000
 as $$
 declare
   v_hashes bytea[] := array(
