@@ -162,8 +162,7 @@ begin
     where e.corpus_id = tell_turns.corpus_id and e.event_id = d.event_id;
 end $$;
 comment on function ragdb_internal.tell_turns(integer, uuid[]) is
-  'Has events of this transaction tell of the turns of their documents too, which were stored '
-  'since.';
+  'Has events of this transaction tell of the turns of their documents too.';
 
 create or replace function ragdb.put_conversations(
   corpus text, conversations jsonb, force boolean default false)
