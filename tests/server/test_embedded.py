@@ -291,7 +291,9 @@ def test_a_home_that_cannot_be_a_folder_is_refused_with_what_to_set(
 ) -> None:
     (tmp_path / "file").write_text("")
     folder = tmp_path / "file" / below / "pg18"
-    with pytest.raises(postgres.EmbeddedError, match=r"(File exists|Not a directory); set RAGDB_HOME") as failed:
+    with pytest.raises(
+        postgres.EmbeddedError, match=r"(File exists|Not a directory); set RAGDB_HOME"
+    ) as failed:
         embedded.start(folder)
     assert f"cannot be kept in {folder.parent}: " in str(failed.value)
 
