@@ -16,6 +16,19 @@ return (
 comment on function ragdb_internal.uuid7(timestamptz) is
   'Returns a new UUID of version 7 whose time is the given one, to a quarter of a microsecond.';
 
+create or replace function ragdb_internal.tick_of(at timestamptz) returns bigint
+language sql immutable parallel safe
+return (extract(epoch from tick_of.at) * 1000000)::bigint;
+comment on function ragdb_internal.tick_of(timestamptz) is
+  'Returns the tick that a time is: its microseconds since 1970.';
+
+create or replace function ragdb_internal.tick_id(tick bigint) returns uuid
+language sql volatile parallel safe
+return ragdb_internal.uuid7(
+  'epoch'::timestamptz + tick_id.tick * interval '1 microsecond');
+comment on function ragdb_internal.tick_id(bigint) is
+  'Returns a new UUID of version 7 whose time is a tick.';
+
 -- The created_at of a row with such an id is the id's millisecond.
 create or replace function ragdb_internal.uuid_time(id uuid) returns timestamptz
 language sql stable parallel safe

@@ -9,12 +9,6 @@
 -- count would come again: in a database restored from a dump, on a standby that took over, in a
 -- corpus made anew under its old name. Where the machine's clock goes back, it counts.
 
-create or replace function ragdb_internal.tick_of(at timestamptz) returns bigint
-language sql immutable parallel safe
-return (extract(epoch from tick_of.at) * 1000000)::bigint;
-comment on function ragdb_internal.tick_of(timestamptz) is
-  'Returns the tick that a time is: its microseconds since 1970.';
-
 -- What is as an event told it before is not hashed again: then a forged row of it stays found.
 create or replace function ragdb_internal.told_chunks(
   corpus_id integer, doc_nos integer[], told integer[])
@@ -40,7 +34,8 @@ comment on function ragdb_internal.told_chunks(integer, integer[], integer[]) is
 -- Where a vacuum that saw no row of this call says that the table has none, an index by something
 -- else costs less than one whose key is an expression: hence offset 0 around the number.
 create or replace function ragdb_internal.write_events(
-  corpus ragdb.corpora, doc_nos integer[], told integer[] default null)
+  corpus ragdb.corpora, doc_nos integer[], told integer[] default null,
+  event_ids uuid[] default null)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -61,11 +56,11 @@ begin
   with written as (
     insert into ragdb.events (corpus_id, lamport, event_id, kind, created_at, author, corpus,
         doc_cid, source, title, language, chunks, document_hash, chunks_hash)
-      select corpus.corpus_id, v_tick + h.nth, ragdb_internal.uuid7(
-          'epoch'::timestamptz + (v_tick + h.nth) * interval '1 microsecond'),
-        'rag.document.ingested', v_now, v_caller, corpus.name, d.doc_cid, d.source, d.title,
-        d.language, d.chunks, d.document_hash, h.chunks_hash
-      from unnest(doc_nos, v_chunks) with ordinality h (doc_no, chunks_hash, nth)
+      select corpus.corpus_id, v_tick + h.nth,
+        coalesce(h.id, ragdb_internal.tick_id(v_tick + h.nth)), 'rag.document.ingested',
+        v_now, v_caller, corpus.name, d.doc_cid, d.source, d.title, d.language, d.chunks,
+        d.document_hash, h.chunks_hash
+      from unnest(doc_nos, v_chunks, event_ids) with ordinality h (doc_no, chunks_hash, id, nth)
         cross join lateral ragdb_internal.found_at(corpus.corpus_id, h.doc_no) f
         cross join lateral (
           select o.*, ragdb_internal.document_hash(o, f.sources) from ragdb.documents o
@@ -78,17 +73,19 @@ begin
       cross join lateral (select doc_nos[w.lamport - v_tick] as doc_no offset 0) n
       cross join lateral (select h.ctid from ragdb.documents h
         where h.corpus_id = corpus.corpus_id and h.doc_no = n.doc_no offset 0) o
-    where d.ctid = o.ctid
+    where d.ctid = o.ctid and event_ids[w.lamport - v_tick] is null
   )
-  select array_agg(corpus.corpus_id || '/' || w.event_id order by w.lamport) into v_events
-    from written w;
+  select array_agg(corpus.corpus_id || '/' || w.event_id order by w.lamport)
+    into v_events from written w;
   -- anybody may listen, so a notice only says that something is there to be read
   perform ragdb_internal.renew_statistics('{ragdb.events}'),
     ragdb_internal.note_all('event', v_events), ragdb_internal.notify('ragdb_events');
 end $$;
-comment on function ragdb_internal.write_events(ragdb.corpora, integer[], integer[]) is
+comment on function ragdb_internal.write_events(
+  ragdb.corpora, integer[], integer[], uuid[]) is
   'Writes an event for each of some documents, of each with so many chunks (null: none) as its '
-  'last event told them, and tells who listens; the caller holds the corpus lock.';
+  'last event told them, and under the id that its row has already (null: the row gets one), and '
+  'tells who listens; the caller holds the corpus lock.';
 
 create or replace function ragdb_internal.check_positions(after jsonb) returns void
 language plpgsql immutable parallel safe

@@ -24,8 +24,11 @@ begin
       jsonb_array_length(g.given -> 'chunks'),
       (select coalesce(sum((c ->> 'tokens')::bigint), 0)
         from jsonb_array_elements(g.given -> 'chunks') c),
-      -- until its event has an id
-      '00000000-0000-0000-0000-000000000000', written_at, written_at
+      case when corpus.import_xid is distinct from pg_current_xact_id()
+        then ragdb_internal.tick_id(greatest(corpus.lamport, ragdb_internal.tick_of(written_at))
+          + t.doc_no - corpus.next_doc_no + 1)
+        -- until its event, which comes with the end of the import, has an id
+        else '00000000-0000-0000-0000-000000000000' end, written_at, written_at
     from unnest(touched) t
       cross join lateral (select documents -> t.position as given offset 0) g
       cross join lateral (

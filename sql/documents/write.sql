@@ -182,12 +182,14 @@ begin
   -- those of an import come with its end
   if corpus.import_xid is distinct from pg_current_xact_id() then
     perform ragdb_internal.write_events(corpus, array_agg(t.doc_no order by t.position, t.doc_no),
-        array_agg(case t.state when 'same' then t.chunks end order by t.position, t.doc_no))
+        array_agg(case t.state when 'same' then t.chunks end order by t.position, t.doc_no),
+        array_agg(case t.state when 'new' then t.event_id end order by t.position, t.doc_no))
       from (
-        select c.*, case c.state when 'same' then (select d.chunks from ragdb.documents d
-            where d.corpus_id = corpus.corpus_id and d.doc_no = c.doc_no) end as chunks
+        select c.*, d.chunks, d.event_id
         from unnest(touched, sources_before, ragdb_internal.kept_sources(corpus.corpus_id, touched))
           c (doc_no, doc_cid, name, title_before, "position", uri, source_name, state, before, now)
+          left join lateral (select h.chunks, h.event_id from ragdb.documents h
+            where h.corpus_id = corpus.corpus_id and h.doc_no = c.doc_no offset 0) d on true
         where c.state <> 'gone' and (c.state <> 'same' or c.before is distinct from c.now)) t
       having count(*) > 0;
   end if;

@@ -112,7 +112,7 @@ create or replace function ragdb_internal.store_edges(
   corpus_id integer, turns ragdb_internal.parsed_turn[], edges ragdb_internal.parsed_edge[])
 returns void
 language sql
-set plan_cache_mode = force_generic_plan
+set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
 set cpu_index_tuple_cost = 1000
 begin atomic
@@ -139,6 +139,8 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   v_doc_nos constant integer[] := array(
@@ -160,8 +162,7 @@ begin
     where e.corpus_id = tell_turns.corpus_id and e.event_id = d.event_id;
 end $$;
 comment on function ragdb_internal.tell_turns(integer, uuid[]) is
-  'Has events of this transaction tell of the turns of their documents too, which were stored '
-  'since.';
+  'Has events of this transaction tell of the turns of their documents too.';
 
 create or replace function ragdb.put_conversations(
   corpus text, conversations jsonb, force boolean default false)

@@ -16,7 +16,6 @@ import pytest
 from typer.testing import CliRunner
 
 from ragdb.cli.main import app
-from ragdb.http.app import create_app
 from ragdb.http.config import Config
 from tests.embedding import one
 from tests.forked import run_forked
@@ -298,6 +297,8 @@ def test_a_client_that_hangs_up_is_no_fault_of_the_server(api: Api, path: str) -
 
 
 def test_half_a_body_keeps_no_place_among_the_requests_at_work(api: Api) -> None:
+    from ragdb.http.app import create_app  # here, because every process of a run collects this file
+
     served = create_app(Config(api.dsn, anonymous_role="reader", stall=0.1))
     sent: list[Any] = []
 

@@ -51,6 +51,25 @@ def test_an_event_says_what_was_ingested_and_duplicates_say_nothing(docs: Connec
     assert of(docs, "docs", began + 1)[0] == ["b.md"]
 
 
+def test_a_new_document_is_written_once_with_the_id_of_its_event(docs: Connection) -> None:
+    counts = "select n_tup_ins, n_tup_upd from pg_stat_xact_user_tables where relname = 'documents'"
+    before = docs.execute(counts).fetchone()
+    write(docs, "docs", "a.md", "b.md", "c.md")
+    after = docs.execute(counts).fetchone()
+    assert before is not None
+    assert after is not None
+    assert (after[0] - before[0], after[1] - before[1]) == (3, 0)
+    # one that is written again gets the id of its next event, and a new one beside it its own
+    put(docs, document("b.md", ["another text"]), document("d.md", ["text of d"]))
+    told = docs.execute(
+        "select d.source from ragdb.documents d join ragdb.events e"
+        " on (e.corpus_id, e.event_id, e.source) = (d.corpus_id, d.event_id, d.source)"
+        " order by d.source"
+    ).fetchall()
+    assert told == [("a.md",), ("b.md",), ("c.md",), ("d.md",)]
+    assert len(of(docs, "docs")[0]) == 5
+
+
 def test_a_page_of_all_corpora_takes_a_prefix_of_each_and_says_once_where_to_go_on(
     db: Connection,
 ) -> None:

@@ -15,7 +15,6 @@ from typing import Any
 import ir_measures
 import psycopg
 import pytest
-import xmlschema
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
@@ -340,6 +339,8 @@ def test_junit_tells_failures_errors_and_skipped_apart(any_db: Connection) -> No
 
 @pytest.mark.parametrize("form", ["passing", "mixed", "empty"])
 def test_junit_is_valid_by_the_schema_of_its_readers(any_db: Connection, form: str) -> None:
+    import xmlschema  # here, because every process of a run collects this file
+
     schema = xmlschema.XMLSchema10(ROOT / "tests/data/junit.xsd")
     text = {"passing": contract(REFUNDS), "mixed": MIXED, "empty": contract("")}[form]
     made = report(any_db, run(any_db, text)["run_id"], "junit")
