@@ -7,8 +7,7 @@
 -- how. Only the pieces that insert say otherwise.
 
 -- What was never brought to this corpus is not its to drop, and what others have put stays theirs.
--- Who brings the bytes to another corpus meanwhile holds them, so they are locked before anybody
--- looks who has them: else they would go, and take along what that one brought.
+-- Locked before a look who has them: else what one brings to another corpus meanwhile would go.
 create or replace function ragdb_internal.drop_unused_blobs(corpus_id integer, cids text[])
 returns void
 language plpgsql
