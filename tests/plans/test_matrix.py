@@ -29,8 +29,8 @@ def outgrown(server18: Server, request: pytest.FixtureRequest) -> Iterator[Conne
         server18.database() as database,
         psycopg.connect(server18.dsn(database.dbname), autocommit=True) as db,
     ):
-        # of some 400 documents, as it counts them by their pages, the planner takes a corpus for one
-        # row, and reads it whole where it looks for a document by its bytes
+        # a corpus of 400 documents, as it counts them by their pages, is one row to the planner,
+        # which reads it whole where it looks for a document by its bytes
         large, new = matrix.Size(800, 40), matrix.Size(12, 12)
         matrix.make(db, request.param, large, new)
         yield db
