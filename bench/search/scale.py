@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 import psycopg
 
 from bench import common
-from bench.lexical.bytes import load, sizes
+from bench.lexical.bytes import count, put, sizes
 from ragdb.database import Database
 from ragdb.models.static import NAME
 from ragdb.server import static
@@ -48,7 +48,8 @@ def measured(chunks: int, figures: Figures) -> Figures:
     """The bytes of so many chunks of manuals, in one piece, with static embeddings under HNSW."""
     with common.server() as server, psycopg.connect(server.database(), autocommit=True) as db:
         empty = size(db)
-        chunks = load(db, chunks)
+        put(db, chunks)
+        chunks = count(db)
         lexical = sum(bytes_ for _, bytes_ in sizes(db))
         rows = size(db) - empty - lexical
         static.load(Database(db))
