@@ -1,5 +1,18 @@
 -- What answers a question that was found in a conversation: its replies, which may have no word of
--- it.
+-- it. A slice says what may be cited, so what was found in one brings nothing along. A filter is met
+-- by the conversation as a whole.
+
+create or replace function ragdb_internal.is_found_in_corpus(chunk jsonb) returns boolean
+language sql stable parallel safe
+return case when ragdb_internal.trace_of(chunk) is null then chunk ? 'mode'
+  else exists (
+    select from ragdb.retrieval_traces t
+    where t.id = ragdb_internal.trace_of(chunk)
+      and t.created_at = ragdb_internal.uuid_time(ragdb_internal.trace_of(chunk))
+      and t.retrieval_mode = 'global') end;
+comment on function ragdb_internal.is_found_in_corpus(jsonb) is
+  'Tells whether a chunk was found by a search of a corpus and not of a slice, as its trace says; '
+  'one without a trace names the mode of the search.';
 
 create or replace function ragdb_internal.replies_to(chunk jsonb) returns setof jsonb
 language sql stable parallel safe
@@ -15,7 +28,7 @@ begin atomic
         'text', q.text, 'score', replies_to.chunk -> 'score')))
     from ragdb.corpora c
     cross join lateral (
-      select q.chunk_no, q.text from ragdb.chunks q
+      select q.chunk_no, q.doc_no, q.text from ragdb.chunks q
         where q.corpus_id = c.corpus_id and q.chunk_id = replies_to.chunk ->> 'chunk_id'
         offset 0) q
     cross join lateral (
@@ -28,14 +41,14 @@ begin atomic
         offset 0) t
     cross join lateral (
       select k.* from ragdb.chunks k
-        where k.corpus_id = c.corpus_id and k.chunk_no = e.child_no
+        where k.corpus_id = c.corpus_id and k.chunk_no = e.child_no and k.doc_no = q.doc_no
         offset 0) k
     where c.name = replies_to.chunk ->> 'corpus' and ragdb_internal.privilege(c) > 0
     order by t.sibling_order, k.chunk_no limit 3;
 end;
 comment on function ragdb_internal.replies_to(jsonb) is
-  'Returns the first three replies to a chunk of evidence that is a turn of a conversation, as '
-  'evidence that names what it answers; none where the caller may not read.';
+  'Returns the first three replies to a chunk of evidence that is a turn of a conversation, in that '
+  'conversation, as evidence that names what it answers; none where the caller may not read.';
 
 -- A reply that was found itself keeps its place, its score and its trace.
 create or replace function ragdb_internal.with_replies(chunks jsonb) returns jsonb
@@ -49,6 +62,7 @@ begin atomic
     from found f
       cross join lateral ragdb_internal.replies_to(f.chunk) with ordinality r (reply, m)
     where ragdb_internal.opening(f.chunk ->> 'text') = 'question'
+      and ragdb_internal.is_found_in_corpus(f.chunk)
     order by r.reply ->> 'chunk_id', f.n
   )
   select coalesce(pg_catalog.jsonb_agg(b.chunk order by b.n, b.m), '[]') from (
@@ -62,4 +76,4 @@ begin atomic
       where f.chunk ->> 'chunk_id' = r.reply ->> 'chunk_id')) b;
 end;
 comment on function ragdb_internal.with_replies(jsonb) is
-  'Returns chunks of evidence, behind each question of a conversation its replies.';
+  'Returns chunks that were found, behind each question of a conversation its replies.';

@@ -151,7 +151,7 @@ begin
       'rag required but no evidence found');
   end if;
   run := run || jsonb_build_object('pack',
-      ragdb_internal.run_pack(run, ragdb_internal.with_replies(v_chunks)) || v_searched,
+      ragdb_internal.run_pack(run, evidence || ragdb_internal.with_replies(v_found)) || v_searched,
     -- evidence is on record where a retrieval that is found it, or found nothing
     'is_recorded', v_traces is not null and (v_chunks = '[]' or exists (
       select from jsonb_array_elements(v_chunks) c (chunk) where c.chunk ? 'trace_id')));

@@ -9,6 +9,7 @@ import pytest
 
 from ragdb.database import Database
 from tests.conftest import Connection
+from tests.sql.signed_slices import export, messages, sign
 
 SAID = [
     ("1", None, "user", "How do I descale the espresso machine?"),
@@ -28,6 +29,11 @@ def put(base: Database, corpus: str = "chat") -> None:
         corpus,
         [{"doc_cid": "sha256:" + "0" * 64, "uri": "a", "session": "a", "messages": messages}],
     )
+
+
+def found(hit: Any) -> dict[str, Any]:
+    chunk = {"chunk_id": hit.chunk_id, "source_id": hit.source, "text": hit.text}
+    return chunk | {"corpus": hit.corpus, "mode": hit.mode}
 
 
 @pytest.fixture
@@ -95,13 +101,38 @@ def test_replies_come_from_no_corpus_that_the_caller_may_not_read(base: Database
     base.connection.execute("create role replies_reader in role ragdb_reader")
     base.restrict_corpus("chat")
     (hit,) = base.search("chat", QUESTION, 1)
-    chunk = {"chunk_id": hit.chunk_id, "source_id": "a", "text": hit.text, "corpus": "chat"}
+    chunk = found(hit)
 
     def packed() -> list[str]:
         run = base.ask_plan(QUESTION, {"mode": "on", "gate": None}, True, None)
-        run = base.ask_weigh(run, [], [chunk])
+        run = base.ask_weigh(run, [{"chunks": [chunk]}], [])
         return [one["text"] for one in run["pack"]["chunks"]]
 
     assert packed() == [QUESTION, SAID[1][3]]
     base.connection.execute("set local role replies_reader")
     assert packed() == [QUESTION]
+
+
+def test_evidence_that_a_caller_gives_brings_no_replies_along(base: Database) -> None:
+    (hit,) = base.search("chat", QUESTION, 1)
+    run = base.ask_plan(QUESTION, {"mode": "on", "gate": None}, True, None)
+    run = base.ask_weigh(run, [], [found(hit)])
+    assert [one["text"] for one in run["pack"]["chunks"]] == [QUESTION]
+
+
+def test_what_was_found_in_a_slice_brings_no_replies_along(db: Connection) -> None:
+    made = export(sign(db))
+    base = Database(db)
+
+    def packed(hit: Any) -> list[str]:
+        traced = {key: value for key, value in found(hit).items() if key != "mode"}
+        traced |= {"trace_id": str(hit.trace_id)}
+        run = base.ask_plan(hit.text, {"mode": "on", "gate": None}, True, None)
+        run = base.ask_weigh(run, [{"chunks": [traced], "trace_id": traced["trace_id"]}], [])
+        return [one["text"] for one in run["pack"]["chunks"]]
+
+    question = messages()[0]["text"]
+    (hit,) = base.retrieve("chat", question, 1)
+    assert len(packed(hit)) == 3
+    (hit,) = base.retrieve_slice("chat", question, made["slice_id"], k=1)
+    assert packed(hit) == [question]
