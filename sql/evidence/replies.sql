@@ -1,6 +1,6 @@
 -- What answers a question that was found in a conversation: its replies, which may have no word of
--- it. A slice says what may be cited, so what was found in one brings nothing along. A filter is met
--- by the conversation as a whole.
+-- it. A slice says what may be cited, so what was found in one brings nothing along. A conversation
+-- meets a filter as a whole.
 
 create or replace function ragdb_internal.is_found_in_corpus(chunk jsonb) returns boolean
 language sql stable parallel safe
@@ -47,8 +47,8 @@ begin atomic
     order by t.sibling_order, k.chunk_no limit 3;
 end;
 comment on function ragdb_internal.replies_to(jsonb) is
-  'Returns the first three replies to a chunk of evidence that is a turn of a conversation, in that '
-  'conversation, as evidence that names what it answers; none where the caller may not read.';
+  'Returns the first three replies to a chunk of evidence that is a turn of a conversation, there, '
+  'as evidence that names what it answers; none where the caller may not read.';
 
 -- A reply that was found itself keeps its place, its score and its trace.
 create or replace function ragdb_internal.with_replies(chunks jsonb) returns jsonb
