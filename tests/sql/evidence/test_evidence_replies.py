@@ -134,5 +134,5 @@ def test_what_was_found_in_a_slice_brings_no_replies_along(db: Connection) -> No
     question = messages()[0]["text"]
     (hit,) = base.retrieve("chat", question, 1)
     assert len(packed(hit)) == 3
-    (hit,) = base.retrieve_slice("chat", question, made["slice_id"], k=1)
-    assert packed(hit) == [question]
+    (member,) = base.retrieve_slice("chat", question, made["slice_id"], k=1)
+    assert packed(member) == [question]
