@@ -30,8 +30,8 @@ begin atomic
     greatest(ragdb_internal.evidence_score(chunk),
       case when a.shift > 0 then ragdb_internal.evidence_score(chunk -> 'answers') end)
   from (
-    select coalesce((chunk #>> '{answers,text}') || E'\n\n', '') as before,
-      pg_catalog.length(coalesce((chunk #>> '{answers,text}') || E'\n\n', '')) as shift) a
+    select b.before, pg_catalog.length(b.before) as shift
+    from (select coalesce((chunk #>> '{answers,text}') || E'\n\n', '') as before) b) a
     cross join lateral ragdb_internal.telling_sentences(a.before || (chunk ->> 'text')) s
   where s.start_offset >= a.shift;
 end;

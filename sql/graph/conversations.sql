@@ -143,23 +143,22 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
 declare
-  v_doc_nos constant integer[] := array(
-    select d.doc_no from unnest(event_ids) g (event_id)
+  v_doc_nos integer[];
+  v_ids uuid[];
+begin
+  select array_agg(d.doc_no), array_agg(d.event_id) into v_doc_nos, v_ids
+    from unnest(event_ids) g (event_id)
       cross join lateral (
         select e.doc_cid from ragdb.events e
         where e.corpus_id = tell_turns.corpus_id and e.event_id = g.event_id offset 0) e
       cross join lateral (
         select h.doc_no, h.event_id from ragdb.documents h
         where h.corpus_id = tell_turns.corpus_id and h.doc_cid = e.doc_cid offset 0) d
-    where d.event_id = g.event_id);
-begin
+    where d.event_id = g.event_id;
   update ragdb.events e set chunks_hash = h.hash
-    from unnest(v_doc_nos, ragdb_internal.told_chunks(tell_turns.corpus_id, v_doc_nos, null))
-        h (doc_no, hash)
-      cross join lateral (
-        select d.event_id from ragdb.documents d
-        where d.corpus_id = tell_turns.corpus_id and d.doc_no = h.doc_no offset 0) d
-    where e.corpus_id = tell_turns.corpus_id and e.event_id = d.event_id;
+    from unnest(v_ids, ragdb_internal.told_chunks(tell_turns.corpus_id, v_doc_nos, null))
+      h (event_id, hash)
+    where e.corpus_id = tell_turns.corpus_id and e.event_id = h.event_id;
 end $$;
 comment on function ragdb_internal.tell_turns(integer, uuid[]) is
   'Has events of this transaction tell of the turns of their documents too.';
