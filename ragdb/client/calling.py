@@ -168,6 +168,17 @@ def choose(calls: Sequence[Call], args: Sequence[Any], kwargs: Mapping[str, Any]
     raise TypeError(_problem(calls, args, kwargs))
 
 
+def instead(name: str, known: Iterable[str]) -> str:
+    """What is said behind a name that is not there: which was meant, and which there are.
+
+    >>> instead("corpus", ["corpora", "query"])
+    'did you mean corpora? there are corpora, query'
+    """
+    names = list(known)
+    near = "".join(f"did you mean {one}? " for one in difflib.get_close_matches(name, names, 1))
+    return f"{near}there are {', '.join(names)}"
+
+
 def unknown(name: str, argument: str, known: Iterable[str]) -> str:
     """What is said of an argument that a verb does not have."""
     names = list(known)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 import psycopg
@@ -17,6 +16,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Match
 
+from ragdb.client.calling import instead
 from ragdb.client.connecting import is_replaced
 from ragdb.errors import RagdbError
 from ragdb.http.gate import error, log
@@ -177,11 +177,8 @@ def _told(found: Mapping[str, Any], body: Any, request: Request) -> Mapping[str,
         return {"loc": ("body",), "msg": f"it is not JSON: {why} at line {line}, column {column}"}
     taken = getattr(request.scope["route"], "body_field", None)
     if found["type"] == "extra_forbidden" and len(found["loc"]) == 2 and taken is not None:
-        names = list(taken.field_info.annotation.model_fields)
-        near = "".join(
-            f"did you mean {name}? " for name in get_close_matches(str(found["loc"][1]), names, 1)
-        )
-        message = f"there is no such field; {near}there are {', '.join(names)}"
+        names = taken.field_info.annotation.model_fields
+        message = f"there is no such field; {instead(str(found['loc'][1]), names)}"
         return {"loc": found["loc"], "msg": message}
     if found["type"] in ("string_too_short", "too_short") and found["ctx"]["min_length"] == 1:
         return {"loc": found["loc"], "msg": "it is empty"}

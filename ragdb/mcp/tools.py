@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from difflib import get_close_matches
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,6 +17,7 @@ import jsonschema
 import mcp_types as types
 from mcp import MCPError
 
+from ragdb.client.calling import instead
 from ragdb.client.hints import VERBS, spoken
 from ragdb.client.rows import dumps, held, record
 from ragdb.mcp.builtin import document_id, fetch, list_corpora
@@ -177,10 +177,7 @@ def check_names(arguments: Json, known: Mapping[str, Any]) -> None:
     """Refuse an argument that a tool does not take. Raises ToolError with those that it takes."""
     unknown = next((name for name in arguments if name not in known), None)
     if unknown is not None:
-        near = "".join(f"did you mean {name}? " for name in get_close_matches(unknown, known, 1))
-        raise ToolError(
-            f"there is no argument {unknown[:80]!r}; {near}there are {', '.join(known)}"
-        )
+        raise ToolError(f"there is no argument {unknown[:80]!r}; {instead(unknown, known)}")
 
 
 def check_held(arguments: Json) -> None:
