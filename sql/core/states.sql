@@ -132,6 +132,13 @@ comment on function ragdb_internal.record_states(integer, text, text[], bytea[])
   'Records the hashes of some things of one kind after a change on purpose (null: it is gone); its '
   'caller holds what keeps others from changing them.';
 
+create or replace function ragdb_internal.is_one_of_many(kind text) returns boolean
+language sql immutable parallel safe
+return is_one_of_many.kind in ('edge', 'original');
+comment on function ragdb_internal.is_one_of_many(text) is
+  'Tells whether things of a kind are so many that they are recorded and verified in batches: '
+  'added edges, and the originals of a corpus.';
+
 create or replace function ragdb_internal.record_state(
   kind text, corpus_id integer, key text default '')
 returns void

@@ -40,7 +40,7 @@ begin
   -- an edge goes with its chunks, without a record, and originals went above
   perform ragdb_internal.record_state(s.kind, v_id, s.key) from (
     select distinct r.kind, r.key from ragdb.recorded_states r
-      where r.corpus_id = v_id and r.kind not in ('edge', 'original')) s;
+      where r.corpus_id = v_id and not ragdb_internal.is_one_of_many(r.kind)) s;
   delete from ragdb.locks l where l.name = ragdb_internal.rights_lock(v_id);
   -- last: whoever writes embeddings, of any corpus, waits from here on
   perform ragdb_internal.drop_space_table(s) from unnest(v_spaces) s;

@@ -80,7 +80,7 @@ begin atomic
   select 'ledger', null, l.is_on,
     case when l.is_on
       then pg_catalog.format('waiting to be sealed: %s, the oldest since %s', l.pending,
-        pg_catalog.to_char(l.oldest_pending at time zone 'UTC', 'YYYY-MM-DD HH24:MI'))
+        ragdb_internal.minute_of(l.oldest_pending))
       else pg_catalog.format('off, so nothing is sealed; waiting: %s', l.pending) end,
     case when l.is_on then 'ragdb ledger seal' else 'ragdb ledger switch on' end
   from ragdb.ledger_status() l

@@ -158,7 +158,7 @@ begin
     select row(jsonb_build_array(s.corpus_id, s.key), case when l.is_gone
           then ragdb_internal.edge_name(s.corpus_id, k.edge) end, case when l.is_gone
           then format('%s: it was added on %s, and is gone', (k.edge).edge_type,
-            to_char(s.created_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI'))
+            ragdb_internal.minute_of(s.created_at))
         end)::ragdb_internal.checked_row
       from ragdb_internal.recorded_last('edge', after, most) s
         cross join lateral (

@@ -50,3 +50,9 @@ begin atomic
 end;
 comment on function ragdb_internal.recorded_last(text, jsonb, integer) is
   'Returns a batch of what was recorded last of the things of one kind, in their order.';
+
+create or replace function ragdb_internal.minute_of(at timestamptz) returns text
+language sql stable parallel safe
+return pg_catalog.to_char(minute_of.at at time zone 'UTC', 'YYYY-MM-DD HH24:MI');
+comment on function ragdb_internal.minute_of(timestamptz) is
+  'Returns what a finding or an advice says of a time: its minute, in UTC.';

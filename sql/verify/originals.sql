@@ -43,7 +43,7 @@ begin
             join ragdb.blobs b on b.cid = o.cid
             where o.corpus_id = s.corpus_id and o.cid = s.key)
           then format('it was brought on %s, and is gone',
-            to_char(s.created_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI'))
+            ragdb_internal.minute_of(s.created_at))
         end)::ragdb_internal.checked_row
       from ragdb_internal.recorded_last('original', after, most) s
       order by s.corpus_id, s.key), most, 'put it again with ragdb.put_blob()');

@@ -6,12 +6,11 @@ language sql stable parallel safe
 begin atomic
   select distinct on (s.corpus_id, s.kind, s.key)
       s.corpus_id, s.kind, s.key, s.hash, s.created_at
-    from ragdb.recorded_states s where s.kind not in ('edge', 'original')
+    from ragdb.recorded_states s where not ragdb_internal.is_one_of_many(s.kind)
     order by s.corpus_id, s.kind, s.key, s.nth desc;
 end;
 comment on function ragdb_internal.last_states() is
-  'Returns what was recorded last of each thing but edges and originals, which are many: they are '
-  'verified in batches.';
+  'Returns what was recorded last of each thing but those of which there are many.';
 
 create or replace function ragdb_internal.verify_states(after jsonb, most integer)
 returns ragdb_internal.verified
@@ -29,7 +28,7 @@ return (
     filter (where s.now is distinct from s.was), '{}'))::ragdb_internal.verified
   from (
     select coalesce(p.corpus_id, l.corpus_id), coalesce(p.kind, l.kind), coalesce(p.key, l.key),
-        p.hash, l.hash, pg_catalog.to_char(l.created_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI')
+        p.hash, l.hash, ragdb_internal.minute_of(l.created_at)
       from ragdb_internal.present_states() p
         full join ragdb_internal.last_states() l
           on (coalesce(p.corpus_id, 0), p.kind, p.key) = (coalesce(l.corpus_id, 0), l.kind, l.key)
