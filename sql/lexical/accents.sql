@@ -62,33 +62,38 @@ comment on function ragdb_internal.unaccented_beginnings(text) is
   'Returns all that a plain lower-case word begins with, from a letter to itself, without accents.';
 
 -- What is looked for in an index is written as it is there: a function has another collation. A
--- dictionary may be made such that every accent of every letter is in it, so the looks end.
+-- dictionary may be made such that every accent of every letter is in it, so the looks end. Each
+-- beginning is looked up by itself: to look for all at once, a planner that was told of an empty
+-- table, as in a first load, reads a corpus.
 create or replace function ragdb_internal.accented_lexeme(corpus_id integer, word text, config text)
 returns table (lexeme text)
 language sql stable parallel safe rows 1
 begin atomic
   select k.lexeme
   from (
-      select ragdb_internal.unaccented_beginnings(accented_lexeme.word) as beginnings,
-        pg_catalog.octet_length(accented_lexeme.word) = pg_catalog.length(accented_lexeme.word)
-          as is_ascii
-      offset 0) b
-    cross join lateral (
-      select d.lexeme, d.df from ragdb.lexemes d
-      where d.corpus_id = accented_lexeme.corpus_id and d.df > 0
-        and d.lexeme ~ ragdb_internal.accented_letters()
-        and pg_catalog.translate(pg_catalog.regexp_replace(
-            normalize(d.lexeme, nfd), '[\u0300-\u036F]', '', 'g'), 'đħıłøŧ', 'dhilot')
-          = any (b.beginnings)
-        and (not b.is_ascii
-          or (pg_catalog.ts_lexize(ragdb_internal.word_dictionary(accented_lexeme.config),
-              d.lexeme || pg_catalog.substr(
-                accented_lexeme.word, pg_catalog.length(d.lexeme) + 1)))[1] = d.lexeme)
-      union all
-      select d.lexeme, d.df from ragdb.lexemes d
-      where not b.is_ascii and d.corpus_id = accented_lexeme.corpus_id and d.df > 0
-        and d.lexeme = any (b.beginnings)
-      limit 500) k
+    select d.lexeme, d.df
+    from (
+        select b.beginning,
+          pg_catalog.octet_length(accented_lexeme.word) = pg_catalog.length(accented_lexeme.word)
+            as is_ascii
+        from unnest(ragdb_internal.unaccented_beginnings(accented_lexeme.word)) b (beginning)
+        offset 0) b
+      cross join lateral (
+        select d.lexeme, d.df from ragdb.lexemes d
+        where d.corpus_id = accented_lexeme.corpus_id and d.df > 0
+          and d.lexeme ~ ragdb_internal.accented_letters()
+          and pg_catalog.translate(pg_catalog.regexp_replace(
+              normalize(d.lexeme, nfd), '[\u0300-\u036F]', '', 'g'), 'đħıłøŧ', 'dhilot')
+            = b.beginning
+          and (not b.is_ascii
+            or (pg_catalog.ts_lexize(ragdb_internal.word_dictionary(accented_lexeme.config),
+                d.lexeme || pg_catalog.substr(
+                  accented_lexeme.word, pg_catalog.length(d.lexeme) + 1)))[1] = d.lexeme)
+        union all
+        select d.lexeme, d.df from ragdb.lexemes d
+        where not b.is_ascii and d.corpus_id = accented_lexeme.corpus_id and d.df > 0
+          and d.lexeme = b.beginning) d
+    limit 500) k
   where not pg_catalog.starts_with(accented_lexeme.word, k.lexeme)
     and ragdb_internal.accented_as(accented_lexeme.word, k.lexeme, accented_lexeme.config)
       is not null
