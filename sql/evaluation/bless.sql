@@ -20,8 +20,8 @@ begin
         hint = 'bless a run that ran something';
   end if;
   v_corpus := ragdb_internal.open_corpus(v_run.corpus, 'write', true);
-  perform ragdb_internal.hold_corpus(v_corpus.corpus_id),
-    ragdb_internal.open_again(v_corpus, 'write', true);
+  perform ragdb_internal.hold_corpus(v_corpus.corpus_id);
+  perform ragdb_internal.open_again(v_corpus, 'write', true);
   insert into ragdb.eval_baselines (corpus_id, rag, eval, name, run_id, blessed_at, blessed_by,
     reason)
     values (v_run.corpus_id, v_run.rag, v_run.eval, bless_run.name, v_run.run_id,

@@ -334,6 +334,7 @@ def dropped(made: str) -> str:
         f"ragdb.export_slice('docs', {CHUNK})",
         f"ragdb.retrieve_slice('docs', 'refunds', anchor => {CHUNK})",
         "ragdb.import_eval('A', 'V', '[]')",
+        "ragdb.add_eval_case('A', 'V', 'what of gifts?')",
         "ragdb.bless_run((select r.run_id from ragdb.list_eval_runs() r limit 1))",
         "ragdb.record_reading('docs', 's', 1)",
         "ragdb.grant_corpus('docs', 'reader', 'read')",
