@@ -7,7 +7,8 @@
 -- while the other analyses, and hold it for all of its own analysis: a core was idle meanwhile.
 
 -- The lock is shared and kept to the end of the transaction. Nobody waits for it, because any role
--- can take such a lock.
+-- can take such a lock. Whether another has it tells one that is not shared, which goes with its
+-- block: a lock of the session would stay where a call is cancelled before it lets go.
 create or replace function ragdb_internal.writes_alone(corpus_id integer) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -15,8 +16,17 @@ as $$
 declare
   v_class constant integer := hashtext('ragdb writers');
 begin
-  return pg_try_advisory_xact_lock_shared(v_class, corpus_id)
-    and pg_try_advisory_lock(v_class, corpus_id) and pg_advisory_unlock(v_class, corpus_id);
+  if not pg_try_advisory_xact_lock_shared(v_class, corpus_id) then
+    return false;
+  end if;
+  begin
+    if pg_try_advisory_xact_lock(v_class, corpus_id) then
+      raise no_data_found;
+    end if;
+  exception when no_data_found then
+    return true;
+  end;
+  return false;
 end $$;
 comment on function ragdb_internal.writes_alone(integer) is
   'Notes that this transaction is about to write documents to a corpus, and tells whether no other '

@@ -14,13 +14,19 @@ begin atomic
     ('size_bytes', d.size_bytes, (corpus).size_bytes),
     ('lexemes', (select coalesce(sum(x.lexeme_count), 0) from ragdb.chunk_lexemes x
       where x.corpus_id = (corpus).corpus_id), (corpus).lexeme_count),
+    ('next_doc_no', greatest((corpus).next_doc_no, 1 + (select max(o.doc_no)
+      from ragdb.documents o where o.corpus_id = (corpus).corpus_id)), (corpus).next_doc_no),
+    ('next_chunk_no', greatest((corpus).next_chunk_no, 1 + (select max(c.chunk_no)
+      from ragdb.chunks c where c.corpus_id = (corpus).corpus_id)), (corpus).next_chunk_no),
+    ('next_term_id', greatest((corpus).next_term_id, 1 + (select max(l.term_id)
+      from ragdb.lexemes l where l.corpus_id = (corpus).corpus_id)), (corpus).next_term_id),
     ('languages with a wrong number of documents', 0,
       (select count(*) from jsonb_object_keys(
         ragdb_internal.recounted((corpus).languages, d.languages, '{}'))))
   ) r ("check", expected, found);
 end;
 comment on function ragdb_internal.counter_checks(ragdb.corpora) is
-  'Counts what a corpus says that it has.';
+  'Counts what a corpus says that it has, and holds the numbers that it gives next to those given.';
 
 create or replace function ragdb_internal.document_checks(corpus ragdb.corpora)
 returns setof ragdb_internal.corpus_check
@@ -106,31 +112,46 @@ begin
         union all select d.* from ragdb_internal.deep_checks(p) d where deep
         union all select * from ragdb_internal.document_checks(p)
         union all select * from ragdb_internal.chunk_checks(p)) c
-    where c.expected <> c.found;
+    where c.expected <> c.found
+    union all
+    select w."check", w.expected::text, w.found::text
+    from ragdb.corpora o cross join lateral ragdb_internal.whole_checks(o) w
+    where o.name = check_corpus.corpus and o.parts > 0 and w.expected <> w.found;
 end $$;
 comment on function ragdb.check_corpus(text, boolean) is
-  'Recounts and recomputes a corpus, or each of its parts, and returns what differs from what is '
-  'stored: no row means that all is well. With deep, every chunk is analysed again, which takes '
-  'as long as indexing it. Raises RG400, RG404.';
+  'Recounts and recomputes a corpus, or each of its parts and what is counted of them, and returns '
+  'what differs from what is stored: no row means that all is well. With deep, every chunk is '
+  'analysed again, which takes as long as indexing it. Raises RG400, RG404.';
 
 create or replace function ragdb.repair_corpus(corpus text) returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_id constant integer := (ragdb_internal.lock_corpus(repair_corpus.corpus, 'admin')).corpus_id;
+  v_corpus constant ragdb.corpora :=
+    ragdb_internal.lock_corpus(repair_corpus.corpus, 'admin', true);
+  v_id constant integer := v_corpus.corpus_id;
 begin
+  if v_corpus.parts > 0 then
+    perform ragdb_internal.recount_parts(v_corpus);
+    return;
+  end if;
   delete from ragdb.chunk_lexemes x where x.corpus_id = v_id;
   delete from ragdb.lexemes l where l.corpus_id = v_id;
   delete from ragdb.block_states s where s.corpus_id = v_id;
   update ragdb.corpora c
-    set (documents, token_count, size_bytes, languages, chunks, lexeme_count, next_term_id) = (
-      select n.documents, n.tokens, n.size_bytes, n.languages, 0, 0, 1
+    set (documents, token_count, size_bytes, languages, chunks, lexeme_count, next_term_id,
+      next_doc_no, next_chunk_no) = (
+      select n.documents, n.tokens, n.size_bytes, n.languages, 0, 0, 1,
+        greatest(c.next_doc_no, 1 + (
+          select max(d.doc_no) from ragdb.documents d where d.corpus_id = v_id)),
+        greatest(c.next_chunk_no, 1 + (
+          select max(h.chunk_no) from ragdb.chunks h where h.corpus_id = v_id))
       from ragdb_internal.count_corpus(v_id) n)
     where c.corpus_id = v_id;
   perform ragdb_internal.index_in_turns(v_id, array(
     select c.chunk_no from ragdb.chunks c where c.corpus_id = v_id order by c.chunk_no));
 end $$;
 comment on function ragdb.repair_corpus(text) is
-  'Rebuilds a corpus''s counters and lexical index from its documents and chunks. Raises RG400, '
-  'RG401, RG404.';
+  'Rebuilds a corpus''s counters and lexical index from its documents and chunks; of one with '
+  'parts, what it counts of them. Raises RG400, RG401, RG404, RG413.';

@@ -23,22 +23,26 @@ begin atomic
   select w."check", 0, w.found
   from (
     select count(*) filter (where coalesce(l.df, 0) <> coalesce(n.df, 0)) as counts,
-      count(*) filter (where l.chunk_nos is distinct from n.chunk_nos) as lists
+      count(*) filter (where l.chunk_nos is distinct from n.chunk_nos) as lists,
+      count(*) filter (where l.max_impact < 0.999999 * n.impact) as bounds
     from (
-      select l.term_id, l.df, case when not l.in_blocks
+      select l.term_id, l.df, l.max_impact, case when not l.in_blocks
         then array(
           select c from unnest(ragdb_internal.listed_numbers(l.chunk_nos)) c order by 1)
         end as chunk_nos, l.in_blocks
       from ragdb.lexemes l
       where l.corpus_id = (corpus).corpus_id and (l.df <> 0 or l.chunk_nos <> '')) l
       full join (
-        select p.term_id, count(*) as df, array_agg(p.chunk_no order by p.chunk_no) as chunk_nos
+        select p.term_id, count(*) as df, array_agg(p.chunk_no order by p.chunk_no) as chunk_nos,
+          max(p.impact) as impact
         from ragdb_internal.stored_postings((corpus).corpus_id) p group by p.term_id) n
         on n.term_id = l.term_id
-    where l.df is distinct from n.df or not l.in_blocks and l.chunk_nos <> n.chunk_nos) c
+    where l.df is distinct from n.df or not l.in_blocks and l.chunk_nos <> n.chunk_nos
+      or l.max_impact < 0.999999 * n.impact) c
     cross join lateral (values
       ('lexemes with a wrong number of chunks', c.counts::numeric),
-      ('lexemes with a wrong list of chunks', c.lists)) w ("check", found);
+      ('lexemes with a wrong list of chunks', c.lists),
+      ('lexemes with an impact above their bound', c.bounds)) w ("check", found);
 end;
 comment on function ragdb_internal.index_checks(ragdb.corpora) is
   'Compares the rows of the lexical index with the chunks, and its lexemes with its rows.';

@@ -111,7 +111,8 @@ declare
   v_name text;
 begin
   perform ragdb_internal.check_asked(query, source);
-  perform ragdb_internal.lock_evals(v_eval.rag, true);
+  perform ragdb_internal.lock_evals(v_eval.rag, true),
+    ragdb_internal.hold_corpus(v_corpus.corpus_id);
   perform ragdb_internal.open_again(v_corpus, 'write', true);
   select c.name into v_name
     from ragdb_internal.eval_cases(v_eval, v_corpus.corpus_id, null) c

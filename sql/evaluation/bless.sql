@@ -7,6 +7,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run ragdb.eval_runs := ragdb.get_eval_run(run_id);
+  v_corpus ragdb.corpora;
 begin
   if name is null or length(name) not between 1 and 64 then
     raise exception 'name is %', ragdb_internal.quote(name)
@@ -18,7 +19,9 @@ begin
       using errcode = 'RG442', detail = 'nothing can be compared with it',
         hint = 'bless a run that ran something';
   end if;
-  perform ragdb_internal.open_corpus(v_run.corpus, 'write', true);
+  v_corpus := ragdb_internal.open_corpus(v_run.corpus, 'write', true);
+  perform ragdb_internal.hold_corpus(v_corpus.corpus_id);
+  perform ragdb_internal.open_again(v_corpus, 'write', true);
   insert into ragdb.eval_baselines (corpus_id, rag, eval, name, run_id, blessed_at, blessed_by,
     reason)
     values (v_run.corpus_id, v_run.rag, v_run.eval, bless_run.name, v_run.run_id,

@@ -138,6 +138,32 @@ comment on function ragdb_internal.sum_parts(ragdb.corpora, integer) is
   'nothing; returns how many parts it counted and how many lexemes that changed. The caller holds '
   'the lock of the whole. Raises RG413.';
 
+-- Sums alone change by differences, so what is wrong in them would stay.
+create or replace function ragdb_internal.recount_parts(whole ragdb.corpora) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_whole ragdb.corpora;
+  v_added integer;
+begin
+  delete from ragdb.lexemes l where l.corpus_id = whole.corpus_id;
+  delete from ragdb.part_states s using ragdb.corpora p
+    where p.part_of = whole.corpus_id and s.corpus_id = p.corpus_id;
+  update ragdb.corpora c set next_term_id = 1 where c.corpus_id = whole.corpus_id
+    returning c.* into v_whole;
+  select d.added into v_added from ragdb_internal.add_to_dictionary(v_whole, array(
+      select row(e.corpus_id, e.version, e.chunks, e.lexeme_count, e.lexemes, e.dfs, e.synced_at,
+        e.digest)::ragdb.part_states
+      from ragdb.parts_elsewhere e where e.corpus_id = whole.corpus_id), '{}') d;
+  perform ragdb_internal.count_whole(whole.corpus_id, v_added);
+  v_whole.next_term_id := v_whole.next_term_id + v_added;
+  perform ragdb_internal.sum_parts(v_whole);
+end $$;
+comment on function ragdb_internal.recount_parts(ragdb.corpora) is
+  'Counts all parts of a corpus anew, here as they are and elsewhere as they were given; the '
+  'caller holds the lock of the whole. Raises RG413.';
+
 create or replace function ragdb_internal.check_has_parts(corpus ragdb.corpora) returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp

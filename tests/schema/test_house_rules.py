@@ -200,6 +200,10 @@ RULES = {
     "no sequence is part of an identity": """
       select c.relname::text from pg_class c
       where c.relnamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and c.relkind = 'S'""",
+    "no lock outlives its transaction": r"""
+      select p.oid::regprocedure::text from pg_proc p
+      where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace)
+        and coalesce(pg_get_function_sqlbody(p.oid), p.prosrc) ~ '\mpg_(try_)?advisory_(un)?lock'""",
     "no plpgsql text names a type or operator of pgvector": r"""
       select p.oid::regprocedure::text from pg_proc p
       where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and p.prosqlbody is null
@@ -243,6 +247,7 @@ BREACHES = {
     "text keys are compared bytewise": "create index on ragdb.corpora (title)",
     "a row can be deleted where changes are published: a key or all columns tell which": "create table ragdb.t (x int)",
     "no sequence is part of an identity": "create sequence ragdb.s",
+    "no lock outlives its transaction": "create function ragdb.f() returns boolean language sql return pg_try_advisory_lock_shared(1)",
 }
 
 

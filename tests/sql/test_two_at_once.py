@@ -314,7 +314,7 @@ def test_of_two_quotas_of_a_role_given_at_once_the_second_stays(made: str) -> No
 
 @pytest.fixture
 def dropped(made: str) -> str:
-    """`made` with a corpus of one turn, an admissible trace of it and an atom."""
+    """`made` with a corpus of one turn, an admissible trace of it, an atom and a baseline."""
     with psycopg.connect(made) as db:
         db.execute("select ragdb.drop_corpus(l.name) from ragdb.list_corpora() l")
         conversations.chat(db, [conversations.message(1, text="when are refunds paid")], "docs")
@@ -323,6 +323,8 @@ def dropped(made: str) -> str:
             f"select ragdb.promote_to_atom(ragdb.last_trace_id(), array[{CHUNK}],"
             " 'When are refunds paid?', 'lenient')"
         )
+        db.execute("select ragdb.import_eval('A', 'V', %s)", (CASES,))
+        db.execute("select ragdb.bless_run(r.run_id) from ragdb.run_eval('A') r")
     return made
 
 
@@ -332,6 +334,8 @@ def dropped(made: str) -> str:
         f"ragdb.export_slice('docs', {CHUNK})",
         f"ragdb.retrieve_slice('docs', 'refunds', anchor => {CHUNK})",
         "ragdb.import_eval('A', 'V', '[]')",
+        "ragdb.add_eval_case('A', 'V', 'what of gifts?')",
+        "ragdb.bless_run((select r.run_id from ragdb.list_eval_runs() r limit 1))",
         "ragdb.record_reading('docs', 's', 1)",
         "ragdb.grant_corpus('docs', 'reader', 'read')",
         "ragdb.promote_to_atom((select t.id from ragdb.list_traces() t where t.is_admissible"

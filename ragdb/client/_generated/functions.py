@@ -487,9 +487,10 @@ class Functions(Caller):
         )
 
     def check_corpus(self, corpus: str, deep: bool = True) -> Rows[rows.CheckCorpusRow]:
-        """Recounts and recomputes a corpus, or each of its parts, and returns what differs from
-        what is stored: no row means that all is well. With deep, every chunk is analysed
-        again, which takes as long as indexing it. Raises RG400, RG404.
+        """Recounts and recomputes a corpus, or each of its parts and what is counted of them,
+        and returns what differs from what is stored: no row means that all is well. With
+        deep, every chunk is analysed again, which takes as long as indexing it. Raises RG400,
+        RG404.
         """
         return self._rows(calls.CHECK_CORPUS, rows.CheckCorpusRow, corpus, deep)
 
@@ -3134,8 +3135,8 @@ class Functions(Caller):
         return value
 
     def repair_corpus(self, corpus: str) -> None:
-        """Rebuilds a corpus's counters and lexical index from its documents and chunks. Raises
-        RG400, RG401, RG404.
+        """Rebuilds a corpus's counters and lexical index from its documents and chunks; of one
+        with parts, what it counts of them. Raises RG400, RG401, RG404, RG413.
         """
         self._run(calls.REPAIR_CORPUS, corpus)
 

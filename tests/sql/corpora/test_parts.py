@@ -276,6 +276,31 @@ def test_what_is_not_synced_is_shown_and_changes_no_score(parts: Connection) -> 
     assert all((whole or 0) == (summed or 0) for _, whole, summed in dfs(parts))
 
 
+def test_a_whole_that_counts_its_parts_wrongly_is_found_and_repaired(parts: Connection) -> None:
+    check = "select * from ragdb.check_corpus('whole')"
+    parts.execute(
+        "select ragdb.put_part_statistics('whole', 'elsewhere', 1, 5, 9, '{red}', '{5}', now())"
+    )
+    before = dfs(parts)
+    assert parts.execute(check).fetchall() == []
+    # one that was written to since counts as it was then
+    put(parts, {"f": "red cherry"}, "part-1")
+    assert parts.execute(check).fetchall() == []
+    parts.execute("select ragdb.delete_source('part-1', 'f')")
+    for damage, name in [
+        ("update ragdb.lexemes l set df = df + 1 from ragdb.corpora c"
+         " where c.corpus_id = l.corpus_id and c.name = 'whole' and l.lexeme = 'red'",
+         "lexemes of all parts with a wrong number of chunks"),
+        ("update ragdb.corpora set chunks = 9 where name = 'whole'", "chunks of all parts"),
+        ("update ragdb.corpora set lexeme_count = 9 where name = 'whole'", "lexemes of all parts"),
+    ]:  # fmt: skip
+        parts.execute(damage)
+        assert [row[0] for row in parts.execute(check)] == [name]
+        parts.execute("select ragdb.repair_corpus('whole')")
+        assert parts.execute(check).fetchall() == []
+        assert [row for row in dfs(parts) if row[1]] == [row for row in before if row[1]]
+
+
 def test_what_is_written_in_the_transaction_of_a_sync_is_counted_by_the_next(clone: str) -> None:
     with psycopg.connect(clone, autocommit=True) as db:
         make_embedder(db)

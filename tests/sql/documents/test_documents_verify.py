@@ -19,6 +19,10 @@ def test_damage_is_found_and_repaired(docs: Connection) -> None:
         ("update ragdb.corpora set lexeme_count = 7", "lexemes"),
         ('update ragdb.corpora set languages = \'{"en": 2, "de": 1}\'', "languages with a wrong"),
         ("update ragdb.lexemes set df = df + 1 where lexeme = 'four'", "lexemes with a wrong"),
+        ("update ragdb.lexemes set max_impact = max_impact / 2", "lexemes with an impact above"),
+        ("update ragdb.corpora set next_doc_no = 2", "next_doc_no"),
+        ("update ragdb.corpora set next_chunk_no = 2", "next_chunk_no"),
+        ("update ragdb.corpora set next_term_id = 2", "next_term_id"),
         ("delete from ragdb.chunk_lexemes where chunk_no = 1", "chunks that are not indexed"),
         (
             "update ragdb.lexemes set lexeme = 'five' where lexeme = 'four'",
