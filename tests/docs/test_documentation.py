@@ -117,6 +117,18 @@ def test_every_file_of_the_source_that_a_page_names_exists(page: Path) -> None:
         assert (ROOT / name).exists(), name
 
 
+def test_the_page_of_the_architecture_names_every_folder_of_sql_and_python() -> None:
+    page = (ROOT / "docs/architecture.md").read_text()
+    folders = {
+        f"{room}/{folder.name}/"
+        for room in ("sql", "ragdb")
+        for folder in (ROOT / room).iterdir()
+        if folder.is_dir() and any(folder.glob("*.sql")) | any(folder.glob("[a-z]*.py"))
+    }
+    assert len(folders) > 30
+    assert {folder for folder in folders if f"`{folder}" not in page} == set()
+
+
 def named_in_the_source(pattern: str, *suffixes: str) -> set[tuple[str, str]]:
     """What the source names, each with the file that names it."""
     rooms = ("sql", "ragdb", "migrations", "extension", "tools", "bench")
