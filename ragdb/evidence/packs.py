@@ -103,7 +103,7 @@ class EvidencePack:
 
 
 def evidence_text(text: str) -> str:
-    """The text of a chunk as it stands in a pack: the twin of `ragdb._evidence_text`."""
+    """The text of a chunk as it stands in a pack: the twin of `ragdb_internal.evidence_text`."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     text = unicodedata.normalize("NFC", text)
     text = IMITATION.sub(r"\1\2\\", text)

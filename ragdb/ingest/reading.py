@@ -24,7 +24,7 @@ READ = 0.3  # part of the work on a file that reading it is; the rest is writing
 TOLD = 2**22  # bytes of a file that tells how far it is read
 PASSED_OVER = frozenset({"unknown_type", "empty", "blank"})
 """Why a file that lies in a folder, and that nobody named, is left out without failing."""
-INDEXED = 65_536  # characters of a chunk that ragdb._plain takes
+INDEXED = 65_536  # characters of a chunk that ragdb_internal.plain takes
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,11 @@ MAX_TEXT = 200_000  # characters of a document
 SLICE = (
     "slice_id", "anchor_chunk_id", "policy_id", "params_hash", "schema_version",
     "graph_snapshot_hash", "admissibility_token",
-)  # fmt: skip  # fmt: skip
+)  # fmt: skip
 RECORDED = (
     "id", "slice_id", "anchor_chunk_id", "policy_id", "policy_params_hash", "schema_version",
     "graph_snapshot_hash", "admissibility_token", "is_admissible", "slice_chunk_count",
-)  # fmt: skip  # fmt: skip
+)  # fmt: skip
 
 
 def search(served: Served, arguments: Json) -> Json:

@@ -178,7 +178,7 @@ def named(rows: Sequence[Rerankers], name: str) -> Rerankers:
 
 
 def passage(hit: AnyHit) -> str:
-    """What a chunk is scored by: `ragdb._searched_text`, which it is embedded by too."""
+    """What a chunk is scored by: `ragdb_internal.searched_text`, which it is embedded by too."""
     parts = [hit.title, "\n".join(part for part in hit.heading if part is not None)]
     return "\n".join([*filter(None, parts), hit.text])
 

@@ -1,6 +1,7 @@
 -- Breaches of the rules about tools and prompts: their names, params, retrieves and output.
 
--- ragdb mcp serves these itself; BUILTIN in ragdb/mcp.py holds what each does.
+-- ragdb mcp serves these itself; BUILTIN in ragdb/mcp/catalogue.py and CHANGES in
+-- ragdb/mcp/changes.py hold what each does.
 create or replace function ragdb_internal.builtin_tools() returns text[]
 language sql immutable parallel safe
 return array['search', 'fetch', 'search_slice', 'list_corpora', 'get_trace', 'replay_trace',

@@ -149,7 +149,7 @@ begin
         ragdb_internal.quote(declared)
       using errcode = 'RG415',
         detail = 'a reranker runs in the client, and this call ends in the database',
-        hint = 'ragdb.retrieval.PostgresRetriever, ragdb eval and ragdb mcp rerank; '
+        hint = 'ragdb.evidence.database.PostgresRetriever, ragdb eval and ragdb mcp rerank; '
           'retrieve_with(…, rerank => ''none'') gives the ranking before';
   end if;
 end $$;

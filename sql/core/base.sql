@@ -17,6 +17,20 @@ comment on function ragdb_internal.now() is
   'Returns the database clock; the setting ragdb.now replaces it where settings.allow_test_clock '
   'is true.';
 
+create or replace function ragdb_internal.check_ended(before date, what text) returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if before is null or before > (ragdb_internal.now() at time zone 'UTC')::date then
+    raise exception 'before is %', case when before is null then 'null' else 'in the future' end
+      using errcode = 'RG400', detail = format('only %s before that day (UTC) are dropped', what),
+        hint = 'give a date up to today, such as current_date - 365';
+  end if;
+end $$;
+comment on function ragdb_internal.check_ended(date, text) is
+  'Refuses to drop what is before a day that is null or has yet to come. Raises RG400.';
+
 -- volatile, as the clock that it reads is: else it would not become part of its callers
 create or replace function ragdb_internal.ms_since(began timestamptz) returns numeric
 language sql parallel safe

@@ -185,8 +185,8 @@ comment on function ragdb_internal.check_opened(ragdb.corpora, text, boolean, bo
   'Refuses a corpus to which the caller lacks a right, and one that has moved or is made of parts '
   'where a call does not take those. Raises RG401, RG404, RG438, RG456.';
 
--- The one gate to a corpus. Every
--- call passes it, and to plan its statement anew would take five times as long as to run it.
+-- The one gate to a corpus. Every call passes it, and to plan its statement anew would take five
+-- times as long as to run it.
 create or replace function ragdb_internal.open_corpus(
   corpus text, privilege text, takes_parts boolean default false,
   takes_moved boolean default false)

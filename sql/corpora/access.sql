@@ -92,11 +92,7 @@ as $$
 declare
   v_rows bigint;
 begin
-  if before is null or before > (ragdb_internal.now() at time zone 'UTC')::date then
-    raise exception 'before is %', coalesce('in the future', 'null')
-      using errcode = 'RG400', detail = 'only events before that day (UTC) are dropped',
-        hint = 'give a date up to today, such as current_date - 365';
-  end if;
+  perform ragdb_internal.check_ended(before, 'events');
   alter table ragdb.access_events disable trigger rows_are_append_only;
   delete from ragdb.access_events e
     where e.id < ragdb_internal.first_uuid7(before::timestamp at time zone 'UTC');

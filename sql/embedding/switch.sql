@@ -145,7 +145,8 @@ begin
 end $$;
 comment on function ragdb.cutover_corpus(text, text, boolean) is
   'Makes the second space of a corpus the current one, in one transaction, and keeps the other for '
-  'a rollback; refused while chunks are missing unless forced. Raises RG401, RG404, RG409, RG416.';
+  'a rollback; refused while chunks are missing unless forced. Raises RG400, RG401, RG404, RG409, '
+  'RG416.';
 
 create or replace function ragdb.rollback_corpus(corpus text) returns text
 language plpgsql security definer
@@ -168,7 +169,7 @@ begin
 end $$;
 comment on function ragdb.rollback_corpus(text) is
   'Makes the space that was current before current again, and returns its embedder; chunks that '
-  'came since are queued for it. Raises RG401, RG404, RG409.';
+  'came since are queued for it. Raises RG400, RG401, RG404, RG409.';
 
 create or replace function ragdb.drop_space(corpus text, embedder text) returns void
 language plpgsql security definer
@@ -190,5 +191,5 @@ begin
   perform ragdb_internal.drop_space_table(v_space);
 end $$;
 comment on function ragdb.drop_space(text, text) is
-  'Drops the space of a corpus under an embedder with all its embeddings. Raises RG401, RG404, '
-  'RG416.';
+  'Drops the space of a corpus under an embedder with all its embeddings. Raises RG400, RG401, '
+  'RG404, RG416.';

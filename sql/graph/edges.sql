@@ -25,8 +25,7 @@ begin
   select e.n - 1 into v_bad from jsonb_array_elements(edges) with ordinality e (v, n)
     where coalesce(jsonb_typeof(e.v) <> 'object' or jsonb_typeof(e.v -> 'parent') <> 'string'
         or jsonb_typeof(e.v -> 'child') <> 'string' or e.v ->> 'parent' = e.v ->> 'child'
-        or coalesce(e.v ->> 'edge_type', 'reference')
-          not in ('reply', 'branch', 'reference', 'default')
+        or ragdb_internal.edge_order(coalesce(e.v ->> 'edge_type', 'reference')) is null
         or e.v - array['parent', 'child', 'edge_type'] <> '{}', true)
     order by e.n limit 1;
   if v_bad is not null then

@@ -7,6 +7,14 @@ return array['synthesis', 'planning', 'consolidation', 'debugging', 'exploration
 comment on function ragdb_internal.phases() is
   'Returns the phases of a turn, in the order in which a slice policy lists their weights.';
 
+-- The table of edges has these types in a constraint.
+create or replace function ragdb_internal.edge_order(edge_type text) returns integer
+language sql immutable parallel safe
+return pg_catalog.array_position(
+  array['reply', 'branch', 'reference', 'default'], edge_order.edge_type);
+comment on function ragdb_internal.edge_order(text) is
+  'Returns the place of a type of edges in the order of a slice; null for what is not a type.';
+
 -- Phase by keywords and form. Each rule adds to one phase; the best of at least 0.3 wins, ties in
 -- the order of the list.
 create or replace function ragdb_internal.turn_phase(role text, text text) returns text

@@ -2,13 +2,6 @@
 --
 -- Definers, because chunks and edges are granted to nobody.
 
-create or replace function ragdb_internal.edge_order(edge_type text) returns integer
-language sql immutable parallel safe
-return pg_catalog.array_position(
-  array['reply', 'branch', 'reference', 'default'], edge_order.edge_type);
-comment on function ragdb_internal.edge_order(text) is
-  'Returns the place of a type of edges in the order of a slice.';
-
 create or replace function ragdb_internal.anchored(corpus ragdb.corpora, chunk_id text)
 returns integer
 language plpgsql stable parallel safe

@@ -42,7 +42,7 @@ language sql stable parallel safe
 begin atomic
   select distinct c.n - 1, ragdb.turn_id(parsed_edges.corpus, c.v ->> 'session', p.id),
       ragdb.turn_id(parsed_edges.corpus, c.v ->> 'session', m.v ->> 'id'),
-      case when pg_catalog.lower(p.edge_type) in ('branch', 'reference', 'reply')
+      case when ragdb_internal.edge_order(pg_catalog.lower(p.edge_type)) is not null
         then pg_catalog.lower(p.edge_type) else 'default' end,
       p.id, m.v ->> 'id'
     from pg_catalog.jsonb_array_elements(conversations) with ordinality c (v, n)

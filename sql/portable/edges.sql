@@ -69,7 +69,7 @@ begin
               case jsonb_typeof(d.v -> 'edges') when 'array' then d.v -> 'edges' else '[]' end)
               g (v)) e
         where e.parent_no <> e.child_no
-          and e.edge_type in ('reply', 'branch', 'reference', 'default')) z
+          and ragdb_internal.edge_order(e.edge_type) is not null) z
     where z.edges is not null;
 end $$;
 comment on function ragdb_internal.import_edges(integer, jsonb) is

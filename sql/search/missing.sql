@@ -61,7 +61,7 @@ begin
           and ragdb_internal.is_near((b.ranked).corpus_id, (own.ranked).chunk_no,
             array[(b.ranked).chunk_no])
         or b.whole_id is not distinct from own.whole_id
-          and ragdb_internal.cosine(b.impacts, own.impacts) between 0.95 and 1.1
+          and ragdb_internal.has_same_words(b.impacts, own.impacts)
       order by b.ordinality limit 1;
     if v_repeated is not null then
       step := 'collapse';

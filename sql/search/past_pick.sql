@@ -49,10 +49,7 @@ begin
         past, statistics, request, v_among, v_demanded) r) end;
   end if;
   return array(
-    select r from unnest(v_ranked) r
-    where r.score >= request.min_score
-      and coalesce(r.lexical_score, 0) >= request.min_lexical
-      and coalesce(r.semantic_score, 0) >= request.min_semantic);
+    select r from unnest(v_ranked) r where ragdb_internal.reaches_floors(r, request));
 end $$;
 comment on function ragdb_internal.rank_then(
   ragdb_internal.past, ragdb.corpora, ragdb_internal.search_request) is

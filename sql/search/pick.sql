@@ -3,6 +3,14 @@
 --
 -- What a chunk says is compared by its impacts, which the lexical index keeps: the cosine of two of
 -- them is 1 for the same words as often, and does not need a model.
+-- Rounding may make a cosine more than 1, and a chunk without words has NaN.
+create or replace function ragdb_internal.has_same_words(a sparsevec, b sparsevec) returns boolean
+language sql immutable parallel safe
+return ragdb_internal.cosine(has_same_words.a, has_same_words.b) between 0.95 and 1.1;
+comment on function ragdb_internal.has_same_words(sparsevec, sparsevec) is
+  'Tells whether two chunks have nearly the same words as often, by their impacts: a cosine of '
+  '0.95 or more.';
+
 create or replace function ragdb_internal.is_near(
   corpus_id integer, chunk_no integer, chunk_nos integer[])
 returns boolean
@@ -19,11 +27,10 @@ begin
   return exists (
     select from ragdb.chunk_lexemes x
     where x.corpus_id = is_near.corpus_id and x.chunk_no = any (is_near.chunk_nos)
-      and ragdb_internal.cosine(x.impacts, v_impacts) between 0.95 and 1.1);
+      and ragdb_internal.has_same_words(x.impacts, v_impacts));
 end $$;
 comment on function ragdb_internal.is_near(integer, integer, integer[]) is
-  'Tells whether a chunk has nearly the same words as often as one of others of its corpus: a '
-  'cosine of impacts of 0.95 or more.';
+  'Tells whether a chunk has nearly the same words as often as one of others of its corpus.';
 
 create or replace function ragdb_internal.picked(
   contenders ragdb_internal.contender[], options ragdb_internal.search_options, most integer)
@@ -53,7 +60,7 @@ begin
           where n.corpus_id = v_ranked.corpus_id and v_contender.impacts is null))
         or exists (select from unnest(v_picked) p
           where p.whole_id is not distinct from v_contender.whole_id
-            and ragdb_internal.cosine(p.impacts, v_contender.impacts) between 0.95 and 1.1);
+            and ragdb_internal.has_same_words(p.impacts, v_contender.impacts));
       v_hashes := v_hashes || v_contender.content_hash;
       v_ids := v_ids || v_ranked.corpus_id;
       v_nos := v_nos || v_ranked.chunk_no;

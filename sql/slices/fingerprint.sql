@@ -52,8 +52,7 @@ begin
     cross join (
       select count(*) as count,
           string_agg(p.packed || k.packed || ragdb_internal.packed(e.edge_type), ''
-            order by p.chunk_id, k.chunk_id, array_position(
-              array['reply', 'branch', 'reference', 'default'], e.edge_type)) as bytes
+            order by p.chunk_id, k.chunk_id, ragdb_internal.edge_order(e.edge_type)) as bytes
         from inward e
         join members p on p.chunk_no = e.parent_no
         join members k on k.chunk_no = e.child_no) e;

@@ -141,8 +141,7 @@ begin atomic
     (select pg_catalog.array_agg(m.content_hash order by m.chunk_id) from member m),
     (select pg_catalog.string_agg(ragdb_internal.packed(i.parent_id)
         || ragdb_internal.packed(i.child_id) || ragdb_internal.packed(i.edge_type), ''
-        order by i.parent_id, i.child_id, pg_catalog.array_position(
-          array['reply', 'branch', 'reference', 'default'], i.edge_type::text)) from inward i),
+        order by i.parent_id, i.child_id, ragdb_internal.edge_order(i.edge_type)) from inward i),
     (select count(*) from inward))::ragdb_internal.slice_content;
 end;
 comment on function ragdb_internal.slice_content_then(ragdb.corpora, text[]) is

@@ -1,6 +1,6 @@
 -- The second half of the chunker para-sent/1 (docs/chunker.md, 4): the words of each section are
--- packed into chunks. ragdb/chunker.py is its twin, and a property test holds both to the same
--- boundaries.
+-- packed into chunks. ragdb/ingest/chunker.py is its twin, and a property test holds both to the
+-- same boundaries.
 
 create or replace function ragdb_internal.checked_unit(unit text) returns text
 language sql immutable parallel safe

@@ -196,12 +196,7 @@ declare
   v_parent text;
   v_rows bigint;
 begin
-  if before is null or before > (ragdb_internal.now() at time zone 'UTC')::date then
-    raise exception 'before is %', coalesce('in the future', 'null')
-      using errcode = 'RG400',
-        detail = 'only months that ended before that day are dropped',
-        hint = 'give a date up to today, such as current_date - 90';
-  end if;
+  perform ragdb_internal.check_ended(before, 'months that ended');
   perform ragdb.maintain();
   perform ragdb_internal.hold('maintain');
   -- counts outlive what is counted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pkgutil
 import re
 import shlex
 import subprocess
@@ -114,6 +115,53 @@ def test_every_file_of_the_source_that_a_page_names_exists(page: Path) -> None:
     rooms = "sql|ragdb|migrations|extension|tools|tests|bench|reports|examples"
     for name in re.findall(rf"`((?:{rooms})/[\w./-]*)`", page.read_text()):
         assert (ROOT / name).exists(), name
+
+
+def test_the_page_of_the_architecture_names_every_folder_of_sql_and_python() -> None:
+    page = (ROOT / "docs/architecture.md").read_text()
+    folders = {
+        f"{room}/{folder.name}/"
+        for room in ("sql", "ragdb")
+        for folder in (ROOT / room).iterdir()
+        if folder.is_dir() and any(folder.glob("*.sql")) | any(folder.glob("[a-z]*.py"))
+    }
+    assert len(folders) > 30
+    assert {folder for folder in folders if f"`{folder}" not in page} == set()
+
+
+def named_in_the_source(pattern: str, *suffixes: str) -> set[tuple[str, str]]:
+    """What the source names, each with the file that names it."""
+    rooms = ("sql", "ragdb", "migrations", "extension", "tools", "bench")
+    files = [file for room in rooms for file in (ROOT / room).rglob("*") if file.suffix in suffixes]
+    found = {
+        (str(file.relative_to(ROOT)), name)
+        for file in files
+        for name in re.findall(pattern, file.read_text("utf-8"))
+    }
+    assert found
+    return found
+
+
+def test_every_file_of_the_source_that_the_source_names_exists() -> None:
+    file = r"(?<![\w./-])(?:sql|ragdb|migrations|tools|bench)/[a-z0-9_/-]+\.(?:sql|py)\b"
+    named = named_in_the_source(file, ".sql", ".py")
+    assert {(by, name) for by, name in named if not (ROOT / name).exists()} == set()
+
+
+def test_every_private_function_that_python_names_exists() -> None:
+    named = named_in_the_source(r"`(ragdb(?:_internal\.|\._)\w+)", ".py")
+    defined = {
+        name
+        for file in (ROOT / "sql").glob("*/*.sql")
+        for name in re.findall(r"^create .*?\b(ragdb\w*\.\w+)", file.read_text("utf-8"), re.M)
+    }
+    assert len(defined) > 1000
+    assert {(by, name) for by, name in named if name not in defined} == set()
+
+
+def test_every_class_of_python_that_sql_names_exists() -> None:
+    for _, name in named_in_the_source(r"\bragdb(?:\.[a-z_]+)*\.[A-Z]\w+", ".sql"):
+        assert pkgutil.resolve_name(name), name
 
 
 def verbs() -> set[str]:

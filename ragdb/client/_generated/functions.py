@@ -874,8 +874,8 @@ class Functions(Caller):
 
     def cutover_corpus(self, corpus: str, embedder: str, force: bool = False) -> int:
         """Makes the second space of a corpus the current one, in one transaction, and keeps the
-        other for a rollback; refused while chunks are missing unless forced. Raises RG401,
-        RG404, RG409, RG416.
+        other for a rollback; refused while chunks are missing unless forced. Raises RG400,
+        RG401, RG404, RG409, RG416.
         """
         value: int = self._value(calls.CUTOVER_CORPUS, corpus, embedder, force)
         return value
@@ -1042,8 +1042,8 @@ class Functions(Caller):
         return value
 
     def drop_space(self, corpus: str, embedder: str) -> None:
-        """Drops the space of a corpus under an embedder with all its embeddings. Raises RG401,
-        RG404, RG416.
+        """Drops the space of a corpus under an embedder with all its embeddings. Raises RG400,
+        RG401, RG404, RG416.
         """
         self._run(calls.DROP_SPACE, corpus, embedder)
 
@@ -3511,7 +3511,7 @@ class Functions(Caller):
 
     def rollback_corpus(self, corpus: str) -> str:
         """Makes the space that was current before current again, and returns its embedder;
-        chunks that came since are queued for it. Raises RG401, RG404, RG409.
+        chunks that came since are queued for it. Raises RG400, RG401, RG404, RG409.
         """
         value: str = self._value(calls.ROLLBACK_CORPUS, corpus)
         return value

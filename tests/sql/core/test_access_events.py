@@ -202,6 +202,24 @@ def test_events_are_append_only_and_dropped_by_day(vault: Connection) -> None:
     assert caught.value.sqlstate == "RG414"
 
 
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ("2020-01-02", "before is in the future"),
+        ("infinity", "before is in the future"),
+        (None, "before is null"),
+    ],
+)
+def test_events_of_a_day_that_has_not_ended_are_never_dropped(
+    vault: Connection, before: str | None, said: str
+) -> None:
+    vault.execute("set local ragdb.now = '2020-01-01 23:59:59+00'")
+    with pytest.raises(psycopg.Error) as caught, vault.transaction():
+        vault.execute("select ragdb.drop_access_events_before(%s::date)", (before,))
+    assert (caught.value.sqlstate, caught.value.diag.message_primary) == ("RG400", said)
+    assert kinds(vault) == ["grant", "grant"]
+
+
 @pytest.mark.parametrize("day", ["-infinity", "4713-01-01 BC"])
 def test_the_act_of_dropping_events_before_any_day_can_be_read(vault: Connection, day: str) -> None:
     vault.execute("select ragdb.drop_access_events_before(%s)", (day,))

@@ -211,10 +211,15 @@ def test_a_month_that_has_not_ended_is_never_dropped(docs: Connection) -> None:
     pin(docs, "2020-04-30 23:59:00+00")
     docs.execute("select ragdb.drop_traces_before('2020-04-30')")
     assert home(docs, trace_id) == "ragdb.retrieval_traces_2020_04"
-    for before in ("2020-05-01", "infinity", None):
+    for before, said in (
+        ("2020-05-01", "before is in the future"),
+        ("infinity", "before is in the future"),
+        (None, "before is null"),
+    ):
         with pytest.raises(psycopg.DatabaseError) as caught, docs.transaction():
             docs.execute("select ragdb.drop_traces_before(%s::date)", (before,))
         assert caught.value.sqlstate == "RG400"
+        assert caught.value.diag.message_primary == said
 
 
 @pytest.mark.parametrize(
