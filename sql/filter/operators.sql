@@ -113,6 +113,13 @@ comment on function ragdb_internal.filter_fields() is
   'documents, what is compared, the condition around the comparison, and what facets count, of '
   'documents d or chunks c.';
 
+create or replace function ragdb_internal.metadata_key(field text) returns text
+language sql immutable parallel safe
+return case when pg_catalog.starts_with(metadata_key.field, 'metadata.')
+  then pg_catalog.substr(metadata_key.field, 10) else metadata_key.field end;
+comment on function ragdb_internal.metadata_key(text) is
+  'Returns the key of the metadata that a field that is not built in names.';
+
 create or replace function ragdb_internal.operator_names() returns text
 language sql immutable parallel safe
 return (
