@@ -26,9 +26,10 @@ return pg_catalog.jsonb_typeof(written) = 'object'
   and coalesce(pg_catalog.jsonb_typeof(written -> 'children'), 'array') in ('array', 'null')
   and coalesce(pg_catalog.jsonb_typeof(written -> 'columns'), 'object') = 'object'
   and coalesce(written ->> 'prompt_sha256', 'a') ~ '^(a|[0-9a-f]{64})$'
-  and not pg_catalog.jsonb_path_exists(written,
+  -- of what has no keys it is null
+  and pg_catalog.jsonb_path_exists(written,
     'strict $.keys.* ? (@.type() == "object" || @.type() == "array" || @.type() == "null")',
-    '{}', true);
+    '{}', true) is not true;
 comment on function ragdb_internal.is_contract_node(jsonb) is
   'Whether a value has the form {"node", "keys", "children"} of a node.';
 

@@ -14,11 +14,10 @@ begin
         t.sql,
         '{json}', '($1[' || t.n || '] -> ''value'')'),
         '{text}', '($1[' || t.n || '] ->> ''value'')'),
-        '{key}', case when t.field like 'metadata.%'
-          then 'pg_catalog.substr($1[' || t.n || '] ->> ''field'', 10)'
-          else '($1[' || t.n || '] ->> ''field'')' end) || ')', ' and ' order by t.n)
+        '{key}', 'ragdb_internal.metadata_key($1[' || t.n || '] ->> ''field'')') || ')',
+        ' and ' order by t.n)
     from (
-      select c.n, c.condition ->> 'field' as field, replace(replace(replace(replace(replace(
+      select c.n, replace(replace(replace(replace(replace(
         case when f.field is null then o.of_metadata
           else replace(f.condition_sql, '{condition}', o.of_column) end,
         '{some} and ', case when filter_sql.of_chunks is null then ''

@@ -5,18 +5,25 @@
 -- `metadata.` before a key says so of one that has the name of a built-in field.
 
 -- jsonb_set is immutable, so its object is made once, where jsonb_build_object makes one for each
--- document.
+-- document. The index takes [{"a": 1}] for the whole of [{"a": 1, "b": 2}], so it does not tell of
+-- items that are arrays or objects.
 create or replace function ragdb_internal.written_out(template text) returns text
 language sql immutable parallel safe
-return pg_catalog.replace(pg_catalog.replace(written_out.template, '{eq}',
-  'd.metadata @> any (array[pg_catalog.jsonb_set(''{}'', array[{key}], {json}),'
+return pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(
+  written_out.template,
+  '{eq}', 'd.metadata @> any (array[pg_catalog.jsonb_set(''{}'', array[{key}], {json}),'
   ' pg_catalog.jsonb_set(''{}'', array[{key}], pg_catalog.jsonb_set(''[]'', ''{0}'', {json}))])'
-  ' and (d.metadata -> {key} = {json}'
-  ' or pg_catalog.jsonb_typeof({json}) not in (''array'', ''object''))'),
+  ' and (pg_catalog.jsonb_typeof({json}) not in (''array'', ''object'')'
+  ' or d.metadata -> {key} = {json} or exists (select from {members} m where m = {json}))'),
+  '{has_some}', '{some} and ({plain} or d.metadata -> {key} = any ({values})'
+  ' or exists (select from {members} m where m = any ({values})))'),
+  '{members}', 'pg_catalog.jsonb_array_elements(case'
+  ' when pg_catalog.jsonb_typeof(d.metadata -> {key}) = ''array'' then d.metadata -> {key} end)'),
   '{values}', 'array(select e from pg_catalog.jsonb_array_elements({json}) e)');
 comment on function ragdb_internal.written_out(text) is
   'Returns a template of a filter operator with its short forms written out: {eq}, that the '
-  'metadata has the given value or an array with it, which an index answers, and {values}.';
+  'metadata has the given value or an array with it, {has_some}, that it does so of one of the '
+  'given values, and {members}, the items of the metadata''s value where it is an array.';
 
 create or replace function ragdb_internal.some_item() returns text
 language sql immutable parallel safe
@@ -64,18 +71,12 @@ begin atomic
       '{field} < {value}'),
     ('lte', 'a number or a string', '{number,string}', 'value', false, '{field} <= {value}',
       '{field} <= {value}'),
-    ('in', 'an array', '{array}', 'items', true, '{field} = any ({items})',
-      '{some} and ({plain} or d.metadata -> {key} = any ({values})'
-      ' or case when pg_catalog.jsonb_typeof(d.metadata -> {key}) = ''array'''
-      ' then exists (select from pg_catalog.jsonb_array_elements(d.metadata -> {key}) m'
-      ' where m = any ({values})) end)'),
-    ('any', 'an array', '{array}', 'items', true, '{field} = any ({items})',
-      '{some} and ({plain} or case when pg_catalog.jsonb_typeof(d.metadata -> {key}) = ''array'''
-      ' then exists (select from pg_catalog.jsonb_array_elements(d.metadata -> {key}) m'
-      ' where m = any ({values}))'
-      ' else d.metadata -> {key} = any ({values}) end)'),
+    ('in', 'an array', '{array}', 'items', true, '{field} = any ({items})', '{has_some}'),
+    ('any', 'an array', '{array}', 'items', true, '{field} = any ({items})', '{has_some}'),
     ('all', 'an array', '{array}', 'items', true, '{field} = all ({items})',
-      'd.metadata @> pg_catalog.jsonb_set(''{}'', array[{key}], {json})'),
+      'd.metadata @> pg_catalog.jsonb_set(''{}'', array[{key}], {json}) and ({plain} or not exists'
+      ' (select from pg_catalog.jsonb_array_elements({json}) e'
+      ' where not exists (select from {members} m where m = e)))'),
     ('exists', 'a boolean', '{boolean}', null, false, '({field} is not null) = ({text})::boolean',
       'pg_catalog.jsonb_exists(d.metadata, {key}) = ({text})::boolean'),
     ('glob', 'a string', '{string}', 'value', false,
@@ -112,6 +113,13 @@ comment on function ragdb_internal.filter_fields() is
   'Lists the built-in fields of filters: their JSON type, whether they are of chunks or of '
   'documents, what is compared, the condition around the comparison, and what facets count, of '
   'documents d or chunks c.';
+
+create or replace function ragdb_internal.metadata_key(field text) returns text
+language sql immutable parallel safe
+return case when pg_catalog.starts_with(metadata_key.field, 'metadata.')
+  then pg_catalog.substr(metadata_key.field, 10) else metadata_key.field end;
+comment on function ragdb_internal.metadata_key(text) is
+  'Returns the key of the metadata that a field that is not built in names.';
 
 create or replace function ragdb_internal.operator_names() returns text
 language sql immutable parallel safe

@@ -133,7 +133,7 @@ language sql immutable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 return coalesce(case
   when proof is null or array_ndims(proof) > 1 or array_lower(proof, 1) <> 1 then false
-  when old_size < 0 or new_size < old_size then false
+  when (old_size >= 0 and new_size >= old_size) is not true then false
   when exists (select from unnest(proof) p (hash)
       where octet_length(p.hash) is distinct from 32) then false
   -- every tree begins as the empty one

@@ -76,7 +76,8 @@ begin
 end $$;
 comment on function ragdb_internal.count_sql(text[], boolean) is
   'Returns the statement that counts documents and chunks of corpus $1, all or those in the list '
-  '$2, by the number and the values of fields, which are also $3; each item of an array by itself.';
+  '$2, by the number and the values of fields, whose keys in the metadata are $3; each item of an '
+  'array by itself.';
 
 create or replace function ragdb_internal.count_values(
   corpus_id integer, chunk_nos integer[], fields text[])
@@ -88,7 +89,9 @@ set jit = off
 as $$
 begin
   return query execute ragdb_internal.count_sql(fields, chunk_nos is not null)
-    using corpus_id, chunk_nos, fields;
+    using corpus_id, chunk_nos, array(
+      select ragdb_internal.metadata_key(f.field) from unnest(fields) with ordinality f (field, n)
+      order by f.n);
 end $$;
 comment on function ragdb_internal.count_values(integer, integer[], text[]) is
   'Counts the documents and chunks among some of a corpus (null: all) by the number and the values '
@@ -178,8 +181,8 @@ begin atomic
 end;
 comment on function ragdb.facets(text, text, text[], jsonb, integer, text) is
   'Counts the documents and chunks of a corpus (null: all that the caller may read) that match a '
-  'query (null: everything), exactly and by the values of 1 to 20 fields, built-in or keys of the '
-  'metadata, each item of an array by itself; of each field the most_values (1 to 10000) that most '
+  'query (null: everything), exactly and by the values of 1 to 20 fields, those of a filter, '
+  'each item of an array by itself; of each field the most_values (1 to 10000) that most '
   'documents have. What matches has a word of the query, and in syntax web what it demands. A '
   'notice says which fields no document has. Raises RG400, RG401, RG404, RG410.';
 

@@ -1410,22 +1410,22 @@ class Functions(Caller):
         syntax: str = "plain",
     ) -> Rows[rows.FacetsRow]:
         """Counts the documents and chunks of a corpus (null: all that the caller may read) that
-        match a query (null: everything), exactly and by the values of 1 to 20 fields, built-
-        in or keys of the metadata, each item of an array by itself; of each field the
-        most_values (1 to 10000) that most documents have. What matches has a word of the
-        query, and in syntax web what it demands. A notice says which fields no document has.
-        Raises RG400, RG401, RG404, RG410.
+        match a query (null: everything), exactly and by the values of 1 to 20 fields, those
+        of a filter, each item of an array by itself; of each field the most_values (1 to
+        10000) that most documents have. What matches has a word of the query, and in syntax
+        web what it demands. A notice says which fields no document has. Raises RG400, RG401,
+        RG404, RG410.
         """
 
     def facets(self, *args: Any, **kwargs: Any) -> Rows[rows.FacetsRow]:
         """facets(corpus, query, fields, filter=None, most_values=100, syntax='plain')
 
         Counts the documents and chunks of a corpus (null: all that the caller may read) that
-        match a query (null: everything), exactly and by the values of 1 to 20 fields, built-
-        in or keys of the metadata, each item of an array by itself; of each field the
-        most_values (1 to 10000) that most documents have. What matches has a word of the
-        query, and in syntax web what it demands. A notice says which fields no document has.
-        Raises RG400, RG401, RG404, RG410.
+        match a query (null: everything), exactly and by the values of 1 to 20 fields, those
+        of a filter, each item of an array by itself; of each field the most_values (1 to
+        10000) that most documents have. What matches has a word of the query, and in syntax
+        web what it demands. A notice says which fields no document has. Raises RG400, RG401,
+        RG404, RG410.
 
         facets(corpora=None, query=None, fields=None, filter=None, most_values=100,
         syntax='plain')

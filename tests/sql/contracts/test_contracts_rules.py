@@ -490,6 +490,20 @@ def test_ten_thousand_mutations_are_no_internal_error(db: Connection) -> None:
     no_internal_error(db, 10_000, seed=44)
 
 
+def test_a_node_without_keys_breaks_what_one_with_none_of_them_does(any_db: Connection) -> None:
+    nodes = any_db.execute("select distinct node from ragdb_internal.contract_parents()").fetchall()
+    assert len(nodes) > 10
+    for (node,) in nodes:
+        without, empty = (
+            any_db.execute(
+                "select rule, message from ragdb.validate_contract(%s)",
+                (Jsonb({"nodes": [{"node": node, **keys}]}),),
+            ).fetchall()
+            for keys in ({}, {"keys": {}})
+        )
+        assert without == empty != [], node
+
+
 def test_a_node_without_a_name_is_nearest_to_none(any_db: Connection) -> None:
     text = "corpus name=D\nembed corpus=D model=m dims=8\nretriever name=R corpus=D embed=X\n"
     rules = {row.rule for row in validate(any_db, text)}

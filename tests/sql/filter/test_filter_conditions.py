@@ -273,11 +273,17 @@ def test_a_filter_that_leaves_k_chunks_returns_k(db: Connection) -> None:
 @pytest.mark.parametrize(
     ("condition", "met"),
     [
+        ({"eq": ["a", "b"]}, "same nested"),
+        ({"eq": {"x": 1}}, "object objects"),
+        ({"ne": {"x": 1}}, "same more word nested deeper wider"),
         ({"in": [["a", "b"]]}, "same nested"),
         ({"in": [["a", "b"], "a"]}, "same more word nested"),
-        ({"in": [{"x": 1}]}, "object"),
-        ({"any": [["a", "b"]]}, "nested"),
-        ({"any": [{"x": 1}, "c"]}, "object more"),
+        ({"in": [{"x": 1}]}, "object objects"),
+        ({"any": [["a", "b"]]}, "same nested"),
+        ({"any": [{"x": 1}, "c"]}, "object objects more"),
+        ({"all": [{"x": 1}]}, "objects"),
+        ({"all": [["a", "b"], "z"]}, "nested"),
+        ({"all": [{}]}, ""),
     ],
 )
 def test_an_item_that_is_an_array_or_an_object_is_met_by_the_whole_of_it(
@@ -288,8 +294,9 @@ def test_an_item_that_is_an_array_or_an_object_is_met_by_the_whole_of_it(
         "more": ["a", "b", "c"],
         "word": "a",
         "nested": [["a", "b"], "z"],
-        "deeper": [["a", "b", "c"]],
+        "deeper": [["a", "b", "c"], {"x": 1, "y": 2}, "z"],
         "object": {"x": 1},
+        "objects": [{"x": 1}, "y"],
         "wider": {"x": 1, "y": 2},
     }
     any_db.execute("select ragdb.create_corpus('docs')")

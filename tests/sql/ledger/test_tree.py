@@ -122,6 +122,7 @@ def test_a_proof_of_anything_else_does_not_hold(db: Connection) -> None:
         assert value(db, is_in, *wrong) is False, wrong[1:3]
     for other in (
         (98, before, 300, top, proof),
+        (None, before, -(2**63), top, proof),
         (99, top, 300, top, proof),
         (99, before, 301, top, proof[:-1]),
         (99, before, 300, before, proof),

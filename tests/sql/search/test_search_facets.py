@@ -124,6 +124,17 @@ def test_pages_are_counted_by_chunk_and_values_are_cut_in_order(db: Connection) 
     assert db.execute(rows, (1,)).fetchall() == [(1, 1, 2)]
 
 
+def test_a_key_of_the_metadata_is_named_as_in_a_filter(docs: Connection) -> None:
+    put(docs, "docs", [text_document("x", "kettle", title="Kettles", metadata={"title": "Tea"})])
+    rows = "select field, value, documents from ragdb.facets('docs', 'kettle', %s)"
+    fields = ["metadata.title", "title", "metadata.team"]
+    assert docs.execute(rows, (fields,)).fetchall() == [
+        ("metadata.title", "Tea", 1),
+        ("title", "Kettles", 1),
+        ("metadata.team", "red", sum(n % 4 == 0 for n in range(40) if n & 8)),
+    ]
+
+
 def test_several_corpora_are_counted_together(docs: Connection) -> None:
     docs.execute("select ragdb.create_corpus('more'), ragdb.create_corpus('rest')")
     put(docs, "more", [text_document("m", "coffee", language="en")])
