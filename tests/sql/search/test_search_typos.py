@@ -167,8 +167,8 @@ def test_every_letter_that_has_an_accent_is_found_without_it(db: Connection) -> 
         assert row == (word,)
 
 
-# what the planner was told of the dictionary last: nothing, none of its rows (autovacuum came before
-# they were committed), or all
+# what the planner was told of the dictionary last: nothing, none of its rows (autovacuum came
+# before they were committed), or all
 TOLD = (
     "select",
     "update pg_class set reltuples = 0, relpages = 50 where oid = 'ragdb.lexemes'::regclass",
