@@ -17,11 +17,14 @@ comment on function ragdb_internal.blob_type(text) is
   'Returns the media type of a blob that the caller put, or that somebody brought to a corpus that '
   'the caller may read; null for any other.';
 
+-- A session keeps its plans, of its foreign keys, too, and may have made them when there was none.
 create or replace function ragdb.put_blob(
   bytes bytea, media_type text, corpus text default null)
 returns text
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
   v_cid constant text := 'sha256:' || encode(sha256(bytes), 'hex');
