@@ -98,6 +98,26 @@ def to_payload(
     }
 
 
+def to_conversation(
+    document: Document, source: str, *, root: str | None = None, adopt: bool = False
+) -> dict[str, Any]:
+    """A conversation read from `source` as `ragdb.put_conversations` takes it."""
+    uri = uri_of(document, source)
+    return {
+        "doc_cid": document.cid,
+        "uri": uri,
+        "session": document.session or uri,
+        "title": document.title,
+        "language": document.language,
+        "media_type": document.media_type,
+        "metadata": document.metadata,
+        "size_bytes": len(document.data),
+        "root": root,
+        "adopt": adopt,
+        "messages": document.messages,
+    }
+
+
 def _pages(document: Document) -> Iterator[tuple[int, int]]:
     """Where the pages of a document begin and end; a document without pages is one."""
     starts = [offset for offset, _ in document.pages]

@@ -124,7 +124,7 @@ def read(task: Task, tell: Callable[[float], None] | None = None) -> Outcome:
             for document in _documents(source, options, outcome, tell):
                 _prepare(outcome, source, document, options, outcome.etag, tell)
                 tell(READ)
-                if document.fragment is None and options.get("blobs", True):
+                if _is_file(document) and options.get("blobs", True):
                     outcome.blob, outcome.media_type = document.data, document.media_type
         except readers.ReadError as failed:
             error = failed
@@ -160,16 +160,6 @@ def _documents(
         data = source.read(limit)
     tell(READ / 10)
     command = converting.command_for(source.uri, options.get("convert"))
-    conversations = [] if command else conversation.in_file(data, source.uri, limit)
-    for found in conversations:
-        found |= {name: options[name] for name in ("title", "language") if options.get(name)}
-        found["metadata"] = options.get("metadata") or {}
-        found |= {"root": source.origin, "adopt": source.adopts}
-        outcome.documents.append(
-            Ready(found["uri"], _json(found), found.get("language"), is_conversation=True)
-        )
-    if conversations:
-        return []
     given: dict[str, Any] = {name: options.get(name) for name in ("title", "language", "metadata")}
     if tell is not _nobody:
         given["tell"] = lambda part: tell(READ * (0.1 + 0.4 * part))
@@ -186,11 +176,15 @@ def _documents(
                 raise converting.not_read(command, error) from None
             raise
         documents = [
-            replace(one, data=data, media_type=kind) if one.fragment is None else one
-            for one in found_in
+            replace(one, data=data, media_type=kind) if _is_file(one) else one for one in found_in
         ]
     tell(READ / 2)
     return documents
+
+
+def _is_file(document: readers.Document) -> bool:
+    """Whether a document is its whole file, and keeps its bytes."""
+    return document.fragment is None and document.messages is None
 
 
 def _prepare(
@@ -202,8 +196,21 @@ def _prepare(
     tell: Callable[[float], None] = _nobody,
 ) -> None:
     outcome.bad_characters += document.replaced
+    if document.fault is not None:
+        fault = document.fault
+        uri = payload.uri_of(document, source.uri)
+        outcome.failures.append(Failed(uri, fault.reason, fault.hint))
+        return
     if document.is_empty:
         outcome.empty += 1
+        return
+    if document.messages is not None:
+        said = payload.to_conversation(
+            document, source.uri, root=source.origin, adopt=source.adopts
+        )
+        outcome.documents.append(
+            Ready(said["uri"], _json(said), said["language"], is_conversation=True)
+        )
         return
     chunking = {name: options[name] for name in CHUNKING if name in options}
     name: str = options.get("source_name", "")

@@ -29,6 +29,7 @@ REFUSED = (
     RagdbError,
 )
 OF_THE_RUN = (NotAuthorized, CorpusNotFound)
+CONVERSATIONS = 1000  # that ragdb.put_conversations takes
 AT_ONCE_BYTES = 256 * 2**10  # of JSON: what is written in a moment
 AGAIN = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
 
@@ -91,8 +92,9 @@ class Writer:
         """Put a batch: its documents, then its conversations."""
         for kind in (False, True):
             some = [entry for entry in batch if entry.document.is_conversation is kind]
-            if some:
-                yield from self._write(some)
+            most = CONVERSATIONS if kind else len(some)
+            for begin in range(0, len(some), most or 1):
+                yield from self._write(some[begin : begin + most])
 
     def _write(self, batch: list[Entry]) -> Iterator[Written]:
         """Put a batch of one kind, and where it is refused, apart from those that are at fault."""

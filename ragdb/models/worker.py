@@ -28,7 +28,6 @@ from ragdb.errors import (
     JobNotFound,
     RagdbError,
 )
-from ragdb.ingest.payload import to_payload
 from ragdb.models import embedders, encoders
 from ragdb.models.indexer import Indexer
 
@@ -253,29 +252,19 @@ class Worker:
 
     def _read(self, db: Functions) -> int:
         """Read a blob that waits to be ingested, and store its document; the number of blobs."""
-        from ragdb.readers import read as readers
+        from ragdb.ingest import blob
+        from ragdb.readers.document import ReadError
 
         rows = db.claim_ingest_jobs(self.name, only_corpus=self.corpus)
         for row in rows:
             problem: tuple[str, str | None, str | None]
             try:
-                (document,) = readers.read(
-                    row.bytes,
-                    row.doc_cid,
-                    row.media_type,
-                    title=row.title,
-                    language=row.language,
-                    metadata=row.metadata,
-                )
-                given = to_payload(
-                    document, row.doc_cid, max_tokens=row.max_tokens, overlap=row.overlap
-                )
-                db.complete_ingest_job(row.job_id, row.attempt, given)
+                db.complete_ingest_job(row.job_id, row.attempt, blob.read(row))
                 self.done.read += 1
                 continue
             except JobNotFound:
                 continue
-            except readers.ReadError as error:
+            except ReadError as error:
                 problem = error.reason, error.hint, "bad_request"
             except (RagdbError, psycopg.DataError, psycopg.errors.ProgramLimitExceeded) as error:
                 word = "conflict" if isinstance(error, AlreadyExists) else "bad_request"

@@ -48,6 +48,8 @@ class Content:
     # NUL and lone surrogates that became U+FFFD
     replaced: int = 0
     pages_without_text: int = 0
+    # what `exports.found` says of a file of chats, which has no other text
+    conversations: tuple[Mapping[str, Any], ...] = ()
 
     def page_at(self, offset: int) -> int | None:
         """The page of a character; None where the format has no pages."""
@@ -81,6 +83,12 @@ class Document(Content):
     media_type: str
     # which part of its file: the record's id, or its line; None for a whole file
     fragment: str | None = None
+    # of a conversation, whose text they are: its messages as `ragdb.put_conversations` takes them
+    messages: tuple[Mapping[str, Any], ...] | None = None
+    # the name of a conversation; None for that of its place
+    session: str | None = None
+    # why this part of its file is not read, which holds for no other
+    fault: ReadError | None = None
 
     @property
     def cid(self) -> str:
@@ -89,7 +97,7 @@ class Document(Content):
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to search, as in an empty record."""
-        return not self.text.strip()
+        return not self.messages and not self.text.strip()
 
 
 def clean(text: str) -> tuple[str, int]:

@@ -10,7 +10,17 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Any, BinaryIO
 
-from ragdb.readers import archive, encoding, formats, gz, language, mail, plugs, sandbox
+from ragdb.readers import (
+    archive,
+    conversation,
+    encoding,
+    formats,
+    gz,
+    language,
+    mail,
+    plugs,
+    sandbox,
+)
 from ragdb.readers import jsonl as _jsonl
 from ragdb.readers.document import Content, Document, ReadError, without_form_feeds
 from ragdb.readers.formats import FORMATS, PLUG, READABLE
@@ -35,7 +45,7 @@ def read(
     metadata: Mapping[str, Any] | None = None,
     tell: sandbox.Tell | None = None,
 ) -> list[Document]:
-    """The documents of a file: one, or one a record for JSONL and mbox.
+    """The documents of a file: one, or one a record for JSONL and mbox, or one a conversation.
 
     `name` gives the type by its ending, `media_type` where it has none; contents that contradict
     them win. What is packed with gzip is unpacked first. `title`, `language` and `metadata`
@@ -56,7 +66,9 @@ def read(
         data = gz.unpack(data, max_bytes)
         name = name[:-3] if name.lower().endswith(".gz") else name
     kind = _kind(data, name, media_type)
-    if kind == "jsonl":
+    if kind == "jsonl" and conversation.starts(io.BytesIO(data), max_bytes):
+        documents = _said(conversation.read(io.BytesIO(data), max_bytes))
+    elif kind == "jsonl":
         documents = list(read_jsonl(io.BytesIO(data), max_line=max_bytes))
     elif kind == "mbox":
         documents = [
@@ -64,7 +76,8 @@ def read(
             for fragment, message in mail.messages(data)
         ]
     else:
-        documents = [replace(_document(kind, data, media_type, name, tell), data=original)]
+        document = replace(_document(kind, data, media_type, name, tell), data=original)
+        documents = _said(conversation.of_json(document.conversations, original)) or [document]
     return [_override(document, title, language, metadata) for document in documents]
 
 
@@ -95,7 +108,7 @@ def _document(
             content = Content(text=text, pages=_pages(text))
         else:
             content = sandbox.read(kind, text.encode(), tell)
-    if not content.text.strip():
+    if not content.text.strip() and not content.conversations:
         raise ReadError("blank", "it has no text", "remove it, or write something into it")
     return Document(
         text=without_form_feeds(content.text),
@@ -108,11 +121,19 @@ def _document(
         links=content.links,
         replaced=content.replaced + replaced,
         pages_without_text=content.pages_without_text,
+        conversations=content.conversations,
         data=data,
         media_type=(mimetypes.guess_type(name)[0] or "application/octet-stream")
         if is_plug
         else formats.media_type(kind),
     )
+
+
+def _said(conversations: list[Document]) -> list[Document]:
+    """Conversations in which something is said, or that are broken."""
+    if conversations and not any(one.messages or one.fault for one in conversations):
+        raise ReadError("blank", "no message has a text", "remove it, or write something into it")
+    return conversations
 
 
 def _decoded(kind: str, data: bytes, media_type: str | None, name: str) -> tuple[str, int]:

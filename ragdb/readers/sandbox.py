@@ -194,4 +194,5 @@ def _content(answer: dict[str, Any]) -> Content:
         links=tuple((offset, target) for offset, target in answer["links"]),
         replaced=answer["replaced"],
         pages_without_text=answer["pages_without_text"],
+        conversations=tuple(answer["conversations"]),
     )

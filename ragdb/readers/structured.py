@@ -1,5 +1,7 @@
 """JSON, a line for each value with the way to it, and YAML, as it is written.
 
+JSON that is chats is conversations.
+
 The text of JSON is made for reading: files are often one long line. YAML is text already, and its
 comments matter; the keys above a place are its heading path.
 """
@@ -12,6 +14,7 @@ from typing import Any
 import yaml
 
 from ragdb.client.rows import loads
+from ragdb.readers import exports
 from ragdb.readers.building import Builder
 from ragdb.readers.document import Content, ReadError, one_line
 
@@ -28,6 +31,8 @@ def read_json(text: str) -> Content:
         raise ReadError(
             "malformed", f"it is not JSON ({str(error)[:80]})", "correct it, or name it .jsonl"
         ) from None
+    if conversations := exports.found(value):
+        return Content(text="", conversations=tuple(conversations))
     built = Builder()
     if isinstance(value, Mapping):
         title = next((value[k] for k in ("title", "name") if isinstance(value.get(k), str)), None)

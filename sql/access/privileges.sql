@@ -41,7 +41,7 @@ begin
       ('static', 'ragdb_reader', 'embed list_static_models'),
       ('static', 'ragdb_admin', 'put_static_pieces bind_static set_default_embedder'),
       ('graph', 'ragdb_reader',
-        'turn_id put_conversations get_turn resolve_explicit resolve_from_session '
+        'turn_id put_conversations get_turn list_turns resolve_explicit resolve_from_session '
         'resolve_temporal append_turns add_edges remove_edges get_parents get_children get_edges'),
       ('embedding', 'ragdb_reader',
         'embed_corpus reembed_corpus cutover_corpus rollback_corpus drop_space '

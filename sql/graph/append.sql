@@ -42,7 +42,8 @@ return array(
   select row(
     (appended_chunks.corpus).next_chunk_no - 1 + t.n, (appended_chunks.document).doc_no,
     (appended_chunks.document).source, (appended_chunks.document).chunks - 1 + t.n, t.chunk_id,
-    '{}'::text[], null, l.ending + t.ending - pg_catalog.length(t.text), l.ending + t.ending,
+    ragdb_internal.turn_heading(t.given), null,
+    l.ending + t.ending - pg_catalog.length(t.text), l.ending + t.ending,
     (pg_catalog.length(t.text) + 3) / 4, ragdb_internal.content_hash(t.text), 0,
     t.text)::ragdb_internal.planned_chunk
   from (

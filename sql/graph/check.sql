@@ -64,7 +64,11 @@ begin
           and pg_input_is_valid(m.v ->> 'created_at', 'timestamptz'),
         'created_at is not a time'),
       (7, coalesce(jsonb_typeof(m.v -> 'parents'), 'array') in ('array', 'null'),
-        'parents is not an array')) f (i, is_fine, message)
+        'parents is not an array'),
+      (8, coalesce(jsonb_typeof(m.v -> 'speaker'), 'null') = 'null'
+        or jsonb_typeof(m.v -> 'speaker') = 'string'
+        and length(m.v ->> 'speaker') <= 200 and btrim(m.v ->> 'speaker') <> '',
+        'speaker is not a name of 1 to 200 characters')) f (i, is_fine, message)
     where not f.is_fine order by c.n, m.n, f.i limit 1;
   if v_bad.n is not null then
     raise exception 'conversation at position %, message %: %',
@@ -72,7 +76,7 @@ begin
       using errcode = 'RG412',
         detail = 'messages count from 1; nothing was written',
         hint = 'a message is {"id", "parent_id" or "parents", "role", "text", "created_at", '
-          '"phase", "salience"}';
+          '"phase", "salience", "speaker"}';
   end if;
 end $$;
 comment on function ragdb_internal.check_messages(jsonb) is

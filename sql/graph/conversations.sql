@@ -19,7 +19,7 @@ return coalesce((
       select z.nth, pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object(
             'id', z.chunk_id, 'text', z.text,
             'start', z.ending - pg_catalog.length(z.text), 'end', z.ending,
-            'heading', '[]'::jsonb,
+            'heading', pg_catalog.to_jsonb(ragdb_internal.turn_heading(z.given)),
             'tokens', (pg_catalog.length(z.text) + 3) / 4) order by z.place) as chunks
         from (
           select t.*,
@@ -211,39 +211,7 @@ begin
 end $$;
 comment on function ragdb.put_conversations(text, jsonb, boolean) is
   'Stores conversations, an array of {"doc_cid", "uri", "session", "messages": [{"id", "parent_id" '
-  'or "parents", "role", "text", "created_at", "phase", "salience", "feedback"}]} beside the '
-  'fields of a document: each message is a chunk and a turn, each parent an edge; what is not '
-  'given is derived. Returns what put_documents returns. Raises RG401, RG404, RG412 and what '
-  'put_documents raises.';
-
-create or replace function ragdb.get_turn(corpus text, chunk_id text)
-returns table (
-  turn_id text, session_id text, role text, phase text, salience real, depth integer,
-  sibling_order integer, homogeneity real, temporal real, complexity real,
-  created_at timestamptz, content_hash text, text text)
--- turns and chunks are granted to nobody
-language plpgsql stable security definer rows 1
-set search_path = pg_catalog, pg_temp
-as $$
-#variable_conflict use_column
-declare
-  v_corpus ragdb.corpora;
-begin
-  v_corpus := ragdb_internal.open_with_chunk(get_turn.corpus, get_turn.chunk_id);
-  return query
-    select c.chunk_id, t.session_id, t.role, t.phase, t.salience, t.depth, t.sibling_order,
-        t.homogeneity, ragdb_internal.turn_temporal(t.corpus_id, t.session_id, t.created_at),
-        t.complexity, t.created_at,
-        encode(ragdb_internal.content_hash(c.text), 'hex'), c.text
-      from ragdb.chunks c join ragdb.turns t using (corpus_id, chunk_no)
-      where c.corpus_id = v_corpus.corpus_id and c.chunk_id = get_turn.chunk_id;
-  if not found then
-    raise exception 'turn % is not in corpus %', ragdb_internal.quote(get_turn.chunk_id),
-        ragdb_internal.quote(v_corpus.name)
-      using errcode = 'RG406',
-        detail = 'a turn is a chunk that came with a conversation',
-        hint = 'ids of turns are UUIDs in lower case; ragdb.get_chunk() reads any chunk';
-  end if;
-end $$;
-comment on function ragdb.get_turn(text, text) is
-  'Returns a turn with its text and derived fields. Raises RG400, RG404, RG406.';
+  'or "parents", "role", "speaker", "text", "created_at", "phase", "salience", "feedback"}]} '
+  'beside the fields of a document: each message is a chunk and a turn, each parent an edge; what '
+  'is not given is derived. The name of a speaker is the heading of what is said. Returns what '
+  'put_documents returns. Raises RG401, RG404, RG412 and what put_documents raises.';

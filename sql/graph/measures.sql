@@ -103,3 +103,10 @@ return (
         order by t.created_at desc limit 1) as last) s);
 comment on function ragdb_internal.turn_temporal(integer, text, timestamptz) is
   'Returns the position of a time in the time span of a session, 0 to 1; null of no session.';
+
+-- As a play has it: a name above what is said, so that it is found and shown with it.
+create or replace function ragdb_internal.turn_heading(given jsonb) returns text[]
+language sql immutable parallel safe
+return case when given ->> 'speaker' is null then '{}' else array[given ->> 'speaker'] end;
+comment on function ragdb_internal.turn_heading(jsonb) is
+  'Returns the heading path of a turn: who speaks, where that has a name.';

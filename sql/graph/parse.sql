@@ -25,7 +25,8 @@ begin atomic
           when pg_catalog.lower(m.v ->> 'phase') = any (ragdb_internal.phases())
             then pg_catalog.lower(m.v ->> 'phase')
           when m.v ->> 'phase' is not null then 'exploration' end,
-        'salience', m.v -> 'salience', 'feedback', m.v -> 'feedback')),
+        'salience', m.v -> 'salience', 'feedback', m.v -> 'feedback',
+        'speaker', m.v ->> 'speaker')),
       coalesce((m.v ->> 'created_at')::timestamptz, pg_catalog.to_timestamp(m.n)),
       m.v ->> 'text'
     from pg_catalog.jsonb_array_elements(conversations) with ordinality c (v, n)

@@ -71,6 +71,22 @@ comment on function ragdb.claim_ingest_jobs(text, integer, interval, text) is
   '200 overlap, or 240 and 48 where the corpus has embeddings. Commit before reading; answer with '
   'ragdb.complete_ingest_job() or ragdb.fail_ingest_job(). Raises RG400, RG401, RG404.';
 
+create or replace function ragdb_internal.put_either(corpus text, document jsonb)
+returns setof ragdb.put_result
+language plpgsql rows 1
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if document ? 'messages' then
+    return query select * from ragdb.put_conversations(corpus, jsonb_build_array(document));
+  else
+    return query select * from ragdb.put_documents(corpus, jsonb_build_array(document));
+  end if;
+end $$;
+comment on function ragdb_internal.put_either(text, jsonb) is
+  'Stores a document or, where it has messages, a conversation. Raises what ragdb.put_documents() '
+  'and ragdb.put_conversations() raise.';
+
 create or replace function ragdb.complete_ingest_job(job_id uuid, attempt integer, document jsonb)
 returns setof ragdb.put_result
 language plpgsql security definer rows 1
@@ -91,7 +107,7 @@ begin
       v_job.requested_by, ragdb_internal.now())::ragdb.corpus_blobs)
     from ragdb.blobs b where b.cid = v_job.doc_cid;
   select p.* into strict v_result from ragdb.corpora c,
-      ragdb.put_documents(c.name, jsonb_build_array(document)) p
+      ragdb_internal.put_either(c.name, document) p
     where c.corpus_id = v_job.corpus_id;
   -- who asked is the author, not who read the file
   update ragdb.events e set author = v_job.requested_by
@@ -101,8 +117,9 @@ begin
   return next v_result;
 end $$;
 comment on function ragdb.complete_ingest_job(uuid, integer, jsonb) is
-  'Stores the document that a claimed blob is, in the form of ragdb.put_documents, with who asked '
-  'for it as the author of its event, and ends the job. Raises RG409, RG412, RG413, RG453.';
+  'Stores the document that a claimed blob is, in the form of ragdb.put_documents or, with '
+  'messages, of ragdb.put_conversations, with who asked for it as the author of its event, and '
+  'ends the job. Raises RG409, RG412, RG413, RG453.';
 
 create or replace function ragdb.fail_ingest_job(
   job_id uuid, attempt integer, message text, hint text default null, error text default null)

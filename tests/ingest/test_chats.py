@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from ragdb.readers import conversation
+from ragdb.ingest.payload import to_conversation
+from ragdb.readers.document import ReadError
+from ragdb.readers.read import read
 from tests.conftest import Run
 
 CHAT = [
@@ -31,6 +34,12 @@ SAID = [
 
 def lines(*records: Any) -> bytes:
     return "".join(json.dumps(one) + "\n" for one in records).encode()
+
+
+def found(data: bytes, name: str) -> list[dict[str, Any]]:
+    """The conversations that a file is read as."""
+    documents = read(data, name)
+    return [to_conversation(one, name) for one in documents if one.messages is not None]
 
 
 FILES = {
@@ -65,12 +74,12 @@ def test_a_line_of_messages_is_a_conversation_with_its_own_title() -> None:
         {"id": "a", "title": "Fuses", "messages": CHAT[1:3]},
         {"messages": CHAT[3:]},
     ]
-    found = conversation.in_file(lines(*two), "tuning.jsonl", 10**6)
-    assert [(one["uri"], one["session"], one.get("title")) for one in found] == [
+    read_as = found(lines(*two), "tuning.jsonl")
+    assert [(one["uri"], one["session"], one["title"]) for one in read_as] == [
         ("tuning.jsonl#a", "a", "Fuses"),
         ("tuning.jsonl#line-2", "tuning.jsonl#line-2", None),
     ]
-    assert [len(one["messages"]) for one in found] == [2, 2]
+    assert [len(one["messages"]) for one in read_as] == [2, 2]
 
 
 def test_a_message_without_words_is_left_out_and_the_next_answers_the_one_before() -> None:
@@ -81,8 +90,8 @@ def test_a_message_without_words_is_left_out_and_the_next_answers_the_one_before
         {"role": "tool", "tool_call_id": "c1", "content": "two months"},
         {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]},
     ]
-    (found,) = conversation.in_file(json.dumps(chat).encode(), "chat.json", 10**6)
-    assert [(m["id"], m["parent_id"], m["role"]) for m in found["messages"]] == [
+    (one,) = found(json.dumps(chat).encode(), "chat.json")
+    assert [(m["id"], m["parent_id"], m["role"]) for m in one["messages"]] == [
         ("1", None, "user"),
         ("2", "1", "tool"),
     ]
@@ -94,14 +103,14 @@ def test_a_message_without_words_is_left_out_and_the_next_answers_the_one_before
 )
 def test_the_roles_of_other_chats_are_those_of_the_database(written: str, known: str) -> None:
     chat = json.dumps([{"role": written, "content": "Hello."}]).encode()
-    (found,) = conversation.in_file(chat, "chat.json", 10**6)
-    assert [m["role"] for m in found["messages"]] == [known]
+    (one,) = found(chat, "chat.json")
+    assert [m["role"] for m in one["messages"]] == [known]
 
 
 def test_a_time_in_seconds_is_a_time() -> None:
     chat = json.dumps([{"role": "user", "content": "Hello.", "created_at": 1735689600}]).encode()
-    (found,) = conversation.in_file(chat, "chat.json", 10**6)
-    assert found["messages"][0]["created_at"] == "2025-01-01T00:00:00+00:00"
+    (one,) = found(chat, "chat.json")
+    assert one["messages"][0]["created_at"] == "2025-01-01T00:00:00+00:00"
 
 
 @pytest.mark.parametrize(
@@ -117,7 +126,8 @@ def test_a_time_in_seconds_is_a_time() -> None:
     ],
 )
 def test_records_that_only_look_like_a_chat_are_not_one(name: str, data: bytes) -> None:
-    assert conversation.in_file(data, name, 10**6) == []
+    with contextlib.suppress(ReadError):
+        assert found(data, name) == []
 
 
 def test_a_line_that_is_not_a_message_is_named(run: Run, tmp_path: Path) -> None:
@@ -139,3 +149,72 @@ def test_a_list_with_what_is_not_a_message_is_named_by_its_line(run: Run, tmp_pa
     result = run("ingest", tmp_path / "tuning.jsonl", "--corpus", "chat")
     assert result.exit_code == 4
     assert "line 2: a message has no role" in result.output
+
+
+def export(*talks: tuple[str, list[str]]) -> str:
+    """An export of conversations, each with what is said in turn."""
+    return json.dumps(
+        [
+            {
+                "uuid": name,
+                "name": f"About {name}",
+                "chat_messages": [
+                    {"uuid": f"{name}-{n}", "sender": ("human", "assistant")[n % 2], "text": text}
+                    for n, text in enumerate(texts)
+                ],
+            }
+            for name, texts in talks
+        ]
+    )
+
+
+def report(run: Run, file: Path, exit_code: int = 0) -> Any:
+    result = run("ingest", file, "--corpus", "chat", "--json")
+    assert result.exit_code == exit_code, result.output
+    return json.loads(result.stdout)
+
+
+def test_an_export_read_again_doubles_nothing_and_grows_by_what_is_new(
+    run: Run, clone: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "conversations.json"
+    file.write_text(export(("fuse", ["Which fuse?", "Ten amperes."]), ("tea", ["When is tea?"])))
+    assert report(run, file)["written"] == 2
+    assert report(run, file)["written"] == 0
+    file.write_text(
+        export(("tea", ["When is tea?", "At four."]), ("fuse", ["Which fuse?", "Ten amperes."]))
+    )
+    grown = report(run, file)
+    assert (grown["written"], grown["replaced"], grown["unchanged"]) == (1, 1, 1)
+    with psycopg.connect(clone) as db:
+        assert db.execute(
+            "select source, title, chunks from ragdb.list_documents('chat') order by source"
+        ).fetchall() == [
+            ("conversations.json#fuse", "About fuse", 2),
+            ("conversations.json#tea", "About tea", 2),
+        ]
+
+
+def test_a_broken_conversation_of_an_export_fails_and_the_rest_is_stored(
+    run: Run, clone: str, tmp_path: Path
+) -> None:
+    talks = json.loads(export(("fuse", ["Which fuse?"]), ("tea", ["When is tea?"])))
+    talks[0]["chat_messages"][0]["sender"] = "nobody"
+    talks[1]["chat_messages"].append({"sender": "human", "text": "Soon?", "created_at": "soon"})
+    talks += json.loads(export(("key", ["Who has the key?"])))
+    (tmp_path / "conversations.json").write_text(json.dumps(talks))
+    failed = report(run, tmp_path / "conversations.json", 4)
+    assert [(one["uri"], one["reason"].split(":")[-1].strip()) for one in failed["failures"]] == [
+        ("conversations.json#fuse", "a message has no sender"),
+        ("conversations.json#tea", "created_at is not a time (RG412)"),
+    ]
+    with psycopg.connect(clone) as db:
+        sources = db.execute("select source from ragdb.list_documents('chat')").fetchall()
+    assert sources == [("conversations.json#key",)]
+
+
+def test_more_conversations_than_one_call_takes_are_stored(run: Run, tmp_path: Path) -> None:
+    talks = [(f"talk-{n}", [f"Word {n}"]) for n in range(1001)]
+    (tmp_path / "conversations.json").write_text(export(*talks))
+    stored = report(run, tmp_path / "conversations.json")
+    assert (stored["written"], stored["failed"]) == (1001, 0)

@@ -451,6 +451,10 @@ READERS: dict[str, Make] = {
         (c, chunk(db, c)),
     ),
     "get_turn": lambda db, c: ("select * from ragdb.get_turn(%s, %s)", (c, turn(c, 50))),
+    "list_turns": lambda db, c: (
+        "select * from ragdb.list_turns(%s, array[%s, %s])",
+        (c, turn(c, 50), turn(c, 5)),
+    ),
     "get_children": lambda db, c: (
         "select * from ragdb.get_children(%s, %s)",
         (c, turn(c, 5)),

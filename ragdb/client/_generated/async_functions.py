@@ -1363,6 +1363,9 @@ class AsyncFunctions(AsyncCaller):
             before,
         )
 
+    async def list_turns(self, corpus: str, chunk_ids: Sequence[str]) -> Rows[rows.ListTurnsRow]:
+        return await self._rows(calls.LIST_TURNS, rows.ListTurnsRow, corpus, chunk_ids)
+
     async def list_unanswered(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
     ) -> Rows[rows.UnansweredQuestion]:

@@ -908,6 +908,7 @@ LIST_TRACES = Call(
         "before": None,
     },
 )
+LIST_TURNS = Call("list_turns", {"corpus": "text", "chunk_ids": "text[]"})
 LIST_UNANSWERED = Call(
     "list_unanswered",
     {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},

@@ -713,9 +713,9 @@ class Functions(Caller):
     def complete_ingest_job(
         self, job_id: UUID | str, attempt: int, document: Any
     ) -> rows.PutResult:
-        """Stores the document that a claimed blob is, in the form of ragdb.put_documents, with
-        who asked for it as the author of its event, and ends the job. Raises RG409, RG412,
-        RG413, RG453.
+        """Stores the document that a claimed blob is, in the form of ragdb.put_documents or,
+        with messages, of ragdb.put_conversations, with who asked for it as the author of its
+        event, and ends the job. Raises RG409, RG412, RG413, RG453.
         """
         return self._row(calls.COMPLETE_INGEST_JOB, rows.PutResult, job_id, attempt, document)
 
@@ -2272,6 +2272,13 @@ class Functions(Caller):
             before,
         )
 
+    def list_turns(self, corpus: str, chunk_ids: Sequence[str]) -> Rows[rows.ListTurnsRow]:
+        """Returns who said those of at most 1,000 chunks that are turns of conversations, and
+        when, in the order given: the role, the name of the speaker where the conversation
+        says it, and the time where it has one. Raises RG400, RG404.
+        """
+        return self._rows(calls.LIST_TURNS, rows.ListTurnsRow, corpus, chunk_ids)
+
     def list_unanswered(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
     ) -> Rows[rows.UnansweredQuestion]:
@@ -2590,10 +2597,11 @@ class Functions(Caller):
         self, corpus: str, conversations: Any, force: bool = False
     ) -> Rows[rows.PutResult]:
         """Stores conversations, an array of {"doc_cid", "uri", "session", "messages": [{"id",
-        "parent_id" or "parents", "role", "text", "created_at", "phase", "salience",
-        "feedback"}]} beside the fields of a document: each message is a chunk and a turn,
-        each parent an edge; what is not given is derived. Returns what put_documents returns.
-        Raises RG401, RG404, RG412 and what put_documents raises.
+        "parent_id" or "parents", "role", "speaker", "text", "created_at", "phase",
+        "salience", "feedback"}]} beside the fields of a document: each message is a chunk and
+        a turn, each parent an edge; what is not given is derived. The name of a speaker is
+        the heading of what is said. Returns what put_documents returns. Raises RG401, RG404,
+        RG412 and what put_documents raises.
         """
         return self._rows(calls.PUT_CONVERSATIONS, rows.PutResult, corpus, conversations, force)
 

@@ -73,6 +73,7 @@ WHOLE = {
     "list_parts": ("'whole'", 3),
     "list_peer_corpora": ("'whole'", 0),
     "list_synonyms": ("'whole'", 0),
+    "list_turns": ("'whole', array[:chunk]", 0),
     "list_traces": ("'whole'", 0),
     "list_unanswered": ("'whole'", 0),
     "locate_quote": ("'whole', :chunk, 'plum'", 1),

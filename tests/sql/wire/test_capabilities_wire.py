@@ -643,6 +643,40 @@ def test_a_worker_reads_blobs_and_embeds_texts(clone: str) -> None:
         assert (title, metadata) == ("Title", {"n": 1})
 
 
+CHAT = [
+    {"role": "user", "content": "How often is it descaled?"},
+    {"role": "assistant", "content": "Every two months."},
+]
+
+
+def test_a_chat_is_a_conversation_through_rag_ingest_too(clone: str) -> None:
+    several = json.dumps([{"messages": CHAT}, {"messages": CHAT[:1]}]).encode()
+    with psycopg.connect(clone, autocommit=True) as db:
+        db.execute("select ragdb.create_corpus('docs')")
+        cids = [
+            one(db, "select ragdb.put_blob(%s, 'application/json')", blob)
+            for blob in (json.dumps(CHAT).encode(), several)
+        ]
+        requests = [
+            {"params": {"corpus": "docs"}, "input": {"doc_cid": cid, "title": "The machine"}}
+            for cid in cids
+        ]
+        for request in requests:
+            assert call(db, "rag_ingest", request)["error"] == "partition"
+        Worker(clone).run(until="empty")
+        answer, failed = (call(db, "rag_ingest", request) for request in requests)
+        assert (answer["output"]["doc_cid"], answer["output"]["chunks_indexed"]) == (cids[0], 2)
+        assert failed["error"] == "bad_request"
+        assert failed["message"] == "it holds 2 conversations, and one blob is one document"
+        turns = db.execute(
+            "select d.title, t.role, c.text from ragdb.document_chunks('docs', %s) c,"
+            " ragdb.list_turns('docs', array[c.chunk_id]) t, ragdb.get_document('docs', %s) d"
+            " order by c.ordinal",
+            (cids[0], cids[0]),
+        ).fetchall()
+        assert turns == [("The machine", m["role"], m["content"]) for m in CHAT]
+
+
 def test_the_client_asks_until_a_worker_has_answered(clone: str) -> None:
     texts = {"params": {"model": "hash"}, "input": {"texts": ["x"]}}
     with ragdb.connect(clone) as db:

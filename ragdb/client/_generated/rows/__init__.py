@@ -99,6 +99,7 @@ if TYPE_CHECKING:
         AppendTurnsRow,
         Edge,
         GetTurnRow,
+        ListTurnsRow,
         ResolveTemporalRow,
     )
     from ragdb.client._generated.rows.history import (
@@ -315,6 +316,7 @@ ROOMS = {
     "ListSynonymsRow": "corpora",
     "ListTextConfigsRow": "text",
     "ListToolsRow": "contracts",
+    "ListTurnsRow": "graph",
     "ListVersionsRow": "history",
     "LocateQuoteRow": "evidence",
     "MapPoint": "search",
@@ -478,6 +480,7 @@ __all__ = [
     "ListSynonymsRow",
     "ListTextConfigsRow",
     "ListToolsRow",
+    "ListTurnsRow",
     "ListVersionsRow",
     "LocateQuoteRow",
     "MapPoint",

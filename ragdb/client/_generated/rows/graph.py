@@ -50,6 +50,17 @@ class GetTurnRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class ListTurnsRow(Row):
+    """A row of `list_turns`."""
+
+    chunk_id: str
+    session_id: str
+    role: str
+    speaker: str
+    said_at: datetime
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ResolveTemporalRow(Row):
     """A row of `resolve_temporal`."""
 

@@ -1,0 +1,35 @@
+"""Reads a blob that waits to be ingested: one document, or one conversation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ragdb.client._generated.rows import ClaimIngestJobsRow
+from ragdb.ingest.payload import to_conversation, to_payload
+from ragdb.readers import read as readers
+
+
+def read(job: ClaimIngestJobsRow) -> dict[str, Any]:
+    """What `ragdb.complete_ingest_job` takes. Raises ReadError, for several documents too."""
+    found = readers.read(
+        job.bytes,
+        job.doc_cid,
+        job.media_type,
+        title=job.title,
+        language=job.language,
+        metadata=job.metadata,
+    )
+    if len(found) > 1:
+        raise readers.ReadError(
+            "records",
+            f"it holds {len(found)} conversations, and one blob is one document",
+            "ragdb ingest reads them; or put each as a blob of its own",
+        )
+    # the blob is the document, whatever a file would call this part of it
+    document = replace(found[0], data=job.bytes, fragment=None)
+    if document.fault is not None:
+        raise document.fault
+    if document.messages is not None:
+        return to_conversation(document, job.doc_cid)
+    return to_payload(document, job.doc_cid, max_tokens=job.max_tokens, overlap=job.overlap)
