@@ -168,10 +168,12 @@ def ingest(
     with session.doing("connecting to the database"):
         db = session.connect()
     with db:
+        pruned = 0
         while True:
             report = _run(session, db, corpus, found, options)
             if report is None:
                 return INTERRUPTED
+            report.pruned += pruned
             show(session, report)
             if report.created:
                 advise(session, db, corpus)
@@ -180,7 +182,7 @@ def ingest(
             session.debug("watching")
             found, gone = watched.changed()
             if prune:
-                watched.remove(db, corpus, gone)
+                pruned = watched.remove(db, corpus, gone)
                 options["prune"] = False  # `found` is now what changed, not what there is
     if not watch and not (report.documents or report.failed):
         read = "nothing was found that is read" if found.sources else "no file found"

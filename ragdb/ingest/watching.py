@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ragdb.errors import DocumentNotFound
+from ragdb.errors import CorpusNotFound
 from ragdb.ingest.options import look
 from ragdb.ingest.source import Found, Source
 from ragdb.readers import formats
@@ -16,38 +16,62 @@ if TYPE_CHECKING:
     from ragdb.client.client import Client
 
 
+# a source with the time and the size that it had
+Known = tuple[Source, tuple[int, int]]
+
+
 class Watch:
     """What lies in some paths, as it was seen last."""
 
     def __init__(self, paths: list[str], options: Mapping[str, Any]) -> None:
         self.paths, self.options = paths, options
-        self.known = self._look()
+        self.known, _ = self._look()
 
     def changed(self, interval: float = 1.0) -> tuple[Found, list[str]]:
         """Wait for a change; returns what is new or other, and the uris of what is gone."""
         while True:
             time.sleep(interval)
-            now = self._look()
-            before, self.known = self.known, now
+            now, hidden = self._look()
+            folders = {(source.prefix, source.origin) for source, _ in now.values()}
+            unseen = {uri: known for uri, known in self.known.items() if uri not in now}
+            gone = [
+                uri
+                for uri, (source, _) in unseen.items()
+                # a folder without any file may be a disk that is just not mounted
+                if not source.is_named
+                and (source.prefix, source.origin) in folders
+                and not uri.startswith(tuple(hidden))
+            ]
+            before = self.known
+            self.known = {**unseen, **now}
+            for uri in gone:
+                del self.known[uri]
             other = [s for uri, (s, at) in now.items() if uri not in before or before[uri][1] != at]
-            gone = [uri for uri in before if uri not in now]
             if other or gone:
                 return Found(other), gone
 
-    def remove(self, db: Client, corpus: str, gone: list[str]) -> None:
-        """Take sources that are gone out of the corpus."""
-        for uri in gone:
-            with contextlib.suppress(DocumentNotFound), db.connection.transaction():
-                if formats.has_records(uri):
-                    db.prune_sources(corpus, f"{uri}#", [])
-                else:
-                    db.delete_source(corpus, uri)
+    def remove(self, db: Client, corpus: str, gone: list[str]) -> int:
+        """Take sources that are gone out of the corpus; returns how many documents went."""
+        files = [uri for uri in gone if not formats.has_records(uri)]
+        records = [f"{uri}#" for uri in gone if formats.has_records(uri)]
+        removed = 0
+        # a dry run may not have made it, nor one that found nothing to read
+        with (
+            contextlib.suppress(CorpusNotFound),
+            db.connection.transaction(force_rollback=self.options.get("dry_run", False)),
+        ):
+            removed += db.delete_sources(corpus, files).documents_deleted
+            for prefix in records:
+                removed += db.prune_sources(corpus, prefix, []).documents_deleted
+        return removed
 
-    def _look(self) -> dict[str, tuple[Source, tuple[int, int]]]:
+    def _look(self) -> tuple[dict[str, Known], list[str]]:
+        """What is there, by its uri, and the uris of folders and files that cannot be looked at."""
+        found = look(self.paths, self.options)
         seen = {}
-        for source in look(self.paths, self.options).sources:
+        for source in found.sources:
             if source.path is not None:
                 with contextlib.suppress(OSError):
                     at = source.path.stat()
                     seen[source.uri] = (source, (at.st_mtime_ns, at.st_size))
-        return seen
+        return seen, found.hidden

@@ -541,6 +541,36 @@ def test_a_watch_tells_new_changed_and_gone(database: ragdb.Database, folder: Pa
     assert {row[1] for row in chunks(database)} == {"docs/b.txt", "docs/deep/c.md", "docs/new.md"}
 
 
+def test_a_watch_keeps_what_is_in_a_folder_that_went_away(
+    database: ragdb.Database, folder: Path, tmp_path: Path
+) -> None:
+    alone = tmp_path / "alone.md"
+    alone.write_text("Alone.")
+    watch = watching.Watch([str(folder), str(alone)], {})
+    folder.rename(tmp_path / "unmounted")
+    alone.write_text("Alone, and changed.")
+    found, gone = watch.changed(interval=0.01)
+    assert ([source.uri for source in found.sources], gone) == (["alone.md"], [])
+    (tmp_path / "unmounted").rename(folder)
+    (folder / "b.txt").unlink()
+    alone.unlink()  # a file that was named is in no folder
+    found, gone = watch.changed(interval=0.01)
+    assert (found.sources, gone) == ([], ["docs/b.txt"])
+
+
+def test_a_watch_counts_what_it_removes_and_a_dry_one_takes_it_back(
+    database: ragdb.Database, folder: Path
+) -> None:
+    gone = ["docs/a.md", "docs/b.txt", "docs/records.jsonl"]
+    (folder / "records.jsonl").write_text('{"id": "r1", "text": "Delta."}\n')
+    assert watching.Watch([str(folder)], {}).remove(database, "docs", gone) == 0
+    database.ingest(folder, corpus="docs")
+    for dry_run, left in ((True, 4), (False, 1)):
+        watch = watching.Watch([str(folder)], {"dry_run": dry_run})
+        assert watch.remove(database, "docs", gone) == 3
+        assert database.corpus_info("docs").documents == left
+
+
 def test_records_with_ids_of_others_are_refused_all_at_once(
     database: ragdb.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
