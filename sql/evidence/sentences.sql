@@ -72,9 +72,17 @@ comment on function ragdb_internal.led_length(text, integer) is
   'Returns how long the list, the table or the code is that follows a place of a text, with the '
   'line ends before it, at most 1000; 0 where none follows.';
 
--- A question, a heading or what ends in a colon is not an answer. What follows it is, as on a page
--- of frequent questions, and has the words of both; what is too short to be quoted is quoted with
--- its question. What leads to a list, a table or code is quoted with it.
+create or replace function ragdb_internal.mail_head_length(text text) returns integer
+language sql immutable parallel safe
+return coalesce(pg_catalog.length(pg_catalog.substring(mail_head_length.text,
+  '^(?:(?:From|To|Cc|Date|Subject): [^\n]*(?:\n|$)){2,}')), 0);
+comment on function ragdb_internal.mail_head_length(text) is
+  'Returns how long the lines are that a text begins with as an e-mail does, who wrote to whom, '
+  'when and of what; 0 where it does not begin with two.';
+
+-- The head of a mail, a question, a heading or what ends in a colon is not an answer. What follows
+-- it is, as on a page of frequent questions, and has the words of both; what is too short to be
+-- quoted is quoted with its question. What leads to a list, a table or code is quoted with it.
 create or replace function ragdb_internal.telling_sentences(text text)
 returns table (
   start_offset integer, end_offset integer, sentence text, words text, heading text)
@@ -85,19 +93,22 @@ begin atomic
   from (
     select a.*, a.end_offset + coalesce(a.led, 0) as stop,
       case when ragdb_internal.is_citable(a.sentence) then a.start_offset
-        else pg_catalog.min(a.start_offset) over w end as start,
+        else pg_catalog.min(a.start_offset) filter (where a.opening is distinct from 'mail') over w
+        end as start,
       pg_catalog.string_agg(a.sentence, E'\n')
-        filter (where a.opening is distinct from 'heading') over w as words,
+        filter (where (a.opening in ('heading', 'mail')) is not true) over w as words,
       pg_catalog.string_agg(a.sentence, E'\n')
-        filter (where a.opening = 'heading') over w as heading
+        filter (where a.opening in ('heading', 'mail')) over w as heading
     from (
       select s.*, l.led, q.opening, pg_catalog.count(*) filter (where q.opening is null) over (
           order by s.start_offset rows between unbounded preceding and 1 preceding) as told
-      from ragdb_internal.sentences(telling_sentences.text) s
+      from (select ragdb_internal.mail_head_length(telling_sentences.text) as length offset 0) h
+        cross join ragdb_internal.sentences(telling_sentences.text) s
         cross join lateral (select case when s.sentence ~ '[:\uff1a]["''*_)\]\u2019\u201d\u00bb]*$'
           then ragdb_internal.led_length(telling_sentences.text, s.end_offset) end as led) l
-        cross join lateral (select coalesce(ragdb_internal.opening(s.sentence),
-          case when l.led = 0 then 'lead' end) as opening) q) a
+        cross join lateral (select case when s.start_offset < h.length then 'mail'
+          else coalesce(ragdb_internal.opening(s.sentence), case when l.led = 0 then 'lead' end)
+          end as opening) q) a
     window w as (partition by a.told order by a.start_offset)) b
   where b.opening is null
   order by b.start;

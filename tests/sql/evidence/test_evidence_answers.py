@@ -308,6 +308,30 @@ def test_a_question_a_heading_or_a_colon_answers_nothing(any_db: Connection, tex
     assert found["insufficient_evidence"] is True
 
 
+MAIL = """From: Dr. Ada Moss <ada@x.org>
+To: The Gifts Desk <gifts@x.org>
+Date: Mon, 5 Jan 2026 08:00:00 +0000
+Subject: How gifts are refunded: the gifts desk asks Ada Moss
+
+Bring the receipt and it is paid back. No gifts desk is open on Sunday.
+"""
+
+
+def test_the_head_of_a_mail_is_no_answer_and_leads_to_what_the_mail_says(
+    any_db: Connection,
+) -> None:
+    chunk = {"source_id": "a.eml", "chunk_id": "m", "text": MAIL, "score": 0.9}
+    question = "How are gifts refunded, Ada Moss?"
+    found = answer(any_db, question, {"chunks": [chunk]}, max_sentences=20)
+    assert found["answer"] == "Bring the receipt and it is paid back."
+    # a word too short to be quoted is not quoted with it
+    chunk["text"] = MAIL[: MAIL.index("Bring")] + "Yes."
+    assert answer(any_db, question, {"chunks": [chunk]})["insufficient_evidence"] is True
+    # further on such lines are what a text says
+    chunk["text"] = "He wrote:\n\nFrom: Ada Moss, for gifts\nSubject: gifts are refunded"
+    assert answer(any_db, question, {"chunks": [chunk]})["insufficient_evidence"] is False
+
+
 @pytest.mark.parametrize(
     "quoted",
     ['$ ragdb search "how are gifts refunded"', "Ask “how are gifts refunded” at the desk first."],
