@@ -92,7 +92,7 @@ def found(answer: Response) -> list[str]:
 
 
 def test_a_standby_searches_and_what_it_cannot_do_the_primary_does(pair: Pair) -> None:
-    with pair.served("60") as api:
+    with pair.served("600") as api:
         asked = {"query": "refund", "corpora": ["docs"]}
         comes_back(api, asked)
         for path in ("/api/count", "/api/facets"):
@@ -115,7 +115,7 @@ def test_a_standby_searches_and_what_it_cannot_do_the_primary_does(pair: Pair) -
 
 def test_a_writer_reads_what_it_wrote_and_others_what_is_fresh_enough(pair: Pair) -> None:
     asked = {"query": "platypus", "corpora": ["docs"]}
-    with pair.served("60") as lax, pair.served("0.2") as strict:
+    with pair.served("600") as lax, pair.served("0.2") as strict:
         comes_back(lax, asked)
         with pair.held_back():
             position = pair.put("platypus", "The platypus lays eggs.")
