@@ -82,42 +82,64 @@ comment on function ragdb_internal.reweigh_blocks(integer) is
   'Multiplies the rows of blocks whose lexeme weighs otherwise by now, as searches would have to; '
   'the caller holds the corpus lock.';
 
+-- A step is of whole blocks, and of no more than one may hold.
+create or replace function ragdb_internal.swept_until(state ragdb.block_states) returns integer
+language sql stable parallel safe
+begin atomic
+  select least((state).last_chunk_no, min(e.until))::integer
+  from (
+      select min(x.chunk_no) as first, max(x.chunk_no) as last
+      from (
+        select h.chunk_no from ragdb.chunk_lexemes h
+        where h.corpus_id = (state).corpus_id and h.chunk_no > (state).swept_to
+        order by h.chunk_no limit 4096) x) n
+    cross join (select ragdb_internal.unit_chunks()::bigint as chunks) u
+    cross join lateral (
+      select b.block_no * u.chunks as until
+      from pg_catalog.unnest((state).block_nos) b (block_no)
+      where b.block_no * u.chunks >= n.last
+      union all
+      select ((n.first - 1) / w.widest + 1) * w.widest
+      from (select ragdb_internal.block_units() * u.chunks as widest) w) e;
+end;
+comment on function ragdb_internal.swept_until(ragdb.block_states) is
+  'Returns up to which chunk number writers make blocks anew next: those of 4,096 chunks.';
+
 -- Chunks that went leave their scores in the blocks, and lexemes that no chunk has any more in the
--- dictionary. Once half as many went as there are, all blocks are made anew and such lexemes are
--- dropped: an edit pays for at most two chunks more in blocks. In a large corpus the writers after
--- this one go on, so that none of them waits for all of it.
+-- dictionary. Once three eighths as many went as there are, all blocks are made anew and such
+-- lexemes are dropped: an edit pays for less than three chunks more in blocks. Writers do it step
+-- by step while an eighth of the corpus goes, so that none of them waits for all of it, and the
+-- room that a step leaves behind is there for the next one.
 create or replace function ragdb_internal.sweep(corpus_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_widest constant integer := ragdb_internal.block_units() * ragdb_internal.unit_chunks();
+  v_chunks constant integer := (select c.chunks from ragdb.corpora c
+    where c.corpus_id = sweep.corpus_id);
   v_state ragdb.block_states;
   v_until integer;
 begin
   update ragdb.block_states s set swept_to = 0, gone_chunks = 0
-    where s.corpus_id = sweep.corpus_id and s.swept_to is null and s.gone_chunks > (
-      select c.chunks / 2 from ragdb.corpora c where c.corpus_id = sweep.corpus_id);
+    where s.corpus_id = sweep.corpus_id and s.swept_to is null
+      and s.gone_chunks > 0.375 * v_chunks;
   if found then
     delete from ragdb.lexemes l
       where l.corpus_id = sweep.corpus_id and l.df = 0 and not l.in_blocks;
   end if;
-  select s.* into v_state from ragdb.block_states s where s.corpus_id = sweep.corpus_id;
-  if v_state.swept_to is null then
+  select s.* into v_state from ragdb.block_states s where s.corpus_id = sweep.corpus_id
+    and s.swept_to * 0.125 * v_chunks <= s.last_chunk_no * s.gone_chunks::bigint;
+  if not found then
     return;
   end if;
-  -- up to the end of the widest block that has the next chunk, if there is one
-  select least(((min(x.chunk_no) - 1) / v_widest + 1::bigint) * v_widest, v_state.last_chunk_no)
-    into v_until
-    from ragdb.chunk_lexemes x
-    where x.corpus_id = sweep.corpus_id and x.chunk_no > v_state.swept_to;
+  v_until := ragdb_internal.swept_until(v_state);
   perform ragdb_internal.renew_blocks(sweep.corpus_id, v_state.swept_to, v_until);
   update ragdb.block_states s set swept_to = nullif(v_until, v_state.last_chunk_no)
     where s.corpus_id = sweep.corpus_id;
 end $$;
 comment on function ragdb_internal.sweep(integer) is
-  'Begins to make all blocks of a corpus anew where half as many chunks went as there are, and '
-  'goes on with the next of them as wide as one may be; the caller holds the corpus lock.';
+  'Begins to make all blocks of a corpus anew where three eighths as many chunks went as there '
+  'are, and does the next step of it where one is due; the caller holds the corpus lock.';
 
 create or replace function ragdb_internal.extend_blocks(
   corpus_id integer, chunk_nos integer[], until integer, fresh ragdb_internal.fresh_postings)
@@ -127,16 +149,19 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_stale integer;
+  v_gone integer;
 begin
   update ragdb.block_states s
     set stale_chunks = s.stale_chunks || array(
       select n from unnest(extend_blocks.chunk_nos) n
       where n <= s.last_chunk_no and n <> all (s.stale_chunks))
     where s.corpus_id = extend_blocks.corpus_id
-    returning cardinality(s.stale_chunks) into v_stale;
+    returning cardinality(s.stale_chunks), s.gone_chunks into v_stale, v_gone;
+  if v_gone > 0 then
+    perform ragdb_internal.sweep(extend_blocks.corpus_id);
+  end if;
   if until > 0 then
     perform ragdb_internal.cover_chunks(extend_blocks.corpus_id, extend_blocks.until, fresh);
-    perform ragdb_internal.sweep(extend_blocks.corpus_id);
     perform ragdb_internal.merge_many(extend_blocks.corpus_id, 15);
   end if;
   if v_stale > 1000 then

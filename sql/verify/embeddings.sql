@@ -14,20 +14,43 @@ comment on function ragdb_internal.has_other_pieces(ragdb.static_models) is
   'Tells whether the pieces of a static embedder are others than it was bound with.';
 
 create or replace function ragdb_internal.wrong_words(model ragdb.static_models, words text[])
-returns text[]
-language sql stable parallel safe
+returns setof text
+language sql stable parallel safe cost 1000000
 set enable_seqscan = off
 begin atomic
-  select array(
-    select w.word
-    from ragdb_internal.cut_vectors(wrong_words.model, wrong_words.words) c
-      join ragdb.static_words w
-        on w.embedder_id = (wrong_words.model).embedder_id and w.word = c.word
-    where (w.embedding::vector = c.embedding) is not true
-    order by 1);
+  select w.word
+  from ragdb_internal.cut_vectors(wrong_words.model, wrong_words.words) c
+    join ragdb.static_words w
+      on w.embedder_id = (wrong_words.model).embedder_id and w.word = c.word
+  where (w.embedding::vector = c.embedding) is not true;
 end;
 comment on function ragdb_internal.wrong_words(ragdb.static_models, text[]) is
   'Returns those of some words whose kept vector is not the sum of those of their pieces.';
+
+-- As chunks are embedded.
+create or replace function ragdb_internal.shared_wrong_words(
+  model ragdb.static_models, words text[])
+returns setof text
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_third constant integer := ceil(cardinality(words) / 3.0);
+begin
+  if cardinality(words) < 500 then
+    return query select w from ragdb_internal.wrong_words(model, words) w;
+    return;
+  end if;
+  return query
+    select a from ragdb_internal.wrong_words(model, words[: v_third]) a
+    union all
+    select b from ragdb_internal.wrong_words(model, words[v_third + 1 : 2 * v_third]) b
+    union all
+    select c from ragdb_internal.wrong_words(model, words[2 * v_third + 1 :]) c;
+end $$;
+comment on function ragdb_internal.shared_wrong_words(ragdb.static_models, text[]) is
+  'Returns what ragdb_internal.wrong_words does, of many words by parallel workers.';
 
 -- A step is of one embedder: its pieces first, and then its words.
 create or replace function ragdb_internal.verify_embedders(after jsonb, most integer)
@@ -39,7 +62,7 @@ declare
   v_model ragdb.static_models;
   v_name text;
   v_words text[];
-  v_wrong text[];
+  v_wrong bigint;
   v_findings ragdb.finding[] := '{}';
 begin
   select m.* into v_model from ragdb.static_models m
@@ -57,12 +80,11 @@ begin
   v_words := array(select w.word from ragdb.static_words w
     where w.embedder_id = v_model.embedder_id and w.word > coalesce(after ->> 1, '')
     order by w.word limit most);
-  v_wrong := ragdb_internal.wrong_words(v_model, v_words);
-  if v_wrong <> '{}' then
+  v_wrong := (select count(*) from ragdb_internal.shared_wrong_words(v_model, v_words));
+  if v_wrong > 0 then
     v_findings := v_findings || row('embedders', 'error', v_name,
       -- a word is of a text that the caller need not be allowed to read
-      format('%s words are kept with another vector than that of their pieces',
-        cardinality(v_wrong)),
+      format('%s words are kept with another vector than that of their pieces', v_wrong),
       'empty ragdb.static_words, which is derived')::ragdb.finding;
   end if;
   return row(cardinality(v_words) + 1, case
@@ -83,7 +105,7 @@ begin atomic
   select array(
     select e.chunk_no
     from ragdb.chunk_embeddings e
-      left join ragdb_internal.static_embeddings(
+      left join ragdb_internal.shared_embeddings(
         wrong_embeddings.space, wrong_embeddings.model, wrong_embeddings.chunk_nos) m
         on m.chunk_no = e.chunk_no
     where e.space_id = (wrong_embeddings.space).space_id

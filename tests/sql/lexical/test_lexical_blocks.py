@@ -399,78 +399,113 @@ def test_blocks_of_chunks_that_are_gone_are_made_anew(db: Connection) -> None:
         made.agrees(made.question(words))
 
 
-def test_writers_make_blocks_anew_where_half_as_many_chunks_went_as_there_are(
-    db: Connection,
-) -> None:
-    made = Made(db, vocabulary=300, longest=5)
+class Swept(Made):
+    """A corpus whose chunks go while writers come."""
 
-    def add(first: int, last: int) -> None:
-        numbers = np.arange(first, last + 1, 20)
-        made.add(len(numbers), numbers)
+    def put(self, first: int, last: int, step: int = 20) -> None:
+        numbers = np.arange(first, last + 1, step)
+        self.add(len(numbers), numbers)
 
-    def take(places: range) -> None:
-        db.execute(
+    def take(self, places: range) -> None:
+        self.db.execute(
             "select ragdb_internal.unindex_chunks(%s, %s)",
-            (made.corpus_id, made.numbers[places].tolist()),
+            (self.corpus_id, self.numbers[places].tolist()),
         )
-        made.forget(places)
+        self.forget(places)
 
-    def check(gone_chunks: int, swept_to: int | None) -> None:
-        told = db.execute("select gone_chunks, swept_to from ragdb.block_states").fetchall()
+    def check(self, gone_chunks: int, swept_to: int | None) -> None:
+        told = self.db.execute("select gone_chunks, swept_to from ragdb.block_states").fetchall()
         assert told == [(gone_chunks, swept_to)]
         for words in (1, 3, 8):
-            made.agrees(made.question(words))
+            self.agrees(self.question(words))
 
-    def known() -> dict[int, int]:
+    def known(self) -> dict[int, int]:
         """How many groups the rows of each block know."""
         return dict(
-            db.execute(
+            self.db.execute(
                 "select block_no, sum(regexp_count(coalesce(scores, dense_scores::sparsevec)::text,"
                 " ':'))::integer from ragdb.term_blocks group by 1"
             ).fetchall()
         )
 
-    def dead() -> int:
-        ((count,),) = db.execute("select count(*) from ragdb.lexemes where df = 0").fetchall()
+    def dead(self) -> int:
+        ((count,),) = self.db.execute("select count(*) from ragdb.lexemes where df = 0").fetchall()
         return int(count)
 
+
+def test_writers_make_blocks_anew_where_three_eighths_as_many_chunks_went_as_there_are(
+    db: Connection,
+) -> None:
+    made = Swept(db, vocabulary=300, longest=5)
     made.add(
         [[*text, f"once{n}"] for n, text in enumerate(made.draw(3_000))],
         np.arange(1, 60_000, 20),
     )
-    add(60_001, 120_000)
-    add(180_001, 240_000)
-    take(range(2_900))
-    add(240_001, 246_000)
-    check(2_900, None)
-    assert dead() == 2_900
-    before = known()
+    made.put(60_001, 120_000)
+    made.put(180_001, 240_000)
+    made.take(range(2_300))
+    made.put(240_001, 246_000)
+    made.check(2_300, None)
+    assert made.dead() == 2_300
+    before = made.known()
     assert sorted(before) == [0, 240, 703, 720]
-    # numbers up to 61,440 at first, then up to 122,880
-    take(range(3_100, 6_000))
-    add(246_001, 252_000)
-    check(0, 61_440)
-    assert dead() == 0
-    assert 0 not in known()
-    assert known()[226] < before[0] / 10
-    assert known()[240] == before[240]
-    take(range(6_000, 6_100))
-    add(252_001, 258_000)
-    check(100, 122_880)
-    assert known()[240] < before[240] / 10
-    assert known()[720] == before[720]
+    # numbers up to 61,440 at first
+    made.take(range(2_300, 2_900))
+    made.put(246_001, 246_020)
+    made.check(0, 61_440)
+    assert made.dead() == 0
+    known = made.known()
+    assert sorted(known) == [226, 240, 703, 720]
+    assert known[226] < before[0] / 10
+    assert known[240] == before[240]
+    # then up to 122,880, when a fourth of an eighth went
+    made.take(range(3_000, 3_100))
+    made.put(246_021, 246_040)
+    made.check(100, 61_440)
+    made.take(range(3_100, 3_300))
+    made.put(246_041, 246_060)
+    made.check(300, 122_880)
+    known = made.known()
+    assert sorted(known) == [226, 257, 703, 720]
+    assert known[257] < before[240]
+    assert known[720] == before[720]
+    with db.transaction(force_rollback=True):
+        # optimizing does the rest at once
+        made.optimize()
+        made.check(0, None)
     # where no chunk is left none is looked for; and again, as chunks went meanwhile
-    take(range(6_100, 9_000))
-    add(258_001, 264_000)
-    check(3_000, 245_760)
-    add(264_001, 270_000)
-    check(3_000, None)
-    add(270_001, 276_000)
-    check(0, 61_440)
-    # optimizing does the rest at once
-    made.optimize()
-    check(0, None)
-    assert sum(known().values()) < sum(before.values()) / 4
+    made.take(range(3_300, 9_000))
+    made.put(246_061, 246_080)
+    made.check(6_000, None)
+    assert sorted(made.known()) == [226, 257, 937]
+    made.put(246_081, 246_100)
+    made.check(0, 61_440)
+
+
+def test_writers_make_whole_blocks_anew_that_hold_4096_chunks(db: Connection) -> None:
+    made = Swept(db, vocabulary=300, longest=5)
+    for first in (1, 2_049, 4_097, 6_145):
+        made.put(first, first + 2_047, 1)
+    made.put(8_193, 12_288, 1)
+    before = made.known()
+    assert sorted(before) == [0, 8, 16, 24, 32]
+    # the 4096th that is left is number 7,096
+    made.take(range(0, 6_000, 2))
+    made.put(12_289, 12_289, 1)
+    made.check(3_000, None)
+    made.take(range(10_000, 10_600))
+    made.put(12_290, 12_290, 1)
+    made.check(0, 8_192)
+    known = made.known()
+    assert sorted(known) == [0, 32]
+    assert known[0] < before[0] + before[8] + before[16] + before[24]
+    assert known[32] == before[32]
+    made.take(range(6_000, 7_000))
+    made.put(12_291, 12_291, 1)
+    made.check(1_000, None)
+    known = made.known()
+    assert sorted(known) == [0, 32]
+    assert known[32] < before[32]
 
 
 @pytest.mark.parametrize("weights", [1, 50, 5_000])

@@ -1,4 +1,4 @@
-"""Many chunks are embedded by parallel workers, to the same vectors."""
+"""Many chunks are embedded by parallel workers, to the same vectors, and verified by them."""
 
 from __future__ import annotations
 
@@ -71,6 +71,45 @@ def test_only_many_chunks_are_shared_among_workers(clone: str, bpe_folder: Path)
             )
             asked.append(launched(db) - before)
     assert asked == [0, 2, 2]
+
+
+def test_many_words_and_embeddings_are_verified_by_workers(clone: str, bpe_folder: Path) -> None:
+    with psycopg.connect(clone, autocommit=True) as db:
+        door = Database(db)
+        static.load(door, "small", str(bpe_folder))
+        db.execute("select ragdb.create_corpus('docs')")
+        put(db, "docs", [text_document(f"{n}.txt", f"number{n}") for n in range(600)], 600)
+        ((words,),) = db.execute("select count(*) from ragdb.static_words").fetchall()
+        assert words == 600
+        db.execute("set max_parallel_workers_per_gather = 2")
+
+        def verified(check: str, most: int) -> tuple[int, list[str]]:
+            before, state, said = launched(db), None, []
+            while True:
+                step = door.verify_step(state, most, False, [check])
+                said += [finding["finding"] for finding in step.findings]
+                state = step.next_state
+                if state is None:
+                    return launched(db) - before, said
+
+        for check in ("embedders", "embeddings"):
+            assert verified(check, 1000) == (2, [])
+            assert verified(check, 499) == (0, [])
+        # of the last third, which a worker may have
+        db.execute(
+            "update ragdb.static_words set embedding = embedding + embedding"
+            " where word = (select max(word) from ragdb.static_words)"
+        )
+        db.execute(
+            "update ragdb.chunk_embeddings e set half = (select o.half from ragdb.chunk_embeddings"
+            " o where o.chunk_no = 1) where chunk_no in (2, 600)"
+        )
+        wrong = "1 words are kept with another vector than that of their pieces"
+        assert verified("embedders", 1000) == (2, [wrong])
+        assert verified("embeddings", 1000) == (
+            2,
+            ["2 embeddings are not what embedder small makes of their texts"],
+        )
 
 
 def launched(db: psycopg.Connection[Any]) -> int:
