@@ -54,7 +54,7 @@ class BlobNotFound(RagdbError, code="RG408"):
 
 
 class AlreadyExists(RagdbError, code="RG409"):
-    """Something of that name exists already."""
+    """Something of that name exists already, or what is there does not allow it."""
 
 
 class InvalidFilter(RagdbError, code="RG410"):
@@ -66,7 +66,7 @@ class InvalidName(RagdbError, code="RG411"):
 
 
 class InvalidDocument(RagdbError, code="RG412"):
-    """A document given to put_documents is incomplete or contradicts itself."""
+    """A document, a conversation or an edge is incomplete or contradicts itself."""
 
 
 class TooLarge(RagdbError, code="RG413"):

@@ -72,8 +72,13 @@ REFERENCE = f"""# Reference: SQL functions and tables
 {NOTE}
 
 Arguments are passed by position or by name (`k => 5`). Errors have a SQLSTATE of class RG, see
-[errors](errors.md). The Python client has a method for each function, with the same name and the
-same arguments in the same order.
+[errors](errors.md). Each function says which it raises. Beside these, a call of a corpus raises
+RG438 where it takes one part and the corpus is made of parts, RG456 where the corpus has moved to
+another database, RG470 over a quota, and RG471 where reads are recorded and the transaction cannot
+write.
+
+The Python client has a method for each function, with the same name and the same arguments in the
+same order.
 """
 
 TABLES_INTRO = """

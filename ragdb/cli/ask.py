@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.query import AskedCorpus, Filter, filter_of, one_readable
+from ragdb.cli.query import (
+    AnswerModel,
+    AskedCorpus,
+    Endpoint,
+    Filter,
+    filter_of,
+    one_readable,
+)
 from ragdb.cli.session import NEGATIVE, OK, Failure, Session
 
 if TYPE_CHECKING:
@@ -80,14 +87,8 @@ def ask(
     contract: Annotated[
         str | None, typer.Option(metavar="FILE", help="A task's contract.json (version 2).")
     ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Model that answers; its citations are checked."),
-    ] = None,
-    endpoint: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="OpenAI-compatible endpoint. Default: OPENAI_BASE_URL."),
-    ] = None,
+    model: AnswerModel = None,
+    endpoint: Endpoint = None,
     record: Record = True,
 ) -> int:
     """Answer a question from a corpus, with sources. Exit code 1 if the corpus has no answer.

@@ -32,6 +32,16 @@ Filter = Annotated[
 
 MinScore = Annotated[float, typer.Option(help="Minimum score, 0 to 1.")]
 
+AnswerModel = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Model that answers; its citations are checked."),
+]
+
+Endpoint = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="OpenAI-compatible endpoint. Default: OPENAI_BASE_URL."),
+]
+
 AllowPrivate = Annotated[
     bool, typer.Option("--allow-private", help="Let peers be at http URLs and in your own network.")
 ]

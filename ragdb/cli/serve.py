@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.query import AllowPrivate
+from ragdb.cli.query import AllowPrivate, AnswerModel, Endpoint
 from ragdb.cli.session import DATABASE, Failure, Session
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 PORT = "Port to listen on; 0 takes a free one."
 Port = Annotated[int, typer.Option(min=0, max=65535, help=PORT)]
+Timeout = Annotated[
+    float, typer.Option(min=0.1, max=2_000_000, help="Longest statement, in seconds.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -53,9 +56,7 @@ def serve(
     max_requests: Annotated[
         int, typer.Option(min=1, help="Largest number of running requests.")
     ] = 64,
-    timeout: Annotated[
-        float, typer.Option(min=0.1, max=2_000_000, help="Longest statement, in seconds.")
-    ] = 30,
+    timeout: Timeout = 30,
     wait: Annotated[
         float, typer.Option(min=0, help="Seconds that a request waits for a worker.")
     ] = 2,
@@ -75,14 +76,8 @@ def serve(
     grace: Annotated[
         int, typer.Option(min=0, help="Seconds for running requests to end when the server stops.")
     ] = 30,
-    model: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Model that answers; its citations are checked."),
-    ] = None,
-    endpoint: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="OpenAI-compatible endpoint. Default: OPENAI_BASE_URL."),
-    ] = None,
+    model: AnswerModel = None,
+    endpoint: Endpoint = None,
     metrics: Annotated[
         bool, typer.Option("--metrics", help="Serve /metrics to whoever has a token.")
     ] = False,
@@ -158,9 +153,7 @@ def serve(
 def studio(
     session: Session,
     port: Port = 0,
-    timeout: Annotated[
-        float, typer.Option(min=0.1, max=2_000_000, help="Longest statement, in seconds.")
-    ] = 30,
+    timeout: Timeout = 30,
 ) -> None:
     """Open Studio for this machine's browser: print a link that lets one browser in, once.
 

@@ -16,6 +16,18 @@ return case when pg_catalog.array_ndims(items) > 1 then false
 comment on function ragdb_internal.is_list(text[]) is
   'Tells whether an array, or null, has at most one dimension and no null in it.';
 
+create or replace function ragdb_internal.refuse_chunk_ids() returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  raise exception 'chunk_ids has a null, or more than one dimension'
+    using errcode = 'RG400', detail = 'a list of chunks names each of them',
+      hint = 'pass a plain list without nulls';
+end $$;
+comment on function ragdb_internal.refuse_chunk_ids() is
+  'Says that chunk_ids is not what ragdb_internal.is_list() takes. Raises RG400.';
+
 -- A cast of an array fails at a number that a float4 cannot hold. A cast of a constant fails before
 -- the test for such a number, when the statement is planned, so a plain expression will not do.
 create or replace function ragdb_internal.single(embedding float8[]) returns real[]

@@ -42,9 +42,7 @@ begin
       using errcode = 'RG400', detail = 'it is empty for the first page',
         hint = 'for the next page, give the last chunk_id as after';
   elsif not ragdb_internal.is_list(chunk_ids) then
-    raise exception 'chunk_ids has a null, or more than one dimension'
-      using errcode = 'RG400', detail = 'a list of chunks names each of them',
-        hint = 'pass a plain list without nulls';
+    perform ragdb_internal.refuse_chunk_ids();
   end if;
   return query
     select r.*

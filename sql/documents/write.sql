@@ -247,4 +247,4 @@ end $$;
 comment on function ragdb_internal.write_documents(ragdb.corpora, jsonb, boolean, text[],
   ragdb_internal.given_analysis) is
   'Puts checked documents and takes sources away, changing only what differs; the caller holds the '
-  'corpus lock. Raises RG409.';
+  'corpus lock. Raises RG409, RG413.';

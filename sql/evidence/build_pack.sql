@@ -106,6 +106,23 @@ comment on function ragdb_internal.pack_evidence(text, jsonb, integer) is
   'Returns the pack of chunks (source_id, chunk_id, text and more), best first, in at most so many '
   'characters; null sets no limit.';
 
+create or replace function ragdb_internal.check_pack_room(
+  corpus text, max_characters integer, max_context integer)
+returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if max_characters < length('corpus ' || ragdb_internal.evidence_field(corpus)) then
+    raise exception 'max_context is %', max_context
+      using errcode = 'RG400',
+        detail = 'the first line of a pack, which names its corpus, does not fit',
+        hint = 'pass some hundreds at least';
+  end if;
+end $$;
+comment on function ragdb_internal.check_pack_room(text, integer, integer) is
+  'Refuses a max_context whose characters are too few for the first line of a pack. Raises RG400.';
+
 create or replace function ragdb_internal.check_pack_request(trace_id uuid, chunk_ids text[],
   max_context integer, unit text) returns void
 language plpgsql immutable parallel safe
@@ -132,9 +149,7 @@ begin
         hint = 'pass 1 to 10000000, or leave it out for no limit';
   end if;
   if not ragdb_internal.is_list(chunk_ids) then
-    raise exception 'chunk_ids has a null, or more than one dimension'
-      using errcode = 'RG400', detail = 'a list of chunks names each of them',
-        hint = 'pass a plain list without nulls';
+    perform ragdb_internal.refuse_chunk_ids();
   end if;
 end $$;
 comment on function ragdb_internal.check_pack_request(uuid, text[], integer, text) is
@@ -214,12 +229,7 @@ begin
         hint = 'ragdb.search() returns chunk ids';
   end if;
   v_characters := max_context * case unit when 'token' then 4 else 1 end;
-  if v_characters < length('corpus ' || v_corpus.name) then
-    raise exception 'max_context is %', max_context
-      using errcode = 'RG400',
-        detail = 'the first line of a pack, which names its corpus, does not fit',
-        hint = 'pass some hundreds at least';
-  end if;
+  perform ragdb_internal.check_pack_room(v_corpus.name, v_characters, max_context);
   v_pack := ragdb_internal.pack_evidence(v_corpus.name, v_items, v_characters);
   return v_pack || ragdb_internal.pack_facts(v_pack, v_trace, v_corpus, max_context, unit, v_lost);
 end $$;

@@ -78,12 +78,8 @@ declare
     * case v_policy ->> 'unit' when 'token' then 4 else 1 end;
   v_config text;
 begin
-  if v_characters < length('corpus ' || ragdb_internal.evidence_field(v_name)) then
-    raise exception 'max_context is %', v_policy ->> 'max_context'
-      using errcode = 'RG400',
-        detail = 'the first line of a pack, which names its corpus, does not fit',
-        hint = 'pass some hundreds at least';
-  end if;
+  perform ragdb_internal.check_pack_room(
+    v_name, v_characters, (v_policy ->> 'max_context')::integer);
   -- the language that its words are compared in
   select c.text_config into v_config from ragdb.corpora c
     where c.name = v_corpus and ragdb_internal.privilege(c) > 0;

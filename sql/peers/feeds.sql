@@ -17,10 +17,8 @@ begin
       'its peers would look for its events here',
       'share it when it has arrived, or give the move up with ragdb.leave_move()');
   end if;
-  if octet_length(author) <> 32 then
-    raise exception 'the public key has % bytes, not 32', octet_length(author)
-      using errcode = 'RG400', detail = 'it is a key of Ed25519',
-        hint = '`ragdb peer key FILE` shows the key of a file';
+  if author is not null then
+    perform ragdb_internal.check_public_key(author);
   end if;
   if exists (select from ragdb.peers p where p.public_key = author) then
     raise exception 'the public key is a peer''s'

@@ -1,5 +1,20 @@
 -- The peers that this database knows: added, revoked, removed, listed.
 
+create or replace function ragdb_internal.check_public_key(public_key bytea) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if octet_length(public_key) is distinct from 32 then
+    raise exception 'the public key has % bytes, not 32',
+        coalesce(octet_length(public_key)::text, 'no')
+      using errcode = 'RG400', detail = 'it is a key of Ed25519',
+        hint = '`ragdb peer key FILE` shows the key of a file';
+  end if;
+end $$;
+comment on function ragdb_internal.check_public_key(bytea) is
+  'Refuses what cannot be a public key of Ed25519. Raises RG400.';
+
 create or replace function ragdb_internal.check_peer(name text, public_key bytea, url text,
   trust text) returns void
 language plpgsql immutable parallel safe
@@ -11,12 +26,7 @@ begin
       using errcode = 'RG400', detail = 'it names the peer in this database only',
         hint = 'such as office';
   end if;
-  if octet_length(public_key) is distinct from 32 then
-    raise exception 'the public key has % bytes, not 32',
-        coalesce(octet_length(public_key)::text, 'no')
-      using errcode = 'RG400', detail = 'it is a key of Ed25519',
-        hint = '`ragdb peer key FILE` shows the key of a file';
-  end if;
+  perform ragdb_internal.check_public_key(public_key);
   -- a user or a password in it would be readable where it is listed
   if url !~ '^https?://[^[:space:][:cntrl:]@?#/]+(/[^[:space:][:cntrl:]@?#]*)?$'
     or length(url) > 1000 then

@@ -79,9 +79,7 @@ begin
             hint = 'pass convex or rrf, and the share of the lexical leg from 0 to 1';
   end if;
   if not ragdb_internal.is_list(request.chunk_ids) then
-    raise exception 'chunk_ids has a null, or more than one dimension'
-      using errcode = 'RG400', detail = 'a list of chunks names each of them',
-            hint = 'pass a plain list without nulls';
+    perform ragdb_internal.refuse_chunk_ids();
   end if;
 end $$;
 comment on function ragdb_internal.check_request(ragdb_internal.search_request) is

@@ -1,5 +1,17 @@
 -- The jobs of workers: one under the number of its last claim, and what has become of any.
 
+create or replace function ragdb_internal.refuse_job(job_id uuid) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  raise exception 'job % is not this worker''s', coalesce(job_id::text, 'null')
+    using errcode = 'RG453', detail = 'it is done, failed, or claimed again since',
+      hint = 'nothing is lost: whoever has it now answers';
+end $$;
+comment on function ragdb_internal.refuse_job(uuid) is
+  'Says that a worker does not have a job under the number that it gave. Raises RG453.';
+
 create or replace function ragdb_internal.ingest_job(job_id uuid, attempt integer)
   returns ragdb.ingest_jobs
 language plpgsql
@@ -13,9 +25,7 @@ begin
       and ragdb_internal.privilege(c) >= 2
     for update of j;
   if not found then
-    raise exception 'job % is not this worker''s', coalesce(ingest_job.job_id::text, 'null')
-      using errcode = 'RG453', detail = 'it is done, failed, or claimed again since',
-        hint = 'nothing is lost: whoever has it now answers';
+    perform ragdb_internal.refuse_job(ingest_job.job_id);
   end if;
   return v_job;
 end $$;
@@ -35,9 +45,7 @@ begin
       and ragdb_internal.trust() in ('trusted', 'anchor')
     for update;
   if not found then
-    raise exception 'job % is not this worker''s', coalesce(embed_job.job_id::text, 'null')
-      using errcode = 'RG453', detail = 'it is done, failed, or claimed again since',
-        hint = 'nothing is lost: whoever has it now answers';
+    perform ragdb_internal.refuse_job(embed_job.job_id);
   end if;
   return v_job;
 end $$;

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ragdb import errors
 from tests.conftest import Connection
 from tests.embedding import embed, make_embedder, one, put
 
@@ -80,7 +81,7 @@ def test_alike_chunks_alone_stand_in_the_middle(any_db: Connection) -> None:
 def test_it_is_of_a_corpus_that_the_role_may_read(docs: Connection) -> None:
     docs.execute("select ragdb.restrict_corpus('docs')")
     docs.execute("set role reader")
-    with pytest.raises(Exception, match="does not exist"):
+    with pytest.raises(errors.CorpusNotFound):
         one(docs, "select count(*) from ragdb.map_corpus('docs')")
 
 
