@@ -18,7 +18,8 @@ begin
       'share it when it has arrived, or give the move up with ragdb.leave_move()');
   end if;
   if octet_length(author) <> 32 then
-    raise exception 'the public key has % bytes, not 32', octet_length(author)
+    raise exception 'the public key has %, not 32',
+      ragdb_internal.counted(octet_length(author), 'byte')
       using errcode = 'RG400', detail = 'it is a key of Ed25519',
         hint = '`ragdb peer key FILE` shows the key of a file';
   end if;
