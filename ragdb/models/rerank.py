@@ -89,8 +89,8 @@ class CrossEncoderReranker:
         limit = _limit(folder)
         if max_tokens > limit:
             raise RerankerMismatch(
-                f"model {folder.name!r} reads {counted(limit, 'token')}, and it was bound with"
-                f" {max_tokens}"
+                f"model {folder.name!r} reads {counted(limit, 'token')}, and {max_tokens} were"
+                " bound"
             )
         from sentence_transformers import CrossEncoder
         from transformers.utils import logging
