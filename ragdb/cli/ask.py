@@ -16,6 +16,7 @@ from ragdb.cli.query import (
     one_readable,
 )
 from ragdb.cli.session import NEGATIVE, OK, Failure, Session
+from ragdb.client.counting import counted
 
 if TYPE_CHECKING:
     from ragdb.database import Database
@@ -186,7 +187,7 @@ def pack(
         print(text.clean(evidence["canonical_text"]))
         where = f", trace {retriever.trace_id}" if record else ""
         session.note(
-            f"{len(evidence['chunks'])} chunks, {len(evidence['omitted'])} omitted,"
+            f"{counted(len(evidence['chunks']), 'chunk')}, {len(evidence['omitted'])} omitted,"
             f" hash {evidence['hash']}{where}"
         )
     return OK if evidence["chunks"] else NEGATIVE

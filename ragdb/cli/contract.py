@@ -9,6 +9,7 @@ import typer
 
 from ragdb.cli.app import verb
 from ragdb.cli.session import OK, USAGE, Failure, Session
+from ragdb.client.counting import counted
 
 if TYPE_CHECKING:
     from ragdb.database import Database
@@ -35,7 +36,10 @@ def check(session: Session, files: Files) -> int:
         _, problems, unread = _read(session, db, files)
     _show(session, problems)
     errors = sum(p["severity"] == "error" for p in problems) + unread
-    session.note(f"{len(files)} files, {errors} errors, {len(problems) + unread - errors} warnings")
+    warnings = len(problems) + unread - errors
+    session.note(
+        f"{counted(len(files), 'file')}, {counted(errors, 'error')}, {counted(warnings, 'warning')}"
+    )
     return USAGE if errors else OK
 
 

@@ -11,6 +11,7 @@ from ragdb.cli.app import verb
 from ragdb.cli.parts import optimize, parts, sync
 from ragdb.cli.session import Corpus, Session
 from ragdb.cli.times import days, version
+from ragdb.client.counting import counted
 
 
 def register(app: typer.Typer) -> None:
@@ -108,7 +109,7 @@ def drop(session: Session, corpus: Corpus) -> None:
     """Drop a corpus with all its documents. Its traces stay."""
     with session.connect() as db:
         info = db.corpus_info(corpus)
-        session.confirm(f"drop corpus {corpus} with {info.documents} documents?")
+        session.confirm(f"drop corpus {corpus} with {counted(info.documents, 'document')}?")
         db.drop_corpus(corpus)
     session.note(f"dropped {corpus}")
 
@@ -156,7 +157,9 @@ def unrestrict(session: Session, corpus: Corpus) -> None:
     with session.connect() as db:
         session.confirm(f"let every reader read corpus {corpus}, and every writer change it?")
         removed = db.unrestrict_corpus(corpus)
-    session.note(f"{corpus} is open to every reader and writer; {removed} grants removed")
+    session.note(
+        f"{corpus} is open to every reader and writer; {counted(removed, 'grant')} removed"
+    )
 
 
 def reads(

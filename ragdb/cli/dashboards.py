@@ -11,6 +11,7 @@ import typer
 
 from ragdb.cli.app import verb
 from ragdb.cli.session import Failure, Session
+from ragdb.client.counting import counted
 
 # what each takes of the folders
 PARTS = {
@@ -67,7 +68,7 @@ def export(
         except OSError as error:
             raise Failure(f"{path} cannot be written: {error.strerror}") from None
         print(path)
-    session.note(f"wrote {len(files)} files; see docs/bi.md")
+    session.note(f"wrote {counted(len(files), 'file')}; see docs/bi.md")
 
 
 def _files(uri: str) -> dict[str, bytes]:

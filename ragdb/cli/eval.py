@@ -11,6 +11,7 @@ import typer
 from ragdb.cli.app import verb
 from ragdb.cli.ids import run_id
 from ragdb.cli.session import DATABASE, FORMATS, NEGATIVE, NOTHING, OK, Failure, Session
+from ragdb.client.counting import counted
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -184,7 +185,7 @@ def import_(
         cases = [case for case in cases if case["labels"]]
     unknown = labels.keys() - {case["name"] for case in cases}
     if unknown and not judged:
-        session.note(f"{len(unknown)} queries of {qrels} are not in {queries}")
+        session.note(f"{qrels} has {counted(len(unknown), 'query')} not in {queries}")
     with session.connect() as db:
         output.one(session, db.import_eval(rag, eval, cases))
 
@@ -215,10 +216,9 @@ def challenge(session: Session, rag: Rag, eval: Eval = None, tag: Tags = None) -
     broken = [row for row in rows if row.subject == "retriever" and row.applies]
     caught = sum(row.caught for row in broken)
     idle = sum(row.subject == "case" for row in rows)
-    session.note(f"{caught} of {len(broken)} broken retrievers caught; {idle} cases catch none")
-    if not broken:
-        return NOTHING
-    return OK if caught == len(broken) else NEGATIVE
+    of = counted(len(broken), "broken retriever")
+    session.note(f"{caught} of {of} caught; {counted(idle, 'case', 'catch')} none")
+    return NOTHING if not broken else OK if caught == len(broken) else NEGATIVE
 
 
 def _report(db: Database, id: UUID, format: str) -> str:

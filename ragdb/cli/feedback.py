@@ -10,6 +10,7 @@ import typer
 from ragdb.cli.app import verb
 from ragdb.cli.ids import chunk_id, trace_id
 from ragdb.cli.session import Corpus, InCorpus, Session, Since
+from ragdb.client.counting import counted
 
 
 def register(app: typer.Typer) -> None:
@@ -78,4 +79,4 @@ def cases(
         more = "import them with `ragdb eval import RAG EVAL --queries FILE`"
     else:
         more = "`ragdb feedback add TRACE good --chunk CHUNK` says what a case is made of"
-    session.note(f"{len(made)} cases; {more}")
+    session.note(f"{counted(len(made), 'case')}; {more}")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ragdb.cli.session import Session
+from ragdb.client.counting import counted
 from ragdb.client.hints import by_verbs
 
 if TYPE_CHECKING:
@@ -43,12 +44,13 @@ def bar(session: Session) -> Iterator[Callable[[Progress], None] | None]:
         task = bars.add_task("reading", total=None)
 
         def show(progress: Progress) -> None:
+            files = counted(progress.files_total, "file")
+            chunks = counted(progress.chunks, "chunk")
             bars.update(
                 task,
                 total=progress.bytes_total,
                 completed=progress.bytes,
-                description=f"{progress.stage} {progress.files}/{progress.files_total} files, "
-                f"{progress.chunks} chunks",
+                description=f"{progress.stage} {progress.files}/{files}, {chunks}",
             )
 
         yield show
@@ -91,19 +93,19 @@ def advise(session: Session, db: Database, corpus: str) -> None:
 def _line(file: Any) -> dict[str, Any]:
     about = [file.reason] if file.reason else []
     if file.pages:
-        about.append(f"{file.pages} pages" if file.pages > 1 else "1 page")
+        about.append(counted(file.pages, "page"))
         if file.pages_without_text:
             about.append(f"{file.pages_without_text} without text")
     if file.documents > 1:
-        about.append(f"{file.documents} documents")
+        about.append(counted(file.documents, "document"))
     if file.empty and file.documents:
         about.append(f"{file.empty} empty")
     if file.failed and not file.reason:
         about.append(f"{file.failed} failed")
     if file.bad_characters:
-        about.append(f"{file.bad_characters} characters replaced")
+        about.append(f"{counted(file.bad_characters, 'character')} replaced")
     if file.cut:
-        about.append(f"{file.cut} chunks indexed only up to character 65,536")
+        about.append(f"{counted(file.cut, 'chunk')} indexed only up to character 65,536")
     return {
         "status": file.status,
         "source": file.uri,
@@ -129,7 +131,7 @@ def _reasons(session: Session, report: Report) -> None:
     if report.failed > listed:
         session.note(f"and {report.failed - listed} more failed")
     for hint, (first, *more) in failed.items():
-        others = f" and {len(more)} other{'s' * (len(more) > 1)}" if more else ""
+        others = f" and {counted(len(more), 'other')}" if more else ""
         session.note(f"  hint: {first}{others}: {by_verbs(hint)}")
 
 
@@ -155,9 +157,10 @@ def summary(report: Report) -> str:
             types = f": {_types(report)}" if what == "skipped" and report.skipped_types else ""
             parts.append(f"{count} {what}{types}")
     head = f"dry run of {report.corpus}" if report.dry_run else report.corpus
+    chunks, tokens = counted(report.chunks, "chunk"), counted(report.tokens, "token")
     text = (
-        f"{head}: {report.documents} documents ({', '.join(parts)}), "
-        f"{report.chunks} chunks, {report.tokens} tokens in {report.seconds:.1f} s"
+        f"{head}: {counted(report.documents, 'document')} ({', '.join(parts)}), "
+        f"{chunks}, {tokens} in {report.seconds:.1f} s"
     )
     if report.not_pruned:
         left = ", ".join(report.not_pruned)

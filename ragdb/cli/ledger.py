@@ -10,6 +10,7 @@ import typer
 
 from ragdb.cli.app import verb
 from ragdb.cli.session import NEGATIVE, OK, Failure, Session
+from ragdb.client.counting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,7 +86,7 @@ def switch(
         raise Failure(f"{to!r} is neither on nor off")
     with session.connect() as db:
         noted = db.set_ledger(to == "on")
-    session.note(f"the ledger is {to}; {noted} rows were noted")
+    session.note(f"the ledger is {to}; {counted(noted, 'row')} noted")
 
 
 def key(
@@ -293,4 +294,5 @@ def for_doctor(db: Database, check: Callable[..., bool]) -> None:
         return
     state = db.ledger_status()
     if not any(row.subject == "ledger" for row in db.advice()):
-        check("ledger", True, f"{state.size} entries, {state.pending} rows wait to be sealed")
+        rows = counted(state.pending, "row", "wait")
+        check("ledger", True, f"{counted(state.size, 'entry')}, {rows} to be sealed")

@@ -10,6 +10,7 @@ import typer
 from ragdb.cli.app import verb
 from ragdb.cli.query import AllowPrivate, AskedCorpus, one_readable
 from ragdb.cli.session import NEGATIVE, OK, Corpus, Failure, Session
+from ragdb.client.counting import counted
 
 if TYPE_CHECKING:
     from ragdb.database import Database
@@ -166,10 +167,10 @@ def pull(
         done = exchange.pull(db, link, here, corpus)
     output.one(session, done.as_dict())
     if done.conflicts:
-        session.note(f"{done.conflicts} changes were not taken: ragdb peer conflicts {here}")
+        session.note(f"not taken: {counted(done.conflicts, 'change')}: ragdb peer conflicts {here}")
     if done.waiting:
         session.note(
-            f"{done.waiting} documents wait for their text, which {name} has not published"
+            f"{counted(done.waiting, 'document', 'wait')} for text that {name} has not published"
         )
 
 

@@ -8,6 +8,7 @@ import typer
 
 from ragdb.cli.app import verb
 from ragdb.cli.session import Session
+from ragdb.client.counting import counted
 
 
 def register(app: typer.Typer) -> None:
@@ -61,4 +62,4 @@ def reranker_bind(
     rerank.score(model, "a question", ["its answer"])
     with session.connect() as db:
         db.bind_reranker(name, found.source, digest, longest, revision)
-    session.note(f"{name} is {source}, weights {digest[:12]}…, {longest} tokens")
+    session.note(f"{name} is {source}, weights {digest[:12]}…, {counted(longest, 'token')}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragdb.cli.app import verb
+from ragdb.cli.facets import print_facets
 from ragdb.cli.hits import print_hit
 from ragdb.cli.query import (
     Filter,
@@ -210,16 +211,13 @@ def _count(
     filter: Any,
     syntax: str,
 ) -> None:
-    """Print how much matches, by the values of fields."""
-    from ragdb.cli import output
-
+    """Count what matches, by the values of fields."""
     names = [field.strip() for field in fields if field.strip()]
     with session.connect() as db:
-        counted = db.facets(corpora, query, names, filter, syntax=syntax)
+        found = db.facets(corpora, query, names, filter, syntax=syntax)
         total = db.count_matches(corpora, query, filter, syntax)
-    empty = f"nothing that matches has {' or '.join(names)}"
-    output.rows(session, counted, ["field", "value", "documents", "chunks"], empty=empty)
-    session.note(f"{total.documents} documents, {total.chunks} chunks match")
+        searched = corpora or readable(db)
+    print_facets(session, found, names, total, searched)
 
 
 def _grouped(

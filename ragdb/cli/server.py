@@ -27,7 +27,10 @@ def register(app: typer.Typer) -> None:
 def init(
     session: Session,
     force: Annotated[
-        bool, typer.Option("--force", help="Reload functions and views even if they are current.")
+        bool,
+        typer.Option(
+            "--force", help="Reload functions, views and manual even if they are current."
+        ),
     ] = False,
     manual: Annotated[
         bool, typer.Option("--manual/--no-manual", help="Load ragdb's manual as corpus system.")
@@ -43,7 +46,7 @@ def init(
     is_meant = static.load_default(conninfo)
     for advice in (*migrate.advice(conninfo), *([] if is_meant else [static.HINT])):
         session.note(advice)
-    if manual and book.load(conninfo, is_read=not done):
+    if manual and book.load(conninfo, is_read=not done, force=force):
         session.note("the manual was loaded as corpus system")
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ragdb.cli.facets import print_facets
 from ragdb.cli.session import PARTIAL, Failure, Session
 
 if TYPE_CHECKING:
@@ -65,10 +66,10 @@ def search_servers(
     with several(session, dsns) as servers:
         if facets is not None:
             fields = [field.strip() for field in facets.split(",") if field.strip()]
-            counted = servers.facets(
-                corpora[0], query, fields, filter=how["filter"], syntax=how["syntax"]
-            )
-            output.rows(session, counted, ["field", "value", "documents", "chunks"])
+            narrow = {name: how[name] for name in ("filter", "syntax")}
+            found = servers.facets(corpora[0], query, fields, **narrow)
+            total = servers.count_matches(corpora[0], query, **narrow)
+            print_facets(session, found, fields, total, corpora)
             return None
         asked = {name: how[name] for name in TAKEN}
         hits = servers.search(corpora[0], query, partial=partial, **asked)

@@ -14,6 +14,7 @@ import typer
 
 from ragdb.cli.app import verb
 from ragdb.cli.session import INTERRUPTED, NEGATIVE, OK, Failure, Session
+from ragdb.client.counting import counted
 
 if TYPE_CHECKING:
     from ragdb.client.client import Client
@@ -123,7 +124,7 @@ def run(
     if found is None:
         _close(session, kept)
         if is_sound:
-            session.note(f"all is what it was: {sum(looked.values())} rows looked at")
+            session.note(f"all is what it was: {counted(sum(looked.values()), 'row')} looked at")
     return worst
 
 

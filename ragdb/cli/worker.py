@@ -12,6 +12,7 @@ import typer
 
 from ragdb.cli.app import verb
 from ragdb.cli.session import PARTIAL, Session
+from ragdb.client.counting import counted
 
 if TYPE_CHECKING:
     from ragdb.database import Database
@@ -110,8 +111,9 @@ def drain(
         with _stoppable(session, corpus, model, lease, batch, progress) as at_work:
             _report(session, at_work.run(until=until))
     for space in spaces():
+        chunks = counted(space.chunks, "chunk")
         session.note(
-            f"{space.corpus}: {space.embedded} of {space.chunks} chunks by {space.embedder}"
+            f"{space.corpus}: {space.embedded} of {chunks} by {space.embedder}"
             f" ({space.provider} {space.provider_model})"
         )
         if space.dead or space.last_error:
@@ -124,15 +126,16 @@ def _report(session: Session, done: Done) -> None:
     rate = done.embedded / done.seconds if done.seconds else 0
     if done.embedded or done.queries:
         session.note(
-            f"embedded {done.embedded} chunks and {done.queries} queries"
+            f"embedded {counted(done.embedded, 'chunk')} and {counted(done.queries, 'query')}"
             f" in {done.seconds:.1f} s ({rate:.0f} chunks/s)"
         )
     if done.cut:
         session.note(
-            f"{done.cut} chunks go on after what the model reads of a text: the rest has no part in"
-            " their embeddings; ingest with a smaller --max-tokens to have them read whole"
+            f"{counted(done.cut, 'chunk', 'go')} on after what the model reads of a text: the rest"
+            " has no part in their embeddings; ingest with a smaller --max-tokens to have them read"
+            " whole"
         )
     if done.read:
-        session.note(f"read {done.read} blobs")
+        session.note(f"read {counted(done.read, 'blob')}")
     for error, count in sorted(done.errors.items()):
         session.note(f"  {count} × {error}")

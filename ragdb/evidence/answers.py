@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypedDict
 
+from ragdb.client.counting import counted
 from ragdb.evidence.packs import EvidencePack
 from ragdb.evidence.tasks import Gate, Mode, Unit
 
@@ -80,7 +81,7 @@ class Answer:
     def __repr__(self) -> str:
         if not self.is_answered:
             return f"Answer({self.status}: {self.reason})"
-        return f"Answer({self.text[:200]!r}, {len(self.citations)} citations)"
+        return f"Answer({self.text[:200]!r}, {counted(len(self.citations), 'citation')})"
 
     def as_json(self) -> dict[str, Any]:
         """The answer as every door gives it: the output and what is known of it."""

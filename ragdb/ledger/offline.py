@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from ragdb.client.counting import counted
 from ragdb.ledger import LedgerError, tiles
 from ragdb.ledger.notes import WITNESS, Checkpoint, Verifier
 from ragdb.ledger.proofs import HEADER, Entry, Proof, Request
@@ -43,7 +44,7 @@ class Keys:
     def judge(self, file: str, checkpoint: Checkpoint) -> Iterator[Finding]:
         """Who signed a checkpoint, and whether that is enough."""
         own = [key for key in self.logs if key.name == checkpoint.origin]
-        about = f"{checkpoint.origin}, {checkpoint.size} entries"
+        about = f"{checkpoint.origin}, {counted(checkpoint.size, 'entry')}"
         if not own:
             yield Finding(file, False, "unknown_key", f"no key of {checkpoint.origin} is given")
             return
@@ -130,11 +131,11 @@ class Verification:
         yield from self._checkpoint(str(path), whole)
         self._folders.append(path)
         root = tiles.roots(path, {whole.size})[whole.size]
-        detail = f"{whole.size} entries"
+        detail = counted(whole.size, "entry", "lead")
         if root == whole.root:
-            yield Finding(str(path), True, "complete", f"{detail} lead to the checkpoint's root")
+            yield Finding(str(path), True, "complete", f"{detail} to the checkpoint's root")
         else:
-            yield Finding(str(path), False, "root_differs", f"{detail} lead to another root")
+            yield Finding(str(path), False, "root_differs", f"{detail} to another root")
 
     def together(self) -> Iterator[Finding]:
         """Whether the checkpoints of each ledger are one history."""
@@ -148,7 +149,7 @@ class Verification:
                 yield from self._pair(name, old, new)
 
     def _pair(self, name: str, old: Checkpoint, new: Checkpoint) -> Iterator[Finding]:
-        about = f"{old.size} and {new.size} entries"
+        about = f"{old.size} and {counted(new.size, 'entry')}"
         if old.size == new.size:
             if old.root != new.root:
                 yield Finding(name, False, "two_histories", f"{about} with different roots")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ragdb.client.counting import counted
 from ragdb.ledger import LedgerError, offline, tiles, witness
 from ragdb.ledger.keys import Signer
 from ragdb.ledger.notes import Checkpoint, Verifier, parse_signatures
@@ -56,13 +57,14 @@ def follow(db: Client, old: Checkpoint, new: Checkpoint) -> None:
         raise LedgerError(f"the checkpoint is of {old.origin}, the database is {new.origin}")
     if new.size < old.size:
         raise LedgerError(
-            f"the ledger has {new.size} entries, and had {old.size}",
+            f"the ledger has {counted(new.size, 'entry')}, and had {old.size}",
             hint="an old backup was restored, or its end was cut off",
         )
     proof = tuple(db.ledger_consistency_proof(old.size, new.size))
     if not Request(old.size, proof, new).follows(old):
         raise LedgerError(
-            f"the ledger of {new.size} entries does not begin with the {old.size} signed before",
+            f"the ledger of {counted(new.size, 'entry')} does not begin with the"
+            f" {old.size} signed before",
             hint="its history was rewritten, or there are two",
         )
 
@@ -83,7 +85,8 @@ def prove(db: Client, kind: str, id: str) -> Proof:
     signed = last(db)
     if signed.size <= leaf.number:
         raise LedgerError(
-            f"the last checkpoint has {signed.size} entries, and this is number {leaf.number}",
+            f"the last checkpoint has {counted(signed.size, 'entry')}, and this is number"
+            f" {leaf.number}",
             hint="`ragdb ledger checkpoint --key FILE` signs it too",
         )
     path = db.ledger_inclusion_proof(leaf.number, signed.size)
@@ -100,7 +103,9 @@ def request(db: Client, old: int) -> Request:
     """What a witness is asked to cosign that cosigned a tree of the old size."""
     signed = last(db)
     if not 0 <= old <= signed.size:
-        raise LedgerError(f"the last checkpoint has {signed.size} entries, not {old} or more")
+        raise LedgerError(
+            f"the last checkpoint has {counted(signed.size, 'entry')}, not {old} or more"
+        )
     return Request(old, tuple(db.ledger_consistency_proof(old, signed.size)), signed)
 
 
@@ -125,7 +130,7 @@ def compare(db: Client, files: Sequence[Path]) -> Iterator[offline.Finding]:
             detail = f"{error}: {hint}" if hint else str(error)
             yield offline.Finding(str(file), False, "database_differs", detail)
         else:
-            detail = f"the database follows its {kept.size} entries"
+            detail = f"the database follows its {counted(kept.size, 'entry')}"
             yield offline.Finding(str(file), True, "same_as_database", detail)
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ragdb.client.counting import counted
 from ragdb.ledger import LedgerError, tree
 from ragdb.ledger.files import replace
 from ragdb.ledger.notes import Checkpoint
@@ -73,7 +74,7 @@ def entries(folder: Path, size: int) -> Iterator[bytes]:
         for _ in range(width):
             end = at + 2 + int.from_bytes(bundle[at : at + 2], "big")
             if end > len(bundle) or at + 2 > len(bundle):
-                raise LedgerError(f"{path} has fewer than {width} entries")
+                raise LedgerError(f"{path} has fewer than {counted(width, 'entry')}")
             yield bundle[at + 2 : end]
             at = end
 

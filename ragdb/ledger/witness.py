@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from ragdb.client.counting import counted
 from ragdb.ledger import LedgerError
 from ragdb.ledger.files import replace
 from ragdb.ledger.keys import Signer
@@ -46,7 +47,7 @@ def _check(request: Request, kept: Checkpoint | None, log: Verifier) -> None:
         )
     if new.size < size:
         raise LedgerError(
-            f"the ledger has {new.size} entries, and had {size}",
+            f"the ledger has {counted(new.size, 'entry')}, and had {size}",
             hint="an old backup was restored, or its end was cut off",
         )
     if request.old_size != size:
@@ -56,7 +57,8 @@ def _check(request: Request, kept: Checkpoint | None, log: Verifier) -> None:
         )
     if kept and not request.follows(kept):
         raise LedgerError(
-            f"the ledger of {new.size} entries does not begin with the {size} cosigned before",
+            f"the ledger of {counted(new.size, 'entry')} does not begin with the"
+            f" {size} cosigned before",
             hint="its history was rewritten, or there are two; keep this request as evidence",
         )
     if not kept and request.proof:

@@ -18,6 +18,7 @@ import mcp_types as types
 from mcp import MCPError
 
 from ragdb.client.calling import instead
+from ragdb.client.counting import counted
 from ragdb.client.hints import VERBS, spoken
 from ragdb.client.rows import dumps, held, record
 from ragdb.mcp.builtin import document_id, fetch, list_corpora
@@ -147,7 +148,9 @@ class Tools(Served):
                 uri=f"ragdb://corpus/{row['name']}",
                 name=row["name"],
                 title=row["title"],
-                description=f"{row['documents']} documents, {row['chunks']} chunks",
+                description=", ".join(
+                    counted(row[f"{one}s"], one) for one in ("document", "chunk")
+                ),
                 mime_type="application/json",
             )
             for row in found

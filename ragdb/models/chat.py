@@ -12,6 +12,8 @@ import urllib.request
 from collections.abc import Mapping
 from typing import Any
 
+from ragdb.client.counting import counted
+
 MOST = 4 << 20
 """Bytes of an answer that are read at most."""
 
@@ -135,7 +137,7 @@ class OpenAIModel:
         if why == "content_filter" or message.get("refusal"):
             raise ModelRefused("it refused")
         if why == "length":
-            raise ModelError(f"its answer was cut after {self.max_tokens} tokens")
+            raise ModelError(f"its answer was cut after {counted(self.max_tokens, 'token')}")
         if not isinstance(text, str) or not text.strip():
             raise ModelError("its answer is empty")
         return text

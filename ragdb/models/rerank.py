@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
 from ragdb.client._generated.rows import Hit, Rerankers, TracedHit, TurnHit
+from ragdb.client.counting import counted
 from ragdb.client.results import Rows
 from ragdb.errors import (
     EmbedderMismatch,
@@ -88,7 +89,8 @@ class CrossEncoderReranker:
         limit = _limit(folder)
         if max_tokens > limit:
             raise RerankerMismatch(
-                f"model {folder.name!r} reads {limit} tokens, and {max_tokens} were bound"
+                f"model {folder.name!r} reads {counted(limit, 'token')}, and {max_tokens} were"
+                " bound"
             )
         from sentence_transformers import CrossEncoder
         from transformers.utils import logging

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 from io import BytesIO
 
+from ragdb.client.counting import counted
 from ragdb.readers.document import ReadError
 
 _MAX_PARTS = 64 * 1024 * 1024
@@ -28,7 +29,7 @@ class Parts:
         if len(entries) > _MAX_ENTRIES or unpacked > _MAX_PARTS:
             raise ReadError(
                 "limits",
-                f"it unpacks to {len(entries)} entries and {unpacked} bytes of text",
+                f"it unpacks to {counted(len(entries), 'entry')} and {unpacked} bytes of text",
                 f"the limits are {_MAX_ENTRIES} entries and {_MAX_PARTS} bytes: split it",
             )
         self.names = frozenset(self._archive.namelist())

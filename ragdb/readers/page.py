@@ -12,6 +12,7 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
+from ragdb.client.counting import counted
 from ragdb.readers.document import ReadError
 
 _WIDTH = 1000
@@ -41,7 +42,7 @@ def read(data: bytes, number: int, wanted: list[str], is_drawn: bool) -> bytes:
     try:
         pdf = PdfDocument(data)
         if not 1 <= number <= len(pdf):
-            raise ReadError("no_page", f"it has {len(pdf)} pages", "name one of them")
+            raise ReadError("no_page", f"it has {counted(len(pdf), 'page')}", "name one of them")
         page = pdf[number - 1]
         scale = min(_WIDTH / page.get_width(), _HEIGHT / page.get_height())
         width = max(1, round(scale * page.get_width()))

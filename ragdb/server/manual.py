@@ -19,10 +19,11 @@ TITLE = "Manual of ragdb"
 PREFIX = "docs"
 
 
-def load(conninfo: str, *, is_read: bool = False) -> bool:
+def load(conninfo: str, *, is_read: bool = False, force: bool = False) -> bool:
     """Bring the corpus to this version's manual; return whether anything was written.
 
-    `is_read` tells that this version read what is there: the same pages are not read again.
+    `is_read` tells that this version read what is there: the same pages are not read again. With
+    `force` they are written anew, whatever has become of them.
     Only a member of ragdb_owner may, because the corpus is read-only for everybody else; another's
     call does nothing.
     """
@@ -41,7 +42,7 @@ def load(conninfo: str, *, is_read: bool = False) -> bool:
             if CORPUS not in {corpus.name for corpus in db.list_corpora()}:
                 db.create_corpus(CORPUS, TITLE)
             # wherever the package lies now: it was another folder before an upgrade, perhaps
-            report = ingest(db, folder, corpus=CORPUS, glob="*.md", prefix=PREFIX)
+            report = ingest(db, folder, corpus=CORPUS, glob="*.md", prefix=PREFIX, force=force)
             pages = [file.uri for file in report.files]
             gone = db.prune_sources(CORPUS, f"{PREFIX}/", pages).documents_deleted
         return bool(report.written or gone)

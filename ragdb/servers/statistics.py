@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from ragdb.client.counting import counted
 from ragdb.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def ranked_by(db: Database, corpus: str) -> dict[str, str]:
         "embedder": embedder.name if embedder else "none",
         "synonyms": f"{len(db.list_synonyms(corpus))}",
         "parts": ", ".join(
-            f"{part.name} of {part.chunks_synced} chunks" for part in db.list_parts(corpus)
+            f"{part.name} of {counted(part.chunks_synced, 'chunk')}"
+            for part in db.list_parts(corpus)
         ),
     }

@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse
 from ragdb.client._generated import rows
 from ragdb.http import personal
 from ragdb.studio.pages import Blank, Studio
+from ragdb.studio.turns import speakers
 
 AROUND = 160  # characters before and after a quote
 Count = Annotated[int, Query(ge=1, le=500)]
@@ -63,12 +64,19 @@ def register(router: APIRouter, studio: Studio) -> None:
             found = await db.get_answer(id)
             personal.check_served(found.corpus, "ANSWER_NOT_FOUND")
             cited = await db.list_citations(id)
+            shown = [row.chunk_id for row in cited if row.text is not None]
+            turns = await speakers(db, found.corpus, shown)
             meanings = {row.code: row.meaning for row in await db.citation_codes()}
         drawn = [
             Cited(row, quoted(row), _quote(row), meanings.get(row.code or "")) for row in cited
         ]
         return studio.page(
-            request, "answer.html", answer=found, cited=drawn, here=studio.here(request)
+            request,
+            "answer.html",
+            answer=found,
+            cited=drawn,
+            turns=turns,
+            here=studio.here(request),
         )
 
 

@@ -19,6 +19,7 @@ from ragdb.http.transactions import Refused
 from ragdb.readers.page import Page
 from ragdb.studio import sessions
 from ragdb.studio.pages import Blank, Marks, Studio
+from ragdb.studio.turns import speakers
 
 Text = Annotated[str | None, Blank]
 Number = Annotated[Annotated[int, Field(ge=1)] | None, Blank]
@@ -62,6 +63,7 @@ def register(router: APIRouter, studio: Studio) -> None:
                 marks, located = await _marked(db, corpus, meant, q, quote)
             chunks = await db.document_chunks(corpus, document, first, CHUNKS)
             versions = await db.document_versions(corpus, document)
+            turns = await speakers(db, corpus, [one.chunk_id for one in chunks])
             drawn, sought = None, []
             if page is not None and found.media_type == "application/pdf":
                 sought = _sought(meant, marks)
@@ -72,6 +74,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             corpus=corpus,
             document=found,
             cuts=_cuts(chunks, meant, marks),
+            turns=turns,
             first=first,
             most=CHUNKS,
             versions=versions,
@@ -109,6 +112,7 @@ def _add_list(router: APIRouter, studio: Studio) -> None:
             corpora, chosen = await studio.corpora(db, corpus)
             listed: Sequence[rows.Document] = []
             hits: Sequence[rows.DocumentHit] = []
+            turns: dict[str, rows.ListTurnsRow] = {}
             info = None
             spaces: Sequence[rows.EmbeddingStatusRow] = []
             if chosen is not None:
@@ -116,6 +120,7 @@ def _add_list(router: APIRouter, studio: Studio) -> None:
                 spaces = await db.embedding_status(chosen)
                 if q is not None and q.strip():
                     hits = await db.search_documents(chosen, q, 30, 1)
+                    turns = await speakers(db, chosen, [hit.chunks[0]["chunk_id"] for hit in hits])
                 else:
                     listed = await db.list_documents(chosen, prefix, after, PAGE + 1)
         return studio.page(
@@ -130,6 +135,7 @@ def _add_list(router: APIRouter, studio: Studio) -> None:
             is_first=not after,
             documents=listed[:PAGE],
             hits=hits,
+            turns=turns,
             next=listed[PAGE - 1].source if len(listed) > PAGE else None,
             folders=_folders(prefix),
         )

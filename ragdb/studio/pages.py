@@ -21,6 +21,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from ragdb.client._generated import rows
 from ragdb.client.client import AsyncClient
+from ragdb.client.counting import named
 from ragdb.client.rows import dumps
 from ragdb.http import personal
 from ragdb.http.server import Server
@@ -162,7 +163,7 @@ def count(number: float | None) -> str:
 
 def counted(number: int, word: str) -> str:
     """A number of things, and what they are."""
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+    return f"{number:,} {named(number, word)}"
 
 
 def score(number: float | None) -> str:

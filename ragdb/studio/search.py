@@ -19,6 +19,7 @@ from ragdb.http.hints import spoken
 from ragdb.studio.pages import Blank, Marks, Studio
 from ragdb.studio.parts import Part, meaning, stacked, words
 from ragdb.studio.recipes import recipe
+from ragdb.studio.turns import speakers
 
 Count = Annotated[Annotated[int, Field(ge=1)] | None, Blank]
 Share = Annotated[Annotated[float, Field(ge=0, le=1)] | None, Blank]
@@ -64,6 +65,7 @@ def register(router: APIRouter, studio: Studio) -> None:
         async with studio.transaction(request) as db:
             corpora, chosen = await studio.corpora(db, corpus)
             columns: dict[str, list[Card]] = {}
+            turns: dict[str, rows.ListTurnsRow] = {}
             notes: list[str] = []
             meant = waiting = None
             embedder = await db.corpus_embedder(chosen) if chosen is not None else None
@@ -76,6 +78,9 @@ def register(router: APIRouter, studio: Studio) -> None:
                 waiting = embedder is not None and not await db.prepare_query(chosen, q)
                 with heard(db.connection) as notes:
                     columns = await _columns(db, chosen, q, k, part, asked)
+                turns = await speakers(
+                    db, chosen, [card.hit.chunk_id for found in columns.values() for card in found]
+                )
                 if any(columns.values()):
                     # what is said of one mode the columns show
                     is_of_all = len(columns) > 1 or embedder is None
@@ -93,6 +98,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             syntax=syntax,
             per_document=per_document,
             columns=columns,
+            turns=turns,
             meant=meant,
             waiting=waiting,
             notes=[spoken(request, note) for note in notes],
@@ -148,6 +154,7 @@ def _add_why(router: APIRouter, studio: Studio) -> None:
             text = (await marked(db, corpus, q, syntax, [id]))[id]
             row = await db.get_chunk(corpus, id)
             alike = await db.similar(corpus, id, ALIKE)
+            turns = await speakers(db, corpus, [id, *(one.chunk_id for one in alike)])
         return studio.page(
             request,
             "why.html",
@@ -164,6 +171,7 @@ def _add_why(router: APIRouter, studio: Studio) -> None:
             parts=stacked(parts),
             steps=STEPS,
             alike=alike,
+            turns=turns,
         )
 
 

@@ -103,7 +103,8 @@ begin
       't.name from ragdb.list_corpora() t', '{}', 'name text')) as t(name text)
     where t.name <> 'system' and ragdb_at.node_of(t.name) = cluster_remove_node.node;
   if v_left > 0 then
-    raise exception 'node % has % corpora', node, v_left using errcode = 'RG459',
+    raise exception 'node % has %', node, ragdb_internal.counted(v_left, 'corpus')
+      using errcode = 'RG459',
       detail = 'nobody would find them through the router',
       hint = 'ragdb cluster isolate, then ragdb cluster move for each, or drop them';
   end if;

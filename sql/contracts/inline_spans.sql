@@ -69,7 +69,8 @@ begin
     if v_marker.n not between 1 and cardinality(chunk_ids) then
       raise exception 'marker [%] does not name a chunk', v_marker.n
         using errcode = 'RG442',
-          detail = format('there are %s chunks, from 1', cardinality(chunk_ids)),
+          detail = format('it is given %s, from 1',
+            ragdb_internal.counted(cardinality(chunk_ids), 'chunk')),
           hint = 'correct the marker, or pass all chunk ids';
     elsif v_marker.start_offset >= v_marker.end_offset then
       raise exception 'marker [%] has no text before it', v_marker.n

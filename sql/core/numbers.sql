@@ -1,5 +1,14 @@
 -- Numbers and lists as they come from JSON, from arrays and from text.
 
+create or replace function ragdb_internal.counted(number bigint, thing text) returns text
+language sql immutable parallel safe
+return counted.number || ' ' || case
+  when counted.number = 1 then counted.thing
+  when counted.thing = 'corpus' then 'corpora'
+  else pg_catalog.regexp_replace(counted.thing, 'ry$', 'rie') || 's' end;
+comment on function ragdb_internal.counted(bigint, text) is
+  'Returns a number of things and what they are, for a sentence: 1 document, 2 documents.';
+
 -- JSON has numbers that are too small for a double. A cast of one is an error, and as a share of
 -- something it is nothing.
 create or replace function ragdb_internal.double(value numeric) returns float8

@@ -70,7 +70,8 @@ begin
     into documents_deleted, chunks_deleted
     from ragdb.corpora c where c.corpus_id = corpus.corpus_id;
   perform ragdb_internal.record_deletion('deletion', corpus, v_documents,
-    format('%s documents, %s chunks%s', documents_deleted, chunks_deleted, ': ' || reason));
+    concat(ragdb_internal.counted(documents_deleted, 'document'), ', ',
+      ragdb_internal.counted(chunks_deleted, 'chunk'), ': ' || reason));
   return next;
 end $$;
 comment on function ragdb_internal.remove_sources(
@@ -133,7 +134,7 @@ begin
     return;
   end if;
   return query select r.* from ragdb_internal.remove_sources(
-    v_corpus, v_uris, derived, cardinality(v_uris) || ' sources', reason) r;
+    v_corpus, v_uris, derived, ragdb_internal.counted(cardinality(v_uris), 'source'), reason) r;
 end $$;
 comment on function ragdb.delete_sources(text, text[], text, text) is
   'Forgets those of some sources that a corpus has, each as ragdb.delete_source does; returns how '

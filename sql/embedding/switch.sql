@@ -126,8 +126,9 @@ begin
   perform ragdb_internal.fill_static(v_space);
   v_missing := ragdb_internal.missing_embeddings(v_space);
   if v_missing > 0 and not coalesce(force, false) then
-    raise exception 'the space of embedder % lacks % of % chunks',
-        ragdb_internal.quote(embedder), v_missing, v_corpus.chunks
+    raise exception 'the space of embedder % lacks % of %',
+        ragdb_internal.quote(embedder), v_missing,
+        ragdb_internal.counted(v_corpus.chunks, 'chunk')
       using errcode = 'RG409', detail = 'after the change those would not be found by meaning',
             hint = 'let a worker finish, see ragdb.embedding_status(), or pass force => true';
   end if;

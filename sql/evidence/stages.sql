@@ -24,7 +24,7 @@ begin
         else 1000 * extract(epoch from s.at - v_trace.created_at)::float8 end, s.detail
       from (
         select 'search' as stage, v_trace.created_at as at, coalesce(v_trace.error_code,
-          v_trace.limit_returned || ' hits') as detail
+          ragdb_internal.counted(v_trace.limit_returned, 'hit')) as detail
         union all
         select 'rerank', r.recorded_at, r.model from ragdb.trace_reranks(v_trace.id) r
           where r.rank = 1

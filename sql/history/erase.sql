@@ -96,7 +96,7 @@ begin
   past_rows_erased := cardinality(v_erased);
   if past_rows_erased > 0 then
     perform ragdb_internal.record_deletion('history_erased', v_corpus, v_documents || v_erased,
-      format('%s rows of the history%s', past_rows_erased, ': ' || reason));
+      concat(ragdb_internal.counted(past_rows_erased, 'row'), ' of the history', ': ' || reason));
   end if;
   return next;
 end $$;

@@ -58,7 +58,7 @@ begin
     where c.corpus_id = v_corpus.corpus_id;
   perform ragdb_internal.record_state('settings', v_corpus.corpus_id);
   perform ragdb_internal.record_deletion('history_dropped', v_corpus, '{}',
-    format('%s rows of the history', v_rows));
+    ragdb_internal.counted(v_rows, 'row') || ' of the history');
   return v_rows;
 end $$;
 comment on function ragdb.drop_history(text) is

@@ -14,7 +14,8 @@ declare
 begin
   if coalesce(size, v_size) not between 0 and v_size then
     raise exception 'size % is not 0 to %', size, v_size
-      using errcode = 'RG400', detail = format('the ledger has %s entries', v_size),
+      using errcode = 'RG400',
+        detail = 'the ledger has ' || ragdb_internal.counted(v_size, 'entry'),
         hint = 'an older size is that of a checkpoint';
   end if;
   return coalesce(size, v_size);
@@ -115,7 +116,8 @@ declare
 begin
   if number is null or number not between 0 and v_size - 1 then
     raise exception 'number is %', coalesce(number::text, 'null')
-      using errcode = 'RG480', detail = format('the tree has %s entries, from 0', v_size),
+      using errcode = 'RG480',
+        detail = format('the tree has %s, from 0', ragdb_internal.counted(v_size, 'entry')),
         hint = 'ragdb.ledger_entries() lists them';
   end if;
   while v_size > 1 loop

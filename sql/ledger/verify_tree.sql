@@ -91,8 +91,8 @@ begin atomic
     select coalesce(pg_catalog.max(l.number) + 1, 0) as size from ragdb.ledger_leaves l
   )
   select (null, null, null, 'size_differs', 'the ledger says that it has '
-      || ragdb_internal.ledger_size() || ' entries, and the last is ' || n.size - 1)
-      ::ragdb_internal.ledger_finding
+      || ragdb_internal.counted(ragdb_internal.ledger_size(), 'entry')
+      || ', and the last is ' || n.size - 1)::ragdb_internal.ledger_finding
     from numbered n where n.size <> ragdb_internal.ledger_size()
   union all
   select (null, null, null, 'head_changed', 'the ledger says that it was sealed last at '
@@ -102,7 +102,7 @@ begin atomic
   union all
   select (null, null, null, 'checkpoint_differs', case
       when c.size > ragdb_internal.ledger_size() then
-        'a stored checkpoint has ' || c.size || ' entries, the ledger '
+        'a stored checkpoint has ' || ragdb_internal.counted(c.size, 'entry') || ', the ledger '
           || ragdb_internal.ledger_size()
       else 'the root at size ' || c.size || ' is not that of the stored checkpoint' end)
       ::ragdb_internal.ledger_finding

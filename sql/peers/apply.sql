@@ -115,7 +115,7 @@ declare
 begin
   if cardinality(v_gone) > 0 then
     perform ragdb_internal.remove_sources(ragdb_internal.lock_corpus(corpus.name, 'write'), v_gone,
-      'redact', cardinality(v_gone) || ' sources that peers erased',
+      'redact', ragdb_internal.counted(cardinality(v_gone), 'source') || ' that peers erased',
       'erased by way of peer ' || peer);
   end if;
   if v_documents is not null then

@@ -6,8 +6,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if octet_length(public_key) is distinct from 32 then
-    raise exception 'the public key has % bytes, not 32',
-        coalesce(octet_length(public_key)::text, 'no')
+    raise exception 'the public key has %, not 32',
+        coalesce(ragdb_internal.counted(octet_length(public_key), 'byte'), 'no bytes')
       using errcode = 'RG400', detail = 'it is a key of Ed25519',
         hint = '`ragdb peer key FILE` shows the key of a file';
   end if;

@@ -5,11 +5,12 @@ create or replace function ragdb_internal.refusal_detail(
 returns text
 language sql immutable parallel safe
 return case refusal_detail.reason
-  when 'score' then 'others had a higher priority, and '
-    || (rules).max_nodes || ' chunks were taken'
-  when 'budget' then 'the ' || (rules).max_nodes
-    || ' chunks of the policy were taken before anything led here'
-  when 'depth' then 'it is farther than ' || (rules).max_radius || ' steps from the anchor'
+  when 'score' then 'others had a higher priority, and the policy takes '
+    || ragdb_internal.counted((rules).max_nodes, 'chunk')
+  when 'budget' then 'the policy takes ' || ragdb_internal.counted((rules).max_nodes, 'chunk')
+    || ', which it had before anything led here'
+  when 'depth' then 'it is farther than '
+    || ragdb_internal.counted((rules).max_radius, 'step') || ' from the anchor'
   when 'policy' then case when (rules).max_siblings = 0 then 'the policy takes no siblings'
     else 'of the siblings of a chunk the policy takes ' || (rules).max_siblings end
   when 'changed' then 'it would be taken now: the graph has changed since' end;

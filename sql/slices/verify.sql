@@ -112,8 +112,8 @@ begin
   if v_found.slice_id = signed.slice_id
     and v_found.graph_snapshot_hash = signed.graph_snapshot_hash
   then
-    return 'evidence: the slice has ' || nullif(v_found.edge_count, signed.edge_count)
-      || ' edges, not ' || signed.edge_count;
+    return 'evidence: the slice has ' || ragdb_internal.counted(
+        nullif(v_found.edge_count, signed.edge_count), 'edge') || ', not ' || signed.edge_count;
   end if;
   return 'evidence: ' || case
     when v_found.chunk_ids = v_stored.chunk_ids then ragdb_internal.slice_changes(v_stored)

@@ -216,7 +216,8 @@ begin
       end if;
       execute format('drop table ragdb.%I', ragdb_internal.partition_name(v_parent, month));
     end loop;
-    perform ragdb_internal.record_retention(month, format('%s traces, %s hits', traces, hits));
+    perform ragdb_internal.record_retention(month, ragdb_internal.counted(traces, 'trace')
+      || ', ' || ragdb_internal.counted(hits, 'hit'));
     insert into ragdb.settings as s (key, value)
       values ('traces_kept_from',
         to_jsonb(to_char(month + interval '1 month', 'YYYY-MM-DD') || ' 00:00:00+00'))

@@ -48,8 +48,9 @@ declare
   v_wrong text;
 begin
   if chunk_ids is null or scores is null or cardinality(chunk_ids) <> cardinality(scores) then
-    v_wrong := format('%s scores for %s chunks',
-      coalesce(cardinality(scores), 0), coalesce(cardinality(chunk_ids), 0));
+    v_wrong := format('%s for %s',
+      ragdb_internal.counted(coalesce(cardinality(scores), 0), 'score'),
+      ragdb_internal.counted(coalesce(cardinality(chunk_ids), 0), 'chunk'));
   else
     select min(p.problem) into v_wrong from (
       select case
@@ -65,7 +66,8 @@ begin
         from unnest(chunk_ids, scores) u (chunk_id, score)
         left join unnest(hits) h on h.chunk_id = u.chunk_id) p;
     if v_wrong is null and cardinality(chunk_ids) <> cardinality(hits) then
-      v_wrong := format('%s chunks for %s hits', cardinality(chunk_ids), cardinality(hits));
+      v_wrong := ragdb_internal.counted(cardinality(chunk_ids), 'chunk') || ' for '
+        || ragdb_internal.counted(cardinality(hits), 'hit');
     end if;
   end if;
   if v_wrong is not null then

@@ -41,14 +41,16 @@ begin atomic
   select pg_catalog.format('embeddings of %s by %s', s.corpus, s.embedder), s.corpus, a.is_fault,
     a.found, a.fix
   from ragdb.embedding_status() s cross join lateral (values
-    (s.dead > 0, true, pg_catalog.format('%s inputs are given up: %s', s.dead, s.last_error),
+    (s.dead > 0, true, pg_catalog.format('%s given up: %s',
+      ragdb_internal.counted(s.dead, 'input'), s.last_error),
       pg_catalog.format('select ragdb.retry_failed(%L);', s.corpus)),
     (s.backlog > 0 and s.state <> 'retired', false,
-      pg_catalog.concat(s.backlog, ' chunks wait for an embedding',
+      pg_catalog.concat(ragdb_internal.counted(s.backlog, 'chunk'),
+        case when s.backlog = 1 then ' waits' else ' wait' end, ' for an embedding',
         case when not ragdb.has_worker() then ', and no worker runs' end),
       pg_catalog.concat('ragdb embed ', s.corpus)),
     (s.state = 'current' and s.lacks_index, false,
-      pg_catalog.format('%s vectors and no index', s.embedded),
+      ragdb_internal.counted(s.embedded, 'vector') || ' and no index',
       pg_catalog.format('select ragdb.index_space(%L);', s.corpus))
     ) a (applies, is_fault, found, fix)
   where a.applies;
@@ -66,7 +68,8 @@ begin atomic
     (j.failed > 0, true,
       pg_catalog.format('%s failed in the last day: %s', j.failed, j.last_error), null),
     (j.waiting > 0 and not advice_on_jobs.has_worker, false,
-      pg_catalog.concat(j.waiting, ' wait, and no worker runs'), 'ragdb worker')
+      pg_catalog.concat(j.waiting, case when j.waiting = 1 then ' waits' else ' wait' end,
+        ', and no worker runs'), 'ragdb worker')
     ) a (applies, is_fault, found, fix)
   where a.applies;
 end;

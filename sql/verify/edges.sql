@@ -25,10 +25,12 @@ return array(
   select row('edges', 'error', ragdb_internal.edge_name(edge_findings.corpus_id, row(
         p.parent_no, p.child_no, p.edge_type)::ragdb_internal.chunk_edge),
       p.edge_type || ': ' || p.problem,
-      'ragdb ingest --force makes the edges of a document anew; ragdb.remove_edges() and '
-        'ragdb.add_edges() take away and add')::ragdb.finding
+      case when n.name = 'system' then 'ragdb init --force writes the manual anew'
+        else 'ragdb ingest --force makes the edges of a document anew; ragdb.remove_edges() and '
+          'ragdb.add_edges() take away and add' end)::ragdb.finding
     from rows from (pg_catalog.unnest(edge_findings.problems), pg_catalog.unnest(edges))
       with ordinality p (problem, parent_no, child_no, edge_type, n)
+      left join ragdb.corpora n on n.corpus_id = edge_findings.corpus_id
     order by p.n);
 comment on function ragdb_internal.edge_findings(
   integer, text[], ragdb_internal.chunk_edge[]) is

@@ -84,7 +84,8 @@ begin
   if v_wrong > 0 then
     v_findings := v_findings || row('embedders', 'error', v_name,
       -- a word is of a text that the caller need not be allowed to read
-      format('%s words are kept with another vector than that of their pieces', v_wrong),
+      'kept with another vector than that of its pieces: '
+        || ragdb_internal.counted(v_wrong, 'word'),
       'empty ragdb.static_words, which is derived')::ragdb.finding;
   end if;
   return row(cardinality(v_words) + 1, case
@@ -147,8 +148,8 @@ begin
       else jsonb_build_array(v_space.space_id + 1, null) end,
     array(
       select row('embeddings', 'warning', format('corpus %s from chunk %s on', c.name, h.chunk_id),
-        format('%s embeddings are not what embedder %s makes of their texts',
-          cardinality(v_wrong), e.name),
+        format('not what embedder %s makes of the text: %s',
+          e.name, ragdb_internal.counted(cardinality(v_wrong), 'embedding')),
         'a client gave them (ragdb.put_embeddings), or somebody edited them: ragdb reembed'
       )::ragdb.finding
       from ragdb.corpora c, ragdb.embedders e, ragdb.chunks h

@@ -83,7 +83,8 @@ begin
     where e.lamport > c.lamport
     union all
     select row('corpora', 'error', 'corpus ' || c.name,
-        format('it has %s documents, and ragdb stored %s', d.documents, c.documents),
+        format('it has %s, and ragdb stored %s',
+          ragdb_internal.counted(d.documents, 'document'), c.documents),
         'restore the others from a backup, or ingest them again')::ragdb.finding
     from ragdb.corpora c
       cross join lateral (

@@ -79,7 +79,8 @@ begin
     cross join lateral ragdb_internal.trace_problem(b.trace, v_keys) p;
   return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings
     || case when v_made.unchecked > 0 then array[row('traces', 'warning',
-      format('%s traces from %s on', v_made.unchecked, v_made.first_unchecked), v_made.why,
+      format('%s from %s on', ragdb_internal.counted(v_made.unchecked, 'trace'),
+        v_made.first_unchecked), v_made.why,
       'verify with the key at hand: RAGDB_SIGNING_KEY_FILE, or ragdb keys import')
       ::ragdb.finding] else '{}' end);
 end $$;

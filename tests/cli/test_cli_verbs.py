@@ -117,7 +117,7 @@ def test_ingest_says_what_was_written_before_the_database_failed(
     result = run("ingest", tmp_path, "-c", "docs")
     assert result.exit_code == 3
     counted, error, hint = result.stderr.splitlines()
-    assert counted.startswith("docs: 1 documents (1 written, 0 unchanged, 0 failed)")
+    assert counted.startswith("docs: 1 document (1 written, 0 unchanged, 0 failed)")
     assert error == "ragdb: no space left on device (53100)"
     assert hint.startswith("  hint: make room on the server's disk")
 
@@ -432,6 +432,9 @@ def test_search_counts_by_fields_in_place_of_hits(demo: Run) -> None:
     assert f"{total.documents} documents, {total.chunks} chunks match" in shown.stderr
     narrow = demo(*asked, "--filter", '{"year": 1900}', "--json")
     assert json.loads(narrow.stdout) == []
+    # what is not there is not without a field
+    nothing = demo("search", "zyxwvut", "-c", "demo", "--facets", "language")
+    assert (nothing.stdout, nothing.stderr) == ("", "nothing found in demo\n")
     assert demo("search", "x", "--facets", "").exit_code == 2
     assert "nothing that matches has yeer" in demo("search", "tool", "--facets", "yeer").stderr
 
@@ -925,7 +928,7 @@ def test_embedding_loads_the_static_model_where_its_package_is(run: Run, clone: 
         db.put_text("docs", "a", "Refunds take five days.")
         done = run("embed", "docs")
         assert done.exit_code == 0
-        assert done.stderr.endswith("docs: 1 of 1 chunks by wordllama-256 (static static-v2)\n")
+        assert done.stderr.endswith("docs: 1 of 1 chunk by wordllama-256 (static static-v2)\n")
         assert "embedded 0" not in done.stderr
         assert db.search("docs", "when is the money paid back")[0].mode == "hybrid"
         assert [row.is_default for row in db.list_static_models()] == [True]

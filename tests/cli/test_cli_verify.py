@@ -294,3 +294,21 @@ def test_what_is_not_a_dump_is_refused(
         assert result.exit_code == 2, (path, result.output)
         assert said in result.stderr
     assert databases(server18.uri) == before
+
+
+# ── the manual ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_verify_says_to_do_about_the_manual_mends_it(run: Run, clone: str) -> None:
+    assert run("init").exit_code == 0
+    with psycopg.connect(clone) as db:
+        gone = db.execute(
+            "delete from ragdb.edges e using ragdb.corpora c where c.corpus_id = e.corpus_id"
+            " and c.name = 'system' and e.edge_type = 'branch'"
+        )
+        assert gone.rowcount > 0
+    found = run("verify", "--check", "edges", "--json")
+    assert found.exit_code == 1
+    assert {row["advice"].split(" writes ")[0] for row in errors(found)} == {"ragdb init --force"}
+    assert run("init", "--force").exit_code == 0
+    assert errors(run("verify", "--check", "edges", "--json")) == []

@@ -369,7 +369,7 @@ ATTACKS = {
         "delete from ragdb.documents d using ragdb.corpora c"
         " where c.name = 'lone' and d.corpus_id = c.corpus_id and d.source = 'a.md'",
         VERIFY,
-        "error +corpora: corpus lone.*it has 1 documents, and ragdb stored 2",
+        "error +corpora: corpus lone.*it has 1 document, and ragdb stored 2",
     ),
     "a grant is moved": Attack(
         "update ragdb.corpus_grants set role = 'stranger',"

@@ -14,6 +14,7 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 from markupsafe import Markup
+from psycopg.types.json import Jsonb
 
 import ragdb
 from ragdb.server import static
@@ -406,3 +407,52 @@ def test_hints_name_verbs_of_the_command_line_and_no_function_of_sql() -> None:
         for found in re.findall(r"ragdb\.[a-z_]+\(", path.read_text())
     ]
     assert sorted(called) == [("search.html", "ragdb.connect("), ("search.html", "ragdb.search(")]
+
+
+NAME = "Ada <img src=x onerror=alert(8)>"
+TALK = [
+    {"id": "1", "role": "user", "speaker": NAME, "text": "Who lends the zebra at the weekend?"},
+    {"id": "2", "role": "assistant", "text": "The desk lends the zebra on Sunday."},
+]
+
+
+def test_each_view_says_who_said_a_turn_and_when(site: Api) -> None:
+    with ragdb.connect(site.dsn) as db:
+        db.create_corpus("talk")
+        timed = {**TALK[1], "parent_id": "1", "created_at": "2026-01-05T08:01:00Z"}
+        talk = {
+            "doc_cid": "sha256:" + "0" * 64,
+            "uri": "talk.json",
+            "session": "desk",
+            "messages": [TALK[0], timed],
+        }
+        db.put_conversations("talk", Jsonb([talk]))
+        asked, told = (hit.chunk_id for hit in db.document_chunks("talk", "talk.json"))
+        db.connection.execute("grant reader to current_user")
+        db.connection.execute("set role reader")
+        hits = db.retrieve("talk", "Who lends the zebra on Sunday?")
+        pack = db.build_evidence_pack(hits.trace_id)
+        cited = {"source_id": "talk.json", "chunk_id": told, "quote": "lends the zebra on Sunday"}
+        db.record_answer({"answer": "the desk", "citations": [cited]}, pack)
+        (recorded,) = db.list_answers("talk")
+    shown = re.compile(r'<p class="speaker"><b>(.*?)</b>(.*?)</p>')
+    name = "Ada &lt;img src=x onerror=alert(8)&gt;"
+    with logged_in(site) as client:
+        where = {"corpus": "talk", "q": "zebra"}
+        pages = {
+            "document": page(client, "/studio/documents/show", corpus="talk", document="talk.json"),
+            "search": page(client, "/studio/search", **where),
+            "documents": page(client, "/studio/documents", **where),
+            "why": page(client, "/studio/search/why", **where, chunk=asked),
+            "answer": page(client, f"/studio/answers/{recorded.answer_id}"),
+        }
+    for text in pages.values():
+        assert "<img" not in text
+    said = {view: shown.findall(text) for view, text in pages.items()}
+    assert [who for who, _ in said["document"]] == [name, "assistant"]
+    assert "2026-01-05 08:01:00" in said["document"][1][1]
+    assert "<time" not in said["document"][0][1]  # nobody says when
+    assert sorted({who for who, _ in said["search"]}) == [name, "assistant"]
+    assert {who for who, _ in said["documents"]} < {name, "assistant"}
+    assert said["why"][0][0] == name
+    assert [who for who, _ in said["answer"]] == ["assistant"]

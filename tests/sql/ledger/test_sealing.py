@@ -275,10 +275,10 @@ def test_documents_that_are_deleted_leave_an_act(clone: str) -> None:
         ).fetchall()
         me = "postgres"
         assert acts[::-1] == [
-            ("deletion", me, "docs", [ids["a.md"]], "1 documents, 1 chunks: asked"),
-            ("deletion", me, "docs", [ids["b.md"]], "1 documents, 1 chunks"),
-            ("deletion", me, "docs", [ids["c.md"]], "1 documents, 1 chunks: old"),
-            ("deletion", me, "docs", [ids["d.md"]], "1 documents, 1 chunks: by law"),
+            ("deletion", me, "docs", [ids["a.md"]], "1 document, 1 chunk: asked"),
+            ("deletion", me, "docs", [ids["b.md"]], "1 document, 1 chunk"),
+            ("deletion", me, "docs", [ids["c.md"]], "1 document, 1 chunk: old"),
+            ("deletion", me, "docs", [ids["d.md"]], "1 document, 1 chunk: by law"),
             ("history_erased", me, "docs", [ids["d.md"], "8"], "3 rows of the history: by law"),
             ("history_erased", me, "docs", [ids["a.md"], "5"], "3 rows of the history: by law too"),
             ("history_dropped", me, "docs", [], "16 rows of the history"),

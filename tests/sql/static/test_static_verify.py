@@ -35,12 +35,12 @@ EDITS = {
     "the vector of a chunk": (
         "update ragdb.chunk_embeddings e set half = (select o.half from ragdb.chunk_embeddings o"
         " where o.chunk_no = 2 and o.space_id = e.space_id) where chunk_no = 1",
-        ("embeddings", "warning", "1 embeddings are not what embedder small makes of their texts"),
+        ("embeddings", "warning", "not what embedder small makes of the text: 1 embedding"),
     ),
     "the text under a vector": (
         "alter table ragdb.documents disable trigger embeddings_follow_titles;"
         " update ragdb.documents set title = 'Another' where doc_no = 1",
-        ("embeddings", "warning", "1 embeddings are not what embedder small makes of their texts"),
+        ("embeddings", "warning", "not what embedder small makes of the text: 1 embedding"),
     ),
 }
 
@@ -64,7 +64,7 @@ def test_a_word_that_is_kept_with_another_vector_is_found(loaded: Database) -> N
         "update ragdb.static_words set embedding = embedding + embedding where word = %s", (word,)
     )
     said = [finding for check, _, finding in found(loaded) if check == "embedders"]
-    assert said == ["1 words are kept with another vector than that of their pieces"]
+    assert said == ["kept with another vector than that of its pieces: 1 word"]
 
 
 def test_steps_of_one_row_find_the_same(loaded: Database) -> None:

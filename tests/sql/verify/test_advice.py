@@ -42,7 +42,7 @@ def test_each_thing_to_do_is_done_by_what_it_says(any_db: Connection) -> None:
     assert drifted[1:3] == ("docs", False)
     assert re.match(r"chunks are \d+% longer on the mean than its ranking counts with", drifted[3])
     assert dead[1:] == (
-        "docs", True, "100 inputs are given up: out of memory",
+        "docs", True, "100 inputs given up: out of memory",
         "select ragdb.retry_failed('docs');",
     )  # fmt: skip
     any_db.execute(str(dead[4]).encode())

@@ -376,7 +376,7 @@ EDITS = {
     "a document that nothing rests on": (
         f"{SPARE} delete from ragdb.documents where source = 'spare.md'",
         "corpora",
-        "it has 1 documents, and ragdb stored 2",
+        "it has 1 document, and ragdb stored 2",
     ),
     "a chunk that nothing rests on": (
         f"{SPARE} delete from ragdb.chunks where source = 'spare.md'",

@@ -1,0 +1,26 @@
+"""Numbers of things in a sentence."""
+
+from __future__ import annotations
+
+
+def named(number: int, thing: str) -> str:
+    """The word for so many things.
+
+    >>> [named(1, "chunk"), named(2, "chunk"), named(0, "entry"), named(2, "corpus")]
+    ['chunk', 'chunks', 'entries', 'corpora']
+    """
+    if number == 1:
+        return thing
+    if thing == "corpus":
+        return "corpora"
+    return f"{thing[:-1]}ies" if thing.endswith("ry") else f"{thing}s"
+
+
+def counted(number: int, thing: str, do: str = "") -> str:
+    """A number of things, what they are, and what they do.
+
+    >>> [counted(1, "document"), counted(2, "case", "catch"), counted(1, "case", "catch")]
+    ['1 document', '2 cases catch', '1 case catches']
+    """
+    ending = ("es" if do.endswith(("o", "ch")) else "s") if number == 1 and do else ""
+    return f"{number} {named(number, thing)}" + (f" {do}{ending}" if do else "")
