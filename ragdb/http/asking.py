@@ -189,7 +189,7 @@ class Asked:
 
     async def stream(self) -> Response:
         """Events, once there is one; a failure before it is answered as ever."""
-        work = asyncio.create_task(self.run())
+        work = asyncio.create_task(self._run_for_somebody())
         work.add_done_callback(lambda _: self.told.put_nowait(("", None)))
         first = await self.told.get()
         if first[0] == "" and work.exception() is not None:
@@ -200,8 +200,19 @@ class Asked:
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )
 
+    async def _run_for_somebody(self) -> dict[str, Any] | None:
+        """The answer; None where nobody waits for it any more, which is no fault."""
+        try:
+            return await self.run()
+        except Exception as problem:
+            if not self.is_gone:
+                raise
+            if not isinstance(problem, Gone):
+                await as_error(self.request, problem)  # it logs what is a fault of the server
+            return None
+
     async def _events(
-        self, work: asyncio.Task[dict[str, Any]], event: tuple[str, Any]
+        self, work: asyncio.Task[dict[str, Any] | None], event: tuple[str, Any]
     ) -> AsyncIterator[str]:
         try:
             while event[0]:

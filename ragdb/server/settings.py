@@ -56,7 +56,8 @@ def connection(dsn: str | None = None, say: Say | None = None) -> Connection:
                 given = "the DSN" if origin == "--dsn" else origin  # Python has no flags
                 raise psycopg.ProgrammingError(
                     f"{given} is not a connection string: {why};"
-                    " give postgresql://user@host/db, or key=value"
+                    " give postgresql://user@host/db, or key=value; in a URL write"
+                    " @, / and % of a password as %40, %2F and %25"
                 ) from None
     named = [name for name in LIBPQ if os.environ.get(name)]
     if named:
@@ -79,11 +80,18 @@ def for_program(conninfo: str) -> tuple[str, dict[str, str]]:
 def normalise(dsn: str) -> str:
     """The DSN as libpq reads it: a SQLAlchemy driver in the scheme is dropped, key=value is kept.
 
+    Raises psycopg.ProgrammingError for one that libpq cannot read, or reads otherwise than meant.
+
     >>> normalise("postgresql+psycopg://me@host/db")
-    'user=me dbname=db host=host'
+    'postgresql://me@host/db'
     """
     scheme = urlsplit(dsn).scheme
     base, _, _driver = scheme.partition("+")
     if base in ("postgres", "postgresql"):
         dsn = "postgresql" + dsn[len(scheme) :]
+        named = conninfo_to_dict(dsn)
+        hosts, ports = str(named.get("host", "")), str(named.get("port", ""))
+        # a password ended too soon for libpq, which would show the rest of it as a host or database
+        if re.search("(^|,)[^,/]+@", hosts) or re.search("[^0-9,]", ports):
+            raise psycopg.ProgrammingError("its host or its port cannot be one")
     return make_conninfo(dsn)

@@ -127,6 +127,8 @@ return case when exists (
   then pg_catalog.format('an earlier role %s had rights here; where it is the same, as after a '
     'restore, the owner of the database can call ragdb.bind_role()',
     ragdb_internal.quote(ragdb_internal.caller()))
+  when pg_catalog.starts_with(corpus, '{')
+  then 'functions that take several corpora take an array: corpora => ''{one,two}'''
   else coalesce('did you mean ' || ragdb_internal.nearest_corpus(corpus) || '? ', '')
     || 'ragdb.list_corpora() lists the names; ragdb.create_corpus() makes one' end;
 comment on function ragdb_internal.hint_of_missing_corpus(text) is

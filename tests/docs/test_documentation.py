@@ -103,11 +103,19 @@ def typed(command: str, folder: Path, environment: dict[str, str]) -> tuple[int,
     return done.returncode, done.stdout
 
 
+def parts(page: Path) -> set[str]:
+    """What links call the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", BLOCK.sub("", page.read_text()), re.M)
+    return {re.sub(r"[^\w\- ]", "", name.lower()).replace(" ", "-") for name in headings}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
+    for target, part in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)", page.read_text()):
         if "://" not in target:
-            assert (page.parent / target).exists(), target
+            linked = page.parent / target if target else page
+            assert linked.exists(), target
+            assert not part or part in parts(linked), f"{target}#{part}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

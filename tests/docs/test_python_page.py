@@ -57,6 +57,21 @@ def test_the_asynchronous_example_answers(dsn: str, capsys: pytest.CaptureFixtur
     assert "Refunds are paid on Fridays." in capsys.readouterr().out
 
 
+def test_the_pool_answers_after_the_server_ended_its_connections(dsn: str) -> None:
+    page: dict[str, Any] = {}
+    exec(block("python", "ConnectionPool"), page)
+    with page["open_pool"](dsn) as pool, psycopg.connect(dsn) as other:
+        for _ in range(2):
+            assert page["answer"](pool, "When is the library closed?") == (
+                "The library is closed on Monday."
+            )
+            (ended,) = other.execute(
+                "select count(pg_terminate_backend(pid, 60000)) from pg_stat_activity"
+                " where datname = current_database() and pid <> pg_backend_pid()"
+            ).fetchone() or (0,)
+            assert ended > 0
+
+
 def test_the_tables_have_the_rows(dsn: str) -> None:
     with ragdb.connect(dsn) as db:
         page: dict[str, Any] = {"db": db}

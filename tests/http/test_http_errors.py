@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import http.client
 import json
 import os
@@ -294,6 +295,37 @@ def test_a_client_that_hangs_up_is_no_fault_of_the_server(api: Api, path: str) -
     text = api.log(lambda line: mine in line)
     (line,) = (line for line in text.splitlines() if mine in line)
     assert json.loads(line)["status"] == 400
+
+
+@pytest.mark.parametrize("fault", [None, RuntimeError("of the server")])
+def test_who_leaves_a_stream_is_not_told_of_in_the_log(
+    fault: Exception | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    from fastapi import FastAPI, Request  # here, because every process of a run collects this file
+
+    from ragdb.http.asking import Asked, Gone
+
+    class Leaving(Asked):
+        async def run(self) -> dict[str, Any]:
+            self.told.put_nowait(("plan", {}))
+            await left.wait()
+            raise fault or Gone
+
+    async def leave() -> None:
+        scope = {"type": "http", "app": FastAPI(), "path": "/", "headers": []}
+        request: Any = Request({**scope, "correlation_id": "mine"})
+        nothing: Any = None
+        response: Any = await Leaving(nothing, request, nothing).stream()
+        assert await anext(response.body_iterator) == "event: plan\ndata: {}\n\n"
+        await response.body_iterator.aclose()
+        del response
+        left.set()
+        await asyncio.wait(asyncio.all_tasks() - {asyncio.current_task()})
+        gc.collect()  # asyncio tells then of what nobody has heard
+
+    left = asyncio.Event()
+    asyncio.run(leave())
+    assert [record.getMessage() for record in caplog.records] == ["mine RuntimeError"] * bool(fault)
 
 
 def test_half_a_body_keeps_no_place_among_the_requests_at_work(api: Api) -> None:

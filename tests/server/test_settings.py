@@ -66,6 +66,15 @@ def test_what_is_shown_holds_no_password() -> None:
     assert "from --dsn" in str(found)
 
 
+def test_a_url_whose_password_is_not_encoded_is_told_how() -> None:
+    for dsn in ("me:my@secret@host/db", "me:my/secret@host/db", "me:my%secret@host/db"):
+        with pytest.raises(psycopg.ProgrammingError, match="@, / and % of a password as %40, %2F"):
+            settings.connection(f"postgresql://{dsn}")
+    # the name of an abstract socket begins so, and that of a folder may have it
+    for host in ("%40socket/db", "one:1,two:/db", "/db?host=/tmp/a@b", "/db?host=one,/tmp/a@b"):
+        assert settings.connection(f"postgresql://me@{host}").origin == "--dsn"
+
+
 @pytest.mark.parametrize(
     "dsn",
     [
@@ -73,6 +82,10 @@ def test_what_is_shown_holds_no_password() -> None:
         "mysql://me:secret@host/db",
         "postgresql:/me:secret@host/db",
         "host=host password=my secret",
+        "postgresql://me:my@secret@host/db",
+        "postgresql://me:my@secret@host:5432,other/db",
+        "postgresql://me:my/secret@host/db",
+        "postgresql://me:my%secret@host/db",
     ],
 )
 def test_what_libpq_cannot_read_is_refused_by_its_origin_without_its_password(

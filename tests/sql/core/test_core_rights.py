@@ -276,5 +276,6 @@ def test_a_corpus_of_almost_that_name_is_hinted_at_to_those_who_may_see_it(db: C
     assert hint("reader", "handbok").startswith("did you mean handbook? ragdb.list_corpora() lists")
     assert hint("admin", "Contract").startswith("did you mean contracts? ")
     assert hint("reader", "deu").startswith("did you mean de? ")
+    assert hint("reader", "{de,q}").endswith(" an array: corpora => '{one,two}'")
     for corpus in ("contract", "poems", "book", "p", "web", "x" * 300000, ""):
         assert hint("reader", corpus).startswith("ragdb.list_corpora() lists the names")
