@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
@@ -12,7 +14,7 @@ from ragdb.errors import CorpusNotFound, ModeNotAvailable
 from tests.documents import document
 from tests.embedding import put
 from tests.sql import conversations
-from tests.waiting import until_it_waits
+from tests.waiting import is_waiting, until, until_it_waits
 
 CONTRACT = """corpus name=docs
 retriever name=R corpus=docs topK=5
@@ -462,3 +464,32 @@ def test_bytes_that_are_put_again_while_they_are_dropped_are_there(made: str) ->
     with psycopg.connect(made) as db:
         assert db.execute("select from ragdb.blobs where bytes = 'again'").rowcount == 1
         assert db.execute(LOOK).fetchall() == []
+
+
+LATE = document("late.bin", ["A late text."], data=b"late")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "ragdb.put_blob('other', 'x/y', 'docs')",
+        f"ragdb.put_documents('docs', '{json.dumps([LATE])}')",
+    ],
+)
+def test_what_comes_while_a_corpus_is_dropped_comes_to_none(dropped: str, call: str) -> None:
+    with (
+        psycopg.connect(dropped) as holder,
+        psycopg.connect(dropped, autocommit=True) as drops,
+        psycopg.connect(dropped, autocommit=True) as late,
+        ThreadPoolExecutor(2) as threads,
+    ):
+        drops.execute("select ragdb.put_blob('late', 'x/y')")
+        holder.execute("lock table ragdb.chunks in share mode")  # in the middle of the drop
+        dropping = threads.submit(drops.execute, "select ragdb.drop_corpus('docs')")
+        until(lambda: is_waiting(holder, drops))
+        coming = threads.submit(late.execute, f"select * from {call}")
+        until(lambda: coming.done() or is_waiting(holder, late))
+        holder.rollback()
+        dropping.result(120)
+        assert isinstance(coming.exception(120), CorpusNotFound)
+        assert late.execute(LOOK).fetchall() == []
