@@ -66,6 +66,13 @@ return ragdb_internal.record_act(row(null, null, 'erasure', null, array(
 comment on function ragdb_internal.record_erased(text[], text) is
   'Records that some rows, each named kind:id, were erased or redacted.';
 
+create or replace function ragdb_internal.document_entry(corpus_id integer, event_id text)
+returns text
+language sql immutable parallel safe
+return 'document:' || document_entry.corpus_id || '/' || document_entry.event_id;
+comment on function ragdb_internal.document_entry(integer, text) is
+  'Returns what an act calls a document: by its event.';
+
 -- Documents are not rows of the ledger, and what an act calls them excuses nothing there. Their
 -- sources are for those who may read the corpus: the events have them.
 create or replace function ragdb_internal.record_deletion(
@@ -77,6 +84,15 @@ return ragdb_internal.record_act(row(null, null, record_deletion.act, null, null
   )::ragdb.ledger_acts);
 comment on function ragdb_internal.record_deletion(text, ragdb.corpora, text[], text) is
   'Records that documents of a corpus (each by its event) or rows of its history went, and why.';
+
+create or replace function ragdb_internal.is_deleted_on_record(corpus_id integer, event_id uuid)
+returns boolean
+language sql stable parallel safe
+return exists (
+  select from ragdb.ledger_acts a where a.entries @> array[ragdb_internal.document_entry(
+    is_deleted_on_record.corpus_id, is_deleted_on_record.event_id::text)]);
+comment on function ragdb_internal.is_deleted_on_record(integer, uuid) is
+  'Tells whether an act says that a document of this event was deleted.';
 
 create or replace function ragdb_internal.record_corpus_dropped(corpus ragdb.corpora) returns void
 language sql

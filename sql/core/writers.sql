@@ -89,7 +89,20 @@ comment on function ragdb_internal.try_corpus(integer) is
   'Holds the row of a corpus to the end of the transaction and returns true; false where another '
   'holds it, or it is gone.';
 
--- What is stored under a corpus beside its documents waits for a drop of it, and for no writer.
+-- Before a drop looks what there is: else what comes after its look would go without a record.
+create or replace function ragdb_internal.hold_corpus_alone(corpus_id integer) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform from ragdb.corpora c where c.corpus_id = hold_corpus_alone.corpus_id for update;
+end $$;
+comment on function ragdb_internal.hold_corpus_alone(integer) is
+  'Waits for whoever stores something under a corpus whose lock the caller has, and keeps all '
+  'others from that until the transaction ends.';
+
+-- What is stored under a corpus beside its documents waits for a drop of it, and for no writer. Who
+-- holds it so waits for no lock of the corpus after that: a drop has the lock, and waits for him.
 create or replace function ragdb_internal.hold_corpus(corpus_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -46,5 +46,5 @@ begin
   perform ragdb_internal.drop_space_table(s) from unnest(v_spaces) s;
 end $$;
 comment on function ragdb_internal.remove_corpus(integer) is
-  'Removes a corpus with its documents, index, grants and events; the caller holds its lock, and '
-  'has erased what was derived from it.';
+  'Removes a corpus with its documents, index, grants and events; the caller holds it '
+  'alone, and has erased what was derived from it.';

@@ -47,6 +47,7 @@ begin
   if exists (select from ragdb.corpus_blobs b where b.corpus_id = v_id and b.cid = v_cid) then
     return v_cid;
   end if;
+  perform ragdb_internal.hold_corpus(v_id) where v_id is not null;
   -- held, or who drops them for another corpus takes them away before they are noted
   loop
     insert into ragdb.blobs (cid, bytes, size)

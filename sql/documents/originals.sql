@@ -33,6 +33,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  perform ragdb_internal.hold_corpus(original.corpus_id);
   -- another may just have dropped them
   perform from ragdb.blobs b where b.cid = original.cid for key share;
   if not found then return; end if;
@@ -43,4 +44,4 @@ begin
 end $$;
 comment on function ragdb_internal.bring_original(ragdb.corpus_blobs) is
   'Notes that bytes came to a corpus, on record, where they are there and it does not have them '
-  'yet.';
+  'yet. Raises RG404.';

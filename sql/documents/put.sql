@@ -69,6 +69,16 @@ end $$;
 comment on function ragdb_internal.bring_blobs(integer, text[]) is
   'Notes that the caller brought to a corpus those of some blobs whose bytes it has put.';
 
+-- Under the lock of the corpus where it is taken at all: a drop that has it would wait for whoever
+-- holds what is stored under the corpus, and he for the lock.
+create or replace function ragdb_internal.bring_originals(corpus_id integer, documents jsonb)
+returns void
+language sql
+return ragdb_internal.bring_blobs(bring_originals.corpus_id, array(
+  select i ->> 'doc_cid' from pg_catalog.jsonb_array_elements(bring_originals.documents) i));
+comment on function ragdb_internal.bring_originals(integer, jsonb) is
+  'Notes that the caller brought to a corpus the bytes of those of some documents that it has put.';
+
 create or replace function ragdb.put_documents(
   corpus text, documents jsonb, force boolean default false)
 returns setof ragdb.put_result
@@ -82,8 +92,6 @@ declare
   v_ahead ragdb_internal.given_analysis;
 begin
   perform ragdb_internal.check_documents(documents);
-  perform ragdb_internal.bring_blobs(v_corpus.corpus_id, array(
-    select i ->> 'doc_cid' from jsonb_array_elements(documents) i));
   if force is null then
     raise exception 'force is null'
       using errcode = 'RG400',
@@ -102,6 +110,7 @@ begin
       select s.*, extract(epoch from clock_timestamp() - v_began)::float8 * 1000
       from ragdb_internal.stored_already(v_corpus, documents) s;
     if found then
+      perform ragdb_internal.bring_originals(v_corpus.corpus_id, documents);
       return;
     end if;
   end if;
@@ -111,7 +120,8 @@ begin
   v_ahead := ragdb_internal.analysed_ahead(v_corpus, documents);
   v_corpus := ragdb_internal.lock_corpus(put_documents.corpus, 'write');
   -- again, because another may have brought them meanwhile
-  perform ragdb_internal.check_roots(v_corpus, documents);
+  perform ragdb_internal.check_roots(v_corpus, documents),
+    ragdb_internal.bring_originals(v_corpus.corpus_id, documents);
   return query
     select w.*, extract(epoch from clock_timestamp() - v_began)::float8 * 1000
     from ragdb_internal.write_documents(v_corpus, documents, force, '{}', v_ahead) w;

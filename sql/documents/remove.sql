@@ -40,7 +40,7 @@ create or replace function ragdb_internal.documents_at_sources(corpus_id integer
 returns text[]
 language sql stable parallel safe
 return array(
-  select distinct 'document:' || documents_at_sources.corpus_id || '/' || d.event_id
+  select distinct ragdb_internal.document_entry(documents_at_sources.corpus_id, d.event_id::text)
   from pg_catalog.unnest(documents_at_sources.uris) u (uri)
     cross join lateral (
       select h.doc_no from ragdb.document_sources h

@@ -14,6 +14,7 @@ begin
   then
     return true;
   end if;
+  perform ragdb_internal.hold_corpus(v_corpus.corpus_id);
   insert into ragdb.embedded_queries as q (corpus_id, embedder_id, query_hash, query_text, due_at)
     values (v_corpus.corpus_id, v_space.embedder_id, sha256(convert_to(query, 'UTF8')), query,
       clock_timestamp())

@@ -80,23 +80,25 @@ return ragdb_internal.fields_hash(
 comment on function ragdb_internal.erasure_hash(ragdb.erasures) is
   'Returns the sha256 of an erasure: all its columns but erasure_hash and erasure_mac.';
 
--- A text that is gone is believed to be redacted only where an erasure says so.
+-- A text that is gone is believed to be redacted only where an erasure says so, and one that an
+-- erasure took away is not there again.
 create or replace function ragdb_internal.is_own_text(
   kind text, corpus_id integer, item_id uuid, item_hash bytea, text_hash bytea, text text)
 returns boolean
 language sql stable parallel safe
-return case
-  when is_own_text.text is not null
-    then is_own_text.text_hash
+return (
+  select case when is_own_text.text is not null
+    then e.last is null and is_own_text.text_hash
       is not distinct from pg_catalog.sha256(ragdb_internal.utf8(is_own_text.text))
-  else is_own_text.text_hash is null or exists (
-    select from ragdb.erasures e
-    where e.item_id = is_own_text.item_id and e.corpus_id = is_own_text.corpus_id
-      and e.kind = is_own_text.kind and e.item_hash = is_own_text.item_hash
-      and e.action = 'redacted') end;
+    else coalesce(e.last, 'redacted') = 'redacted'
+      and (is_own_text.text_hash is null or e.last is not null) end
+  from (
+    select min(o.action) as last from ragdb.erasures o -- erased comes before redacted
+    where o.item_id = is_own_text.item_id and o.corpus_id = is_own_text.corpus_id
+      and o.kind = is_own_text.kind and o.item_hash = is_own_text.item_hash) e);
 comment on function ragdb_internal.is_own_text(text, integer, uuid, bytea, bytea, text) is
   'Tells whether the text of an atom, a proposal or a decision is that of its hash, or was taken '
-  'away by an erasure.';
+  'away by an erasure and is away.';
 
 create or replace function ragdb_internal.is_sealed(
   hash bytea, recomputed bytea, mac bytea, created_at timestamptz, keys ragdb_internal.known_keys)

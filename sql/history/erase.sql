@@ -22,7 +22,7 @@ create or replace function ragdb_internal.documents_erased(corpus_id integer, do
 returns text[]
 language sql stable parallel safe
 return array(
-  select distinct 'document:' || p.corpus_id || '/' || (p.was ->> 'event_id')
+  select distinct ragdb_internal.document_entry(p.corpus_id, p.was ->> 'event_id')
   from ragdb.past_rows p
   where p.corpus_id = documents_erased.corpus_id and p.kind = 'document'
     and p.was ->> 'doc_no' = any (documents_erased.doc_nos::text[])

@@ -42,8 +42,7 @@ declare
 begin
   -- who begins to move it waits, or has begun, and is told of this one by the row that is written
   update ragdb.corpora c set version = c.version where c.corpus_id = v_corpus.corpus_id;
-  perform ragdb_internal.check_shareable(
-    ragdb_internal.corpus_row(v_corpus.corpus_id), author);
+  perform ragdb_internal.check_shareable(ragdb_internal.open_again(v_corpus, 'admin'), author);
   insert into ragdb.shared_corpora as s (corpus_id, feed, author, shared_by, shared_at)
     values (v_corpus.corpus_id, coalesce(share_corpus.feed, gen_random_uuid()),
       share_corpus.author, ragdb_internal.caller(), ragdb_internal.now())

@@ -24,7 +24,7 @@ begin
   end if;
   if v_direction = 'in' then
     perform ragdb_internal.enter_arrival(leave_move.move_id),
-      ragdb_internal.remove_corpus(v_id);
+      ragdb_internal.hold_corpus_alone(v_id), ragdb_internal.remove_corpus(v_id);
   else
     perform ragdb_internal.hold_writers(ragdb_internal.corpus_row(v_id), '10 seconds');
     update ragdb.corpora c set moving = null where c.corpus_id = v_id;

@@ -77,6 +77,7 @@ begin
     where e.embedder_id = v_space.embedder_id;
   perform ragdb_internal.check_embeddings(
     v_numbers, v_embedder.dims, v_embedder.metric, array['the query']);
+  perform ragdb_internal.hold_corpus(v_corpus.corpus_id);
   v_hash := ragdb_internal.keep_query_embedding(
     v_corpus.corpus_id, v_embedder.embedder_id, v_numbers);
   insert into ragdb.embedded_queries (corpus_id, embedder_id, query_hash, embedding_hash, due_at)

@@ -151,6 +151,8 @@ begin
           when e.lamport < (select max(o.lamport) from ragdb.events o
               where o.corpus_id = d.corpus_id and o.source = d.source)
             then 'a later event tells of it'
+          when ragdb_internal.is_deleted_on_record(d.corpus_id, d.event_id)
+            then 'an act says that it was deleted'
           when d.chunks <> (select count(*) from ragdb.chunks c
               where c.corpus_id = d.corpus_id and c.doc_no = d.doc_no)
             then 'it has more or fewer chunks than were stored'

@@ -102,13 +102,13 @@ begin
         detail = 'its doc_cid is ' || ragdb_internal.quote(document ->> 'doc_cid'),
         hint = 'the doc_cid of a document is that of its bytes';
   end if;
+  select p.* into strict v_result from ragdb.corpora c,
+      ragdb_internal.put_either(c.name, document) p
+    where c.corpus_id = v_job.corpus_id;
   -- who asked had brought the bytes, or could read them
   perform ragdb_internal.bring_original(row(v_job.corpus_id, b.cid, v_job.media_type,
       v_job.requested_by, ragdb_internal.now())::ragdb.corpus_blobs)
     from ragdb.blobs b where b.cid = v_job.doc_cid;
-  select p.* into strict v_result from ragdb.corpora c,
-      ragdb_internal.put_either(c.name, document) p
-    where c.corpus_id = v_job.corpus_id;
   -- who asked is the author, not who read the file
   update ragdb.events e set author = v_job.requested_by
     where e.corpus_id = v_job.corpus_id and e.event_id = v_result.ingest_event_id

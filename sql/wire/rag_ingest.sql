@@ -116,6 +116,7 @@ as $$
 declare
   v_job ragdb.ingest_jobs;
 begin
+  perform ragdb_internal.hold_corpus(queue_ingest.corpus_id);
   perform ragdb_internal.check_waiting_jobs();
   insert into ragdb.ingest_jobs as j (corpus_id, doc_cid, job_id, media_type, title, language,
       metadata, requested_by, requested_by_oid, due_at, created_at)
@@ -137,7 +138,7 @@ begin
   return v_job;
 end $$;
 comment on function ragdb_internal.queue_ingest(integer, text, text, text, jsonb) is
-  'Has a worker read a blob, again where that failed, and returns the job. Raises RG451.';
+  'Has a worker read a blob, again where that failed, and returns the job. Raises RG404, RG451.';
 
 -- What failed a moment ago would fail again; later it may have been put right.
 create or replace function ragdb_internal.answer_ingest(corpus ragdb.corpora, doc_cid text,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
@@ -12,7 +14,7 @@ from ragdb.errors import CorpusNotFound, ModeNotAvailable
 from tests.documents import document
 from tests.embedding import put
 from tests.sql import conversations
-from tests.waiting import until_it_waits
+from tests.waiting import is_waiting, until, until_it_waits
 
 CONTRACT = """corpus name=docs
 retriever name=R corpus=docs topK=5
@@ -325,6 +327,9 @@ def dropped(made: str) -> str:
         )
         db.execute("select ragdb.import_eval('A', 'V', %s)", (CASES,))
         db.execute("select ragdb.bless_run(r.run_id) from ragdb.run_eval('A') r")
+        if not db.execute("select from ragdb.list_embedders() where name = 'three'").fetchall():
+            db.execute("select ragdb.create_embedder('three', 3)")
+        db.execute("select ragdb.embed_corpus('docs', 'three')")
     return made
 
 
@@ -341,12 +346,27 @@ def dropped(made: str) -> str:
         "ragdb.promote_to_atom((select t.id from ragdb.list_traces() t where t.is_admissible"
         f" limit 1), array[{CHUNK}], 'When are refunds paid?', 'lenient')",
         "ragdb.propose('docs', array(select a.atom_id from ragdb.semantic_atoms a), 'so it is')",
+        "ragdb.put_blob('bytes', 'text/plain', 'docs')",
+        "ragdb.put_query_embedding('docs', 'refunds', '{1,0,0}')",
+        "ragdb.request_query_embedding('docs', 'gifts')",
+        "ragdb.share_corpus('docs')",
     ],
 )
 def test_what_is_stored_of_a_corpus_that_is_dropped_meanwhile_is_refused(
     dropped: str, call: str
 ) -> None:
     assert second(dropped, "select ragdb.drop_corpus('docs')", f"select * from {call}") == "RG404"
+
+
+def test_a_blob_to_be_read_into_a_corpus_that_is_dropped_meanwhile_is_refused(
+    dropped: str,
+) -> None:
+    with psycopg.connect(dropped) as db:
+        ((cid,),) = db.execute("select ragdb.put_blob('bytes', 'text/plain')").fetchall()
+    request = Jsonb({"params": {"corpus": "docs"}, "input": {"doc_cid": cid}})
+    drop, ingest = "select ragdb.drop_corpus('docs')", "select ragdb.rag_ingest(%s)"
+    # in its answer
+    assert second(dropped, drop, ingest, request) is None
 
 
 APPEND = "select count(*) from ragdb.append_turns('talks', 'talk', %s)"
@@ -424,7 +444,7 @@ def test_bytes_that_one_corpus_brings_while_another_drops_them_stay(made: str) -
     given = original(made, b"brought")
     assert second(made, BRING, DROP, given) is None
     with psycopg.connect(made) as db:
-        assert db.execute("select size from ragdb.blobs").fetchall() == [(7,)]
+        assert db.execute("select from ragdb.blobs where bytes = 'brought'").rowcount == 1
         assert db.execute(LOOK).fetchall() == []
 
 
@@ -442,5 +462,34 @@ def test_bytes_that_are_put_again_while_they_are_dropped_are_there(made: str) ->
     put_again = "select ragdb.put_blob('again', 'x/y', 'bringing')"
     assert second(made, DROP, put_again) is None
     with psycopg.connect(made) as db:
-        assert db.execute("select size from ragdb.blobs").fetchall() == [(5,)]
+        assert db.execute("select from ragdb.blobs where bytes = 'again'").rowcount == 1
         assert db.execute(LOOK).fetchall() == []
+
+
+LATE = document("late.bin", ["A late text."], data=b"late")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "ragdb.put_blob('other', 'x/y', 'docs')",
+        f"ragdb.put_documents('docs', '{json.dumps([LATE])}')",
+    ],
+)
+def test_what_comes_while_a_corpus_is_dropped_comes_to_none(dropped: str, call: str) -> None:
+    with (
+        psycopg.connect(dropped) as holder,
+        psycopg.connect(dropped, autocommit=True) as drops,
+        psycopg.connect(dropped, autocommit=True) as late,
+        ThreadPoolExecutor(2) as threads,
+    ):
+        drops.execute("select ragdb.put_blob('late', 'x/y')")
+        holder.execute("lock table ragdb.chunks in share mode")  # in the middle of the drop
+        dropping = threads.submit(drops.execute, "select ragdb.drop_corpus('docs')")
+        until(lambda: is_waiting(holder, drops))
+        coming = threads.submit(late.execute, f"select * from {call}")
+        until(lambda: coming.done() or is_waiting(holder, late))
+        holder.rollback()
+        dropping.result(120)
+        assert isinstance(coming.exception(120), CorpusNotFound)
+        assert late.execute(LOOK).fetchall() == []

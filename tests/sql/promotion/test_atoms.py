@@ -372,6 +372,31 @@ def test_what_was_derived_goes_with_its_document_on_record(
         assert caught.value.sqlstate == "RG407"
 
 
+@pytest.mark.parametrize("choice", ["redact", "erase"])
+def test_what_went_on_record_and_is_put_back_is_found(signed: Connection, choice: str) -> None:
+    atom = promoted(signed)
+    made = one(signed, "select * from ragdb.propose('chat', %s, 'Refunds work.')", [atom])
+    signed.execute(
+        "select ragdb.decide_proposal('chat', %s, 'accepted', 'I saw a refund')",
+        (made["proposal_id"],),
+    )
+    tables = ("semantic_atoms", "semantic_proposals", "proposal_decisions")
+    for table in tables:
+        signed.execute(f"create temp table {table} as select * from ragdb.{table}")
+    signed.execute(DELETIONS["source"].format(f"'{choice}'", "'asked to'"))
+    look = "select distinct a.check from ragdb.verify(checks => '{atoms,proposals,decisions}') a"
+    assert signed.execute(look).fetchall() == []
+    for table in tables:
+        signed.execute(f"alter table ragdb.{table} disable trigger user")
+    for table in reversed(tables):
+        signed.execute(f"delete from ragdb.{table}")
+    for table in tables:
+        signed.execute(f"insert into ragdb.{table} select * from pg_temp.{table}")
+    found = {check for (check,) in signed.execute(look)}
+    assert found == {"atoms", "proposals", "decisions"}
+    assert state(signed) == "tampered"
+
+
 def test_what_rests_on_other_documents_stays(signed: Connection) -> None:
     promoted(signed)
     signed.execute("select ragdb.put_text('chat', 'other.md', 'Something else.')")

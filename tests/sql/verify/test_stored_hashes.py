@@ -99,19 +99,43 @@ def test_the_document_that_was_changed_is_named(docs: Connection) -> None:
     assert found(docs) == ["document a.md of corpus docs"]
 
 
+SAID = "select finding from ragdb.verify(checks => '{documents}') where severity = 'error'"
+ROWS = {
+    "documents": "source = 'a.md'",
+    "chunks": "source = 'a.md'",
+    "document_sources": "uri = 'a.md'",
+}
+
+
+def keep_rows(db: Connection) -> None:
+    """What there is of a document."""
+    for table, which in ROWS.items():
+        db.execute(f"create temp table {table} as select * from ragdb.{table} where {which}")
+
+
+def put_rows_back(db: Connection) -> None:
+    db.execute("delete from ragdb.documents where source = 'a.md'")
+    for table in ROWS:
+        db.execute(f"insert into ragdb.{table} select * from pg_temp.{table}")
+
+
 def test_an_old_version_put_back_with_its_event_is_found(docs: Connection) -> None:
-    docs.execute("create temp table old as select * from ragdb.documents where source = 'a.md'")
-    docs.execute("create temp table cut as select * from ragdb.chunks where source = 'a.md'")
-    docs.execute("create temp table at as select * from ragdb.document_sources where uri = 'a.md'")
+    keep_rows(docs)
     put(docs, DOCUMENTS[0] | {"title": "A, corrected"})
     assert found(docs) == []
-    docs.execute("delete from ragdb.documents where source = 'a.md'")
-    docs.execute("insert into ragdb.documents select * from old")
-    docs.execute("insert into ragdb.chunks select * from cut")
-    docs.execute("insert into ragdb.document_sources select * from at")
-    assert docs.execute(
-        "select finding from ragdb.verify(checks => '{documents}') where severity = 'error'"
-    ).fetchall() == [("a later event tells of it",)]
+    put_rows_back(docs)
+    assert docs.execute(SAID).fetchall() == [("a later event tells of it",)]
+
+
+@pytest.mark.parametrize(
+    "delete", ["delete_source('docs', 'a.md')", "erase_source('docs', 'a.md', 'on request')"]
+)
+def test_a_deleted_document_put_back_with_its_event_is_found(docs: Connection, delete: str) -> None:
+    keep_rows(docs)
+    docs.execute(f"select ragdb.{delete}".encode())
+    assert found(docs) == []
+    put_rows_back(docs)
+    assert docs.execute(SAID).fetchall() == [("an act says that it was deleted",)]
 
 
 @pytest.mark.parametrize(
