@@ -43,7 +43,7 @@ def verify(
         str | None,
         typer.Option("--resume", metavar="STATE", help="Go on where an interrupted run stopped."),
     ] = None,
-    batch: Batch = 1000,
+    batch: Batch = 4000,
 ) -> int:
     """Verify all evidence and what guards it. Exit code 1 if anything is not what it was.
 
@@ -93,7 +93,7 @@ def run(
     quick: bool = False,
     checks: Sequence[str] | None = None,
     state: Any = None,
-    batch: int = 1000,
+    batch: int = 4000,
     found: list[dict[str, Any]] | None = None,
 ) -> int:
     """Do all steps, print each finding as it comes, and return the exit code.
@@ -134,7 +134,7 @@ def steps(
     quick: bool = False,
     checks: Sequence[str] | None = None,
     state: Any = None,
-    batch: int = 1000,
+    batch: int = 4000,
 ) -> Iterator[tuple[str, int, list[dict[str, Any]], Any]]:
     """Each step as its check, the rows that it looked at, its findings, and the state after it."""
     while True:

@@ -106,10 +106,10 @@ comment on function ragdb_internal.swept_until(ragdb.block_states) is
   'Returns up to which chunk number writers make blocks anew next: those of 4,096 chunks.';
 
 -- Chunks that went leave their scores in the blocks, and lexemes that no chunk has any more in the
--- dictionary. Once three eighths as many went as there are, all blocks are made anew and such
--- lexemes are dropped: an edit pays for less than three chunks more in blocks. Writers do it step
--- by step while an eighth of the corpus goes, so that none of them waits for all of it, and the
--- room that a step leaves behind is there for the next one.
+-- dictionary. Once half as many went as there are, all blocks are made anew and such lexemes are
+-- dropped: an edit pays for at most two chunks more in blocks. Writers do it step by step while an
+-- eighth of the corpus goes, so that none of them waits for all of it, and the room that a step
+-- leaves behind is there for the next one.
 create or replace function ragdb_internal.sweep(corpus_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -122,7 +122,7 @@ declare
 begin
   update ragdb.block_states s set swept_to = 0, gone_chunks = 0
     where s.corpus_id = sweep.corpus_id and s.swept_to is null
-      and s.gone_chunks > 0.375 * v_chunks;
+      and s.gone_chunks > 0.5 * v_chunks;
   if found then
     delete from ragdb.lexemes l
       where l.corpus_id = sweep.corpus_id and l.df = 0 and not l.in_blocks;
@@ -138,8 +138,8 @@ begin
     where s.corpus_id = sweep.corpus_id;
 end $$;
 comment on function ragdb_internal.sweep(integer) is
-  'Begins to make all blocks of a corpus anew where three eighths as many chunks went as there '
-  'are, and does the next step of it where one is due; the caller holds the corpus lock.';
+  'Begins to make all blocks of a corpus anew where half as many chunks went as there are, '
+  'and does the next step of it where one is due; the caller holds the corpus lock.';
 
 create or replace function ragdb_internal.extend_blocks(
   corpus_id integer, chunk_nos integer[], until integer, fresh ragdb_internal.fresh_postings)

@@ -106,8 +106,10 @@ end $$;
 comment on function ragdb_internal.verified_step(text, text, jsonb, integer) is
   'Does one step of a check; where a row makes it raise, that is what it found.';
 
+-- So many rows because to share what a static embedder made among workers pays from there on: their
+-- start takes a third of 1,000 embeddings.
 create or replace function ragdb.verify_step(
-  state jsonb default null, most integer default 1000, quick boolean default false,
+  state jsonb default null, most integer default 4000, quick boolean default false,
   checks text[] default null)
 returns table ("check" text, looked bigint, findings jsonb, next_state jsonb)
 -- definer: all that it reads is granted to nobody
@@ -163,7 +165,7 @@ declare
 begin
   loop
     select s.next_state, s.findings into v_state, v_findings
-      from ragdb.verify_step(v_state, 1000, verify.quick, verify.checks) s;
+      from ragdb.verify_step(v_state, quick => verify.quick, checks => verify.checks) s;
     return query select f.* from jsonb_populate_recordset(null::ragdb.finding, v_findings) f;
     exit when v_state is null;
   end loop;

@@ -2638,7 +2638,7 @@ class AsyncFunctions(AsyncCaller):
     async def verify_step(
         self,
         state: Any = None,
-        most: int = 1000,
+        most: int = 4000,
         quick: bool = False,
         checks: Sequence[str] | None = None,
     ) -> rows.VerifyStepRow:

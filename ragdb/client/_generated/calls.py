@@ -1906,7 +1906,7 @@ VERIFY_LEDGER = Call(
 VERIFY_STEP = Call(
     "verify_step",
     {"state": "jsonb", "most": "integer", "quick": "boolean", "checks": "text[]"},
-    {"state": None, "most": 1000, "quick": False, "checks": None},
+    {"state": None, "most": 4000, "quick": False, "checks": None},
 )
 VERIFY_TOKEN = Call(
     "verify_token",

@@ -4193,7 +4193,7 @@ class Functions(Caller):
     def verify_step(
         self,
         state: Any = None,
-        most: int = 1000,
+        most: int = 4000,
         quick: bool = False,
         checks: Sequence[str] | None = None,
     ) -> rows.VerifyStepRow:
