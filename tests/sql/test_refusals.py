@@ -207,3 +207,97 @@ def test_what_cannot_be_asked_is_refused_by_name(
     )
     error = refused(docs, f"select * from ragdb.{call}")
     assert (error.sqlstate, str(error.diag.message_primary)[: len(said)]) == (sqlstate, said)
+
+
+PARTS = (
+    "select ragdb.create_corpus('whole'); select ragdb.create_corpus('part', part_of => 'whole');"
+)
+SHARED = "select ragdb.share_corpus('docs');"
+
+
+@pytest.mark.parametrize(
+    ("before", "call", "sqlstate", "said"),
+    [
+        (
+            "select ragdb.put_text('docs', 'a2.md', 'lilies of the lane');",
+            "find_chunk('docs', 'a')",
+            "RG400",
+            'more than one chunk begins with "a"',
+        ),
+        (
+            "select ragdb.put_text('docs', 'session:s', 'a note');",
+            'append_turns(\'docs\', \'s\', \'[{"id": "1", "text": "hello"}]\')',
+            "RG409",
+            'source "session:s" is not a conversation',
+        ),
+        (
+            "select ragdb.create_corpus('more'); select ragdb.embed_corpus('more', 'hash');",
+            "match_documents('{1}')",
+            "RG400",
+            "corpus is not named",
+        ),
+        (
+            "select ragdb.create_signing_key('k'); select ragdb.export_slice('docs', c.chunk_id)"
+            " from ragdb.list_chunks('docs') c;",
+            "filter_admissible('docs', (select s.slice_id from ragdb.list_slices('docs') s"
+            " limit 1), null)",
+            "RG400",
+            "chunk_ids is null",
+        ),
+        ("", f"build_evidence_pack({ASKED}, corpus => 'kept')", "RG407", "trace "),
+        (
+            "",
+            "record_failure('docs', 'x', 'RG410', 1, slice_id => repeat('x', 201))",
+            "RG413",
+            "slice_id or anchor is too long",
+        ),
+        (
+            "",
+            f"decide_proposal('docs', {NOBODY}, 'accepted', repeat('x', 10001))",
+            "RG400",
+            "a decision names a proposal and gives at most 10000 characters of reason",
+        ),
+        (
+            PARTS,
+            "search_candidates('whole', 'x', expects => 'x')",
+            "RG439",
+            'corpus "whole" ranks by other statistics here',
+        ),
+        (PARTS, "merge_candidates('whole', '[]', mode => 'near')", "RG400", 'mode is "near"'),
+        (PARTS, "merge_candidates('whole', '[1]')", "RG400", "shares is not a list of lists"),
+        (
+            PARTS,
+            "merge_candidates('whole',"
+            ' \'[[{"chunk_id": "a", "score": 1, "lexical_rank": "first"}]]\')',
+            "RG400",
+            "shares has a score or a rank that is not a number",
+        ),
+        (
+            PARTS,
+            "put_part_statistics('whole', 'part', 1, 0, 0, '{}', '{}', now())",
+            "RG409",
+            'part "part" is on this server',
+        ),
+        (
+            PARTS,
+            "put_part_statistics('whole', 'away', -1, 0, 0, '{}', '{}', now())",
+            "RG400",
+            'what is given of part "away" cannot be its statistics',
+        ),
+        (SHARED, "draft_events('docs')", "RG433", 'no key signs the changes of corpus "docs"'),
+        (
+            SHARED,
+            "publish_events('docs', '{a}', '{}')",
+            "RG400",
+            "events and signatures are not of one length",
+        ),
+    ],
+)
+def test_what_does_not_fit_what_is_there_is_refused_by_name(
+    docs: Connection, before: str, call: str, sqlstate: str, said: str
+) -> None:
+    docs.execute("select ragdb.create_corpus('kept')")
+    if before:
+        docs.execute(before)
+    error = refused(docs, f"select * from ragdb.{call}")
+    assert (error.sqlstate, str(error.diag.message_primary)[: len(said)]) == (sqlstate, said)
