@@ -200,6 +200,19 @@ def test_what_cannot_be_asked_of_a_run_is_refused(
     assert (error.sqlstate, str(error.diag.message_primary)[: len(said)]) == (sqlstate, said)
 
 
+def test_a_run_of_a_corpus_that_the_caller_cannot_read_is_not_found(db: Connection) -> None:
+    run_id = run(db, contract(REFUNDS))["run_id"]
+    db.execute("select ragdb.bless_run(%s)", (run_id,))
+    db.execute("select ragdb.restrict_corpus('docs')")
+    assert db.execute("select ragdb.find_run(%s)", (str(run_id)[:8],)).fetchall() == [(run_id,)]
+    assert db.execute("select ragdb.baseline_run('A', 'V')").fetchall() == [(run_id,)]
+    db.execute("set role reader")
+    for call in ("get_eval_run(%s)", "find_run(%s::text)", "eval_report(%s)"):
+        assert refused(db, f"select ragdb.{call}", run_id).sqlstate == "RG443"
+    assert db.execute("select ragdb.baseline_run('A', 'V')").fetchall() == [(None,)]
+    assert db.execute("select * from ragdb.list_eval_runs()").fetchall() == []
+
+
 def test_a_run_of_no_case_is_not_a_baseline(db: Connection) -> None:
     empty = run(db, contract(REFUNDS), tags=["none"])
     assert empty["status"] == "empty"
