@@ -37,19 +37,22 @@ comment on function ragdb_internal.evidence_text(text) is
   'Returns the text of a chunk as evidence: NFC, LF, no white space at the end of a line or blank '
   'line at its own, and a backslash before lines that imitate the marks of a pack.';
 
+create or replace function ragdb_internal.unseen() returns text
+language sql immutable parallel safe
+return '\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e'
+  '\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff';
+comment on function ragdb_internal.unseen() is
+  'Returns white space and characters that cannot be seen, as a class of a pattern.';
+
 create or replace function ragdb_internal.evidence_field(value text) returns text
 language sql immutable parallel safe
 return case
-  when evidence_field.value !~
-    '[\\\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e'
-    '\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]'
+  when evidence_field.value !~ ('[\\' || ragdb_internal.unseen() || ']')
     then evidence_field.value
   else (
     select pg_catalog.string_agg(case
       when c.letter = '\' then '\\'
-      when c.letter ~
-        '[\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e'
-        '\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]'
+      when c.letter ~ ('[' || ragdb_internal.unseen() || ']')
         then '\u' || pg_catalog.lpad(pg_catalog.to_hex(pg_catalog.ascii(c.letter)), 4, '0')
       else c.letter end, '' order by c.n)
     from pg_catalog.regexp_split_to_table(evidence_field.value, '') with ordinality c (letter, n))

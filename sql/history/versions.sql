@@ -8,8 +8,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if version is null then
-    raise exception 'as_of is null'
-      using errcode = 'RG400', detail = 'it is a version of the corpus',
+    raise exception 'a version of corpus % is null', ragdb_internal.quote(corpus.name)
+      using errcode = 'RG400', detail = 'it is a whole number, which each write raises',
         hint = 'ragdb.list_versions() lists them; ragdb.version_at() tells that of a time';
   elsif corpus.history is null then
     raise exception 'corpus % keeps no history', ragdb_internal.quote(corpus.name)
@@ -20,7 +20,7 @@ begin
     raise exception 'version % of corpus % is in the future', version,
         ragdb_internal.quote(corpus.name)
       using errcode = 'RG437', detail = 'the corpus is at version ' || corpus.version,
-        hint = 'leave as_of out for the corpus as it is';
+        hint = 'leave it out for the corpus as it is';
   elsif version < corpus.history_from then
     raise exception 'version % of corpus % is before its kept history', version,
         ragdb_internal.quote(corpus.name)

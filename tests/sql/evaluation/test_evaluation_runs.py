@@ -21,6 +21,7 @@ from psycopg.types.json import Jsonb
 from ragdb.server import postgres
 from tests.conftest import Connection, Server
 from tests.embedding import put
+from tests.refusal import refused
 
 ROOT = Path(__file__).parents[3]
 CASE = '    ragCase name={name} query="{query}" {keys}\n'
@@ -179,6 +180,48 @@ def test_an_eval_that_is_not_there_is_told_its_name(any_db: Connection) -> None:
             any_db.execute(f"select * from ragdb.{call}")
         assert caught.value.sqlstate == "RG441"
         assert "did you mean" in (caught.value.diag.message_hint or "")
+
+
+@pytest.mark.parametrize(
+    ("call", "sqlstate", "said"),
+    [
+        ("eval_report(%s, 'pdf')", "RG400", 'format is "pdf"'),
+        ("export_trec(%s, 'all')", "RG400", 'what is "all"'),
+        ("export_trec(%s, null)", "RG400", "what is null"),
+        ("bless_run(%s, '')", "RG400", 'name is ""'),
+        ("bless_run(%s, null)", "RG400", "name is null"),
+        ("bless_run(%s, repeat('x', 65))", "RG400", "name is "),
+    ],
+)
+def test_what_cannot_be_asked_of_a_run_is_refused(
+    db: Connection, call: str, sqlstate: str, said: str
+) -> None:
+    error = refused(db, f"select * from ragdb.{call}", run(db, contract(REFUNDS))["run_id"])
+    assert (error.sqlstate, str(error.diag.message_primary)[: len(said)]) == (sqlstate, said)
+
+
+def test_a_run_of_a_corpus_that_the_caller_cannot_read_is_not_found(db: Connection) -> None:
+    run_id = run(db, contract(REFUNDS))["run_id"]
+    db.execute("select ragdb.bless_run(%s)", (run_id,))
+    db.execute("select ragdb.restrict_corpus('docs')")
+    assert db.execute("select ragdb.find_run(%s)", (str(run_id)[:8],)).fetchall() == [(run_id,)]
+    assert db.execute("select ragdb.baseline_run('A', 'V')").fetchall() == [(run_id,)]
+    db.execute("set role reader")
+    for call in ("get_eval_run(%s)", "find_run(%s::text)", "eval_report(%s)"):
+        assert refused(db, f"select ragdb.{call}", run_id).sqlstate == "RG443"
+    assert db.execute("select ragdb.baseline_run('A', 'V')").fetchall() == [(None,)]
+    assert db.execute("select * from ragdb.list_eval_runs()").fetchall() == []
+
+
+def test_a_run_of_no_case_is_not_a_baseline(db: Connection) -> None:
+    empty = run(db, contract(REFUNDS), tags=["none"])
+    assert empty["status"] == "empty"
+    error = refused(db, "select ragdb.bless_run(%s)", empty["run_id"])
+    assert (error.sqlstate, error.diag.message_primary) == (
+        "RG442",
+        f'run "{empty["run_id"]}" has no case',
+    )
+    assert db.execute("select ragdb.baseline_run('A', 'V')").fetchall() == [(None,)]
 
 
 # ── labels and metrics ──────────────────────────────────────────────────────────────────────────

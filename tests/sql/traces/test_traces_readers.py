@@ -52,6 +52,7 @@ def session(any_version: Server, filled: tuple[str, str]) -> Iterator[Callable[[
 
 READS = (
     "get_trace('{0}')",
+    "find_trace('{0}')",
     "trace_hits('{0}')",
     "verify_trace('{0}')",
     "trace_reranks('{0}')",
