@@ -55,10 +55,7 @@ returns table (lexeme text, frequency integer)
 language sql stable parallel safe
 begin atomic
   with spelt as materialized (
-    select w.* from ragdb_internal.spelt_words(meant_then.text,
-      ragdb_internal.ascii_dictionary(((past).corpus).text_config), ((past).corpus).text_config,
-      pg_catalog.tsvector_to_array(
-        ragdb_internal.lexemes(meant_then.text, ((past).corpus).text_config))) w
+    select w.* from ragdb_internal.words_spelt((past).corpus, meant_then.text) w
   ), lacking as materialized (
     select s.word, s.frequency, n.near
     from spelt s

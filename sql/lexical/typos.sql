@@ -32,15 +32,27 @@ comment on function ragdb_internal.spelt_words(text, regdictionary, text, text[]
   'Returns the words of a text that may be misspelt and have one of some lexemes, with these and '
   'how often each stands there.';
 
+-- The lexemes of the text are worked out once, where an argument would be for each of its words.
+create or replace function ragdb_internal.words_spelt(corpus ragdb.corpora, text text)
+returns table (word text, lexeme text, frequency integer)
+language sql stable parallel safe
+begin atomic
+  select w.word, w.lexeme, w.frequency
+  from (select pg_catalog.tsvector_to_array(ragdb_internal.lexemes(
+        words_spelt.text, (corpus).text_config)) as lexemes offset 0) l
+    cross join lateral ragdb_internal.spelt_words(words_spelt.text,
+      ragdb_internal.ascii_dictionary((corpus).text_config), (corpus).text_config, l.lexemes) w;
+end;
+comment on function ragdb_internal.words_spelt(ragdb.corpora, text) is
+  'Returns the words of a text that may be misspelt, as ragdb_internal.spelt_words does, by the '
+  'text configuration of a corpus.';
+
 create or replace function ragdb_internal.known_words(corpus ragdb.corpora, text text)
 returns table (word text)
 language sql stable parallel safe
 begin atomic
   select w.word
-  from ragdb_internal.spelt_words(known_words.text,
-      ragdb_internal.ascii_dictionary((corpus).text_config), (corpus).text_config,
-      pg_catalog.tsvector_to_array(
-        ragdb_internal.lexemes(known_words.text, (corpus).text_config))) w
+  from ragdb_internal.words_spelt(known_words.corpus, known_words.text) w
     cross join lateral (
       select from ragdb.lexemes d
       where d.corpus_id = (corpus).corpus_id and d.lexeme = w.lexeme and d.df > 0
@@ -61,10 +73,7 @@ return (
         where w.word <> all (is_strange.known) and w.word not in (
           select k.word from ragdb_internal.known_words(is_strange.corpus, is_strange.text) k))
       as lacking
-    from ragdb_internal.spelt_words(is_strange.text,
-      ragdb_internal.ascii_dictionary((corpus).text_config), (corpus).text_config,
-      pg_catalog.tsvector_to_array(
-        ragdb_internal.lexemes(is_strange.text, (corpus).text_config))) w) s);
+    from ragdb_internal.words_spelt(is_strange.corpus, is_strange.text) w) s);
 comment on function ragdb_internal.is_strange(ragdb.corpora, text, text[], integer) is
   'Whether a corpus lacks half or more of the words of a text, but those known elsewhere, and for '
   'less than half of these something near was found (mended).';

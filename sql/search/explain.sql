@@ -87,6 +87,9 @@ as $$
 declare
   v_edge constant text := '[a-z0-9' || ragdb_internal.wordly() || ']';
   v_text constant text := ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax));
+  -- once: as an argument it would be worked out for each word
+  v_lacking constant text[] := ragdb_internal.lacking(
+    corpus, ragdb_internal.lexemes(v_text, corpus.text_config));
   v_meant record;
   v_query text := query;
   v_mended integer := 0;
@@ -95,8 +98,7 @@ begin
     select distinct m.word, coalesce(
       ragdb_internal.accented_as(m.word, m.lexeme, corpus.text_config),
       ragdb_internal.spelt_as(m.word, m.lexeme, corpus.text_config)) as meant
-    from ragdb_internal.meant_words(corpus, v_text, ragdb_internal.lacking(
-      corpus, ragdb_internal.lexemes(v_text, corpus.text_config))) m
+    from ragdb_internal.meant_words(corpus, v_text, v_lacking) m
     where m.word <> all (known)
   loop
     v_query := regexp_replace(v_query,

@@ -368,6 +368,36 @@ def test_did_you_mean_shows_the_words_that_were_meant(docs: Connection) -> None:
 
 
 @pytest.mark.parametrize(
+    "asked",
+    [
+        "ragdb.did_you_mean('docs', %(query)s)",
+        "ragdb.did_you_mean(array['docs', 'more'], %(query)s)",
+        "count(*) from ragdb.search('docs', %(query)s)",
+        "count(*) from ragdb.search('docs', %(query)s, as_of =>"
+        " (select version from ragdb.corpora where name = 'docs'))",
+    ],
+)
+def test_a_question_is_read_as_often_whether_it_is_long_or_short(
+    docs: Connection, asked: str
+) -> None:
+    docs.execute("select ragdb.create_corpus('more')")
+    docs.execute("select ragdb.keep_history('docs', '1 day')")
+    docs.execute("set local track_functions = 'all'")
+
+    def readings(words: int) -> int:
+        count = (
+            "select coalesce(sum(calls), 0) from pg_stat_xact_user_functions"
+            " where schemaname = 'ragdb_internal' and funcname = 'lexemes'"
+        )
+        [[before]] = docs.execute(count).fetchall()
+        docs.execute(f"select {asked}".encode(), {"query": "kettel of coffe " * words})
+        [[after]] = docs.execute(count).fetchall()
+        return int(after - before)
+
+    assert readings(100) == readings(1) > 0
+
+
+@pytest.mark.parametrize(
     ("query", "meant"),
     [
         # lacking and near to a word of the corpus, of all words that are not stop words
