@@ -500,9 +500,9 @@ def test_a_node_without_keys_breaks_what_one_with_none_of_them_does(any_db: Conn
         without, empty = (
             any_db.execute(
                 "select rule, message from ragdb.validate_contract(%s)",
-                (Jsonb({"nodes": [{"node": node, **keys}]}),),
+                (Jsonb({"nodes": [{"node": node} | keys]}),),
             ).fetchall()
-            for keys in ({}, {"keys": {}})
+            for keys in (dict[str, Any](), {"keys": {}})
         )
         assert without == empty != [], node
 
