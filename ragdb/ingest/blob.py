@@ -20,6 +20,8 @@ def read(job: ClaimIngestJobsRow) -> dict[str, Any]:
         language=job.language,
         metadata=job.metadata,
     )
+    # a conversation in which nothing is said is none
+    found = [one for one in found if one.fault or not one.is_empty] or found
     if len(found) > 1:
         raise readers.ReadError(
             "records",

@@ -79,7 +79,7 @@ def said_in(content: Any) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
-    texts = [one if isinstance(one, str) else one.get("text") for one in parts if one]
+    texts = [one.get("text") if isinstance(one, dict) else one for one in parts]
     return "\n\n".join(one for one in texts if isinstance(one, str))
 
 

@@ -202,8 +202,9 @@ begin
       using errcode = 'RG409',
         detail = format('documents with ids that others have, counted from 0: %s; nothing was '
           'written', ragdb_internal.clashing_documents(corpus_id, touched, planned)),
-        hint = 'an external_id, such as the _id of a record, names one document of a corpus: put '
-               'files that use the same ids into a corpus each, or give the documents other ids';
+        hint = 'an external_id, such as the _id of a record, names one document of a corpus, and '
+          'so does the id of a message: put files that use the same ids into a corpus each, and '
+          'what is newer under the source of the older';
   end if;
 end $$;
 comment on function ragdb_internal.check_ids(integer, ragdb_internal.touched_document[],

@@ -52,7 +52,7 @@ def fill(dsn: str) -> None:
         db.put_text("house", "nothing.txt", "")
         messages = [
             message(1, text="The grinder sparks?", created_at="2026-03-01T10:00:00.123456Z"),
-            message(2, [1], text="Ten metres.", feedback=1, phase="planning"),
+            message(2, [1], text="Ten metres.", feedback=1, phase="planning", speaker="Ada"),
             message(3, [1], text="Or less.", salience=0.9),
             message(4, parents=[], text="See above."),
         ]
@@ -168,6 +168,7 @@ def said(db: ragdb.Database, corpus: str = "house") -> dict[str, Any]:
         ],
         "chunks": [db.document_chunks(corpus, row.source) for row in documents],
         "turns": [db.get_turn(corpus, turn) for turn in turns],
+        "said": list(db.list_turns(corpus, turns)),
         "slices": [db.build_slice(corpus, turn, sign=False) for turn in [*turns, "named"]],
         "header": db.export_corpus(corpus),
         "graph": db.connection.execute(

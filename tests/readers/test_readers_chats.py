@@ -306,6 +306,12 @@ def test_no_record_of_the_shared_collections_is_taken_for_a_chat() -> None:
             assert read_as(rows) == []
 
 
+def test_a_part_that_is_no_text_says_nothing() -> None:
+    parts = [5, None, ["x"], {"text": 3}, "Hello.", {"text": "Bye."}]
+    (one,) = read_as([{"role": "user", "content": parts}])
+    assert said(one) == [("1", None, "user", "Hello.\n\nBye.")]
+
+
 def test_a_chat_in_which_nothing_is_said_is_blank() -> None:
     silent = {**CLAUDE, "chat_messages": [{"sender": "human", "text": " "}]}
     with pytest.raises(ReadError, match="no message has a text"):

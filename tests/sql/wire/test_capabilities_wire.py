@@ -649,13 +649,14 @@ CHAT = [
 ]
 
 
-def test_a_chat_is_a_conversation_through_rag_ingest_too(clone: str) -> None:
+@pytest.mark.parametrize("value", [CHAT, [{"messages": []}, {"messages": CHAT}]])
+def test_a_chat_is_a_conversation_through_rag_ingest_too(clone: str, value: Any) -> None:
     several = json.dumps([{"messages": CHAT}, {"messages": CHAT[:1]}]).encode()
     with psycopg.connect(clone, autocommit=True) as db:
         db.execute("select ragdb.create_corpus('docs')")
         cids = [
             one(db, "select ragdb.put_blob(%s, 'application/json')", blob)
-            for blob in (json.dumps(CHAT).encode(), several)
+            for blob in (json.dumps(value).encode(), several)
         ]
         requests = [
             {"params": {"corpus": "docs"}, "input": {"doc_cid": cid, "title": "The machine"}}
