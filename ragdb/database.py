@@ -17,6 +17,7 @@ from psycopg.conninfo import make_conninfo
 from ragdb.client import connecting
 from ragdb.client.bridge import Bridge
 from ragdb.client.shown import VERBS, described
+from ragdb.ingest.stopping import Left
 from ragdb.models.searching import AsyncEmbeddingClient, EmbeddingClient
 from ragdb.server import settings, signing
 from ragdb.version import __version__
@@ -210,7 +211,9 @@ class AsyncDatabase(AsyncEmbeddingClient):
 
     async def ingest(self, paths: Paths, *, corpus: str, **options: Unpack[Options]) -> Report:
         """Read files into a corpus; see `Database.ingest`."""
-        return cast("Report", await self._aside("ingest", paths, corpus=corpus, **options))
+        with Left() as stop:
+            how = {"stop": stop, **options}
+            return cast("Report", await self._aside("ingest", paths, corpus=corpus, **how))
 
     async def export_file(
         self, corpus: str, path: str | PathLike[str], *, blobs: bool = True, force: bool = False
@@ -265,13 +268,11 @@ def connect(
 ) -> Database:
     """Connect to the database that is meant, starting the embedded one if need be.
 
-    `ragdb.server.settings` says which one that is.
-
-    `signing_key` is `ID:HEX` of a signing key that is kept outside of the database, several with
-    commas between them; without it RAGDB_SIGNING_KEY_FILE or RAGDB_SIGNING_KEY_COMMAND may name
-    some. `parameters` are libpq's, such as `application_name`, and psycopg's: `prepare_threshold=5`
-    saves some of each call's time, and does not work behind every pooler (docs/poolers.md). Raises
-    psycopg.OperationalError, `ragdb.server.signing.SigningKeyError`.
+    `ragdb.server.settings` says which one that is. `signing_key` is `ID:HEX` of a key that is kept
+    outside of the database, several with commas between them; without it RAGDB_SIGNING_KEY_FILE or
+    RAGDB_SIGNING_KEY_COMMAND may name some. `parameters` are libpq's, and psycopg's, of which
+    `prepare_threshold=5` saves some of each call's time, but not behind every pooler
+    (docs/poolers.md). Raises psycopg.OperationalError, `ragdb.server.signing.SigningKeyError`.
     """
     parameters.setdefault("application_name", f"ragdb/{__version__}")
     conninfo = signing.with_keys(_conninfo(dsn, parameters), signing_key, **parameters)

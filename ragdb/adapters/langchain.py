@@ -55,7 +55,8 @@ class RagdbVectorStore(VectorStore):
         embedder: str | None = None,
         mode: str | None = None,
     ) -> None:
-        self.db, self.corpus, self.embedding, self.mode = db, corpus, embedding, mode
+        self.db, self.corpus = stored.checked(db), corpus
+        self.embedding, self.mode = embedding, mode
         self.embedder = embedder or (None if embedding is None else _name(embedding))
 
     @property

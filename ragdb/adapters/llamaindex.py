@@ -68,7 +68,7 @@ class RagdbVectorStore(BasePydanticVectorStore):
     def __init__(self, db: Database, corpus: str, *, embedder: str | None = None) -> None:
         fields: dict[str, Any] = {"corpus": corpus, "embedder": embedder}
         super().__init__(is_embedding_query=embedder is not None, **fields)
-        self._db = db
+        self._db = stored.checked(db)
 
     @classmethod
     def class_name(cls) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ragdb.client.client import Client
 from ragdb.errors import EmbedderMismatch
 
 if TYPE_CHECKING:
@@ -18,6 +19,16 @@ FIELDS = ("source", "uri", "title", "language", "media_type", "doc_cid", "page")
 """The fields of a filter that are ragdb's own (docs/guide.md)."""
 OURS = "ragdb."
 """What stands before one of them in the filter of a vector store."""
+
+
+def checked(db: Database) -> Database:
+    """The database of a store. Raises TypeError for what is none, such as a DSN."""
+    if not isinstance(db, Client):
+        raise TypeError(
+            f"a store takes what ragdb.connect() returns, not a {type(db).__name__};"
+            " its asynchronous methods call it in a thread"
+        )
+    return db
 
 
 def metadata(row: Chunk | Hit) -> dict[str, Any]:

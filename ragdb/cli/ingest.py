@@ -181,9 +181,8 @@ def ingest(
                 break
             session.debug("watching")
             found, gone = watched.changed()
-            if prune:
-                pruned = watched.remove(db, corpus, gone)
-                options["prune"] = False  # `found` is now what changed, not what there is
+            if prune:  # once: `found` is now what changed, not what there is
+                pruned, options["prune"] = watched.remove(db, corpus, gone), False
     if not watch and not (report.documents or report.failed):
         read = "nothing was found that is read" if found.sources else "no file found"
         others = "; --convert '.ENDING=COMMAND {in}' reads other types"
@@ -274,8 +273,7 @@ def _embed(session: Session, corpora: set[str]) -> bool:
     """Embed chunks without embedding; return whether some could not be embedded."""
     from ragdb.cli import embed
 
-    codes = [embed.embed(session, corpus) for corpus in sorted(corpora)]
-    return any(codes)
+    return sum(embed.embed(session, corpus) for corpus in sorted(corpora)) > 0
 
 
 def _convert(given: list[str]) -> dict[str, str]:

@@ -92,10 +92,10 @@ class Pool:
         self, task: Task, future: Future[Outcome], look: Callable[[float], None] | None
     ) -> Outcome:
         while True:
+            self.stop.check()
             try:
                 return future.result(timeout=0.2)
             except TimeoutError:
-                self.stop.check()
                 while self.told is not None and not self.told.empty():
                     uri, part = self.told.get()
                     self.parts[uri] = part

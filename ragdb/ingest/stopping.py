@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
+from asyncio import CancelledError
 from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 from typing import Any, Self
@@ -39,6 +40,28 @@ class Stop:
     @contextlib.contextmanager
     def unheld(self) -> Iterator[None]:
         """A step without statements, which may be left anywhere."""
+        yield
+
+
+class Left(Stop):
+    """Ends a run in another thread once whoever waits for it, in this context, has left."""
+
+    def __init__(self) -> None:
+        self._is_left = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_left = True
+
+    def check(self) -> None:
+        if self._is_left:
+            raise CancelledError
+
+    @contextlib.contextmanager
+    def unheld(self) -> Iterator[None]:
+        self.check()
         yield
 
 

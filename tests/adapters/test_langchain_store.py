@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import count
+from typing import Any
 
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
@@ -189,3 +190,9 @@ def test_the_first_text_makes_the_corpus_and_a_search_does_not(db: ragdb.Databas
     store = RagdbVectorStore.from_texts(["some text"], Counted(), db=db, corpus="made")
     assert [d.page_content for d in store.similarity_search("text")] == ["some text"]
     assert len(store.max_marginal_relevance_search("text", 1)) == 1
+
+
+@pytest.mark.parametrize("given", [ragdb.AsyncDatabase(None), "postgresql:///db"])  # type: ignore[arg-type]
+def test_a_store_says_what_it_takes(given: Any) -> None:
+    with pytest.raises(TypeError, match="a store takes what ragdb"):
+        RagdbVectorStore(given, "docs")

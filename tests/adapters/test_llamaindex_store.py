@@ -248,3 +248,9 @@ def test_vectors_of_another_model_are_refused(db: ragdb.Database, filled: RagdbV
     with pytest.raises(ValueError, match="embedding"):
         filled.add([node("z", "a node without its vector")])
     assert isinstance(filled.get_nodes(["a"])[0], BaseNode)
+
+
+@pytest.mark.parametrize("given", [ragdb.AsyncDatabase(None), "postgresql:///db"])  # type: ignore[arg-type]
+def test_a_store_says_what_it_takes(given: Any) -> None:
+    with pytest.raises(TypeError, match="a store takes what ragdb"):
+        RagdbVectorStore(given, "docs")

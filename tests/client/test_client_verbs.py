@@ -7,8 +7,10 @@ import builtins
 import copy
 import inspect
 import pickle
+import threading
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +23,9 @@ from ragdb.client._generated.rows import Hit
 from ragdb.client.results import MOST, Rows
 from ragdb.client.shown import VERBS
 from ragdb.errors import AlreadyExists
+from ragdb.ingest import reading
+from ragdb.ingest.pool import Pool
+from ragdb.ingest.reading import Outcome, Task
 from tests.waiting import is_waiting
 
 TEXTS = ["The library is closed on Monday.", "Refunds take five days."]
@@ -211,6 +216,35 @@ def test_a_cancelled_verb_leaves_the_connection_usable(
                 return len(await other.list_corpora())
 
     assert asyncio.run(run()) > 0
+
+
+def test_a_cancelled_ingest_reads_no_more_files(
+    module_clone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.md").write_text("The first.")
+    (tmp_path / "b.md").write_text("The second.")
+    begun, left = threading.Event(), threading.Event()
+    read: list[str] = []
+
+    def slow(task: Task, look: Any = None) -> Outcome:
+        read.append(task.source.below)
+        begun.set()
+        assert left.wait(60)
+        return reading.read(task, look)
+
+    monkeypatch.setattr(Pool, "work", staticmethod(slow))
+
+    async def run() -> None:
+        async with await ragdb.aconnect(module_clone) as db:
+            work = asyncio.create_task(db.ingest(tmp_path, corpus="unread"))
+            assert await asyncio.to_thread(begun.wait, 60)
+            work.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await work
+            left.set()
+
+    asyncio.run(run())  # and wait for its threads
+    assert read == ["a.md"]
 
 
 def test_results_are_lists_that_become_tables(db: ragdb.Database) -> None:

@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import time
+from asyncio import CancelledError
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +22,10 @@ import ragdb
 from ragdb.cli.main import app
 from ragdb.cli.session import Session
 from ragdb.ingest import ingest as driver
-from ragdb.ingest.pool import Pool
+from ragdb.ingest.pool import Pool, Waiting
 from ragdb.ingest.reading import Outcome, Task
-from ragdb.ingest.stopping import Signals
+from ragdb.ingest.source import Source
+from ragdb.ingest.stopping import Left, Signals
 from ragdb.models.worker import Worker
 from tests.conftest import Connection
 from tests.waiting import until
@@ -268,3 +271,13 @@ def test_a_server_that_goes_is_told_with_what_stays(
     # one that never was there is another matter
     monkeypatch.setenv("RAGDB_DATABASE_URL", "postgresql://x@127.0.0.1:1/x")
     assert "ragdb doctor" in runner.invoke(app, ["corpus", "ls"]).stderr
+
+
+def test_who_left_takes_nothing_more_that_workers_have_read() -> None:
+    read: Future[Outcome] = Future()
+    read.set_result(Outcome())
+    waiting = Waiting(Task(Source("a.md"), {}), read)
+    with Left() as stop:
+        assert Pool(2, stop).result(waiting) == Outcome()
+    with pytest.raises(CancelledError):
+        Pool(2, stop).result(waiting)
