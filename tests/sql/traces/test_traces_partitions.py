@@ -194,7 +194,7 @@ def test_retention_drops_whole_months_that_have_ended(docs: Connection) -> None:
         failed(docs, f"{at} 10:00:00+00")
     pin(docs, "2020-04-15 00:00:00+00")
     docs.execute("set role admin")
-    dropped = docs.execute("select * from ragdb.drop_traces_before('2020-03-31')").fetchall()
+    dropped = docs.execute("select * from ragdb.drop_traces_before('2020-03-01')").fetchall()
     docs.execute("reset role")
     assert dropped == [(date(2020, 1, 1), 1, 0), (date(2020, 2, 1), 2, 0)]
     for parent in PARENTS:

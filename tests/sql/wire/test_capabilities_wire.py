@@ -157,6 +157,27 @@ def test_a_corpus_that_is_unknown_or_personal_is_not_found(docs: Connection) -> 
     assert ("personal",) not in offered.fetchall()
 
 
+def test_a_corpus_that_the_caller_cannot_read_is_not_offered_and_its_jobs_are_not_there(
+    docs: Connection,
+) -> None:
+    docs.execute("set role writer")
+    docs.execute("select ragdb.put_blob(%s, 'text/plain')", (TEXT,))
+    job_id = call(docs, "rag_ingest", INGEST)["job_id"]
+    docs.execute("select ragdb.create_corpus('open')")
+    docs.execute("reset role")
+    docs.execute("select ragdb.restrict_corpus('docs')")
+    offered = (
+        "select params ->> 'corpus' from ragdb.capabilities() where name = 'rag.query'"
+        " and params ->> 'corpus' in ('docs', 'open')"
+    )
+    assert docs.execute(offered).fetchall() == [("docs",), ("open",)]
+    assert one(docs, "select state from ragdb.job_state(%s)", job_id) == "waiting"
+    docs.execute("set role reader")
+    assert docs.execute(offered).fetchall() == [("open",)]
+    with pytest.raises(errors.JobNotFound):
+        docs.execute("select ragdb.job_state(%s)", (job_id,))
+
+
 def test_a_query_waits_for_its_embedding_and_then_has_it(docs: Connection) -> None:
     make_embedder(docs)
     docs.execute("select ragdb.embed_corpus('docs', 'hash')")
