@@ -144,8 +144,9 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform ragdb_internal.hold_corpus(corpus_id);
+  -- first: who had held it otherwise would keep a drop waiting that has the lock
   perform from ragdb.corpora c where c.corpus_id = hold_contents.corpus_id for share;
+  perform ragdb_internal.hold_corpus(corpus_id);
 end $$;
 comment on function ragdb_internal.hold_contents(integer) is
   'Keeps a corpus and its documents as they are until the transaction ends. Raises RG404.';

@@ -10,6 +10,7 @@ import json
 import random
 import threading
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from tests.ingest.test_crash import kill
 
 WRITERS, SOURCES, CHUNKS = 8, 40, 6
 Texts = list[str] | None
+Kill = Callable[[Path], None]
 
 
 def texts(uri: str, edition: int) -> list[str]:
@@ -49,6 +51,20 @@ class Writer:
             while True:
                 self.step(db)
 
+    def prepare(self, db: psycopg.Connection[Any]) -> None:
+        """What it needs beside the corpus, before anything is killed."""
+
+    def held(self, db: psycopg.Connection[Any]) -> dict[str, list[str]]:
+        """What there is of its own."""
+        return dict(
+            db.execute(
+                "select s.uri, array_agg(c.text order by c.ordinal) from ragdb.document_sources s"
+                " join ragdb.chunks c using (corpus_id, doc_no)"
+                " where starts_with(s.uri, %s) group by s.uri",
+                (f"w{self.number}/",),
+            ).fetchall()
+        )
+
     def step(self, db: psycopg.Connection[Any]) -> None:
         some = self.random.sample(range(SOURCES), 3)
         uris = [f"w{self.number}/{n}" for n in some]
@@ -69,18 +85,8 @@ class Writer:
         self.commits += 1
 
 
-def held(db: psycopg.Connection[Any]) -> dict[str, list[str]]:
-    return dict(
-        db.execute(
-            "select s.uri, array_agg(c.text order by c.ordinal) from ragdb.document_sources s"
-            " join ragdb.chunks c using (corpus_id, doc_no) group by s.uri"
-        ).fetchall()
-    )
-
-
-def wrong(writer: Writer, there: dict[str, list[str]]) -> list[str]:
+def wrong(writer: Writer, own: dict[str, list[str]]) -> list[str]:
     """What a writer was acknowledged and is not there; what came of its last call is noted."""
-    own = {uri: said for uri, said in there.items() if uri.startswith(f"w{writer.number}/")}
     before = {uri: said for uri, said in writer.acknowledged.items() if said is not None}
     after = {
         u: said for u, said in (writer.acknowledged | writer.asked).items() if said is not None
@@ -106,12 +112,16 @@ def test_eight_writers_lose_nothing_and_their_index_is_that_of_a_rebuild(killabl
     survive(killable, kills=200)
 
 
-def survive(folder: Path, kills: int) -> int:
+def survive(
+    folder: Path, kills: int, kind: type[Writer] = Writer, ways: Sequence[Kill] = (kill,)
+) -> int:
     """Kill the server so often, hold what it keeps each time, and return how much was committed."""
     dsn = embedded.dsn(folder)
-    with psycopg.connect(dsn) as db:
+    writers, chance = [kind(n) for n in range(WRITERS)], random.Random(kills)
+    with psycopg.connect(dsn, autocommit=True) as db:
         db.execute("select ragdb.create_corpus('docs')")
-    writers, chance = [Writer(n) for n in range(WRITERS)], random.Random(kills)
+        for writer in writers:
+            writer.prepare(db)
     for number in range(kills):
         before = sum(writer.commits for writer in writers)
         threads = [threading.Thread(target=writer.write, args=(dsn,)) for writer in writers]
@@ -123,14 +133,13 @@ def survive(folder: Path, kills: int) -> int:
             assert any(thread.is_alive() for thread in threads)
             time.sleep(0.01)
         time.sleep(chance.uniform(0, 0.05))
-        kill(folder)
+        chance.choice(ways)(folder)
         for thread in threads:
             thread.join(120)
         embedded.start(folder)
         with psycopg.connect(dsn) as db:
             db.execute("set role ragdb_owner")
-            there = held(db)
-            assert [line for writer in writers for line in wrong(writer, there)] == []
+            assert [line for writer in writers for line in wrong(writer, writer.held(db))] == []
             if number % 10 == 9 or number == kills - 1:
                 assert db.execute("select * from ragdb.check_corpus('docs')").fetchall() == []
                 found = hits(db)

@@ -371,6 +371,18 @@ ATTACKS = {
         VERIFY,
         "error +corpora: corpus lone.*it has 1 document, and ragdb stored 2",
     ),
+    "a deleted document is put back with its event": Attack(
+        "select ragdb.put_text('lone', 'gone.md', 'A secret.');"
+        "create temp table d as select * from ragdb.documents where source = 'gone.md';"
+        "create temp table s as select * from ragdb.document_sources where uri = 'gone.md';"
+        "create temp table c as select * from ragdb.chunks where source = 'gone.md';"
+        "select ragdb.delete_source('lone', 'gone.md');"
+        "insert into ragdb.documents select * from d;"
+        "insert into ragdb.document_sources select * from s;"
+        "insert into ragdb.chunks select * from c",
+        VERIFY,
+        "error +documents: document gone.md of corpus lone.*an act says that it was deleted",
+    ),
     "a grant is moved": Attack(
         "update ragdb.corpus_grants set role = 'stranger',"
         " role_oid = 'stranger'::regrole where role = 'reader'",

@@ -470,13 +470,17 @@ LATE = document("late.bin", ["A late text."], data=b"late")
 
 
 @pytest.mark.parametrize(
-    "call",
+    ("table", "call"),
     [
-        "ragdb.put_blob('other', 'x/y', 'docs')",
-        f"ragdb.put_documents('docs', '{json.dumps([LATE])}')",
+        ("chunks", "put_blob('other', 'x/y', 'docs')"),
+        ("chunks", f"put_documents('docs', '{json.dumps([LATE])}')"),
+        # before the drop keeps all others out
+        ("locks", "propose('docs', array(select a.atom_id from ragdb.semantic_atoms a), 'so')"),
     ],
 )
-def test_what_comes_while_a_corpus_is_dropped_comes_to_none(dropped: str, call: str) -> None:
+def test_what_comes_while_a_corpus_is_dropped_comes_to_none(
+    dropped: str, table: str, call: str
+) -> None:
     with (
         psycopg.connect(dropped) as holder,
         psycopg.connect(dropped, autocommit=True) as drops,
@@ -484,10 +488,10 @@ def test_what_comes_while_a_corpus_is_dropped_comes_to_none(dropped: str, call: 
         ThreadPoolExecutor(2) as threads,
     ):
         drops.execute("select ragdb.put_blob('late', 'x/y')")
-        holder.execute("lock table ragdb.chunks in share mode")  # in the middle of the drop
+        holder.execute(f"lock table ragdb.{table} in share mode")  # in the middle of the drop
         dropping = threads.submit(drops.execute, "select ragdb.drop_corpus('docs')")
         until(lambda: is_waiting(holder, drops))
-        coming = threads.submit(late.execute, f"select * from {call}")
+        coming = threads.submit(late.execute, f"select * from ragdb.{call}")
         until(lambda: coming.done() or is_waiting(holder, late))
         holder.rollback()
         dropping.result(120)
