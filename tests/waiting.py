@@ -28,7 +28,9 @@ def until_it_waits(
     assert not ended, f"it does not wait: {ended}"
 
 
-def is_waiting(db: psycopg.Connection[Any], other: psycopg.Connection[Any]) -> bool:
+def is_waiting(
+    db: psycopg.Connection[Any], other: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
+) -> bool:
     """Whether the other waits for a lock that somebody has."""
     pid = other.info.backend_pid
     return db.execute("select cardinality(pg_blocking_pids(%s)) > 0", (pid,)).fetchone() == (True,)
