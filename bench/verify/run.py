@@ -1,4 +1,4 @@
-"""What `ragdb verify` costs: rows a second, minutes and memory, over traces and chunks made by SQL.
+"""What `ragdb verify` costs: rows a second, minutes and memory, over many traces and chunks.
 
 The traces are copies of one signed retrieval under ids and times of their own, hashed and signed
 as recording does, so that each verifies. Memory is the most that the server's process had of its
@@ -9,13 +9,15 @@ Usage: python -m bench.verify.run [--traces 1000000] [--chunks 200000] [--hits 3
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import resource
 import time
 
 import psycopg
 
 import ragdb
-from bench.common import Server, parser, publish, resident, server
+from bench.common import Server, document, parser, publish, resident, server
 
 BATCH = 50_000
 
@@ -79,18 +81,10 @@ def make(db: psycopg.Connection, traces: int, chunks: int, hits: int) -> None:  
         text = f"Refunds are paid in {n} weeks."
         db.execute("select from ragdb.put_text('bench', %s, %s)", (f"{n}.md", text))
     db.execute("select from ragdb.retrieve('bench', 'refunds', %s)", (hits,)).fetchall()
-    db.execute(
-        "insert into ragdb.chunks (corpus_id, chunk_no, doc_no, ordinal, chunk_id, source,"
-        " start_offset, end_offset, token_count, content_hash, text)"
-        " select c.corpus_id, 1000 + n, c.doc_no, 1000 + n,"
-        " ragdb_internal.chunk_id('bench', d.source_name, c.source, t.hash, 0), c.source, 0,"
-        " length(t.text), 100, t.hash, t.text"
-        " from ragdb.chunks c join ragdb.documents d using (corpus_id, doc_no),"
-        " generate_series(1, %s::integer) n,"
-        " lateral (select m.text, ragdb_internal.content_hash(m.text) as hash"
-        " from (select repeat(md5(n::text) || ' ', 12) as text) m) t where c.chunk_no = 1",
-        (chunks,),
-    )
+    for start in range(0, chunks, 2000):
+        texts = [f"{hashlib.md5(b'%d' % n).hexdigest()} " * 12 for n in range(start, start + 2000)]
+        documents = [document(f"{start + n}.txt", *texts[n : n + 20]) for n in range(0, 2000, 20)]
+        db.execute("select from ragdb.put_documents('bench', %s)", (json.dumps(documents),))
     for start in range(0, traces, BATCH):
         db.execute(
             """
