@@ -176,10 +176,11 @@ class Recorder(writers.Writer):
         calls = ["ragdb.optimize_corpus('docs')", "ragdb.seal_ledger()", "ragdb.refresh_rollups()"]
         if self.acknowledged.get("corpus") is not None:
             own = f"'{self.own}'"
-            calls += [
-                f"ragdb.begin_move({own}, 'there') b, ragdb.leave_move(b.move_id)",
-                f"ragdb.reembed_corpus({own}, 'f'), ragdb.cutover_corpus({own}, 'f', true)",
-            ]
+            calls.append(f"ragdb.begin_move({own}, 'there') b, ragdb.leave_move(b.move_id)")
+            first = "select from ragdb.corpus_embedder(%s) where name = 'e'"
+            if db.execute(first, (self.own,)).rowcount:
+                switch = f"ragdb.cutover_corpus({own}, 'f', true)"
+                calls.append(f"ragdb.reembed_corpus({own}, 'f'), {switch}")
         db.execute(f"select from {self.random.choice(calls)}")
 
 
