@@ -185,14 +185,14 @@ begin
     is null
   then
     raise exception 'embedder % does not run inside the database', ragdb_internal.quote(embedder)
-      using errcode = 'RG417', detail = 'only a static embedder can be the default',
+      using errcode = 'RG416', detail = 'only a static embedder can be the default',
             hint = 'ragdb embedder load loads one';
   end if;
   insert into ragdb.settings as s (key, value) values ('default_embedder', to_jsonb(embedder))
     on conflict on constraint settings_key_is_unique do update set value = excluded.value;
 end $$;
 comment on function ragdb.set_default_embedder(text) is
-  'Makes a static embedder the one that new corpora get; null: they get none. Raises RG416, RG417.';
+  'Makes a static embedder the one that new corpora get; null: they get none. Raises RG416.';
 
 create or replace function ragdb.list_static_models()
 returns table (embedder text, tokenizer text, folding text, pieces integer, words bigint,

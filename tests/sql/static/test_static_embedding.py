@@ -211,8 +211,9 @@ def test_no_text_no_model_and_no_static_model_are_errors(db: Connection) -> None
         with pytest.raises(error), db.transaction():
             door.embed(*arguments)
     door.create_embedder("other", 3)
-    with pytest.raises(EmbedderNotFound, match="does not run inside"):
-        door.embed("text", "other")
+    for call in (lambda: door.embed("text", "other"), lambda: door.set_default_embedder("other")):
+        with pytest.raises(EmbedderNotFound, match="does not run inside"), db.transaction():
+            call()
 
 
 def test_pieces_that_are_not_those_of_the_digest_are_not_bound(
