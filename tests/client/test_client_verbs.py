@@ -129,7 +129,7 @@ def test_an_answer_cites_the_corpus_and_is_recorded(db: ragdb.Database) -> None:
     assert str(answer) == answer.text == TEXTS[0]
     assert [c["chunk_id"] for c in answer.citations] == ["library"]
     assert db.get_trace(str(answer.trace_id)).client == "ragdb.ask"
-    assert repr(answer) == f"Answer({TEXTS[0]!r}, 1 citations)"
+    assert repr(answer) == f"Answer({TEXTS[0]!r}, 1 citation)"
 
 
 def test_what_the_corpus_does_not_say_is_no_answer(db: ragdb.Database) -> None:

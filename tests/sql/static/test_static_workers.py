@@ -104,11 +104,11 @@ def test_many_words_and_embeddings_are_verified_by_workers(clone: str, bpe_folde
             "update ragdb.chunk_embeddings e set half = (select o.half from ragdb.chunk_embeddings"
             " o where o.chunk_no = 1) where chunk_no in (2, 600)"
         )
-        wrong = "1 words are kept with another vector than that of their pieces"
+        wrong = "kept with another vector than that of its pieces: 1 word"
         assert verified("embedders", 1000) == (2, [wrong])
         assert verified("embeddings", 1000) == (
             2,
-            ["2 embeddings are not what embedder small makes of their texts"],
+            ["not what embedder small makes of the text: 2 embeddings"],
         )
 
 

@@ -649,20 +649,20 @@ def test_rows_that_the_ledger_lacks_are_counted_where_they_are_many(proved: Conn
     proved.execute(
         "insert into ragdb.slice_policies select p.policy_id, to_char(n, 'FM0000000000000000'),"
         " p.canonical, p.sha256, p.policy, p.created_at, p.created_by"
-        " from ragdb.slice_policies p, generate_series(1, 1500) n"
+        " from ragdb.slice_policies p, generate_series(1, 4500) n"
     )
     said = found(proved, "verify(checks => '{ledger}')")
-    assert len(said) == 1001
+    assert len(said) == 4001
     assert [row["finding"] for row in said if row["place"] == "the ledger"] == [
-        f"{1500 * policies(proved) - 1000} more findings"
+        f"{4500 * policies(proved) - 4000} more findings"
     ]
 
 
 def policies(db: Connection) -> int:
-    """How many policies there were before each was copied 1,500 times."""
+    """How many policies there were before each was copied 4,500 times."""
     row = db.execute("select count(*) from ragdb.slice_policies").fetchone()
     assert row is not None
-    return int(row[0]) // 1501
+    return int(row[0]) // 4501
 
 
 def test_a_copy_on_another_server_is_known_where_another_function_had_the_number_of_one(
