@@ -3918,7 +3918,7 @@ class Functions(Caller):
 
     def set_default_embedder(self, embedder: str | None = None) -> None:
         """Makes a static embedder the one that new corpora get; null: they get none. Raises
-        RG416, RG417.
+        RG416.
         """
         self._run(calls.SET_DEFAULT_EMBEDDER, embedder)
 
