@@ -141,10 +141,12 @@ def named_in_the_source(pattern: str, *suffixes: str) -> set[tuple[str, str]]:
     """What the source names, each with the file that names it."""
     rooms = ("sql", "ragdb", "migrations", "extension", "tools", "bench")
     files = [file for room in rooms for file in (ROOT / room).rglob("*") if file.suffix in suffixes]
+    own = [file.relative_to(ROOT) for file in files]
     found = {
-        (str(file.relative_to(ROOT)), name)
-        for file in files
-        for name in re.findall(pattern, file.read_text("utf-8"))
+        (str(file), name)
+        for file in own
+        if ".venv" not in file.parts  # that of the benches has the peers
+        for name in re.findall(pattern, (ROOT / file).read_text("utf-8"))
     }
     assert found
     return found
