@@ -56,9 +56,8 @@ def read(stream: BinaryIO, max_line: int) -> list[Document]:
     newlines, so that its identity changes when any of its messages does. Raises ReadError
     `malformed`, naming the line.
     """
-    own: dict[tuple[str | None, str | None], list[bytes]] = {}
-    said: dict[tuple[str | None, str | None], list[dict[str, Any]]] = {}
-    titles: dict[tuple[str | None, str | None], Any] = {}
+    # by its place and its session: its lines, the title of the first, and what is said
+    found: dict[tuple[str | None, str | None], tuple[list[bytes], Any, list[dict[str, Any]]]] = {}
     for number, line, given in _records(stream, max_line):
         try:
             record = exports.plain(given)
@@ -69,18 +68,18 @@ def read(stream: BinaryIO, max_line: int) -> list[Document]:
         is_list = "messages" in record
         session = exports.session_of(record)
         place = f"line-{number}" if is_list and session is None else session
-        own.setdefault((place, session), []).append(line)
-        titles.setdefault((place, session), record.get("title"))
-        said.setdefault((place, session), []).extend(record["messages"] if is_list else [record])
+        own, _, said = found.setdefault((place, session), ([], record.get("title"), []))
+        own.append(line)
+        said.extend(record["messages"] if is_list else [record])
     return [
         _document(
-            b"\n".join(own[key]),
-            fragment=key[0],
-            session=key[1],
-            title=titles[key] if isinstance(titles[key], str) else None,
-            messages=conversed(messages),
+            b"\n".join(own),
+            fragment=place,
+            session=session,
+            title=title if isinstance(title, str) else None,
+            messages=conversed(said),
         )
-        for key, messages in said.items()
+        for (place, session), (own, title, said) in found.items()
     ]
 
 
