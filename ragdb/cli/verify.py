@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SHOWN = 5  # findings of a check in `ragdb doctor`
 
+STEP = 4000  # rows, as ragdb.verify_step has it
 Batch = Annotated[int, typer.Option("--batch", help="Rows looked at in one step.", hidden=True)]
 
 
@@ -43,7 +44,7 @@ def verify(
         str | None,
         typer.Option("--resume", metavar="STATE", help="Go on where an interrupted run stopped."),
     ] = None,
-    batch: Batch = 4000,
+    batch: Batch = STEP,
 ) -> int:
     """Verify all evidence and what guards it. Exit code 1 if anything is not what it was.
 
@@ -93,7 +94,7 @@ def run(
     quick: bool = False,
     checks: Sequence[str] | None = None,
     state: Any = None,
-    batch: int = 4000,
+    batch: int = STEP,
     found: list[dict[str, Any]] | None = None,
 ) -> int:
     """Do all steps, print each finding as it comes, and return the exit code.
@@ -134,7 +135,7 @@ def steps(
     quick: bool = False,
     checks: Sequence[str] | None = None,
     state: Any = None,
-    batch: int = 4000,
+    batch: int = STEP,
 ) -> Iterator[tuple[str, int, list[dict[str, Any]], Any]]:
     """Each step as its check, the rows that it looked at, its findings, and the state after it."""
     while True:
