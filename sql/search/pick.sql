@@ -3,6 +3,7 @@
 --
 -- What a chunk says is compared by its impacts, which the lexical index keeps: the cosine of two of
 -- them is 1 for the same words as often, and does not need a model.
+
 -- Rounding may make a cosine more than 1, and a chunk without words has NaN.
 create or replace function ragdb_internal.has_same_words(a sparsevec, b sparsevec) returns boolean
 language sql immutable parallel safe

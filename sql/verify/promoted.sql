@@ -138,24 +138,25 @@ comment on function ragdb_internal.verify_erasures(jsonb, integer) is
   'Verifies a batch of erasures.';
 
 -- A step returns its findings as one value, which has a limit; a ledger that nobody used while a
--- million rows were written would be beyond it. One of as many entries as steps have that nobody
--- sized returns all of them.
+-- million rows were written would be beyond it. All of a step of the default size are named.
 create or replace function ragdb_internal.ledger_findings(first bigint, most integer)
 returns ragdb.finding[]
 language sql stable parallel safe
 begin atomic
   with found as materialized (
-    select f.*, pg_catalog.row_number() over () as n, pg_catalog.count(*) over () as total
+    select f.*, pg_catalog.row_number() over () as n, pg_catalog.count(*) over () as total,
+        l.named
       from ragdb.verify_ledger(ledger_findings.first, ledger_findings.most) f
+        cross join (select 4000 as named) l
   )
-  select coalesce(pg_catalog.array_agg(row('ledger', 'error', case when f.n <= 4000
+  select coalesce(pg_catalog.array_agg(row('ledger', 'error', case when f.n <= f.named
         then pg_catalog.concat_ws(' ', f.kind, f.id, 'entry ' || f.number) else 'the ledger' end,
-      case when f.n <= 4000 then f.finding || ': ' || f.detail
-        else pg_catalog.format('%s more findings', f.total - 4000) end,
-      case when f.n <= 4000
+      case when f.n <= f.named then f.finding || ': ' || f.detail
+        else pg_catalog.format('%s more findings', f.total - f.named) end,
+      case when f.n <= f.named
         then 'compare it with a backup and with the checkpoints kept outside: ragdb ledger verify'
         else 'ragdb.verify_ledger() lists them' end)::ragdb.finding order by f.n), '{}')
-    from found f where f.n <= 4001;
+    from found f where f.n <= f.named + 1;
 end;
 comment on function ragdb_internal.ledger_findings(bigint, integer) is
   'Returns what ragdb.verify_ledger finds from an entry on: the first 4,000, and how many more.';
