@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 from copy import deepcopy
 from itertools import islice
 from pathlib import Path
@@ -16,8 +15,6 @@ import pytest
 from ragdb.ingest.payload import to_conversation
 from ragdb.readers.document import ReadError
 from ragdb.readers.read import read
-
-SHARED = Path(os.environ.get("RAGDB_SHARED", Path(__file__).parents[3] / "shared")) / "data"
 
 
 def node(id: str, parent: str | None, role: str = "", text: Any = "", **more: Any) -> Any:
@@ -288,11 +285,11 @@ def test_records_stay_records(value: Any) -> None:
 
 
 @pytest.mark.shared
-@pytest.mark.skipif(not SHARED.is_dir(), reason=f"no shared collections at {SHARED}")
-def test_no_record_of_the_shared_collections_is_taken_for_a_chat() -> None:
-    tables = [list(csv.DictReader(io.StringIO(one.read_text()))) for one in SHARED.rglob("*.csv")]
-    tables += [json.loads(one.read_text()) for one in SHARED.rglob("*.json")]
-    for file in SHARED.rglob("*.jsonl"):
+def test_no_record_of_the_shared_collections_is_taken_for_a_chat(shared: Path) -> None:
+    data = shared / "data"
+    tables = [list(csv.DictReader(io.StringIO(one.read_text()))) for one in data.rglob("*.csv")]
+    tables += [json.loads(one.read_text()) for one in data.rglob("*.json")]
+    for file in data.rglob("*.jsonl"):
         if "conv_oasst" not in str(file):
             with file.open() as stream:
                 tables.append([json.loads(line) for line in islice(stream, 200)])
