@@ -1,13 +1,6 @@
 -- Events of access: who read, exported, granted, revoked or was refused what.
 
-create or replace trigger rows_are_append_only
-  before update or delete on ragdb.access_events
-  for each row execute function ragdb_internal.refuse_change();
-create or replace trigger table_is_append_only
-  before truncate on ragdb.access_events
-  for each statement execute function ragdb_internal.refuse_change();
-alter table ragdb.access_events enable always trigger rows_are_append_only,
-  enable always trigger table_is_append_only;
+select ragdb_internal.make_append_only('access_events');
 
 create or replace function ragdb_internal.access_event_hash(event ragdb.access_events)
 returns bytea

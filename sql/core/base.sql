@@ -112,6 +112,25 @@ end $$;
 comment on function ragdb_internal.refuse_change() is
   'Trigger of append-only tables: refuses every update, delete and truncate. Raises RG414.';
 
+create or replace function ragdb_internal.make_append_only(
+  relation text, refusal text default 'ragdb_internal.refuse_change()')
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  execute format('create or replace trigger rows_are_append_only before update or delete'
+    ' on ragdb.%I for each row execute function %s', relation, refusal);
+  execute format('create or replace trigger table_is_append_only before truncate'
+    ' on ragdb.%I for each statement execute function ragdb_internal.refuse_change()', relation);
+  -- always: session_replication_role switches ordinary triggers off
+  execute format('alter table ragdb.%I enable always trigger rows_are_append_only,'
+    ' enable always trigger table_is_append_only', relation);
+end $$;
+comment on function ragdb_internal.make_append_only(text, text) is
+  'Puts the triggers on a table or a partition that keep its rows as they were written, for their '
+  'owner too; refusal is the call that an update or a delete of a row runs.';
+
 -- What has told somebody cannot be prepared to commit, as a transaction of several nodes is. And
 -- whoever notifies holds a lock of the whole database until its commit is on disk, so that all who
 -- notify commit one behind the other. So of those who write at a time one tells: who wakes looks at

@@ -1,13 +1,7 @@
 -- What was done with keys: a chain of events, each with the hash of the one before and signed by
 -- the key itself, against which the rows of signing_keys are held.
 
-create or replace trigger rows_are_append_only before update or delete on ragdb.key_events
-  for each row execute function ragdb_internal.refuse_change();
-create or replace trigger table_is_append_only before truncate on ragdb.key_events
-  for each statement execute function ragdb_internal.refuse_change();
--- always: session_replication_role switches ordinary triggers off
-alter table ragdb.key_events enable always trigger rows_are_append_only,
-  enable always trigger table_is_append_only;
+select ragdb_internal.make_append_only('key_events');
 
 create or replace function ragdb_internal.key_event_hash(event ragdb.key_events) returns bytea
 language sql stable parallel safe

@@ -2,14 +2,7 @@
 -- synonyms, cases, baselines, and which contracts are in force. Whoever changes it records what it
 -- is then; ragdb.verify compares.
 
-create or replace trigger rows_are_append_only
-  before update or delete on ragdb.recorded_states
-  for each row execute function ragdb_internal.refuse_change();
-create or replace trigger table_is_append_only
-  before truncate on ragdb.recorded_states
-  for each statement execute function ragdb_internal.refuse_change();
-alter table ragdb.recorded_states enable always trigger rows_are_append_only,
-  enable always trigger table_is_append_only;
+select ragdb_internal.make_append_only('recorded_states');
 
 -- Times and intervals go in as seconds, because their text follows settings of the session.
 create or replace function ragdb_internal.settings_hash(corpus ragdb.corpora) returns bytea

@@ -31,47 +31,11 @@ comment on function ragdb_internal.refuse_unrecorded() is
   'Trigger of atoms, proposals and decisions (kind, column of the id, column of the text): refuses '
   'every change but to take away the row or its text after an erasure that says so. Raises RG414.';
 
-create or replace trigger rows_are_append_only
-  before update or delete on ragdb.semantic_atoms
-  for each row execute function ragdb_internal.refuse_unrecorded('atom', 'atom_id', 'text');
-create or replace trigger table_is_append_only
-  before truncate on ragdb.semantic_atoms
-  for each statement execute function ragdb_internal.refuse_change();
-alter table ragdb.semantic_atoms enable always trigger rows_are_append_only,
-  enable always trigger table_is_append_only;
-
-create or replace trigger rows_are_append_only
-  before update or delete on ragdb.semantic_proposals for each row
-  execute function ragdb_internal.refuse_unrecorded('proposal', 'proposal_id', 'text');
-create or replace trigger table_is_append_only
-  before truncate on ragdb.semantic_proposals
-  for each statement execute function ragdb_internal.refuse_change();
-alter table ragdb.semantic_proposals enable always trigger rows_are_append_only,
-  enable always trigger table_is_append_only;
-
-create or replace trigger rows_are_append_only
-  before update or delete on ragdb.proposal_decisions for each row
-  execute function ragdb_internal.refuse_unrecorded('decision', 'proposal_id', 'reason');
-create or replace trigger table_is_append_only
-  before truncate on ragdb.proposal_decisions
-  for each statement execute function ragdb_internal.refuse_change();
-alter table ragdb.proposal_decisions enable always trigger rows_are_append_only,
-  enable always trigger table_is_append_only;
-
-create or replace trigger rows_are_append_only
-  before update or delete on ragdb.admissibility_incidents
-  for each row execute function ragdb_internal.refuse_change();
-create or replace trigger table_is_append_only
-  before truncate on ragdb.admissibility_incidents
-  for each statement execute function ragdb_internal.refuse_change();
-alter table ragdb.admissibility_incidents enable always trigger rows_are_append_only,
-  enable always trigger table_is_append_only;
-
-create or replace trigger rows_are_append_only
-  before update or delete on ragdb.erasures
-  for each row execute function ragdb_internal.refuse_change();
-create or replace trigger table_is_append_only
-  before truncate on ragdb.erasures
-  for each statement execute function ragdb_internal.refuse_change();
-alter table ragdb.erasures enable always trigger rows_are_append_only,
-  enable always trigger table_is_append_only;
+select ragdb_internal.make_append_only('semantic_atoms',
+    'ragdb_internal.refuse_unrecorded(''atom'', ''atom_id'', ''text'')'),
+  ragdb_internal.make_append_only('semantic_proposals',
+    'ragdb_internal.refuse_unrecorded(''proposal'', ''proposal_id'', ''text'')'),
+  ragdb_internal.make_append_only('proposal_decisions',
+    'ragdb_internal.refuse_unrecorded(''decision'', ''proposal_id'', ''reason'')'),
+  ragdb_internal.make_append_only('admissibility_incidents'),
+  ragdb_internal.make_append_only('erasures');

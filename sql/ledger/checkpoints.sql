@@ -1,18 +1,8 @@
 -- Checkpoints: the text that is signed outside the database, and the signed notes that came back.
 
--- The log is append-only for its owner too.
-create or replace trigger rows_are_append_only before update or delete on ragdb.ledger_leaves
-  for each row execute function ragdb_internal.refuse_change();
-create or replace trigger table_is_append_only before truncate on ragdb.ledger_leaves
-  for each statement execute function ragdb_internal.refuse_change();
-create or replace trigger rows_are_append_only before update or delete on ragdb.ledger_acts
-  for each row execute function ragdb_internal.refuse_change();
-create or replace trigger table_is_append_only before truncate on ragdb.ledger_acts
-  for each statement execute function ragdb_internal.refuse_change();
-alter table ragdb.ledger_leaves enable always trigger rows_are_append_only;
-alter table ragdb.ledger_leaves enable always trigger table_is_append_only;
-alter table ragdb.ledger_acts enable always trigger rows_are_append_only;
-alter table ragdb.ledger_acts enable always trigger table_is_append_only;
+-- The log stays as it was written, for its owner too.
+select ragdb_internal.make_append_only('ledger_leaves'),
+  ragdb_internal.make_append_only('ledger_acts');
 
 create or replace function ragdb_internal.checkpoint_body(size bigint) returns text
 language sql stable parallel safe

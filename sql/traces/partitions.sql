@@ -61,13 +61,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  execute format('create or replace trigger rows_are_append_only before update or delete'
-    ' on ragdb.%I for each row execute function ragdb_internal.refuse_change()', partition);
-  execute format('create or replace trigger table_is_append_only before truncate'
-    ' on ragdb.%I for each statement execute function ragdb_internal.refuse_change()', partition);
-  -- always: session_replication_role switches ordinary triggers off
-  execute format('alter table ragdb.%I enable always trigger rows_are_append_only,'
-    ' enable always trigger table_is_append_only', partition);
+  perform ragdb_internal.make_append_only(partition);
   if partition like E'retrieval\\_traces\\_%' then
     execute format('create or replace trigger admissibility_is_proved before insert'
       ' on ragdb.%I for each row when (new.is_admissible) execute function '
