@@ -52,8 +52,8 @@ comment on function ragdb_internal.token_message(text, text, text, text, text, b
   'Returns the length-prefixed fields that an admissibility token of this database signs; times in '
   'seconds since 1970.';
 
--- A trace is signed by its hash. Whoever has no key can change rows and hashes, and cannot make
--- this.
+-- Traces, and the other rows of evidence, are signed by their hash. Whoever has no key can change
+-- rows and hashes, and cannot make this.
 create or replace function ragdb_internal.trace_mac(trace_hash bytea, secret bytea) returns bytea
 language sql stable parallel safe
 return case when trace_hash is not null and secret is not null then
@@ -61,4 +61,5 @@ return case when trace_hash is not null and secret is not null then
     || ragdb_internal.packed(ragdb_internal.origin_bytes())
     || ragdb_internal.packed(trace_hash)) end;
 comment on function ragdb_internal.trace_mac(bytea, bytea) is
-  'Signs the hash of a trace of this database with a secret; null where either is.';
+  'Signs the hash of a trace, or of another row of evidence, of this database with a secret; null '
+  'where either is.';

@@ -94,3 +94,10 @@ end $$;
 comment on function ragdb_internal.signing_key() is
   'Returns the key that signs now; null when there is none. Raises RG433 when its secret is not at '
   'hand.';
+
+create or replace function ragdb_internal.signed(hash bytea) returns bytea
+language sql stable parallel safe
+return ragdb_internal.trace_mac(signed.hash, (ragdb_internal.signing_key()).secret);
+comment on function ragdb_internal.signed(bytea) is
+  'Signs the hash of a row of evidence with the key that signs now; null when there is none. '
+  'Raises RG433.';

@@ -105,8 +105,7 @@ begin
   v_row.caller := ragdb_internal.caller();
   v_row.reason := reason;
   v_row.erasure_hash := ragdb_internal.erasure_hash(v_row);
-  v_row.erasure_mac := ragdb_internal.trace_mac(
-    v_row.erasure_hash, (ragdb_internal.signing_key()).secret);
+  v_row.erasure_mac := ragdb_internal.signed(v_row.erasure_hash);
   insert into ragdb.erasures values (v_row.*);
   perform ragdb_internal.note('erasure', v_row.erasure_id::text, v_row.erasure_hash);
   if action = 'erased' then

@@ -72,8 +72,7 @@ begin
   v_row.decided_at := ragdb_internal.now();
   v_row.decided_by := ragdb_internal.caller();
   v_row.decision_hash := ragdb_internal.decision_hash(v_row);
-  v_row.decision_mac := ragdb_internal.trace_mac(
-    v_row.decision_hash, (ragdb_internal.signing_key()).secret);
+  v_row.decision_mac := ragdb_internal.signed(v_row.decision_hash);
   insert into ragdb.proposal_decisions values (v_row.*)
     on conflict on constraint proposal_decisions_are_made_once do nothing;
   if not found then

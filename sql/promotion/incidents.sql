@@ -24,8 +24,7 @@ begin
   v_row.caller := ragdb_internal.caller();
   v_row.reason := refusal.reason;
   v_row.incident_hash := ragdb_internal.incident_hash(v_row);
-  v_row.incident_mac := ragdb_internal.trace_mac(
-    v_row.incident_hash, (ragdb_internal.signing_key()).secret);
+  v_row.incident_mac := ragdb_internal.signed(v_row.incident_hash);
   insert into ragdb.admissibility_incidents values (v_row.*);
   perform ragdb_internal.note('incident', v_row.incident_id::text, v_row.incident_hash);
 end $$;

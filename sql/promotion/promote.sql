@@ -169,8 +169,7 @@ begin
   atom.created_by := ragdb_internal.caller();
   atom.lexemes := ragdb_internal.lexemes(atom.text, corpus.text_config);
   atom.atom_hash := ragdb_internal.atom_hash(atom);
-  atom.atom_mac := ragdb_internal.trace_mac(
-    atom.atom_hash, (ragdb_internal.signing_key()).secret);
+  atom.atom_mac := ragdb_internal.signed(atom.atom_hash);
   insert into ragdb.semantic_atoms values (atom.*);
   perform ragdb_internal.note('atom', atom.corpus_id || '/' || atom.atom_id, atom.atom_hash);
   return atom.atom_id;

@@ -69,8 +69,7 @@ begin
   proposal.created_by := ragdb_internal.caller();
   proposal.lexemes := ragdb_internal.lexemes(proposal.text, corpus.text_config);
   proposal.proposal_hash := ragdb_internal.proposal_hash(proposal);
-  proposal.proposal_mac := ragdb_internal.trace_mac(
-    proposal.proposal_hash, (ragdb_internal.signing_key()).secret);
+  proposal.proposal_mac := ragdb_internal.signed(proposal.proposal_hash);
   insert into ragdb.semantic_proposals values (proposal.*);
   perform ragdb_internal.note('proposal', proposal.corpus_id || '/' || proposal.proposal_id,
     proposal.proposal_hash);

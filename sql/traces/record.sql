@@ -66,8 +66,7 @@ begin
   trace.ranking_hash := ragdb_internal.ranking_hash(corpus);
   trace.result_hash := ragdb_internal.result_hash(v_hits);
   trace.trace_hash := ragdb_internal.trace_hash(trace, v_hits);
-  trace.trace_mac := ragdb_internal.trace_mac(
-    trace.trace_hash, (ragdb_internal.signing_key()).secret);
+  trace.trace_mac := ragdb_internal.signed(trace.trace_hash);
   insert into ragdb.retrieval_traces values (trace.*);
   insert into ragdb.retrieval_hits select h.* from unnest(v_hits) h;
   perform ragdb_internal.note('trace', trace.corpus_id || '/' || trace.id, trace.trace_hash);

@@ -122,8 +122,7 @@ begin
     return v_reranks;
   end if;
   v_reranks[1].rerank_hash := ragdb_internal.rerank_hash(trace.trace_hash, v_reranks);
-  v_reranks[1].rerank_mac := ragdb_internal.trace_mac(v_reranks[1].rerank_hash,
-    (ragdb_internal.signing_key()).secret);
+  v_reranks[1].rerank_mac := ragdb_internal.signed(v_reranks[1].rerank_hash);
   -- once an upgrade has brought the table, its first month is made here
   if to_regclass('ragdb.retrieval_reranks_default') is null then
     perform ragdb.maintain();
