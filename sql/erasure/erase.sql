@@ -117,6 +117,15 @@ comment on function ragdb_internal.record_erasure(
   ragdb.corpora, ragdb_internal.derived_item, text, text, text) is
   'Writes that an item is redacted or erased, why, and because of what.';
 
+create or replace function ragdb_internal.ids_of_kind(
+  items ragdb_internal.derived_item[], kind text)
+returns uuid[]
+language sql immutable parallel safe
+return array(
+  select i.item_id from pg_catalog.unnest(items) i where i.kind = ids_of_kind.kind);
+comment on function ragdb_internal.ids_of_kind(ragdb_internal.derived_item[], text) is
+  'Returns the ids of those of some items that are of a kind.';
+
 create or replace function ragdb_internal.erase_derived(
   corpus ragdb.corpora, chunk_ids text[], derived text, cause text, reason text)
 returns void
@@ -126,39 +135,31 @@ set plan_cache_mode = force_custom_plan
 as $$
 declare
   v_id constant integer := corpus.corpus_id;
-  v_action constant text := case derived when 'erase' then 'erased' else 'redacted' end;
-  v_items constant ragdb_internal.derived_item[] :=
-    ragdb_internal.derived_items(v_id, chunk_ids);
+  v_items constant ragdb_internal.derived_item[] := ragdb_internal.derived_items(v_id, chunk_ids);
+  v_atoms constant uuid[] := ragdb_internal.ids_of_kind(v_items, 'atom');
+  v_proposals constant uuid[] := ragdb_internal.ids_of_kind(v_items, 'proposal');
+  v_decisions constant uuid[] := ragdb_internal.ids_of_kind(v_items, 'decision');
   v_item ragdb_internal.derived_item;
 begin
   foreach v_item in array v_items loop
-    perform ragdb_internal.record_erasure(corpus, v_item, v_action, cause, reason);
+    perform ragdb_internal.record_erasure(corpus, v_item,
+      case derived when 'erase' then 'erased' else 'redacted' end, cause, reason);
   end loop;
-  -- decisions before what they decide
-  foreach v_item in array v_items loop
-    if v_item.kind = 'decision' and derived = 'erase' then
-      delete from ragdb.proposal_decisions d
-        where d.corpus_id = v_id and d.proposal_id = v_item.item_id;
-    elsif v_item.kind = 'decision' then
-      update ragdb.proposal_decisions d set reason = null
-        where d.corpus_id = v_id and d.proposal_id = v_item.item_id;
-    end if;
-  end loop;
-  foreach v_item in array v_items loop
-    if v_item.kind = 'proposal' and derived = 'erase' then
-      delete from ragdb.semantic_proposals p
-        where p.corpus_id = v_id and p.proposal_id = v_item.item_id;
-    elsif v_item.kind = 'proposal' then
-      update ragdb.semantic_proposals p set text = null, lexemes = ''
-        where p.corpus_id = v_id and p.proposal_id = v_item.item_id;
-    elsif v_item.kind = 'atom' and derived = 'erase' then
-      delete from ragdb.semantic_atoms a
-        where a.corpus_id = v_id and a.atom_id = v_item.item_id;
-    elsif v_item.kind = 'atom' then
-      update ragdb.semantic_atoms a set text = null, lexemes = ''
-        where a.corpus_id = v_id and a.atom_id = v_item.item_id;
-    end if;
-  end loop;
+  if derived = 'erase' then
+    -- decisions before what they decide
+    delete from ragdb.proposal_decisions d
+      where d.corpus_id = v_id and d.proposal_id = any (v_decisions);
+    delete from ragdb.semantic_proposals p
+      where p.corpus_id = v_id and p.proposal_id = any (v_proposals);
+    delete from ragdb.semantic_atoms a where a.corpus_id = v_id and a.atom_id = any (v_atoms);
+  else
+    update ragdb.proposal_decisions d set reason = null
+      where d.corpus_id = v_id and d.proposal_id = any (v_decisions);
+    update ragdb.semantic_proposals p set text = null, lexemes = ''
+      where p.corpus_id = v_id and p.proposal_id = any (v_proposals);
+    update ragdb.semantic_atoms a set text = null, lexemes = ''
+      where a.corpus_id = v_id and a.atom_id = any (v_atoms);
+  end if;
 end $$;
 comment on function ragdb_internal.erase_derived(ragdb.corpora, text[], text, text, text) is
   'Takes away what was derived from some chunks of a corpus (null: from all): with redact the '
