@@ -26,13 +26,11 @@ def ls(
 
     Reads are events only of the corpora that `ragdb corpus reads` says.
     """
-    from ragdb.cli import output
     from ragdb.cli.times import moment
 
     with session.connect() as db:
-        output.rows(
-            session,
+        session.rows(
             db.list_access_events(corpus, moment("--since", since), limit),
-            ["created_at", "kind", "role", "session_role", "corpus", "what"],
+            "created_at kind role session_role corpus what",
             empty="no events",
         )

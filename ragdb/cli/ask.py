@@ -99,7 +99,6 @@ def ask(
     Citations are checked before they are printed. Retrieval, gate and answer are recorded
     unless --no-record says otherwise.
     """
-    from ragdb.cli import output
     from ragdb.evidence.answers import PROVES
 
     if endpoint is not None and model is None:
@@ -134,7 +133,7 @@ def ask(
             raise Failure(str(error)) from None
     summary = answer.trace_summary
     if session.format != "table":
-        output.one(session, answer.as_json())
+        session.one(answer.as_json())
     elif answer.problems:
         session.note(f"no answer: nothing that {model or 'the corpus'} returned could be verified")
     elif not answer.is_answered:
@@ -160,7 +159,7 @@ def pack(
     record: Record = True,
 ) -> int:
     """Print the evidence for a question as one text. Exit code 1 if there is none."""
-    from ragdb.cli import output, text
+    from ragdb.cli import text
     from ragdb.evidence.database import CorpusRetriever
     from ragdb.evidence.retrieval import RetrievalQuery
 
@@ -182,7 +181,7 @@ def pack(
         made: dict[str, Any] = db.build_evidence_pack(**by, max_context=max_context)
     evidence = {**made, "query": question}
     if session.format != "table":
-        output.one(session, evidence)
+        session.one(evidence)
     else:
         print(text.clean(evidence["canonical_text"]))
         where = f", trace {retriever.trace_id}" if record else ""

@@ -46,20 +46,16 @@ def add_node(session: Session, host: Host, port: Port = 5432) -> None:
 
 def status(session: Session) -> int:
     """List the nodes and how many corpora were put on each; exit 1 where one does not answer."""
-    from ragdb.cli import output
-
     with session.connect() as db:
         nodes = db.cluster_status()
-    output.rows(session, nodes, empty="no nodes; add one with `ragdb cluster add-node HOST`")
+    session.rows(nodes, empty="no nodes; add one with `ragdb cluster add-node HOST`")
     return OK if all(node.is_up for node in nodes) else NEGATIVE
 
 
 def routes(session: Session) -> None:
     """List where the router sends each function, and which it refuses."""
-    from ragdb.cli import output
-
     with session.connect() as db:
-        output.rows(session, db.cluster_routes())
+        session.rows(db.cluster_routes())
 
 
 def move(session: Session, corpus: Corpus, node: Node) -> None:
@@ -68,7 +64,6 @@ def move(session: Session, corpus: Corpus, node: Node) -> None:
     It connects to both nodes as to the router, by the hosts and ports that status lists. Run it
     again to carry on with a move that was interrupted. What was recorded stays where it was.
     """
-    from ragdb.cli import output
     from ragdb.database import connect
     from ragdb.portable import mover
 
@@ -82,15 +77,13 @@ def move(session: Session, corpus: Corpus, node: Node) -> None:
         with connect(dsns[at[corpus]]) as old, connect(dsns[node]) as new:
             done = mover.move(old, new, corpus)
             db.cluster_place(corpus, node)
-    output.one(session, done)
+    session.one(done)
 
 
 def corpora(session: Session) -> None:
     """List at which node each corpus is."""
-    from ragdb.cli import output
-
     with session.connect() as db:
-        output.rows(session, db.cluster_corpora(), empty="no corpus was made")
+        session.rows(db.cluster_corpora(), empty="no corpus was made")
 
 
 def _dsn(session: Session, host: str, port: int) -> str:

@@ -45,8 +45,6 @@ def check(session: Session, files: Files) -> int:
 
 def apply(session: Session, files: Files) -> int:
     """Check contracts and put them in force, in one transaction."""
-    from ragdb.cli import output
-
     with session.connect() as db:
         read, problems, unread = _read(session, db, files)
         _show(session, problems)
@@ -56,7 +54,7 @@ def apply(session: Session, files: Files) -> int:
         with db.connection.transaction():
             rows = [db.apply_contract(found) for found in read]
         unbound = {row.name for row in db.list_embedders() if row.provider is None}
-    output.rows(session, rows, ["name", "version", "is_new", "corpora", "nodes"])
+    session.rows(rows, "name version is_new corpora nodes")
     declared = {
         str(node["keys"].get("model"))
         for contract in read
@@ -71,21 +69,17 @@ def apply(session: Session, files: Files) -> int:
 
 def ls(session: Session) -> None:
     """List the contracts in force. With -v, list older versions too."""
-    from ragdb.cli import output
-
     with session.connect() as db:
         rows = [row for row in db.list_contracts() if session.verbose or row.is_current]
-    output.rows(session, rows, empty="no contract yet: `ragdb apply FILE` puts one in force")
+    session.rows(rows, empty="no contract yet: `ragdb apply FILE` puts one in force")
 
 
 def sources(session: Session) -> None:
     """List the sources of the contracts in force: when each was read and which are due."""
-    from ragdb.cli import output
-
     with session.connect() as db:
         rows = db.list_sources()
-    columns = ["corpus", "name", "kind", "read_at", "refresh", "documents", "failed", "is_due"]
-    output.rows(session, rows, columns, empty="no contract in force has a source")
+    columns = "corpus name kind read_at refresh documents failed is_due"
+    session.rows(rows, columns, empty="no contract in force has a source")
 
 
 def export(
@@ -94,12 +88,10 @@ def export(
     version: Annotated[int | None, typer.Option(help="Version; default: the one in force.")] = None,
 ) -> int:
     """Print a contract in the contract syntax, or as JSON with --json."""
-    from ragdb.cli import output
-
     with session.connect() as db:
         found = db.export_contract(contract, version)
         if session.format == "json":
-            output.one(session, found)
+            session.one(found)
         elif session.format == "table":
             print(db.write_contract(found), end="")
         else:
@@ -159,12 +151,12 @@ def _problems(db: Database, file: Path, text: str) -> list[Json]:
 
 
 def _show(session: Session, problems: list[Json]) -> None:
-    from ragdb.cli import output, text
+    from ragdb.cli import text
     from ragdb.contracts import contract_file
 
     if session.format != "table":
         rows = [{k: v for k, v in p.items() if k != "text"} for p in problems]
-        output.rows(session, rows)
+        session.rows(rows)
         return
     for p in problems:
         message = f"{p['severity']}: {p['message']} [{p['rule']}]"

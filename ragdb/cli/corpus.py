@@ -43,32 +43,18 @@ def register(app: typer.Typer) -> None:
 
 def ls(session: Session) -> None:
     """List the corpora that you may read."""
-    from ragdb.cli import output
-
     with session.connect() as db:
-        output.rows(
-            session,
+        session.rows(
             db.list_corpora(),
-            [
-                "name",
-                "documents",
-                "chunks",
-                "size_bytes",
-                "language_majority",
-                "part_of",
-                "moved_to",
-                "title",
-            ],
+            "name documents chunks size_bytes language_majority part_of moved_to title",
             empty="no corpus yet: `ragdb ingest PATH --corpus NAME` makes one",
         )
 
 
 def show(session: Session, corpus: Corpus) -> None:
     """Show one corpus."""
-    from ragdb.cli import output
-
     with session.connect() as db:
-        output.one(session, db.corpus_info(corpus))
+        session.one(db.corpus_info(corpus))
 
 
 def create(
@@ -139,10 +125,8 @@ def revoke(
 
 def grants(session: Session, corpus: Corpus) -> None:
     """List the grants of a corpus, also those of roles that are gone."""
-    from ragdb.cli import output
-
     with session.connect() as db:
-        output.rows(session, db.list_grants(corpus))
+        session.rows(db.list_grants(corpus))
 
 
 def restrict(session: Session, corpus: Corpus) -> None:
@@ -187,15 +171,12 @@ def synonyms(
     ] = None,
 ) -> None:
     """List the synonyms of a corpus, after adding or removing some."""
-    from ragdb.cli import output
-
     with session.connect() as db:
         for words in add or []:
             db.add_synonyms(corpus, [word.strip() for word in words.split(",")])
         for word in remove or []:
             db.remove_synonyms(corpus, word)
-        output.rows(
-            session,
+        session.rows(
             db.list_synonyms(corpus),
             empty="no synonyms: `ragdb corpus synonyms CORPUS --add WORD,WORD` makes some",
         )
@@ -203,13 +184,10 @@ def synonyms(
 
 def calibrate(session: Session, corpus: Corpus) -> None:
     """Measure what a search must score for `ragdb ask` to answer; it also happens by itself."""
-    from ragdb.cli import output
-
     with session.connect() as db:
-        output.rows(
-            session,
+        session.rows(
             db.calibrate(corpus),
-            ["mode", "floor", "own_score", "other_score", "chunks"],
+            "mode floor own_score other_score chunks",
             empty=f"{corpus} has no text to measure by",
         )
 
@@ -224,16 +202,13 @@ def history(
     limit: Annotated[int, typer.Option(help="Largest number of versions.")] = 20,
 ) -> None:
     """List the versions that a corpus can be searched as of, and say for how long to keep them."""
-    from ragdb.cli import output
-
     with session.connect() as db:
         if keep == "off":
             session.confirm(f"drop the history of corpus {corpus}, and keep none?")
             db.drop_history(corpus)
         elif keep is not None:
             db.keep_history(corpus, days("--keep", keep))
-        output.rows(
-            session,
+        session.rows(
             db.list_versions(corpus, count=limit),
             empty=f"{corpus} keeps no history: `ragdb corpus history {corpus} --keep 90` does",
         )
@@ -248,16 +223,13 @@ def diff(
     ] = None,
 ) -> None:
     """List which sources were added, replaced, deleted or erased between two versions."""
-    from ragdb.cli import output
-
     with session.connect() as db:
         first = version(db, corpus, "the earlier", since)
         assert first is not None
         found = db.diff_corpus(corpus, first, version(db, corpus, "the later", until))
-        output.rows(
-            session,
+        session.rows(
             found,
-            ["source", "change", "title_before", "title_after", "chunks_before", "chunks_after"],
+            "source change title_before title_after chunks_before chunks_after",
             empty="no source differs",
         )
 
@@ -269,8 +241,6 @@ def erase(
     reason: Annotated[str | None, typer.Option(help="Why, for the record.")] = None,
 ) -> None:
     """Delete a source, and take what was ever found there out of every version of the corpus."""
-    from ragdb.cli import output
-
     with session.connect() as db:
         session.confirm(f"erase {source} from every version of corpus {corpus}?")
-        output.one(session, db.erase_source(corpus, source, reason))
+        session.one(db.erase_source(corpus, source, reason))

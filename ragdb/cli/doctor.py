@@ -36,7 +36,7 @@ def doctor(
     ] = False,
 ) -> int:
     """Look for problems and print the statement or command that repairs each."""
-    from ragdb.cli import output, text
+    from ragdb.cli import text
 
     checks: list[dict[str, Any]] = []
 
@@ -52,7 +52,7 @@ def doctor(
         Examination(session, deep, show).run()
     finally:
         if session.format != "table":
-            output.rows(session, checks)
+            session.rows(checks)
     bad = [check for check in checks if check["ok"] is False]
     if not bad:
         return OK

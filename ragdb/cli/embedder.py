@@ -21,21 +21,10 @@ def register(app: typer.Typer) -> None:
 
 def embedder_ls(session: Session) -> None:
     """List the embedders and their providers."""
-    from ragdb.cli import output
-
     with session.connect() as db:
-        output.rows(
-            session,
+        session.rows(
             db.list_embedders(),
-            [
-                "name",
-                "provider",
-                "provider_model",
-                "dims",
-                "metric",
-                "max_tokens",
-                "weights_sha256",
-            ],
+            "name provider provider_model dims metric max_tokens weights_sha256",
             empty="no embedder yet; `ragdb embedder load` loads one that runs in the database",
         )
 

@@ -88,22 +88,18 @@ def ls(
     limit: Annotated[int, typer.Option(help="Largest number of runs.")] = 20,
 ) -> None:
     """List the latest runs."""
-    from ragdb.cli import output
-
     with session.connect() as db:
         rows = db.list_eval_runs(rag, None, limit)
-    columns = ["run_id", "created_at", "rag", "eval", "status", "passed_cases", "cases", "label"]
-    output.rows(session, rows, columns, empty="no runs yet; start one with `ragdb eval run RAG`")
+    columns = "run_id created_at rag eval status passed_cases cases label"
+    session.rows(rows, columns, empty="no runs yet; start one with `ragdb eval run RAG`")
 
 
 def cases(session: Session, rag: Rag, eval: Eval = None) -> None:
     """List the cases of an eval: those of its contract, imported ones, questions asked."""
-    from ragdb.cli import output
-
     with session.connect() as db:
         rows = db.list_eval_cases(rag, eval)
-    columns = ["case_no", "name", "origin", "query", "tags", "expected", "asserts", "labels"]
-    output.rows(session, rows, columns, empty="no cases; a contract declares them as ragCase")
+    columns = "case_no name origin query tags expected asserts labels"
+    session.rows(rows, columns, empty="no cases; a contract declares them as ragCase")
 
 
 def diff(
@@ -122,8 +118,6 @@ def diff(
     tolerance: Annotated[float, typer.Option(help="Smaller differences count as noise.")] = 0.01,
 ) -> int:
     """Compare a run with another or with the baseline of its eval. Exit code 1 if it is worse."""
-    from ragdb.cli import output
-
     with session.connect() as db:
         found = db.get_eval_run(run_id(db, run))
         other: Any = (
@@ -140,7 +134,7 @@ def diff(
         "high",
         "p_holm",
     ]
-    output.rows(session, rows[1:] if session.format == "table" else rows, [*shown, "detail"])
+    session.rows(rows[1:] if session.format == "table" else rows, [*shown, "detail"])
     verdict = rows[0].verdict
     session.note(verdict + (f": {rows[0].detail}" if rows[0].detail else ""))
     return VERDICTS.get(verdict, OK)
@@ -177,8 +171,6 @@ def import_(
 
     A record may contain labels of spans: {"source", "start", "end", "grade"}.
     """
-    from ragdb.cli import output
-
     labels = _qrels(qrels) if qrels else {}
     cases = list(_queries(queries, labels))
     if judged:
@@ -187,7 +179,7 @@ def import_(
     if unknown and not judged:
         session.note(f"{qrels} has {counted(len(unknown), 'query')} not in {queries}")
     with session.connect() as db:
-        output.one(session, db.import_eval(rag, eval, cases))
+        session.one(db.import_eval(rag, eval, cases))
 
 
 def export(
@@ -206,13 +198,12 @@ def challenge(session: Session, rag: Rag, eval: Eval = None, tag: Tags = None) -
 
     Exit code 1 if one goes unnoticed.
     """
-    from ragdb.cli import output
     from ragdb.models.rerank import for_eval
 
     with session.connect() as db:
         _embed_queries(db, rag, eval, tag)
         rows = db.challenge_eval(rag, eval, tag, for_eval(db, rag, eval, tag))
-    output.rows(session, rows)
+    session.rows(rows)
     broken = [row for row in rows if row.subject == "retriever" and row.applies]
     caught = sum(row.caught for row in broken)
     idle = sum(row.subject == "case" for row in rows)

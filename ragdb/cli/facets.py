@@ -15,11 +15,9 @@ def print_facets(
     session: Session, found: Sequence[Any], fields: list[str], total: Any, corpora: list[str]
 ) -> None:
     """Print the counts of what matches, and that of all."""
-    from ragdb.cli import output
-
     nothing = f"nothing found in {', '.join(corpora)}"
     empty = f"nothing that matches has {' or '.join(fields)}" if total.chunks else nothing
-    output.rows(session, found, ["field", "value", "documents", "chunks"], empty=empty)
+    session.rows(found, "field value documents chunks", empty=empty)
     if total.chunks:
         documents, chunks = counted(total.documents, "document"), counted(total.chunks, "chunk")
         session.note(f"{documents}, {chunks} match")

@@ -32,14 +32,12 @@ def add(
     comment: Annotated[str | None, typer.Option(help="What there is to add.")] = None,
 ) -> None:
     """Record a verdict on a retrieval, on one hit of it, or on an answer from it."""
-    from ragdb.cli import output
-
     with session.connect() as db:
         wanted = trace_id(db, trace)
         if chunk is not None:
             chunk = chunk_id(db, db.get_trace(wanted).corpus, chunk)
         made = db.record_feedback(verdict, wanted, answer, chunk, comment, "ragdb")
-    output.one(session, {"feedback_id": made})
+    session.one({"feedback_id": made})
 
 
 def ls(
@@ -49,14 +47,12 @@ def ls(
     limit: Annotated[int, typer.Option(help="Largest number of verdicts.")] = 20,
 ) -> None:
     """List the latest feedback, newest first."""
-    from ragdb.cli import output
     from ragdb.cli.times import moment
 
     with session.connect() as db:
-        output.rows(
-            session,
+        session.rows(
             db.list_feedback(corpus, moment("--since", since), limit),
-            ["created_at", "corpus_name", "verdict", "query_text", "comment", "trace_id"],
+            "created_at corpus_name verdict query_text comment trace_id",
             empty="no feedback yet; give some with `ragdb feedback add TRACE good`",
         )
 

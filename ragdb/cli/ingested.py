@@ -57,12 +57,10 @@ def bar(session: Session) -> Iterator[Callable[[Progress], None] | None]:
 
 
 def show(session: Session, report: Report) -> None:
-    from ragdb.cli import output
-
     if session.format == "json":
-        output.one(session, report)
+        session.one(report)
     elif session.format != "table":
-        output.rows(session, report.files)
+        session.rows(report.files)
     else:
         # files of types that are not read are counted by type in the summary
         shown = [
@@ -73,7 +71,7 @@ def show(session: Session, report: Report) -> None:
             or (file.type is None and (file.reason or len(report.files) <= MANY))
         ]
         if shown:
-            output.rows(session, [_line(file) for file in shown])
+            session.rows([_line(file) for file in shown])
         _reasons(session, report)
     session.note(summary(report))
     if report.text_config not in (None, "english"):

@@ -81,26 +81,20 @@ def _tell_replaced(session: Session, before: list[str]) -> None:
 
 def ls(session: Session) -> None:
     """List the keys, without their secrets."""
-    from ragdb.cli import output
-
     with session.connect() as db:
-        output.rows(
-            session,
+        session.rows(
             db.list_signing_keys(),
-            ["key_id", "state", "is_inside", "is_at_hand", "created_at", "active_until"],
+            "key_id state is_inside is_at_hand created_at active_until",
             empty="no keys yet; create one with `ragdb keys create`",
         )
 
 
 def events(session: Session) -> None:
     """List what was done with keys, by whom and when."""
-    from ragdb.cli import output
-
     with session.connect() as db:
-        output.rows(
-            session,
+        session.rows(
             db.list_key_events(),
-            ["event_no", "at", "kind", "key_id", "role", "state", "compromised_since"],
+            "event_no at kind key_id role state compromised_since",
             empty="no keys yet",
         )
 

@@ -61,20 +61,17 @@ def register(app: typer.Typer) -> None:
 
 def status(session: Session) -> None:
     """Show the size of the ledger, what waits to be sealed, and the last checkpoint."""
-    from ragdb.cli import output
-
     with session.connect() as db:
-        output.one(session, db.ledger_status())
+        session.one(db.ledger_status())
 
 
 def seal(session: Session) -> None:
     """Number the evidence that waits, and add it to the tree. Run it every few minutes."""
-    from ragdb.cli import output
     from ragdb.ledger import online
 
     with session.connect() as db:
         sealed, done = online.seal(db)
-    output.one(session, {"sealed": sealed, "size": done.size, "sealed_at": done.sealed_at})
+    session.one({"sealed": sealed, "size": done.size, "sealed_at": done.sealed_at})
 
 
 def switch(
@@ -170,12 +167,11 @@ def export(
 
     The next export into the same folder writes only what is new.
     """
-    from ragdb.cli import output
     from ragdb.ledger import online
 
     with session.connect() as db:
         signed, written = online.export(db, folder)
-    output.one(session, {"size": signed.size, "files": written, "folder": str(folder)})
+    session.one({"size": signed.size, "files": written, "folder": str(folder)})
 
 
 def request(
@@ -258,7 +254,6 @@ def verify(
 
     Exit code 1 where something is not proved.
     """
-    from ragdb.cli import output
     from ragdb.ledger import offline
 
     found: list[Any] = []
@@ -270,7 +265,7 @@ def verify(
 
         with session.connect() as db:
             found += online.compare(db, files) if files else online.verify(db)
-    output.rows(session, found, empty="nothing is wrong")
+    session.rows(found, empty="nothing is wrong")
     return OK if all(getattr(f, "ok", False) for f in found) else NEGATIVE
 
 

@@ -55,12 +55,12 @@ def cell(value: Any) -> str:
 def rows(
     session: Session,
     data: Iterable[Any],
-    columns: Sequence[str] | None = None,
+    columns: Sequence[str] = (),
     *,
     title: str | None = None,
-    empty: str = "nothing to show",
+    empty: str,
 ) -> None:
-    """Print rows. `columns` are those of the table; JSON and CSV always have all."""
+    """Print rows; see `Session.rows`."""
     if session.format == "ndjson":
         for row in data:
             print(dumps(record(row)))
@@ -69,7 +69,7 @@ def rows(
     if session.format == "json":
         print(dumps(records, indent=2))
     elif session.format == "csv":
-        names = list(records[0]) if records else list(columns or [])
+        names = list(records[0]) if records else list(columns)
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(names)
         for one in records:
@@ -81,11 +81,11 @@ def rows(
 
 
 def one(session: Session, row: Any, *, title: str | None = None) -> None:
-    """Print one row: a list of its fields for people, an object in JSON."""
+    """Print one row; see `Session.one`."""
     if session.format in ("json", "ndjson"):
         print(dumps(record(row), indent=2 if session.format == "json" else None))
     elif session.format == "csv":
-        rows(session, [row])
+        rows(session, [row], empty="")
     else:
         pairs = [{"field": name, "value": value} for name, value in record(row).items()]
         _table(session, pairs, ["field", "value"], title, header=False)

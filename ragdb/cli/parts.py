@@ -20,7 +20,6 @@ def optimize(
     server: Servers = None,
 ) -> None:
     """Recompute the lexical index for the present mean length of the corpus's chunks."""
-    from ragdb.cli import output
     from ragdb.cli.servers import several
 
     if server:
@@ -29,33 +28,28 @@ def optimize(
         session.note(f"{len(server)} servers rank {corpus} by the pivot {taken:.6g}")
         return
     with session.connect() as db:
-        output.one(session, db.optimize_corpus(corpus, pivot))
+        session.one(db.optimize_corpus(corpus, pivot))
 
 
 def sync(session: Session, corpus: Corpus, server: Servers = None) -> None:
     """Sum the statistics of a corpus's parts, by which they rank."""
-    from ragdb.cli import output
     from ragdb.cli.servers import several
     from ragdb.client.rows import record
 
     if server:
         with several(session, server) as servers:
             synced = servers.sync(corpus)
-        output.rows(session, [{"server": name, **record(row)} for name, row in synced.items()])
+        session.rows([{"server": name, **record(row)} for name, row in synced.items()])
         return
     with session.connect() as db:
-        output.one(session, db.sync_statistics(corpus))
+        session.one(db.sync_statistics(corpus))
 
 
 def parts(session: Session, corpus: Corpus) -> None:
     """List the parts of a corpus, and which were written to since the last sync."""
-    from ragdb.cli import output
-
-    columns = ["name", "documents", "chunks", "is_stale", "chunks_synced", "synced_at"]
     with session.connect() as db:
-        output.rows(
-            session,
+        session.rows(
             db.list_parts(corpus),
-            [*columns, "is_elsewhere"],
+            "name documents chunks is_stale chunks_synced synced_at is_elsewhere",
             empty="no parts: `ragdb corpus create NAME --part-of CORPUS` makes one",
         )

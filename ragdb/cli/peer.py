@@ -87,13 +87,10 @@ def add(
 
 def ls(session: Session) -> None:
     """List the peers and their keys."""
-    from ragdb.cli import output
-
     with session.connect() as db:
-        output.rows(
-            session,
+        session.rows(
             db.list_peers(),
-            ["name", "trust", "url", "public_key", "revoked_at", "revoked_because"],
+            "name trust url public_key revoked_at revoked_because",
             empty="no peers; add one with `ragdb peer add NAME --key HEX --url URL`",
         )
 
@@ -135,11 +132,9 @@ def unshare(session: Session, corpus: Corpus) -> None:
 
 def publish(session: Session, corpus: Corpus, key: Key = None) -> None:
     """Sign what was changed in a shared corpus since the last time; from then on peers get it."""
-    from ragdb.cli import output
-
     with session.connect() as db:
         published = _publish(db, corpus, _signer(key))
-    output.one(session, {"corpus": corpus, "events": published})
+    session.one({"corpus": corpus, "events": published})
 
 
 def pull(
@@ -155,7 +150,6 @@ def pull(
 
     With --key, what was changed here is published first. What is cut off goes on where it was.
     """
-    from ragdb.cli import output
     from ragdb.peers import exchange
 
     here = as_ or corpus
@@ -165,7 +159,7 @@ def pull(
             exchange.enter(db, link, here, corpus)
             _publish(db, here, _signer(key))
         done = exchange.pull(db, link, here, corpus)
-    output.one(session, done.as_dict())
+    session.one(done.as_dict())
     if done.conflicts:
         session.note(f"not taken: {counted(done.conflicts, 'change')}: ragdb peer conflicts {here}")
     if done.waiting:
@@ -185,7 +179,6 @@ def ask(
 
     The token for each peer is in RAGDB_PEER_TOKEN_NAME. A peer that does not answer is named.
     """
-    from ragdb.cli import output
     from ragdb.peers import asking
 
     with session.connect() as db:
@@ -201,18 +194,14 @@ def ask(
     rows = [
         dict.fromkeys(columns) | chunk | chunk["metadata"] for chunk in found["output"]["chunks"]
     ]
-    output.rows(session, rows, columns, empty="nothing was found")
+    session.rows(rows, columns, empty="nothing was found")
 
 
 def status(session: Session) -> None:
     """List the shared corpora, and how far the peers that have them were read."""
-    from ragdb.cli import output
-
-    columns = ["corpus", "peer", "remote", "trust", "position", "pulled_at", "feed"]
+    columns = "corpus peer remote trust position pulled_at feed"
     with session.connect() as db:
-        output.rows(
-            session, db.list_peer_corpora(), columns, empty="no corpus is shared with peers"
-        )
+        session.rows(db.list_peer_corpora(), columns, empty="no corpus is shared with peers")
 
 
 def conflicts(
@@ -221,22 +210,19 @@ def conflicts(
     closed: Annotated[bool, typer.Option("--closed", help="The closed ones too.")] = False,
 ) -> None:
     """List changes that were not taken, because somebody else changed the same source meanwhile."""
-    from ragdb.cli import output
-
-    columns = ["source", "loser_author", "winner_author", "is_open", "was_erased", "found_at"]
+    columns = "source loser_author winner_author is_open was_erased found_at"
     with session.connect() as db:
         found = db.list_conflicts(corpus, not closed)
-        output.rows(session, found, columns, empty="no conflicts")
+        session.rows(found, columns, empty="no conflicts")
 
 
 def verify(session: Session, corpus: Corpus) -> int:
     """Check the signature of every stored event of a shared corpus."""
-    from ragdb.cli import output
     from ragdb.peers import exchange
 
     with session.connect() as db:
         count, forged = exchange.verify(db, corpus)
-    output.one(session, {"corpus": corpus, "events": count, "forged": forged})
+    session.one({"corpus": corpus, "events": count, "forged": forged})
     return NEGATIVE if forged else OK
 
 

@@ -35,12 +35,11 @@ def export(
     Traces, rights, signing keys, contracts and events are not exported. You need only the right to
     read.
     """
-    from ragdb.cli import output
     from ragdb.portable import exporter
 
     with session.connect() as db, _bar(session, "exporting") as progress:
         done = exporter.write(db, corpus, file, blobs=blobs, force=force, progress=progress)
-    output.one(session, done)
+    session.one(done)
 
 
 def import_(
@@ -55,14 +54,13 @@ def import_(
     Under its own name, chunks keep their ids. If the corpus was restricted, only you and admins can
     read it until `ragdb corpus grant`.
     """
-    from ragdb.cli import output
     from ragdb.models import embedders
     from ragdb.portable import importer
 
     with session.connect() as db:
         with _bar(session, "importing") as progress:
             done = importer.read(db, file, corpus=corpus, progress=progress)
-        output.one(session, done)
+        session.one(done)
         embedder = done.embedder and embedders.embedders(db.connection)[done.embedder]
         if embedder and embedder.provider is None:
             session.note(
@@ -90,7 +88,6 @@ def move(
     Run it again to carry on with a move that was interrupted. What was recorded here (traces,
     answers, evaluations) stays here; `ragdb corpus drop` removes the documents that are left.
     """
-    from ragdb.cli import output
     from ragdb.database import connect
     from ragdb.portable import mover
 
@@ -108,7 +105,7 @@ def move(
                 longest=longest,
                 progress=progress,
             )
-    output.one(session, done)
+    session.one(done)
 
 
 @contextmanager

@@ -19,10 +19,8 @@ def register(app: typer.Typer) -> None:
 
 def ls(session: Session) -> None:
     """List the quotas that are set, and the bytes of blobs that each role has."""
-    from ragdb.cli import output
-
     with session.connect() as db:
-        output.rows(session, db.list_quotas(), empty="no quota is set: nothing is limited")
+        session.rows(db.list_quotas(), empty="no quota is set: nothing is limited")
 
 
 def set_(

@@ -35,8 +35,6 @@ def similar(
     filter: Filter = None,
 ) -> None:
     """Print the chunks of a corpus that are most like one of it."""
-    from ragdb.cli import output
-
     among = filter_of(filter)
     with session.connect() as db:
         corpus = corpus or one_readable(db)
@@ -45,7 +43,7 @@ def similar(
             for hit in hits:
                 print_hit(session, db, "", hit, False, "plain")
         else:
-            output.rows(session, hits)
+            session.rows(hits)
     if not hits:
         session.note(f"nothing in {corpus} is like it")
 

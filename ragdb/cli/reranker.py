@@ -20,13 +20,10 @@ def register(app: typer.Typer) -> None:
 
 def reranker_ls(session: Session) -> None:
     """List the rerankers and their sources."""
-    from ragdb.cli import output
-
     with session.connect() as db:
-        output.rows(
-            session,
+        session.rows(
             db.list_rerankers(),
-            ["name", "source", "revision", "max_tokens", "weights_sha256"],
+            "name source revision max_tokens weights_sha256",
             empty="no rerankers yet; bind one with `ragdb reranker bind NAME --source FOLDER`",
         )
 

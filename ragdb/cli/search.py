@@ -117,7 +117,6 @@ def search(
     ] = False,
 ) -> int | None:
     """Search, and print ranked hits. Nothing is written unless --trace is given."""
-    from ragdb.cli import output
     from ragdb.client.rows import record
     from ragdb.evidence.database import recorded
 
@@ -181,13 +180,13 @@ def search(
             for hit, of_hit in zip(hits, terms, strict=True):
                 print_hit(session, db, query, hit, len(names) > 1, syntax, as_of is not None)
                 if of_hit:
-                    output.rows(session, of_hit, _columns(of_hit))
+                    session.rows(of_hit, _columns(of_hit))
                     session.out.print()
         elif explain:
             pairs = zip(hits, terms, strict=True)
-            output.rows(session, [{**record(hit), "terms": of_hit} for hit, of_hit in pairs])
+            session.rows([{**record(hit), "terms": of_hit} for hit, of_hit in pairs])
         else:
-            output.rows(session, hits)
+            session.rows(hits)
         meant = db.did_you_mean([hits[0].corpus] if hits else names, query, syntax)
     if meant is not None:
         session.note(f"did you mean: {meant}")
@@ -229,7 +228,6 @@ def _grouped(
     how: dict[str, Any],
 ) -> None:
     """Print the documents that are found in a corpus."""
-    from ragdb.cli import output
     from ragdb.cli.related import print_documents
 
     if len(corpora) != 1:
@@ -245,7 +243,7 @@ def _grouped(
     if session.format == "table":
         print_documents(session, db, query, found)
     else:
-        output.rows(session, found)
+        session.rows(found)
     if not found:
         session.note(f"nothing found in {corpora[0]}")
 

@@ -114,13 +114,13 @@ def status(session: Session) -> None:
         if session.target.origin == "embedded" and (running := embedded.status()):
             summary["data_folder"] = str(running.folder)
     if session.format in ("json", "ndjson"):
-        output.one(session, {**summary, "corpora": corpora, "sources_due": due})
+        session.one({**summary, "corpora": corpora, "sources_due": due})
         return
-    output.one(session, summary)
+    session.one(summary)
     if session.format == "table" and corpora:
         session.out.print()
         # what is to be done about one, and why, `ragdb doctor` says in words
-        output.rows(session, corpora, ["name", "documents", "chunks", "size_bytes"])
+        session.rows(corpora, "name documents chunks size_bytes")
     for row in due:
         read = f"was read {output.cell(row.read_at)}" if row.read_at else "was never read"
         session.note(

@@ -51,7 +51,6 @@ def search_servers(
     how: dict[str, Any],
 ) -> int | None:
     """Print what several servers find in a corpus; the exit code is 4 where one is missing."""
-    from ragdb.cli import output
     from ragdb.cli.hits import print_hit
 
     if corpora is None or len(corpora) != 1:
@@ -77,7 +76,7 @@ def search_servers(
             for hit in hits:
                 print_hit(session, servers.database(hit.server), query, hit, True, how["syntax"])
         else:
-            output.rows(session, hits)
+            session.rows(hits)
     for name, why in hits.missing.items():
         session.note(f"without {name}, which did not answer: {why}")
     if not hits:

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -129,6 +129,26 @@ class Session:
             yield
         finally:
             print(ERASED, end="", file=sys.stderr, flush=True)
+
+    def rows(
+        self,
+        data: Iterable[Any],
+        columns: str | Sequence[str] = (),
+        *,
+        title: str | None = None,
+        empty: str = "nothing to show",
+    ) -> None:
+        """Print rows. `columns` are those of the table; JSON and CSV always have all."""
+        from ragdb.cli import output
+
+        names = columns.split() if isinstance(columns, str) else columns
+        output.rows(self, data, names, title=title, empty=empty)
+
+    def one(self, row: Any, *, title: str | None = None) -> None:
+        """Print one row: a list of its fields for people, an object in JSON."""
+        from ragdb.cli import output
+
+        output.one(self, row, title=title)
 
     def note(self, text: str) -> None:
         """A line of log, for people."""

@@ -54,14 +54,12 @@ def slice_ls(
     limit: Annotated[int, typer.Option(help="Largest number of slices.")] = 20,
 ) -> None:
     """List stored slices, newest first."""
-    from ragdb.cli import output
     from ragdb.cli.times import moment
 
     with session.connect() as db:
-        output.rows(
-            session,
+        session.rows(
             db.list_slices(corpus or one_readable(db), moment("--since", since), limit),
-            ["slice_id", "created_at", "chunks", "edge_count", "anchor_chunk_id", "anchor_source"],
+            "slice_id created_at chunks edge_count anchor_chunk_id anchor_source",
             empty="no slices are stored; store one with `ragdb slice build --store`",
         )
 
@@ -80,7 +78,6 @@ def slice_build(
     sign: Annotated[bool, typer.Option(help="Sign it; needs a key.")] = True,
 ) -> None:
     """Build a slice around a chunk and print its fingerprints and members."""
-    from ragdb.cli import output
     from ragdb.client.rows import record
 
     if store and not sign:
@@ -98,11 +95,11 @@ def slice_build(
             fields = record(made)
             members = list(zip(fields.pop("selection_order"), fields.pop("distances"), strict=True))
             fields["chunk_ids"] = len(fields["chunk_ids"])
-            output.one(session, fields)
+            session.one(fields)
             session.out.print()
-            output.rows(session, [{"chunk_id": i, "distance": d} for i, d in members])
+            session.rows([{"chunk_id": i, "distance": d} for i, d in members])
         else:
-            output.one(session, made)
+            session.one(made)
 
 
 def slice_show(
@@ -113,11 +110,9 @@ def slice_show(
     corpus: AskedCorpus = None,
 ) -> None:
     """Show the members of a stored slice, in the order in which the policy chose them."""
-    from ragdb.cli import output
-
     with session.connect() as db:
         corpus = corpus or one_readable(db)
-        output.rows(session, db.slice_members(corpus, ids.slice_id(db, corpus, slice_id)))
+        session.rows(db.slice_members(corpus, ids.slice_id(db, corpus, slice_id)))
 
 
 def slice_verify(
@@ -127,8 +122,6 @@ def slice_verify(
     ],
 ) -> int:
     """Verify the token of a recorded retrieval against the present rows."""
-    from ragdb.cli import output
-
     with session.connect() as db:
         found: Any = db.get_trace(ids.trace_id(db, trace))
         if found.admissibility_token is None:
@@ -145,7 +138,7 @@ def slice_verify(
             found.graph_snapshot_hash,
             found.schema_version,
         )
-        output.one(session, verified)
+        session.one(verified)
     return OK if verified.valid else NEGATIVE
 
 
@@ -175,7 +168,6 @@ def slice_search(
     ] = False,
 ) -> None:
     """Search within a slice. Nothing is written unless --trace is given."""
-    from ragdb.cli import output
     from ragdb.evidence.database import recorded
 
     printable(query)
@@ -204,8 +196,8 @@ def slice_search(
             hits, trace_id = found, found.trace_id
         else:
             hits = list(db.search_slice(corpus, query, **how))
-        columns = ["rank", "score", "role", "phase", "depth", "chunk_id", "text"]
-        output.rows(session, hits, columns, empty="nothing found in the slice")
+        columns = "rank score role phase depth chunk_id text"
+        session.rows(hits, columns, empty="nothing found in the slice")
         if trace_id:
             session.note(f"trace {trace_id}")
 
@@ -217,31 +209,26 @@ def policy_add(
     ],
 ) -> None:
     """Register a policy and print its reference. Omitted fields have their defaults."""
-    from ragdb.cli import output
-
     with session.connect() as db:
-        output.one(session, db.register_policy(parsed(policy, "the policy")))
+        session.one(db.register_policy(parsed(policy, "the policy")))
 
 
 def policy_ls(session: Session) -> None:
     """List the registered policies."""
-    from ragdb.cli import output
-
     with session.connect() as db:
         policies = db.list_policies()
     if session.format != "table" or session.verbose:
-        output.rows(session, policies)
+        session.rows(policies)
         return
     # what a slice may hold; the rest is in -v and in JSON
     limits = ("max_nodes", "max_radius")
-    output.rows(
-        session,
+    session.rows(
         [
             {"policy_id": row.policy_id, "params_hash": row.params_hash}
             | {name: row.policy[name] for name in limits}
             | {"created_at": row.created_at}
             for row in policies
-        ],
+        ]
     )
 
 

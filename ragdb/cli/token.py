@@ -40,13 +40,10 @@ def create(
 
 def ls(session: Session) -> None:
     """List the tokens by name."""
-    from ragdb.cli import output
-
     with session.connect() as db:
-        output.rows(
-            session,
+        session.rows(
             db.list_http_tokens(),
-            ["name", "role", "created_by", "created_at", "expires_at"],
+            "name role created_by created_at expires_at",
             empty="no tokens yet; create one with `ragdb token create NAME --role ROLE`",
         )
 

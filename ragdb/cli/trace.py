@@ -37,29 +37,18 @@ def trace_ls(
     limit: Annotated[int, typer.Option(help="Largest number of traces.")] = 20,
 ) -> None:
     """List recorded retrievals, newest first."""
-    from ragdb.cli import output
     from ragdb.cli.times import moment
 
     with session.connect() as db:
-        output.rows(
-            session,
+        session.rows(
             db.list_traces(corpus, moment("--since", since), limit),
-            [
-                "id",
-                "created_at",
-                "corpus",
-                "rank_mode",
-                "limit_returned",
-                "elapsed_ms",
-                "query_text",
-            ],
+            "id created_at corpus rank_mode limit_returned elapsed_ms query_text",
             empty="no traces yet; record one with `ragdb search --trace`",
         )
 
 
 def trace_show(session: Session, trace: Trace) -> None:
     """Show one recorded retrieval with its hits."""
-    from ragdb.cli import output
     from ragdb.client.rows import record
 
     with session.connect() as db:
@@ -78,12 +67,12 @@ def trace_show(session: Session, trace: Trace) -> None:
             "is_returned": row.is_returned,
         }
     if session.format in ("json", "ndjson"):
-        output.one(session, {**shown, "hits": hits})
+        session.one({**shown, "hits": hits})
         return
     if session.format == "csv":
-        output.rows(session, hits)
+        session.rows(hits)
         return
-    output.one(session, {name: value for name, value in shown.items() if value is not None})
+    session.one({name: value for name, value in shown.items() if value is not None})
     session.out.print()
     for one in recorded:
         print_recorded(session, one, chunks.get(one.chunk_id), reranks.get(one.chunk_id))
@@ -112,7 +101,6 @@ def trace_verify(
     ] = False,
 ) -> int:
     """Recompute the hashes and signatures of one trace, or of all. Exit code 1 if any differs."""
-    from ragdb.cli import output
     from ragdb.cli.verify import run
 
     if (trace is None) != all_:
@@ -121,17 +109,15 @@ def trace_verify(
         if trace is None:
             return run(session, db, checks=["traces", "hits", "reranks"])
         fields: Any = db.verify_trace(trace_id(db, trace))
-        output.rows(session, fields)
+        session.rows(fields)
     return NEGATIVE if any(field.is_intact is False for field in fields) else OK
 
 
 def trace_replay(session: Session, trace: Trace) -> int:
     """Run a recorded retrieval again and print what has changed. Exit code 1 unless it is exact."""
-    from ragdb.cli import output
-
     with session.connect() as db:
         replayed: Any = db.replay(trace_id(db, trace))
-        output.one(session, replayed)
+        session.one(replayed)
     return OK if replayed.verdict == "exact" else NEGATIVE
 
 
@@ -141,7 +127,6 @@ def trace_why_not(
     chunk: Annotated[str, typer.Argument(metavar="CHUNK", help="Id of a chunk, or how it begins.")],
 ) -> None:
     """Print at which step of a recorded retrieval a chunk was dropped."""
-    from ragdb.cli import output
     from ragdb.errors import ChunkNotFound
 
     with session.connect() as db:
@@ -149,4 +134,4 @@ def trace_why_not(
         # what is gone may be asked for too, by its whole id
         with contextlib.suppress(ChunkNotFound):
             chunk = chunk_id(db, db.get_trace(wanted).corpus, chunk)
-        output.one(session, db.why_not(wanted, chunk))
+        session.one(db.why_not(wanted, chunk))

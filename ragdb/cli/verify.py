@@ -197,10 +197,8 @@ def show(session: Session, finding: dict[str, Any], kept: list[dict[str, Any]]) 
 
 
 def _close(session: Session, kept: list[dict[str, Any]]) -> None:
-    from ragdb.cli import output
-
     if session.format in ("json", "csv"):
-        output.rows(session, kept, ["check", "severity", "place", "finding", "advice"])
+        session.rows(kept, "check severity place finding advice")
 
 
 def _progress(session: Session, check: str, looked: int, *, done: bool) -> None:
