@@ -257,6 +257,7 @@ def test_a_member_may_not_change_a_corpus(pair: tuple[Node, Node], corpus: str) 
     ("fields", "why"),
     [
         ({"lamport": 10**17}, "Lamport"),
+        ({"lamport": 3}, "Lamport"),  # one more than comes next
         ({"lamport": 1}, "Lamport"),
         ({"previous": "00" * 32}, "does not follow"),
         ({"replaces": ["00" * 32]}, "is not here"),
