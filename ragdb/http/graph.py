@@ -25,6 +25,9 @@ class Turn(m.Body):
     id: Annotated[str, Field(min_length=1, max_length=500)]
     text: Annotated[str, Field(min_length=1)]
     role: Annotated[str, Field(max_length=64)] = "user"
+    speaker: Annotated[
+        str | None, Field(min_length=1, max_length=200, description="Name of who says it.")
+    ] = None
     parent_id: Annotated[str | None, Field(max_length=500, description="What it answers.")] = None
     parents: Annotated[
         list[str | dict[str, Any]] | None,

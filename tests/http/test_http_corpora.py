@@ -74,13 +74,15 @@ def test_a_conversation_grows_and_is_joined_to_what_it_is_about(library: Api) ->
     assert library("POST", path, {"turns": turns}, role="reader").status == 401
     made = library("POST", path, {"turns": turns}, role="writer").body["turns"]
     assert [(row["depth"], row["was_duplicate"]) for row in made] == [(0, False), (1, False)]
-    more = {"turns": [*turns, {"id": "c", "text": "Good.", "parent_id": "b", "role": "tool"}]}
+    good = {"id": "c", "text": "Good.", "parent_id": "b", "role": "tool", "speaker": "Ann"}
+    more = {"turns": [*turns, good]}
     grown = library("POST", path, more, role="writer").body["turns"]
     assert [row["was_duplicate"] for row in grown] == [True, True, False]
     taken = library("POST", path, {"turns": [turns[0] | {"text": "Else"}]}, role="writer")
     assert (taken.status, taken.body["code"]) == (409, "ALREADY_EXISTS")
     with ragdb.connect(library.dsn) as db:
         parent, child = db.search("desk", "grinder")[0].chunk_id, made[0]["turn_id"]
+        assert db.list_turns("desk", [grown[2]["turn_id"]])[0].speaker == "Ann"
     edges = {"edges": [{"parent": parent, "child": child, "edge_type": "branch"}]}
     assert library("POST", "/api/corpora/desk/edges", edges, role="writer").body == {"added": 1}
     around = library("GET", f"/api/corpora/desk/edges?chunk_id={child}").body
