@@ -151,7 +151,7 @@ return (
       array(select c.outcome from pg_catalog.unnest((challenge).cases) c), hits,
       array(select i from ragdb_internal.label_items((challenge).corpus_id, hits,
         (challenge).labels) i),
-      (challenge).grades, '{}', ((setting).settings).k) m
+      (challenge).grades, '{}', (setting).metric) m
     where m.metric = (setting).metric and (challenge).grades ? m.case_no::text) g
   where g.value < (setting).threshold);
 comment on function ragdb_internal.gate_missed(ragdb_internal.eval_setting,

@@ -18,7 +18,7 @@ comment on function ragdb_internal.counts_as_hit(text, text, jsonb) is
 create or replace function ragdb_internal.case_measures(
   cases ragdb_internal.eval_case[], hits ragdb_internal.eval_hit[],
   items ragdb_internal.eval_item[], grades jsonb, results ragdb_internal.eval_assert_result[],
-  depth integer)
+  metric text)
 returns setof ragdb_internal.eval_measure
 language sql stable parallel safe
 begin atomic
@@ -47,12 +47,13 @@ begin atomic
     select x.metric, d.k
       from pg_catalog.unnest(array['recall', 'precision', 'ndcg', 'judged']) x (metric)
       cross join (select distinct v.k
-        from (values (5), (10), (coalesce(case_measures.depth, 10))) v (k)) d
+        from (values (5), (10), (coalesce(nullif(pg_catalog.split_part(
+          case_measures.metric, '@', 2), '')::integer, 10))) v (k)) d
     union all select x.metric, 1000000 from pg_catalog.unnest(array['mrr', 'map']) x (metric)) m
   where pg_catalog.jsonb_path_exists(pg_catalog.to_jsonb(k.grades), '$[*] ? (@ > 0)');
 end;
 comment on function ragdb_internal.case_measures(ragdb_internal.eval_case[],
   ragdb_internal.eval_hit[], ragdb_internal.eval_item[], jsonb,
-  ragdb_internal.eval_assert_result[], integer) is
-  'Returns the metrics of some cases; the rank metrics at 5, 10 and depth where a case has a '
-  'label.';
+  ragdb_internal.eval_assert_result[], text) is
+  'Returns the metrics of some cases; the rank metrics, where a case has a label, at 5, 10 and the '
+  'depth of the metric that the run is judged by (null: none).';

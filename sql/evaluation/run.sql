@@ -28,7 +28,7 @@ comment on function ragdb_internal.insert_case_results(ragdb.eval_runs, ragdb_in
   'Writes what became of some cases of a run.';
 
 create or replace function ragdb_internal.write_cases(run ragdb.eval_runs,
-  eval ragdb.contract_nodes, cases ragdb_internal.run_case[], depth integer) returns void
+  eval ragdb.contract_nodes, cases ragdb_internal.run_case[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -63,11 +63,12 @@ begin
     select run.corpus_id, run.run_id, i.case_no, i.rank, i.item, i.grade from unnest(v_items) i;
   insert into ragdb.eval_metrics (corpus_id, run_id, case_no, metric, value)
     select run.corpus_id, run.run_id, m.case_no, m.metric, m.value
-    from ragdb_internal.case_measures(v_cases, v_hits, v_items, v_grades, v_results, depth) m
+    from ragdb_internal.case_measures(v_cases, v_hits, v_items, v_grades, v_results,
+      run.metric) m
     where m.value is not null;
 end $$;
 comment on function ragdb_internal.write_cases(ragdb.eval_runs, ragdb.contract_nodes,
-  ragdb_internal.run_case[], integer) is
+  ragdb_internal.run_case[]) is
   'Evaluates some retrieved cases of a run and writes their outcomes, items and metrics.';
 
 create or replace function ragdb_internal.insert_answer_results(run ragdb.eval_runs,
@@ -170,7 +171,6 @@ declare
   v_setting constant ragdb_internal.eval_setting :=
     ragdb_internal.locked_setting(rag, eval, rerank_scores);
   v_run constant ragdb.eval_runs := ragdb_internal.new_run(v_setting, tags, label);
-  v_depth constant integer := nullif(split_part(v_setting.metric, '@', 2), '')::integer;
   v_answered record;
   v_case record;
   v_case_no integer;
@@ -191,7 +191,7 @@ begin
     v_batch := v_batch || row(v_case_no, v_case.name, v_case.tags, v_case.expected, v_case.asserts,
       v_retrieved)::ragdb_internal.run_case;
     if cardinality(v_batch) = 100 or v_case.case_no = v_case.total then
-      perform ragdb_internal.write_cases(v_run, v_setting.eval, v_batch, v_depth);
+      perform ragdb_internal.write_cases(v_run, v_setting.eval, v_batch);
       v_batch := '{}';
     end if;
   end loop;

@@ -663,8 +663,11 @@ def challenged(db: Connection) -> tuple[dict[str, str | None], set[str]]:
     return caught, {row[1] for row in rows if row[0] == "case"}
 
 
-def test_of_judgements_alone_the_metric_catches_broken_retrievers(db: Connection) -> None:
-    run(db, contract("", k=2, gate="metric=ndcg@5 threshold=0.9"))
+@pytest.mark.parametrize("metric", ["ndcg@5", "ndcg@3"])
+def test_of_judgements_alone_the_metric_catches_broken_retrievers(
+    db: Connection, metric: str
+) -> None:
+    run(db, contract("", k=2, gate=f"metric={metric} threshold=0.9"))
     cases = [
         {"name": source, "query": text, "labels": [{"source": source, "grade": 2}]}
         for source, text in TEXTS.items()
@@ -673,7 +676,7 @@ def test_of_judgements_alone_the_metric_catches_broken_retrievers(db: Connection
     assert run(db)["status"] == "passed"
     caught, idle = challenged(db)
     assert caught.keys() >= {"reversed order", "first result dropped", "empty"}
-    assert caught["empty"] == "ndcg@5 is 0.0000, below 0.9"
+    assert caught["empty"] == f"{metric} is 0.0000, below 0.9"
     assert "one more than topK" not in caught
     assert idle == set()
     # a metric that is missed already notices nothing more, and without one nothing does
