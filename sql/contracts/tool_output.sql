@@ -90,7 +90,7 @@ return pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
   'min_score', (tool).min_score, 'max_context', (tool).max_context, 'retrieved', retrieved,
   'reranker', reranks[1].model, 'reranked', nullif(pg_catalog.cardinality(reranks), 0),
   'ranking_hash', ragdb_internal.ranking_hash(corpus),
-  'result_hash', ragdb_internal.result_hash(ragdb_internal.hit_rows((corpus).corpus_id, hits)),
+  'result_hash', ragdb_internal.result_hash(ragdb_internal.hit_rows(null, hits)),
   'trace_id', trace_id));
 comment on function ragdb_internal.tool_provenance(ragdb_internal.tool_binding, ragdb.corpora,
   ragdb.hit[], integer, ragdb.retrieval_reranks[], uuid) is

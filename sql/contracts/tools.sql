@@ -24,7 +24,7 @@ declare
 begin
   if v_settings.reranker is not null then
     v_reranks := ragdb_internal.reranked(null,
-      ragdb_internal.hit_rows(v_corpus.corpus_id, v_hits), v_settings.reranker, v_ids,
+      ragdb_internal.hit_rows(null, v_hits), v_settings.reranker, v_ids,
       ragdb_internal.scores(rerank_scores, v_ids), v_tool.k);
   end if;
   return ragdb_internal.tool_output(v_tool, v_corpus, v_hits, null, v_reranks);
