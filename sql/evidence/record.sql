@@ -1,20 +1,6 @@
 -- What was weighed, on record: the inputs and the verdict of a gate. No text is kept of a question,
 -- an answer or a quote: hashes, ids, places, codes and counts.
 
-create or replace function ragdb_internal.check_client(client text, what text) returns void
-language plpgsql immutable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if length(client) > 200 then
-    raise exception '% has % characters', what, length(client)
-      using errcode = 'RG413', detail = 'it names a program, a task or a model',
-        hint = 'give at most 200 characters';
-  end if;
-end $$;
-comment on function ragdb_internal.check_client(text, text) is
-  'Refuses a name of more than 200 characters. Raises RG413.';
-
 -- Evidence is recorded under its corpus: that of its trace, or the one it names where chunks were
 -- packed by their ids.
 create or replace function ragdb_internal.evidence_corpus(

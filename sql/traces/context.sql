@@ -22,18 +22,27 @@ return row(client, otel_trace_id, otel_span_id, retriever, rag)::ragdb_internal.
 comment on function ragdb_internal.call_context(text, text, text, text, text) is
   'Returns who asked, as it is recorded with a trace.';
 
+create or replace function ragdb_internal.check_client(client text, what text) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if length(client) > 200 then
+    raise exception '% has % characters', what, length(client)
+      using errcode = 'RG413', detail = 'it names a program, a task or a model',
+        hint = 'give at most 200 characters';
+  end if;
+end $$;
+comment on function ragdb_internal.check_client(text, text) is
+  'Refuses a name of more than 200 characters. Raises RG413.';
+
 create or replace function ragdb_internal.check_context(context ragdb_internal.call_context)
 returns void
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if length(context.client) > 200 then
-    raise exception 'client has % characters', length(context.client)
-      using errcode = 'RG413',
-        detail = 'client names the program that asked',
-        hint = 'give at most 200 characters';
-  end if;
+  perform ragdb_internal.check_client(context.client, 'client');
   if context.otel_trace_id !~ '^[0-9a-f]{32}$' or context.otel_span_id !~ '^[0-9a-f]{16}$' then
     raise exception 'otel_trace_id or otel_span_id is not an id of OpenTelemetry'
       using errcode = 'RG400',
