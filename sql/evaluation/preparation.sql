@@ -11,9 +11,8 @@ declare
   v_setting ragdb_internal.eval_setting := ragdb_internal.setting_of_eval(rag, eval);
 begin
   if not ragdb_internal.uses_embeddings((v_setting.settings).mode)
-    or (ragdb_internal.static_model((ragdb_internal.space(
-      ragdb_internal.embedded_as(v_setting.corpus), 'current')).embedder_id)).embedder_id
-        is not null
+    or ragdb_internal.is_static((ragdb_internal.space(
+      ragdb_internal.embedded_as(v_setting.corpus), 'current')).embedder_id)
   then
     return;
   end if;

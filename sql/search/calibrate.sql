@@ -80,7 +80,7 @@ begin
       array(select s.score from unnest(v_other) s where s.mode = m.mode))
     from unnest(array['lexical', 'semantic', 'hybrid']) m (mode)
     where m.mode = 'lexical'
-      or (ragdb_internal.static_model(v_space.embedder_id)).embedder_id is not null
+      or ragdb_internal.is_static(v_space.embedder_id)
       or exists (select from unnest(v_own) s where s.mode = m.mode);
 end $$;
 comment on function ragdb_internal.calibrate(ragdb.corpora) is
@@ -133,7 +133,7 @@ begin
   v_times := case when greatest(corpus.chunks, v_words.chunks) < 2000 then 2 else 4 end;
   return corpus.chunks not between v_words.chunks / v_times + 1 and v_words.chunks * v_times - 1
     or corpus.pivot <> v_words.pivot
-    or (ragdb_internal.static_model(v_space.embedder_id)).embedder_id is not null
+    or ragdb_internal.is_static(v_space.embedder_id)
       and not exists (select from ragdb.gate_calibrations g
         where g.corpus_id = corpus.corpus_id and g.embedder_id = v_space.embedder_id);
 end $$;
