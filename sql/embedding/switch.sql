@@ -172,24 +172,37 @@ comment on function ragdb.rollback_corpus(text) is
   'Makes the space that was current before current again, and returns its embedder; chunks that '
   'came since are queued for it. Raises RG400, RG401, RG404, RG409.';
 
+create or replace function ragdb_internal.space_of_embedder(
+  corpus ragdb.corpora, embedder ragdb.embedders)
+returns ragdb.embedding_spaces
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_space ragdb.embedding_spaces;
+begin
+  select s.* into v_space from ragdb.embedding_spaces s
+    where s.corpus_id = corpus.corpus_id and s.embedder_id = embedder.embedder_id;
+  if not found then
+    raise exception 'corpus % has no space of embedder %', ragdb_internal.quote(corpus.name),
+        ragdb_internal.quote(embedder.name)
+      using errcode = 'RG416', detail = 'it was never embedded by it, or the space was dropped',
+        hint = 'ragdb.embedding_status() lists the spaces; ragdb.reembed_corpus() starts one';
+  end if;
+  return v_space;
+end $$;
+comment on function ragdb_internal.space_of_embedder(ragdb.corpora, ragdb.embedders) is
+  'Returns the space of a corpus that an embedder fills. Raises RG416.';
+
 create or replace function ragdb.drop_space(corpus text, embedder text) returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_embedder ragdb.embedders := ragdb_internal.embedder(embedder);
-  v_corpus ragdb.corpora := ragdb_internal.lock_corpus(drop_space.corpus, 'admin');
-  v_space ragdb.embedding_spaces;
+  v_embedder constant ragdb.embedders := ragdb_internal.embedder(embedder);
 begin
-  select s.* into v_space from ragdb.embedding_spaces s
-    where s.corpus_id = v_corpus.corpus_id and s.embedder_id = v_embedder.embedder_id;
-  if not found then
-    raise exception 'corpus % has no space of embedder %',
-        ragdb_internal.quote(corpus), ragdb_internal.quote(embedder)
-      using errcode = 'RG416', detail = 'it was never embedded by it, or dropped before',
-            hint = 'ragdb.embedding_status() lists the spaces';
-  end if;
-  perform ragdb_internal.drop_space_table(v_space);
+  perform ragdb_internal.drop_space_table(ragdb_internal.space_of_embedder(
+    ragdb_internal.lock_corpus(drop_space.corpus, 'admin'), v_embedder));
 end $$;
 comment on function ragdb.drop_space(text, text) is
   'Drops the space of a corpus under an embedder with all its embeddings. Raises RG400, RG401, '

@@ -126,27 +126,6 @@ end $$;
 comment on function ragdb_internal.check_comparison(text[], integer, text) is
   'Refuses arguments of a comparison of two spaces that are out of range. Raises RG400.';
 
-create or replace function ragdb_internal.compared_space(corpus ragdb.corpora,
-  embedder ragdb.embedders) returns ragdb.embedding_spaces
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_space ragdb.embedding_spaces;
-begin
-  select s.* into v_space from ragdb.embedding_spaces s
-    where s.corpus_id = corpus.corpus_id and s.embedder_id = embedder.embedder_id;
-  if not found then
-    raise exception 'corpus % has no space of embedder %', ragdb_internal.quote(corpus.name),
-      ragdb_internal.quote(embedder.name)
-      using errcode = 'RG416', detail = 'there is nothing to compare the current one with',
-        hint = 'ragdb.reembed_corpus() starts one';
-  end if;
-  return v_space;
-end $$;
-comment on function ragdb_internal.compared_space(ragdb.corpora, ragdb.embedders) is
-  'Returns the space of a corpus that an embedder fills. Raises RG416.';
-
 create or replace function ragdb_internal.check_query_embeddings(embeddings real[],
   embedder ragdb.embedders, count integer) returns void
 language sql immutable parallel safe
@@ -200,7 +179,7 @@ declare
   v_after integer[];
 begin
   perform ragdb_internal.check_comparison(queries, k, mode);
-  v_space := ragdb_internal.compared_space(v_corpus, v_embedder);
+  v_space := ragdb_internal.space_of_embedder(v_corpus, v_embedder);
   select e.* into strict v_current_embedder from ragdb.embedders e
     where e.embedder_id = v_current.embedder_id;
   if queries <> '{}' then
