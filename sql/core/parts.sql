@@ -85,6 +85,15 @@ return array(
 comment on function ragdb_internal.with_parts(integer) is
   'Returns the id of a corpus and those of all of its parts.';
 
+create or replace function ragdb_internal.only_corpora(corpus text, privilege text)
+returns integer[]
+language sql stable
+return case when corpus is not null then ragdb_internal.with_parts(
+  (ragdb_internal.open_corpus(corpus, only_corpora.privilege, true)).corpus_id) end;
+comment on function ragdb_internal.only_corpora(text, text) is
+  'Opens a corpus by a right and returns its id and those of its parts; null where none is named. '
+  'Raises RG401, RG404, RG470, RG471.';
+
 create or replace function ragdb_internal.members(corpus ragdb.corpora) returns ragdb.corpora[]
 language sql stable parallel safe
 return case when (corpus).parts = 0 then array[corpus] else array(

@@ -175,10 +175,7 @@ declare
 begin
   perform ragdb_internal.check_worker(worker, lease);
   perform ragdb_internal.check_claim(count, except_embedders);
-  if only_corpus is not null then
-    v_only := ragdb_internal.with_parts(
-      (ragdb_internal.open_corpus(only_corpus, 'write', true)).corpus_id);
-  end if;
+  v_only := ragdb_internal.only_corpora(only_corpus, 'write');
   if only_embedder is not null then
     perform ragdb_internal.embedder(only_embedder);
   end if;

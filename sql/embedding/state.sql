@@ -4,13 +4,9 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_only integer[];
+  v_only constant integer[] := ragdb_internal.only_corpora(corpus, 'write');
   v_revived integer;
 begin
-  if corpus is not null then
-    v_only := ragdb_internal.with_parts(
-      (ragdb_internal.open_corpus(retry_failed.corpus, 'write', true)).corpus_id);
-  end if;
   update ragdb.embedding_jobs j
     set is_dead = false, failures = 0, attempt = j.attempt + 1, worker = null,
         due_at = clock_timestamp()
@@ -33,13 +29,9 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_only integer[];
+  v_only constant integer[] := ragdb_internal.only_corpora(corpus, 'write');
   v_queued integer;
 begin
-  if corpus is not null then
-    v_only := ragdb_internal.with_parts(
-      (ragdb_internal.open_corpus(requeue_embeddings.corpus, 'write', true)).corpus_id);
-  end if;
   update ragdb.embedding_spaces s set queued_to = 0
     from ragdb.corpora c
     where c.corpus_id = s.corpus_id and (v_only is null or s.corpus_id = any (v_only))
@@ -63,12 +55,8 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
 declare
-  v_only integer[];
+  v_only constant integer[] := ragdb_internal.only_corpora(only_corpus, 'read');
 begin
-  if only_corpus is not null then
-    v_only := ragdb_internal.with_parts(
-      (ragdb_internal.open_corpus(only_corpus, 'read', true)).corpus_id);
-  end if;
   return query
     select c.name, e.name, e.model, e.provider, e.provider_model, e.dims, e.metric, s.state,
       c.chunks, n.embedded, case when c.chunks = 0 then 1 else n.embedded::float8 / c.chunks end,
