@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ragdb.mcp import writing
 from ragdb.mcp.shapes import CORPUS, IDS, TRACE, Builtin, result, string
 
@@ -46,8 +48,9 @@ EDGES = {
     },
 }
 
+CHANGE = partial(Builtin, writes=True)
 CHANGES: dict[str, Builtin] = {
-    "create_corpus": Builtin(
+    "create_corpus": CHANGE(
         "Create a corpus",
         "Creates an empty corpus.",
         {
@@ -60,19 +63,17 @@ CHANGES: dict[str, Builtin] = {
         ("corpus",),
         writing.create_corpus,
         result(name={"type": "string"}),
-        writes=True,
     ),
-    "drop_corpus": Builtin(
+    "drop_corpus": CHANGE(
         "Drop a corpus",
         "Drops a corpus with its documents and what was derived from them. It cannot be undone.",
         {"corpus": CORPUS, "reason": REASON},
         ("corpus",),
         writing.drop_corpus,
         result(dropped={"type": "string"}),
-        writes=True,
         destroys=True,
     ),
-    "delete_document": Builtin(
+    "delete_document": CHANGE(
         "Delete a document",
         "Deletes a document by the id that list_documents gave, and what was derived from it. It"
         " cannot be undone.",
@@ -86,10 +87,9 @@ CHANGES: dict[str, Builtin] = {
         ("id",),
         writing.delete_document,
         result(documents_deleted=NUMBER, chunks_deleted=NUMBER),
-        writes=True,
         destroys=True,
     ),
-    "append_turns": Builtin(
+    "append_turns": CHANGE(
         "Append turns",
         "Appends turns to a session, which begins with its first. A turn that is there already is"
         " not written again.",
@@ -105,47 +105,42 @@ CHANGES: dict[str, Builtin] = {
         ("corpus", "session", "turns"),
         writing.append_turns,
         result(turns={"type": "array", "items": {"type": "object"}}),
-        writes=True,
     ),
-    "add_edges": Builtin(
+    "add_edges": CHANGE(
         "Add edges",
         "Joins passages and turns of a corpus, across sessions and documents.",
         {"corpus": CORPUS, "edges": EDGES},
         ("corpus", "edges"),
         writing.add_edges,
         result(added=NUMBER),
-        writes=True,
     ),
-    "remove_edges": Builtin(
+    "remove_edges": CHANGE(
         "Remove edges",
         "Takes away edges that were added.",
         {"corpus": CORPUS, "edges": EDGES},
         ("corpus", "edges"),
         writing.remove_edges,
         result(removed=NUMBER),
-        writes=True,
         destroys=True,
     ),
-    "add_synonyms": Builtin(
+    "add_synonyms": CHANGE(
         "Add synonyms",
         "Makes words synonyms in a corpus.",
         {"corpus": CORPUS, "words": {**IDS, "minItems": 2, "maxItems": 50}},
         ("corpus", "words"),
         writing.add_synonyms,
         result(added=NUMBER),
-        writes=True,
     ),
-    "remove_synonyms": Builtin(
+    "remove_synonyms": CHANGE(
         "Remove synonyms",
         "Takes a word out of the synonyms of a corpus.",
         {"corpus": CORPUS, "word": string("The word.", minLength=1)},
         ("corpus", "word"),
         writing.remove_synonyms,
         result(removed=NUMBER),
-        writes=True,
         destroys=True,
     ),
-    "promote": Builtin(
+    "promote": CHANGE(
         "Promote a statement",
         "Makes a statement out of hits of an admissible retrieval. A refusal is an incident.",
         {
@@ -159,18 +154,16 @@ CHANGES: dict[str, Builtin] = {
         ("trace_id", "chunk_ids", "text"),
         writing.promote,
         result(atom_id={"type": "string"}, code={"type": "string"}),
-        writes=True,
     ),
-    "propose": Builtin(
+    "propose": CHANGE(
         "Propose a conclusion",
         "Stores a conclusion that rests on statements of one slice.",
         {"corpus": CORPUS, "atom_ids": ATOMS, "text": TEXT},
         ("corpus", "atom_ids", "text"),
         writing.propose,
         result(proposal_id={"type": "string"}, code={"type": "string"}),
-        writes=True,
     ),
-    "decide_proposal": Builtin(
+    "decide_proposal": CHANGE(
         "Decide a conclusion",
         "Accepts or rejects an open conclusion, once.",
         {
@@ -182,9 +175,8 @@ CHANGES: dict[str, Builtin] = {
         ("corpus", "proposal_id", "decision"),
         writing.decide_proposal,
         result(code={"type": "string"}),
-        writes=True,
     ),
-    "record_feedback": Builtin(
+    "record_feedback": CHANGE(
         "Record feedback",
         "Records what a person said of a recorded retrieval, of one hit of it or of an answer.",
         {
@@ -197,6 +189,5 @@ CHANGES: dict[str, Builtin] = {
         ("verdict", "trace_id"),
         writing.record_feedback,
         result(feedback_id={"type": "string"}),
-        writes=True,
     ),
 }
