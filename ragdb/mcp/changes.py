@@ -21,6 +21,7 @@ TURNS = {
             "id": string("Id of its own in the session; sent again, it is written once."),
             "text": string("What is said."),
             "role": string("Who says it.", enum=["user", "assistant", "system", "tool"]),
+            "speaker": string("Name of who says it.", maxLength=200),
             "parent_id": string("Id of the turn that it answers."),
             "parents": {"type": "array", "description": "Ids, or objects of id and edge_type."},
             "created_at": string("When it was said; now unless given."),
