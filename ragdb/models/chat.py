@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ragdb.client.counting import counted
+from ragdb.models.endpoints import NoRedirect, may_pass
 
 MOST = 4 << 20
 """Bytes of an answer that are read at most."""
@@ -53,13 +54,6 @@ def _usage(answer: Any) -> dict[str, int]:
     return {name: n for name, n in named.items() if type(n) is int and 0 <= n < 1 << 31}
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """The key goes to the host that was named and to no other."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
 class OpenAIModel:
     """A chat model that answers by `/chat/completions`: a task of `ragdb.evidence.engine.Engine`.
 
@@ -95,7 +89,7 @@ class OpenAIModel:
         self._url = base.rstrip("/") + "/chat/completions"
         self._key = api_key if api_key is not None else os.environ.get("OPENAI_API_KEY")
         self._last = threading.local()
-        self._opener = urllib.request.build_opener(_NoRedirect)
+        self._opener = urllib.request.build_opener(NoRedirect)
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self.name!r})"
@@ -177,8 +171,8 @@ class OpenAIModel:
             return (json.loads(body),)
         except urllib.error.HTTPError as error:
             error.close()
-            if error.code not in (408, 409, 425, 429) and error.code < 500:
-                raise ModelError(f"HTTP {error.code}") from None  # a wrong key or model stays wrong
+            if not may_pass(error.code):
+                raise ModelError(f"HTTP {error.code}") from None
             return f"HTTP {error.code}"
         except TimeoutError:
             raise ModelError(slow) from None

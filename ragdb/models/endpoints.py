@@ -18,11 +18,16 @@ if TYPE_CHECKING:
     from ragdb.models.encoders import Matrix
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
+class NoRedirect(urllib.request.HTTPRedirectHandler):
     """The key goes to the host that was named and to no other."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
+
+
+def may_pass(status: int) -> bool:
+    """Whether another try may go better: a wrong key, path or model stays wrong."""
+    return status >= 500 or status in (408, 409, 425, 429)
 
 
 class EndpointEncoder:
@@ -45,7 +50,7 @@ class EndpointEncoder:
         self.url = base.rstrip("/") + "/embeddings"
         self.model, self.dims = model, dims
         self.timeout, self.tries, self.pause = timeout, tries, pause
-        self._opener = urllib.request.build_opener(_NoRedirect)
+        self._opener = urllib.request.build_opener(NoRedirect)
 
     def encode(self, texts: Sequence[str]) -> Matrix:
         import numpy as np
@@ -102,8 +107,8 @@ class EndpointEncoder:
                 problem = f"HTTP {error.code}"
                 if error.code in (400, 413, 422):
                     raise InputRefused(f"the endpoint refuses the input: {problem}") from None
-                if error.code not in (408, 409, 425, 429) and error.code < 500:
-                    break  # a wrong key, path or model stays wrong
+                if not may_pass(error.code):
+                    break
                 wait = max(wait, min(60, _retry_after(error.headers.get("Retry-After"))))
             except (OSError, ValueError, EOFError) as error:
                 problem = f"{type(error).__name__}: {error}"[:200]
