@@ -81,7 +81,6 @@ def register(router: APIRouter, studio: Studio) -> None:
             meant=meant,
             quote=quote,
             located=located,
-            q=q,
             page=page,
             drawn=drawn,
             sought=len(sought),

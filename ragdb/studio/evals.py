@@ -63,8 +63,8 @@ def register(router: APIRouter, studio: Studio) -> None:
             found = await personal.served_run(db, id)
             sheet = await runs.load(db, found)
             baseline = await db.baseline_run(found.rag, found.eval)
-            before = runs.until(await _latest(db, found.rag, found.eval, 1000), id, 2)[1:]
-        other = baseline if baseline not in (None, id) else before[0].run_id if before else None
+            chosen = runs.until(await _latest(db, found.rag, found.eval, 1000), id, 2)
+        other = runs.compared_with(chosen, baseline)
         return studio.page(
             request, "run.html", sheet=sheet, failed=failed, baseline=baseline, other=other
         )
@@ -79,19 +79,15 @@ def register(router: APIRouter, studio: Studio) -> None:
     @router.get("/evals/compare")
     async def compare(request: Request, run: UUID, baseline: UUID) -> HTMLResponse:
         async with studio.transaction(request) as db:
-            newer, older = (
-                await personal.served_run(db, run),
-                await personal.served_run(db, baseline),
-            )
+            both = [await personal.served_run(db, id) for id in (run, baseline)]
             verdict, *metrics = await db.compare_runs(baseline, run)
-            sheets = [await runs.load(db, one) for one in (newer, older)]
-        most = max((abs(b) for m in metrics for b in (m.low, m.high) if b is not None), default=0)
+            sheets = [await runs.load(db, one) for one in both]
         return studio.page(
             request,
             "compare.html",
             verdict=verdict,
             metrics=metrics,
-            most=most or 1,
+            most=runs.widest(metrics),
             sheets=sheets,
             lines=[line for line in runs.lines(sheets) if line.differs],
         )

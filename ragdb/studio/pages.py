@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from importlib.resources import files
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 from uuid import UUID, uuid4
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -129,13 +129,16 @@ def environment() -> Environment:
         "when": when,
         "brief": brief,
         "flowing": flowing,
-        "part": lambda text: quote(str(text), safe=""),
         "ms": milliseconds,
         "told": told,
         "shown": charts.shown,
     }
-    made.globals |= {"address": address, "chart": charts, "in_document": in_document}
-    made.globals |= {"target": target}
+    made.globals |= {
+        "address": address,
+        "chart": charts,
+        "in_document": in_document,
+        "target": target,
+    }
     return made
 
 

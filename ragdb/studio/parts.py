@@ -37,11 +37,6 @@ class Part:
         )
 
 
-def words(rows: Iterable[Any], weight: float) -> list[Part]:
-    """What the words of a query give to a score, in which the lexical leg has a weight."""
-    return [Part.of(row, weight) for row in rows]
-
-
 def meaning(similarity: float | None, weight: float) -> Part:
     """What the semantic leg gives to a score, in which it has a weight."""
     return Part("meaning", "meaning", weight * (similarity or 0.0), weight, value=similarity)

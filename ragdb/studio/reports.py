@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -50,7 +49,7 @@ def of_run(db: Client, id: UUID) -> str:
     run = db.get_eval_run(id)
     chosen = runs.until(db.list_eval_runs(run.rag, run.eval, 1000), id, COLUMNS)
     sheets = [runs.load_now(db, one) for one in chosen]
-    other = _other(chosen, db.baseline_run(run.rag, run.eval))
+    other = runs.compared_with(chosen, db.baseline_run(run.rag, run.eval))
     return _of_run(sheets, other, db.compare_runs(other, id) if other else [])
 
 
@@ -58,16 +57,9 @@ async def of_served_run(db: AsyncClient, run: rows.EvalRuns) -> str:
     """The same for a browser."""
     chosen = runs.until(await db.list_eval_runs(run.rag, run.eval, 1000), run.run_id, COLUMNS)
     sheets = [await runs.load(db, one) for one in chosen]
-    other = _other(chosen, await db.baseline_run(run.rag, run.eval))
+    other = runs.compared_with(chosen, await db.baseline_run(run.rag, run.eval))
     compared = await db.compare_runs(other, run.run_id) if other else []
     return _of_run(sheets, other, compared)
-
-
-def _other(chosen: Sequence[rows.EvalRuns], baseline: UUID | None) -> UUID | None:
-    """What a run is compared with: the baseline, or else the run before it."""
-    if baseline not in (None, chosen[0].run_id):
-        return baseline
-    return chosen[1].run_id if len(chosen) > 1 else None
 
 
 def _of_run(
@@ -77,7 +69,6 @@ def _of_run(
     names = [f"{sheet.run.created_at:%Y-%m-%d %H:%M}" for sheet in reversed(sheets)]
     passed = Series("passed", "first", [s.run.passed_cases for s in reversed(sheets)])
     failed = Series("failed", "third", [s.run.cases - s.run.passed_cases for s in reversed(sheets)])
-    bounds = [abs(b) for row in compared for b in (row.low, row.high) if b is not None]
     return paper(
         "report_run.html",
         sheet=sheets[0],
@@ -89,7 +80,7 @@ def _of_run(
         other=other,
         verdict=compared[0] if compared else None,
         metrics=compared[1:],
-        most=max(bounds, default=0) or 1,
+        most=runs.widest(compared),
     )
 
 
@@ -117,22 +108,15 @@ def of_use(db: Client, since: datetime, until: datetime, corpus: str | None) -> 
 def _answers(
     answers: Sequence[rows.RecordedAnswer], gates: Sequence[rows.RecordedGate]
 ) -> dict[str, int]:
-    came = Counter(
-        "says that the evidence is not enough"
-        if row.is_insufficient
-        else "citations hold"
-        if row.is_verified
-        else "a citation is wrong"
-        for row in answers
-    )
-    weighed = Counter("enough" if row.is_enough else "not enough" for row in gates)
+    abstained = sum(row.is_insufficient for row in answers)
+    hold = sum(row.is_verified for row in answers if not row.is_insufficient)
     return {
         "answers": len(answers),
-        "citations hold": came["citations hold"],
-        "a citation is wrong": came["a citation is wrong"],
-        "abstained": came["says that the evidence is not enough"],
+        "citations hold": hold,
+        "a citation is wrong": len(answers) - abstained - hold,
+        "abstained": abstained,
         "gates": len(gates),
-        "enough evidence": weighed["enough"],
+        "enough evidence": sum(row.is_enough for row in gates),
     }
 
 
@@ -162,10 +146,6 @@ def traffic(buckets: Sequence[rows.TrafficRow]) -> dict[str, Any]:
         "scores": [series("mean first score", "first", "mean_top_score")],
         "slices": [
             series("admissible", "first", "admissible"),
-            Series(
-                "not admissible",
-                "second",
-                [row.under_slice - row.admissible for row in buckets],
-            ),
+            Series("not admissible", "second", [r.under_slice - r.admissible for r in buckets]),
         ],
     }

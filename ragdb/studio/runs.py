@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 if TYPE_CHECKING:
@@ -63,13 +64,14 @@ def sheet(
     tests: Sequence[rows.EvalAssertResults],
     metrics: Sequence[rows.EvalMetrics],
 ) -> Sheet:
-    of_case: dict[int, tuple[list[Any], dict[str, float]]] = {c.case_no: ([], {}) for c in cases}
-    of_case.setdefault(0, ([], {}))
+    tested: dict[int, list[rows.EvalAssertResults]] = defaultdict(list)
+    measured: dict[int, dict[str, float]] = defaultdict(dict)
     for test in tests:
-        of_case.setdefault(test.case_no, ([], {}))[0].append(test)
+        tested[test.case_no].append(test)
     for metric in metrics:
-        of_case.setdefault(metric.case_no, ([], {}))[1][metric.metric] = metric.value
-    return Sheet(run, [Case(case, *of_case[case.case_no]) for case in cases], of_case[0][1])
+        measured[metric.case_no][metric.metric] = metric.value
+    drawn = [Case(case, tested[case.case_no], measured[case.case_no]) for case in cases]
+    return Sheet(run, drawn, measured[0])  # 0 is the run as a whole
 
 
 async def load(db: AsyncClient, run: rows.EvalRuns) -> Sheet:
@@ -102,3 +104,16 @@ def lines(sheets: Sequence[Sheet]) -> list[Line]:
 def until(listed: Sequence[rows.EvalRuns], id: UUID, count: int) -> list[rows.EvalRuns]:
     """A run and those before it, newest first; runs have ids in the order of time."""
     return [run for run in listed if str(run.run_id) <= str(id)][:count]
+
+
+def compared_with(chosen: Sequence[rows.EvalRuns], baseline: UUID | None) -> UUID | None:
+    """What the first run is compared with: the baseline, or else the run before it."""
+    if baseline not in (None, chosen[0].run_id):
+        return baseline
+    return chosen[1].run_id if len(chosen) > 1 else None
+
+
+def widest(compared: Sequence[rows.CompareRunsRow]) -> float:
+    """The farthest bound of some intervals from zero, to draw them all alike."""
+    bounds = [abs(b) for row in compared for b in (row.low, row.high) if b is not None]
+    return max(bounds, default=0) or 1

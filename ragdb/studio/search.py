@@ -12,12 +12,11 @@ from pydantic import Field
 from starlette.responses import HTMLResponse
 
 from ragdb.client._generated import rows
-from ragdb.client._generated.rows import Embedders
 from ragdb.client.client import AsyncClient
 from ragdb.client.notices import heard
 from ragdb.http.hints import spoken
 from ragdb.studio.pages import Blank, Marks, Studio
-from ragdb.studio.parts import Part, meaning, stacked, words
+from ragdb.studio.parts import Part, meaning, stacked
 from ragdb.studio.recipes import recipe
 from ragdb.studio.turns import speakers
 
@@ -175,7 +174,7 @@ def _add_why(router: APIRouter, studio: Studio) -> None:
         )
 
 
-async def _lexical_part(db: AsyncClient, embedder: Embedders | None) -> float:
+async def _lexical_part(db: AsyncClient, embedder: rows.Embedders | None) -> float:
     """The share of the words in a hybrid search by an embedder, where nobody says another."""
     if embedder is None:
         return 0.5
@@ -222,7 +221,7 @@ def _card(
     hit: rows.Hit, weight: float, snippet: Markup, terms: list[rows.ExplainScoresRow]
 ) -> Card:
     of = {"lexical": (1.0, 0.0), "semantic": (0.0, 1.0)}.get(hit.mode, (weight, 1 - weight))
-    parts = words(terms, of[0]) if of[0] else []
+    parts = [Part.of(row, of[0]) for row in terms] if of[0] else []
     if of[1]:
         parts.append(meaning(hit.semantic_score, of[1]))
     return Card(hit, snippet, stacked(parts))
