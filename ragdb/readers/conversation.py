@@ -13,19 +13,36 @@ from ragdb.client.rows import loads
 from ragdb.readers import exports
 from ragdb.readers.document import Document, ReadError, one_line
 from ragdb.readers.jsonl import lines, malformed
-from ragdb.readers.messages import PARENT_KEYS, SILENT, conversed, is_chat
+from ragdb.readers.messages import (
+    PARENT_KEYS,
+    SESSION_KEYS,
+    SILENT,
+    conversed,
+    is_chat,
+    is_talk,
+    role_in_talk,
+)
 
 MEDIA_TYPE = "application/x-conversation+json"
 SAYING = SILENT | {"text", "messages", "prompt"}
 
 
 def starts(stream: BinaryIO, max_line: int) -> bool:
-    """Tell by its first record whether a JSONL file holds conversations."""
+    """Tell whether a JSONL file holds conversations: by its first record, or where that may be one
+    of many with a role and a text, by the first that is not of its kind."""
+    roles = set()
     try:
-        _, _, first = next(_records(stream, max_line), (0, b"", {}))
+        for _, _, record in _records(stream, max_line):
+            if is_conversation(record):
+                return True
+            if not is_chat([record]):
+                return False
+            roles.add(role_in_talk(record))
+            if len(roles) > 1:
+                return True
     except ReadError:
-        return False
-    return is_conversation(first)
+        pass
+    return False
 
 
 def is_conversation(record: dict[str, Any]) -> bool:
@@ -37,15 +54,17 @@ def is_conversation(record: dict[str, Any]) -> bool:
     True
     >>> is_conversation({"_id": "d1", "title": "A", "text": "B"})
     False
+    >>> is_conversation({"role": "user", "text": "an answer of a survey"})
+    False
     """
     if isinstance(record.get("prompt"), dict) and "message_tree_id" in record:
         return True
-    if exports.has_conversation(record) or is_chat([record]):
+    if exports.has_conversation(record) or is_talk([record]):
         return True
     return (
         isinstance(record.get("role"), str)
         and "text" in record
-        and any(key in record for key in (*PARENT_KEYS, *exports.SESSION_KEYS))
+        and any(key in record for key in (*PARENT_KEYS, *SESSION_KEYS))
     )
 
 

@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from ragdb.readers.document import ReadError, clean, one_line
-from ragdb.readers.messages import conversed, is_chat, is_role
+from ragdb.readers.messages import SESSION_KEYS, conversed, is_chat, is_role, is_talk
 
-SESSION_KEYS = ("session", "session_id", "conversation_id", "message_tree_id", "tree")
 IDS = (*SESSION_KEYS, "id", "_id", "uuid")
 _SECONDS = re.compile(r"1\d{9}(\.\d{1,6})?")  # since 1970, from 2001 to 2033
 _ESCAPED = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))  # by Slack, and nothing else
@@ -30,7 +29,7 @@ def found(value: Any) -> list[dict[str, Any]]:
     is broken has `reason` and `hint` instead.
     """
     if isinstance(value, list):
-        if is_chat(value):
+        if is_talk(value):
             return [_entry({"messages": value})]
         if value and all(_is_of_channel(one) for one in value):
             return [_entry({"messages": list(_of_channel(value))})]

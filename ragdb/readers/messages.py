@@ -11,6 +11,7 @@ from typing import Any
 from ragdb.readers.document import one_line, storable
 
 PARENT_KEYS = ("parent_id", "parents")
+SESSION_KEYS = ("session", "session_id", "conversation_id", "message_tree_id", "tree")
 KEPT = ("phase", "salience", "feedback", "created_at", "parents")
 SILENT = {"content", "tool_calls", "function_call"}  # a message with one of these needs no text
 # as chats are exported, and as the database knows them
@@ -55,6 +56,32 @@ def is_chat(messages: Any) -> bool:
             for m in messages
         )
     )
+
+
+def role_in_talk(message: dict[str, Any]) -> str | None:
+    """The role of a message as the database knows it; null where it alone shows that it is of a
+    talk: how chats write what is said, who speaks, what is answered, in which session."""
+    keys = {*SILENT, "speaker", *PARENT_KEYS, *SESSION_KEYS}
+    return None if keys & message.keys() else ROLES[message["role"].lower()]
+
+
+def is_talk(messages: Any) -> bool:
+    """Tell whether these are messages that belong together, and not records that have a role.
+
+    Prompts, answers of a survey and rows about people may have one, and a text. So there are two
+    roles, or a message shows it.
+
+    >>> is_talk([{"role": "user", "text": "Fine."}, {"role": "user", "text": "Too dear."}])
+    False
+    >>> is_talk([{"role": "user", "text": "Hi"}, {"role": "assistant", "text": "Ho"}])
+    True
+    >>> is_talk([{"role": "user", "content": "Hi"}])
+    True
+    """
+    if not is_chat(messages):
+        return False
+    roles = {role_in_talk(message) for message in messages}
+    return None in roles or len(roles) > 1
 
 
 def conversed(said: list[dict[str, Any]]) -> list[dict[str, Any]]:

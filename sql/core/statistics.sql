@@ -4,8 +4,9 @@
 -- that goes on has pages and no rows. To the planner all its indexes then cost one page, and
 -- look-ups by key scan a corpus each, until autovacuum comes. So a writer that has put ten times as
 -- many rows into a table as the planner knows of has it analyzed, before it looks up what it wrote.
--- So has who writes the first 200: sessions that kept their plans since the table was empty make
--- them anew then.
+-- So has who writes the first 400: sessions that kept their plans since the table was empty make
+-- them anew then. Not sooner: the planner takes a corpus for a two-hundredth of its table, and of
+-- 200 rows that is one. Any index that begins with corpus_id then looks as good as the key.
 -- Where another has it analyzed already, it goes on; where the owner may not read the counters, a
 -- DBA took them away from all, it does not know.
 --
@@ -35,7 +36,7 @@ begin
           greatest(c.reltuples, 0) as analyzed,
           greatest(c.reltuples, 0) / greatest(c.relpages, 1)
             * (pg_relation_size(c.oid) / current_setting('block_size')::integer) as known) m
-    where c.oid = any (tables) and m.written >= 200
+    where c.oid = any (tables) and m.written >= 400
       and m.written > case when ends_load then m.analyzed else 10 * m.known end
   loop
     execute format('analyze (skip_locked) %s', v_table);
@@ -44,4 +45,4 @@ end $$;
 comment on function ragdb_internal.renew_statistics(regclass[], boolean) is
   'Analyzes those of some tables into which ten times as many rows were written since they were '
   'analyzed as the planner knows of, at the end of a load as many as were analyzed; none with less '
-  'than 200.';
+  'than 400.';

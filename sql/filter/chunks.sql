@@ -46,7 +46,7 @@ comment on function ragdb_internal.filter_sql(jsonb[], boolean) is
 
 create or replace function ragdb_internal.filter_joins(conditions jsonb[]) returns text
 language sql immutable parallel safe
-return ' cross join lateral (select h.doc_no, h.page from ragdb.chunks h'
+return ' cross join lateral (select h.corpus_id, h.chunk_no, h.doc_no, h.page from ragdb.chunks h'
   ' where h.corpus_id = x.corpus_id and h.chunk_no = x.chunk_no offset 0) c'
   ' cross join lateral (select o.* from ragdb.documents o'
   ' where o.corpus_id = x.corpus_id and o.doc_no = c.doc_no offset 0) d'

@@ -90,6 +90,13 @@ comment on function ragdb_internal.filter_operators() is
   'nothing; whether the index over metadata serves it; and its SQL for built-in fields and for '
   'metadata.';
 
+create or replace function ragdb_internal.said(of_turn text) returns text
+language sql immutable parallel safe
+return '(select ' || said.of_turn || ' from ragdb.turns t'
+  ' where t.corpus_id = c.corpus_id and t.chunk_no = c.chunk_no)';
+comment on function ragdb_internal.said(text) is
+  'Returns the SQL of what the turn t that chunk c is says of itself; null where it is none.';
+
 create or replace function ragdb_internal.filter_fields()
 returns table (
   field text, type text, of_chunks boolean, column_sql text, condition_sql text, facet_sql text)
@@ -106,7 +113,11 @@ begin atomic
       'exists (select from ragdb.document_sources s'
       ' where s.corpus_id = d.corpus_id and s.doc_no = d.doc_no and {condition})',
       'array(select s.uri from ragdb.document_sources s'
-      ' where s.corpus_id = d.corpus_id and s.doc_no = d.doc_no)')
+      ' where s.corpus_id = d.corpus_id and s.doc_no = d.doc_no)'),
+    ('role', 'string', true, ragdb_internal.said('t.role collate "C"'), '{condition}',
+      ragdb_internal.said('t.role')),
+    ('speaker', 'string', true, ragdb_internal.said('(t.given ->> ''speaker'') collate "C"'),
+      '{condition}', ragdb_internal.said('t.given ->> ''speaker'''))
   ) f (field, type, of_chunks, column_sql, condition_sql, facet_sql);
 end;
 comment on function ragdb_internal.filter_fields() is

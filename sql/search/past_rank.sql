@@ -18,8 +18,9 @@ begin
   execute 'select array(select c.chunk_no from ragdb_internal.chunks_then($2) c'
     ' join ragdb_internal.documents_then($2) d on d.doc_no = c.doc_no'
     ' where ($3 is null or c.chunk_id = any ($3))'
-    || coalesce(' and ' || replace(ragdb_internal.filter_sql(v_conditions),
-      'ragdb.document_sources s', 'ragdb_internal.sources_then($2) s'), '') || ')'
+    || coalesce(' and ' || replace(replace(ragdb_internal.filter_sql(v_conditions),
+      'ragdb.document_sources s', 'ragdb_internal.sources_then($2) s'),
+      'ragdb.turns t', 'ragdb_internal.turns_then($2) t'), '') || ')'
   into v_chunk_nos using v_conditions, corpus, chunk_ids;
   return v_chunk_nos;
 end $$;

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import psycopg
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from tests.conftest import Connection
 from tests.documents import document
 from tests.plans import matrix
+from tests.sql.conversations import message
 from tests.sql.documents_twin import put
 
 TABLES = (
@@ -287,6 +290,30 @@ def test_plans_that_a_session_kept_look_up_by_key_in_what_others_loaded(
             put(db, matrix.one("c", 1, 1), corpus="c")
     assert read["ragdb.documents_number_is_unique_per_corpus"] > 0
     assert {name: count for name, count in read.items() if count > 200} == {}
+
+
+@pytest.mark.parametrize("writer", ["put_documents", "append_turns"])
+def test_a_session_that_filled_empty_tables_keeps_no_plan_that_reads_a_corpus(
+    any_clone: str, writer: str
+) -> None:
+    """Of tables analyzed with 200 rows each index looks as good as the key, and plans are kept."""
+    each, calls = 20, 40
+
+    def given(n: int) -> Sequence[dict[str, Any]]:
+        if writer == "put_documents":
+            return [document(f"{i}.md", [f"text {i}"]) for i in range(n * each, (n + 1) * each)]
+        return [message(i + 1, [i] if i else []) for i in range(n * each, (n + 1) * each)]
+
+    session = "'s', " if writer == "append_turns" else ""
+    with psycopg.connect(any_clone) as db:
+        db.execute("select ragdb.create_corpus('c')")
+        db.execute("analyze")
+        for n in range(calls):
+            with reading(db) as read:
+                db.execute(f"select from ragdb.{writer}('c', {session}%s)", (json.dumps(given(n)),))
+            db.commit()
+    # the last call; before, it read the corpus for each row
+    assert 0 < sum(read.values()) < 100 * each, read
 
 
 def test_links_to_a_document_are_found_by_their_target_after_a_vacuum(clone: str) -> None:

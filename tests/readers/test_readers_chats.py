@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from ragdb.ingest.payload import to_conversation
+from ragdb.readers import conversation
 from ragdb.readers.document import ReadError
 from ragdb.readers.read import read
 
@@ -255,12 +256,18 @@ def test_a_conversation_without_a_message_is_empty_beside_others() -> None:
     assert [one.is_empty for one in documents] == [False, True]
 
 
+# of a survey, or prompts: each has a role, and none is said to another
+ANSWERS = [{"id": 1, "role": "user", "text": "Fine."}, {"id": 2, "role": "user", "text": "Dear."}]
+
+
 @pytest.mark.parametrize(
     "value",
     [
         [{"name": "Ada", "role": "user"}, {"name": "Bo", "role": "admin"}],
         [{"name": "Ada", "role": "user"}, {"name": "Bo", "role": "user", "text": "her bio"}],
         [{"title": "Fuses", "role": "user", "content": "a page"}],
+        ANSWERS,
+        [{"id": 1, "role": "developer", "text": "Fine.", "created_at": "2025-01-01T00:00:00Z"}],
         [{"role": "manager", "content": "x"}, {"role": "user", "content": "y"}],
         [{"mapping": {"a": "b"}, "title": "columns"}],
         [{"mapping": {"a": {"b": 1}}, "current_node": "a", "id": 1}],
@@ -282,6 +289,31 @@ def test_records_stay_records(value: Any) -> None:
     assert read_as(value) == []
     (document,) = read(json.dumps(value).encode(), "records.json")
     assert document.text
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"role": "assistant", "text": "Thank you."},
+        {"role": "user", "text": "Why?", "parent_id": 1},
+        {"role": "user", "text": "Why?", "session": "s"},
+        {"role": "user", "text": "Why?", "speaker": "Ada"},
+        {"role": "user", "content": "Why?"},
+    ],
+)
+def test_texts_of_one_role_are_a_chat_where_a_message_shows_it(more: dict[str, Any]) -> None:
+    (one,) = read_as([*ANSWERS, more])
+    assert [text for *_, text in said(one)] == ["Fine.", "Dear.", more.get("text", "Why?")]
+    lines = "\n".join(map(json.dumps, [*ANSWERS, more])).encode()
+    assert {d.media_type for d in read(lines, "chat.jsonl")} == {conversation.MEDIA_TYPE}
+
+
+def test_lines_of_one_role_are_records() -> None:
+    lines = "\n".join(map(json.dumps, ANSWERS)).encode()
+    assert [(d.text, d.metadata) for d in read(lines, "answers.jsonl")] == [
+        ("Fine.", {"role": "user"}),
+        ("Dear.", {"role": "user"}),
+    ]
 
 
 @pytest.mark.shared

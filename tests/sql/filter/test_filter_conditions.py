@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from operator import ge, gt, le, lt
 from typing import Any
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import Connection, Server
 from tests.documents import text_document
+from tests.sql.conversations import conversation, message
 from tests.sql.lexical_twin import put, search
 
 LANGUAGES = ("en", "de", "fr")
@@ -384,6 +386,59 @@ def test_a_filter_that_cannot_be_is_refused_by_name(
     assert caught.value.sqlstate == "RG410"
     assert caught.value.diag.message_hint
     assert "ranked" not in str(caught.value.diag.context)
+
+
+SAID = [("user", "Ada"), ("assistant", None), ("user", "Bo"), ("user", "Ada"), ("tool", None)]
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ({"role": "user"}, lambda role, speaker: role == "user"),
+        ({"role": {"ne": "user"}}, lambda role, speaker: role != "user"),
+        ({"role": {"exists": False}}, lambda role, speaker: role is None),
+        ({"speaker": "Ada"}, lambda role, speaker: speaker == "Ada"),
+        ({"speaker": {"any": ["Ada", "Bo"]}}, lambda role, speaker: speaker is not None),
+        ({"speaker": {"exists": False}, "role": "tool"}, lambda role, speaker: role == "tool"),
+    ],
+)
+def test_what_is_said_is_found_by_who_says_it(
+    db: Connection, condition: Any, holds: Callable[[str | None, str | None], bool]
+) -> None:
+    # given a conversation, and a document that is not one
+    db.execute("select ragdb.create_corpus('docs')")
+    turns = [
+        message(n, [n - 1] if n else [], role=role, text=f"apple {n}", speaker=speaker)
+        for n, (role, speaker) in enumerate(SAID)
+    ]
+    db.execute("select ragdb.put_conversations('docs', %s)", (json.dumps([conversation(turns)]),))
+    put(db, "docs", [text_document("plain.md", "apple")])
+    said = {f"apple {n}": of for n, of in enumerate(SAID)} | {"apple": (None, None)}
+    expected = {text for text, of in said.items() if holds(*of)}
+    ((asked, listed, among),) = db.execute(
+        "select array(select h.text from ragdb.search('docs', 'apple', 9, filter => f) h),"
+        " array(select h.text from ragdb.list_chunks('docs', filter => f) h),"
+        " array(select h.text from ragdb.search('docs', 'apple', 9, filter => f,"
+        "  chunk_ids => array(select chunk_id from ragdb.list_chunks('docs'))) h)"
+        " from (select %s::jsonb as f)",
+        (json.dumps(condition),),
+    ).fetchall()
+    assert set(asked) == set(listed) == set(among) == expected
+
+
+def test_what_is_said_is_counted_by_who_says_it(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('docs')")
+    turns = [
+        message(n, [n - 1] if n else [], role=role, speaker=speaker)
+        for n, (role, speaker) in enumerate(SAID)
+    ]
+    db.execute("select ragdb.put_conversations('docs', %s)", (json.dumps([conversation(turns)]),))
+    found = db.execute(
+        "select field, value, chunks from ragdb.facets('docs', null, array['role', 'speaker'])"
+    ).fetchall()
+    roles = Counter(("role", role) for role, _ in SAID)
+    speakers = Counter(("speaker", speaker) for _, speaker in SAID if speaker)
+    assert {(field, value): n for field, value, n in found} == roles | speakers
 
 
 def test_each_operator_and_each_field_that_is_listed_can_be_asked(docs: Connection) -> None:

@@ -181,7 +181,8 @@ class Edited:
              {"syntax": "web", "query": f"+{words[-1]} {words[0]}"}, {"typos": False},
              {"syntax": "web", "query": f'"{words[-1]}" -{words[0]}'},
              {"per_document": 1}, {"collapse": True}, {"diversity": 0.5, "k": 3},
-             {"filter": {"source": {"glob": "d1*"}}}, {"filter": {"uri": {"glob": "*2*"}}}]
+             {"filter": {"source": {"glob": "d1*"}}}, {"filter": {"uri": {"glob": "*2*"}}},
+             {"filter": {"role": "user"}}]
         )  # fmt: skip
         extra = self.random.choice(extras)
         if "filter" in extra:
