@@ -138,7 +138,7 @@ class SigningKeyNotFound(RagdbError, code="RG432"):
 
 
 class NoSigningKey(RagdbError, code="RG433"):
-    """No key can sign: none is active, or its secret is not at hand."""
+    """No key can sign: none is active, its secret is not at hand, or the clock is behind it."""
 
 
 class AnchorNotFound(RagdbError, code="RG434"):

@@ -14,6 +14,20 @@ return ragdb_internal.fields_hash(
 comment on function ragdb_internal.access_event_hash(ragdb.access_events) is
   'Returns the sha256 of an event of access: all its columns but event_hash, in their order.';
 
+-- Not to a client, however much of the log it asks for: a refusal names what is hidden from it.
+create or replace function ragdb_internal.log_access(kind text, corpus text, what text)
+returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set client_min_messages = 'notice'
+as $$
+begin
+  raise log 'ragdb access: %', jsonb_build_object('kind', kind, 'corpus', corpus, 'what', what,
+    'role', ragdb_internal.caller(), 'session_role', session_user);
+end $$;
+comment on function ragdb_internal.log_access(text, text, text) is
+  'Writes a read, an export or a refusal of the caller into the server''s log.';
+
 -- A transaction that is rolled back takes its event with it, and one that is read-only, as on a
 -- standby, cannot write any. The line in the server's log stays.
 create or replace function ragdb_internal.record_access(
@@ -27,8 +41,7 @@ declare
   v_event ragdb.access_events;
 begin
   if kind in ('read', 'refused', 'export', 'export_keys') then
-    raise log 'ragdb access: %', jsonb_build_object('kind', kind, 'corpus', corpus, 'what', what,
-      'role', ragdb_internal.caller(), 'session_role', session_user);
+    perform ragdb_internal.log_access(kind, corpus, what);
   end if;
   if current_setting('transaction_read_only') = 'off' then
     v_event := row(v_id, ragdb_internal.uuid_time(v_id), kind, ragdb_internal.caller(),
@@ -77,16 +90,3 @@ begin
 end $$;
 comment on function ragdb_internal.record_read(ragdb.corpora) is
   'Records that the caller reads a corpus. Raises RG471.';
-
--- What a refusal would write is rolled back by its own error. The log keeps it, also of a client
--- that does not call ragdb.record_refusal afterwards.
-create or replace function ragdb_internal.log_refusal(corpus text, privilege text) returns void
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  raise log 'ragdb access: %', jsonb_build_object('kind', 'refused', 'corpus', corpus,
-    'what', privilege, 'role', ragdb_internal.caller(), 'session_role', session_user);
-end $$;
-comment on function ragdb_internal.log_refusal(text, text) is
-  'Writes a refusal into the server''s log.';

@@ -31,6 +31,15 @@ end $$;
 comment on function ragdb_internal.check_ended(date, text) is
   'Refuses to drop what is before a day that is null or has yet to come. Raises RG400.';
 
+-- No lease and no back-off is longer than a day and a half. Without this what was written while the
+-- clock was a year ahead would wait for a year once that is put right.
+create or replace function ragdb_internal.latest_due() returns timestamptz
+language sql volatile parallel safe
+return pg_catalog.clock_timestamp() + interval '2 days';
+comment on function ragdb_internal.latest_due() is
+  'Returns when a job that is there is due at the latest; one that says later was written while '
+  'the clock was ahead, and is due at once.';
+
 -- volatile, as the clock that it reads is: else it would not become part of its callers
 create or replace function ragdb_internal.ms_since(began timestamptz) returns numeric
 language sql parallel safe

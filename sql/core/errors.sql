@@ -52,7 +52,7 @@ begin atomic
       'no slice policy of that reference is registered'),
     ('RG432', 'SigningKeyNotFound', 'not_found', 404, 'there is no signing key of that id'),
     ('RG433', 'NoSigningKey', 'conflict', 409,
-      'no key can sign: none is active, or its secret is not at hand'),
+      'no key can sign: none is active, its secret is not at hand, or the clock is behind it'),
     ('RG434', 'AnchorNotFound', 'not_found', 404,
       'the chunk to build a slice around is not in the corpus'),
     ('RG435', 'SliceNotFound', 'not_found', 404, 'no slice of that id is stored'),

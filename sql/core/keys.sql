@@ -1,11 +1,21 @@
 -- The keys that sign tokens and traces. All public functions are definers: keys and secrets are
 -- granted to nobody.
 
--- At most one key is active: who makes or changes a key does so alone. A lock of the table, because
--- an advisory one can be taken by everybody.
+-- At most one key is active: who makes or changes a key does so alone. Where none is, he also waits
+-- for whoever has found none, and others find the new one: else what they record meanwhile would be
+-- unsigned, and of a time at which a key was active. He holds the name last: whoever has found no
+-- key may wait for it.
 create or replace function ragdb_internal.lock_signing_keys() returns void
-language sql
-return ragdb_internal.hold('signing_keys');
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  lock table ragdb.signing_keys in share row exclusive mode;
+  if not exists (select from ragdb.signing_keys k where k.state = 'active') then
+    lock table ragdb.signing_keys in access exclusive mode;
+  end if;
+  perform ragdb_internal.hold('signing_keys');
+end $$;
 comment on function ragdb_internal.lock_signing_keys() is
   'Waits for other transactions that make or change signing keys, and has others wait until this '
   'one ends.';

@@ -37,7 +37,7 @@ begin
   loop
     if v_part.is_restricted and ragdb_internal.privilege(v_part) = 0 then
       continue when takes_some;
-      perform ragdb_internal.log_refusal(v_part.name, 'read');
+      perform ragdb_internal.log_access('refused', v_part.name, 'read');
       raise exception 'corpus % has a part that role % may not read',
           ragdb_internal.quote(whole.name), ragdb_internal.quote(ragdb_internal.caller())
         using errcode = 'RG401', detail = 'a corpus is searched with all of its parts',

@@ -63,10 +63,13 @@ comment on function ragdb_internal.check_blob_quota(bigint) is
 create or replace function ragdb_internal.failures_of_hour() returns bigint
 language sql stable parallel safe
 return (select count(*) from ragdb.retrieval_traces t
-    where t.created_at >= ragdb_internal.now() - interval '1 hour' and t.error_code is not null
+    -- what was recorded while the clock was ahead is of no hour that there is
+    where t.created_at between ragdb_internal.now() - interval '1 hour' and ragdb_internal.now()
+      and t.error_code is not null
       and t.caller = ragdb_internal.caller() and t.caller_oid = ragdb_internal.caller_oid())
   + (select count(*) from ragdb.access_events e
     where e.id >= ragdb_internal.first_uuid7(ragdb_internal.now() - interval '1 hour')
+      and e.created_at <= ragdb_internal.now()
       and e.kind = 'refused' and e.role = ragdb_internal.caller()
       and e.role_oid = ragdb_internal.caller_oid());
 comment on function ragdb_internal.failures_of_hour() is

@@ -160,6 +160,7 @@ comment on function ragdb_internal.refuse_corpus(text, text, integer) is
   'Says that the caller, who has a right (0: none) to a corpus, lacks the one that a call takes. '
   'Raises RG401, RG404.';
 
+-- One that is not there is refused by the same lines, which an error tells its client.
 create or replace function ragdb_internal.check_opened(
   corpus ragdb.corpora, privilege text, takes_parts boolean, takes_moved boolean)
 returns void
@@ -167,11 +168,13 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_has constant integer := ragdb_internal.privilege(corpus);
+  v_has constant integer := case when corpus.corpus_id is null then 0
+    else ragdb_internal.privilege(corpus) end;
 begin
   if v_has < ragdb_internal.privilege_level(privilege) then
-    perform ragdb_internal.log_refusal(corpus.name, privilege),
-      ragdb_internal.refuse_corpus(corpus.name, privilege, v_has);
+    perform ragdb_internal.log_access('refused', corpus.name, privilege)
+      where corpus.corpus_id is not null;
+    perform ragdb_internal.refuse_corpus(corpus.name, privilege, v_has);
   end if;
   -- whoever sets this by hand reads what is left, as a replay does
   if corpus.moving = 'moved' and not takes_moved
@@ -184,8 +187,9 @@ begin
   end if;
 end $$;
 comment on function ragdb_internal.check_opened(ragdb.corpora, text, boolean, boolean) is
-  'Refuses a corpus to which the caller lacks a right, and one that has moved or is made of parts '
-  'where a call does not take those. Raises RG401, RG404, RG438, RG456.';
+  'Refuses a corpus that is not there (it has a name alone), one to which the caller lacks a '
+  'right, and one that has moved or is made of parts where a call does not take those. Raises '
+  'RG401, RG404, RG438, RG456.';
 
 -- The one gate to a corpus. Every call passes it, and to plan its statement anew would take five
 -- times as long as to run it.
@@ -209,7 +213,7 @@ begin
     where c.name = corpus
       and (corpus <> 'personal' or ragdb_internal.is_caller(c.personal_of, c.personal_oid));
   if not found then
-    perform ragdb_internal.refuse_corpus(corpus, privilege, 0);
+    v_corpus.name := corpus;
   end if;
   perform ragdb_internal.check_opened(v_corpus, privilege, takes_parts, takes_moved);
   if v_corpus.parts > 0 then

@@ -57,9 +57,12 @@ return array(
 comment on function ragdb_internal.signers() is
   'Returns all keys, the newest first, with the secrets that are at hand.';
 
--- Nothing is recorded unsigned because a session was not given the key.
+-- Nothing is recorded unsigned because a session was not given the key, and nothing by a key that
+-- was made after it, as where the clock is set back: verification takes that for forged. Volatile,
+-- so that who has waited for a key to be made sees it. The time of what is signed is taken after
+-- this.
 create or replace function ragdb_internal.signing_key() returns ragdb_internal.signer
-language plpgsql stable parallel safe
+language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -69,7 +72,18 @@ begin
   select k.* into v_key from ragdb.signing_keys k
     where k.state = 'active' and (k.not_after is null or k.not_after > ragdb_internal.now());
   if not found then
+    -- a snapshot that is older than a key does not show it: who has one is told to begin again
+    if current_setting('transaction_isolation') <> 'read committed'
+      and current_setting('transaction_read_only') = 'off'
+    then
+      perform ragdb_internal.hold('signing_keys', true);
+    end if;
     return null;
+  elsif ragdb_internal.now() < v_key.created_at then
+    raise exception 'signing key % was made later than now', ragdb_internal.quote(v_key.key_id)
+      using errcode = 'RG433',
+        detail = format('it is of %s, and the clock of the database is behind', v_key.created_at),
+        hint = 'set the clock, or create another key where it was wrong then';
   end if;
   -- what ragdb_internal.secret_at_hand() does, in a third of the time: every retrieval signs
   select s.secret into v_secret from ragdb.signing_secrets s where s.key_id = v_key.key_id;
@@ -93,11 +107,4 @@ begin
 end $$;
 comment on function ragdb_internal.signing_key() is
   'Returns the key that signs now; null when there is none. Raises RG433 when its secret is not at '
-  'hand.';
-
-create or replace function ragdb_internal.signed(hash bytea) returns bytea
-language sql stable parallel safe
-return ragdb_internal.trace_mac(signed.hash, (ragdb_internal.signing_key()).secret);
-comment on function ragdb_internal.signed(bytea) is
-  'Signs the hash of a row of evidence with the key that signs now; null when there is none. '
-  'Raises RG433.';
+  'hand or the clock is behind its creation, and 40001.';

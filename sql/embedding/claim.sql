@@ -110,6 +110,7 @@ declare
   v_taken ragdb.embedding_jobs[];
 begin
   perform ragdb_internal.bury_jobs(take_jobs.corpus_id, take_jobs.space_id, may_wait);
+  perform ragdb_internal.recall_jobs(take_jobs.corpus_id, take_jobs.space_id);
   with due as materialized (
     select j.ctid as place from ragdb.embedding_jobs j
     where j.corpus_id = take_jobs.corpus_id and j.space_id = take_jobs.space_id

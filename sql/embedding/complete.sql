@@ -162,7 +162,7 @@ begin
         failures = j.failures + case when retry_after is null then 1 else 0 end,
         attempt = j.attempt - case when retry_after is null then 0 else 1 end,
         is_dead = retry_after is null and j.failures + 1 >= 5,
-        due_at = clock_timestamp() + coalesce(retry_after,
+        due_at = clock_timestamp() + coalesce(least(retry_after, interval '1 day'),
           make_interval(secs => 2 ^ least(j.failures + 1, 8))) * (0.5 + random())
     from unnest(input_hashes, attempts) g (hash, attempt)
     where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id
@@ -175,5 +175,5 @@ begin
 end $$;
 comment on function ragdb.fail_embeddings(integer, bytea[], integer[], text, interval) is
   'Gives claimed inputs back after a failure, to be tried again after a back-off, or after about '
-  'retry_after when the provider and not the input failed; the fifth failure kills a job. Returns '
-  'how many died. Raises RG400, RG404.';
+  'retry_after (at most a day) when the provider and not the input failed; the fifth failure kills '
+  'a job. Returns how many died. Raises RG400, RG404.';

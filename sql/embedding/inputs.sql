@@ -208,3 +208,21 @@ create or replace trigger embeddings_follow_chunks after update on ragdb.chunks
 create or replace trigger embeddings_follow_titles after update on ragdb.documents
   referencing old table as before new table as changed
   for each statement execute function ragdb_internal.refresh_retitled_documents();
+
+create or replace function ragdb_internal.recall_jobs(corpus_id integer, space_id integer)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+begin
+  with late as materialized (
+    select j.ctid as place from ragdb.embedding_jobs j
+    where j.corpus_id = recall_jobs.corpus_id and j.space_id = recall_jobs.space_id
+      and not j.is_dead and j.due_at > ragdb_internal.latest_due()
+    for update skip locked
+  )
+  update ragdb.embedding_jobs j set due_at = clock_timestamp() from late l where j.ctid = l.place;
+end $$;
+comment on function ragdb_internal.recall_jobs(integer, integer) is
+  'Makes the inputs of a space due that were queued or claimed while the clock was ahead.';

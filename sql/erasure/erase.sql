@@ -91,6 +91,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_key constant ragdb_internal.signer := ragdb_internal.signing_key();
   v_row ragdb.erasures;
 begin
   v_row.created_at := ragdb_internal.now();
@@ -105,7 +106,7 @@ begin
   v_row.caller := ragdb_internal.caller();
   v_row.reason := reason;
   v_row.erasure_hash := ragdb_internal.erasure_hash(v_row);
-  v_row.erasure_mac := ragdb_internal.signed(v_row.erasure_hash);
+  v_row.erasure_mac := ragdb_internal.trace_mac(v_row.erasure_hash, v_key.secret);
   insert into ragdb.erasures values (v_row.*);
   perform ragdb_internal.note('erasure', v_row.erasure_id::text, v_row.erasure_hash);
   if action = 'erased' then

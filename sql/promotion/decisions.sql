@@ -62,6 +62,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_key constant ragdb_internal.signer := ragdb_internal.signing_key();
   v_row ragdb.proposal_decisions;
 begin
   v_row.corpus_id := proposal.corpus_id;
@@ -72,7 +73,7 @@ begin
   v_row.decided_at := ragdb_internal.now();
   v_row.decided_by := ragdb_internal.caller();
   v_row.decision_hash := ragdb_internal.decision_hash(v_row);
-  v_row.decision_mac := ragdb_internal.signed(v_row.decision_hash);
+  v_row.decision_mac := ragdb_internal.trace_mac(v_row.decision_hash, v_key.secret);
   insert into ragdb.proposal_decisions values (v_row.*)
     on conflict on constraint proposal_decisions_are_made_once do nothing;
   if not found then

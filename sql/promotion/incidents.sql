@@ -13,6 +13,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_key constant ragdb_internal.signer := ragdb_internal.signing_key();
   v_row ragdb.admissibility_incidents;
 begin
   v_row.created_at := ragdb_internal.now();
@@ -24,7 +25,7 @@ begin
   v_row.caller := ragdb_internal.caller();
   v_row.reason := refusal.reason;
   v_row.incident_hash := ragdb_internal.incident_hash(v_row);
-  v_row.incident_mac := ragdb_internal.signed(v_row.incident_hash);
+  v_row.incident_mac := ragdb_internal.trace_mac(v_row.incident_hash, v_key.secret);
   insert into ragdb.admissibility_incidents values (v_row.*);
   perform ragdb_internal.note('incident', v_row.incident_id::text, v_row.incident_hash);
 end $$;

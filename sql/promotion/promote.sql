@@ -157,6 +157,8 @@ returns uuid
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_key constant ragdb_internal.signer := ragdb_internal.signing_key();
 begin
   atom.corpus_id := corpus.corpus_id;
   atom.created_at := ragdb_internal.now();
@@ -169,7 +171,7 @@ begin
   atom.created_by := ragdb_internal.caller();
   atom.lexemes := ragdb_internal.lexemes(atom.text, corpus.text_config);
   atom.atom_hash := ragdb_internal.atom_hash(atom);
-  atom.atom_mac := ragdb_internal.signed(atom.atom_hash);
+  atom.atom_mac := ragdb_internal.trace_mac(atom.atom_hash, v_key.secret);
   insert into ragdb.semantic_atoms values (atom.*);
   perform ragdb_internal.note('atom', atom.corpus_id || '/' || atom.atom_id, atom.atom_hash);
   return atom.atom_id;

@@ -61,6 +61,8 @@ returns uuid
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_key constant ragdb_internal.signer := ragdb_internal.signing_key();
 begin
   proposal.corpus_id := corpus.corpus_id;
   proposal.created_at := ragdb_internal.now();
@@ -69,7 +71,7 @@ begin
   proposal.created_by := ragdb_internal.caller();
   proposal.lexemes := ragdb_internal.lexemes(proposal.text, corpus.text_config);
   proposal.proposal_hash := ragdb_internal.proposal_hash(proposal);
-  proposal.proposal_mac := ragdb_internal.signed(proposal.proposal_hash);
+  proposal.proposal_mac := ragdb_internal.trace_mac(proposal.proposal_hash, v_key.secret);
   insert into ragdb.semantic_proposals values (proposal.*);
   perform ragdb_internal.note('proposal', proposal.corpus_id || '/' || proposal.proposal_id,
     proposal.proposal_hash);

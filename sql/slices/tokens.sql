@@ -3,7 +3,7 @@
 create or replace function ragdb_internal.issue_token(
   corpus ragdb.corpora, slice ragdb.slices, policy ragdb.slice_policies)
 returns text
-language plpgsql stable parallel safe
+language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare

@@ -69,6 +69,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_key constant ragdb_internal.signer := ragdb_internal.signing_key();
   v_hits ragdb.retrieval_hits[];
 begin
   perform ragdb_internal.check_context(context);
@@ -78,7 +79,7 @@ begin
   trace.ranking_hash := ragdb_internal.ranking_hash(corpus);
   trace.result_hash := ragdb_internal.result_hash(v_hits);
   trace.trace_hash := ragdb_internal.trace_hash(trace, v_hits);
-  trace.trace_mac := ragdb_internal.signed(trace.trace_hash);
+  trace.trace_mac := ragdb_internal.trace_mac(trace.trace_hash, v_key.secret);
   insert into ragdb.retrieval_traces values (trace.*);
   insert into ragdb.retrieval_hits select h.* from unnest(v_hits) h;
   perform ragdb_internal.note('trace', trace.corpus_id || '/' || trace.id, trace.trace_hash);

@@ -114,6 +114,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_key constant ragdb_internal.signer := ragdb_internal.signing_key();
   v_reranks ragdb.retrieval_reranks[] := ragdb_internal.reranked(
     trace, array(select h from ragdb.trace_hits(trace.id) h), model, chunk_ids, scores, k);
   v_rows integer;
@@ -122,7 +123,7 @@ begin
     return v_reranks;
   end if;
   v_reranks[1].rerank_hash := ragdb_internal.rerank_hash(trace.trace_hash, v_reranks);
-  v_reranks[1].rerank_mac := ragdb_internal.signed(v_reranks[1].rerank_hash);
+  v_reranks[1].rerank_mac := ragdb_internal.trace_mac(v_reranks[1].rerank_hash, v_key.secret);
   -- once an upgrade has brought the table, its first month is made here
   if to_regclass('ragdb.retrieval_reranks_default') is null then
     perform ragdb.maintain();

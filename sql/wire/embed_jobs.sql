@@ -1,5 +1,33 @@
 -- Jobs of embed.text: a worker claims them, embeds the texts, and answers with embeddings.
 
+create or replace function ragdb_internal.drop_hopeless_embeds() returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  delete from ragdb.embed_jobs j
+    where j.texts is null
+      and coalesce(j.failed_at, j.due_at) < clock_timestamp() - interval '1 day';
+  with fatal as materialized (
+    select j.job_id from ragdb.embed_jobs j
+    where j.texts is not null and j.due_at <= clock_timestamp() and j.attempt >= j.failures + 5
+    for update skip locked
+  )
+  update ragdb.embed_jobs j
+    set failed_at = clock_timestamp(), texts = null, worker = null,
+      message = 'five workers died or lost their lease on it'
+    from fatal f where j.job_id = f.job_id;
+  with late as materialized (
+    select j.job_id from ragdb.embed_jobs j
+    where j.texts is not null and j.due_at > ragdb_internal.latest_due()
+    for update skip locked
+  )
+  update ragdb.embed_jobs j set due_at = clock_timestamp() from late l where j.job_id = l.job_id;
+end $$;
+comment on function ragdb_internal.drop_hopeless_embeds() is
+  'Fails the requests that have killed five workers, forgets what was answered or failed a day '
+  'ago, and makes those due that were made or claimed while the clock was ahead.';
+
 create or replace function ragdb.claim_embed_jobs(
   worker text, count integer default 1, lease interval default '120 seconds',
   only_embedder text default null)
@@ -15,18 +43,7 @@ begin
   if ragdb_internal.trust() not in ('trusted', 'anchor') then
     return;
   end if;
-  delete from ragdb.embed_jobs j
-    where j.texts is null
-      and coalesce(j.failed_at, j.due_at) < clock_timestamp() - interval '1 day';
-  with fatal as materialized (
-    select j.job_id from ragdb.embed_jobs j
-    where j.texts is not null and j.due_at <= clock_timestamp() and j.attempt >= j.failures + 5
-    for update skip locked
-  )
-  update ragdb.embed_jobs j
-    set failed_at = clock_timestamp(), texts = null, worker = null,
-      message = 'five workers died or lost their lease on it'
-    from fatal f where j.job_id = f.job_id;
+  perform ragdb_internal.drop_hopeless_embeds();
   return query
     with due as materialized (
       select j.job_id, e.name

@@ -4,6 +4,8 @@ create or replace function ragdb_internal.session_is_over(session ragdb.http_ses
 returns boolean
 language sql stable parallel safe
 return (session).created_at <= ragdb_internal.now() - interval '12 hours'
+  -- the clock was ahead then: it would not end for as long
+  or (session).created_at > ragdb_internal.now() + interval '1 minute'
   or (session).seen_at <= ragdb_internal.now() - interval '1 hour'
   or ragdb_internal.role_oid((session).role) is distinct from (session).role_oid
   or exists (select from ragdb.http_tokens t

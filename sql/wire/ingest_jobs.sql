@@ -21,10 +21,17 @@ begin
         else 'five workers died or lost their lease on it' end,
       hint = case when h.is_gone then 'put the bytes again: ragdb.put_blob()' end
     from hopeless h where j.job_id = h.job_id;
+  with late as materialized (
+    select j.job_id from ragdb.ingest_jobs j
+    where j.failed_at is null and j.due_at > ragdb_internal.latest_due()
+    for update skip locked
+  )
+  update ragdb.ingest_jobs j set due_at = clock_timestamp()
+    from late l where j.job_id = l.job_id;
 end $$;
 comment on function ragdb_internal.drop_hopeless_ingests() is
-  'Fails the jobs whose blob is gone or has killed five workers, and forgets what failed a day '
-  'ago.';
+  'Fails the jobs whose blob is gone or has killed five workers, forgets what failed a day ago, '
+  'and makes those due that were queued or claimed while the clock was ahead.';
 
 create or replace function ragdb.claim_ingest_jobs(
   worker text, count integer default 1, lease interval default '600 seconds',

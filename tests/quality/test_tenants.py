@@ -261,15 +261,24 @@ def shown(value: Any, column: str = "") -> Any:
     return SECRET.sub("id", str(value)) if isinstance(value, str | UUID) else value
 
 
+def said(told: psycopg.errors.Diagnostic) -> tuple[str | None, ...]:
+    """What an error or a notice says, with the functions that it comes from."""
+    return (
+        *(told.severity, told.sqlstate, told.message_primary, told.message_detail),
+        *(told.message_hint, told.context),
+    )
+
+
 class Asker:
     """A role in a database: what it is told."""
 
     def __init__(self, db: Connection, name: str) -> None:
         self.db, self.name = db, name
         self.notices: list[Any] = []
-        db.add_notice_handler(
-            lambda d: self.notices.append((d.message_primary, d.message_detail, d.message_hint))
-        )
+        # who asks for it is sent lines of the log, too
+        db.execute("set client_min_messages = log")
+        db.commit()
+        db.add_notice_handler(lambda d: self.notices.append(said(d)))
 
     def ask(self, call: Call, *, commit: bool = False) -> str:
         self.notices.clear()
@@ -285,10 +294,7 @@ class Asker:
             if commit:
                 self.db.commit()
         except psycopg.Error as error:
-            said = error.diag
-            answer = repr(
-                (said.sqlstate, said.message_primary, said.message_detail, said.message_hint)
-            )
+            answer = repr(said(error.diag))
         self.db.rollback()
         return re.sub(rf"\b{self.name}\b", "here", answer)
 

@@ -1454,8 +1454,8 @@ class Functions(Caller):
         retry_after: timedelta | str | None = None,
     ) -> int:
         """Gives claimed inputs back after a failure, to be tried again after a back-off, or
-        after about retry_after when the provider and not the input failed; the fifth failure
-        kills a job. Returns how many died. Raises RG400, RG404.
+        after about retry_after (at most a day) when the provider and not the input failed;
+        the fifth failure kills a job. Returns how many died. Raises RG400, RG404.
         """
         value: int = self._value(
             calls.FAIL_EMBEDDINGS, space_id, input_hashes, attempts, error, retry_after

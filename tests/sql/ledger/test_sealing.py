@@ -176,6 +176,7 @@ def test_sealing_time_never_falls_when_the_clock_does(evidence: Connection) -> N
     evidence.execute(
         "select set_config('ragdb.now', %s, true)", (str(before - timedelta(hours=5)),)
     )
+    evidence.execute("select ragdb.create_signing_key('early')")
     evidence.execute("select * from ragdb.retrieve('chat', 'refunds')")
     ((after,),) = evidence.execute("select sealed_at from ragdb.seal_ledger()").fetchall()
     assert after == before
