@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 LENGTH = 48
-STEPS = 300
+STEPS = 150
 
 
 def make_cross_encoder(folder: Path, texts: Iterable[str], *, labels: int = 1) -> Path:

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import psycopg
 
-from tests.conftest import Run
+from tests.conftest import OLDER_BY_NIGHT, Run
 
 EXAMPLE = Path(__file__).parents[2] / "examples/contract"
 
 
+@OLDER_BY_NIGHT
 def test_the_example_is_checked_applied_ingested_and_evaluated(
     run_on: Callable[[str], Run], any_clone: str, tmp_path: Path
 ) -> None:

@@ -134,7 +134,7 @@ def as_defined(
     ]
 
 
-@settings(max_examples=500)
+@settings(max_examples=250)
 @given(texts, strategies, limits, units)
 def test_chunks_are_those_of_the_definition(
     text: str, strategy: str, limit: tuple[int, int], unit: str

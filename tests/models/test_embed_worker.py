@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -21,6 +22,8 @@ from tests.embedding import WIDTH, make_corpus, one, put, status
 from tests.forked import PROCESSES
 from tests.waiting import until
 
+LEASE = 60  # seconds, for which no machine holds up a heart
+
 
 def slow_worker(dsn: str, log: Path, errors: Path) -> None:
     class Slow(encoders.HashEncoder):
@@ -32,7 +35,7 @@ def slow_worker(dsn: str, log: Path, errors: Path) -> None:
 
     sys.stderr = errors.open("a")
     embedders._load = lambda *_: Slow(WIDTH)  # type: ignore[assignment]
-    Worker(dsn, batch=40, lease=3).run(until="empty")
+    Worker(dsn, batch=40, lease=LEASE).run(until="empty")
     sys.stderr.close()
 
 
@@ -119,15 +122,27 @@ def test_workers_killed_at_any_time_lose_nothing(clone: str, tmp_path: Path) -> 
         process.start()
         return process
 
+    gone: list[str] = []
+
+    def have_ended() -> bool:
+        # the leases of the killed lapse, also of what a server claims for one after its end
+        db.execute(
+            "update ragdb.embedding_jobs set due_at = clock_timestamp()"
+            " where split_part(worker, ':', -2) = any (%s)",
+            (gone,),
+        )
+        return not (steady.is_alive() or killed.is_alive())
+
     with corpus_of(clone, 2000) as db:
         steady, killed = start(), start()
         for n in range(10):
             time.sleep(0.4 + 0.05 * n)
             killed.kill()
             killed.join()
+            gone.append(str(killed.pid))
             killed = start()
+        until(have_ended, 200)
         for process in (steady, killed):
-            process.join(200)
             assert (process.exitcode, said.read_text()) == (0, "")
         assert status(db, "array[coverage, backlog, dead]") == [1, 0, 0]
         assert status(db, "last_error") is None
@@ -139,6 +154,13 @@ def test_workers_killed_at_any_time_lose_nothing(clone: str, tmp_path: Path) -> 
     assert len(computed) - 2000 <= 10 * 40
 
 
+class Hasty(threading.Event):
+    """Has a heart beat many times in a lease, so that one which a machine holds up still does."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        return super().wait(None if timeout is None else min(timeout, 0.1))
+
+
 def test_two_living_workers_embed_nothing_twice(
     clone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,14 +169,22 @@ def test_two_living_workers_embed_nothing_twice(
     class Slow(encoders.HashEncoder):
         def encode(self, texts: Sequence[str]) -> Any:
             seen.extend(texts)
-            time.sleep(3.3)  # longer than the lease: the heart must beat
+            # longer than the lease of the claim
+            with psycopg.connect(clone, autocommit=True) as other:
+                claimed = one(other, "select clock_timestamp() + %s * interval '1 s'", LEASE)
+                kept = "select min(due_at) > %s from ragdb.embedding_jobs where worker = %s"
+                name = threading.current_thread().name
+                until(lambda: one(other, kept, claimed, name))
             return super().encode(texts)
 
     monkeypatch.setattr(embedders, "_load", lambda *_: Slow(WIDTH))
     with corpus_of(clone, 40) as db:
-        # so long that a heart on a busy machine beats in time
-        workers = [Worker(clone, batch=20, lease=3) for _ in range(2)]
-        threads = [threading.Thread(target=w.run, kwargs={"until": "empty"}) for w in workers]
+        workers = [Worker(clone, batch=20, lease=LEASE) for _ in range(2)]
+        for worker in workers:
+            worker._stop = Hasty()
+        threads = [
+            threading.Thread(target=w.run, kwargs={"until": "empty"}, name=w.name) for w in workers
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -231,15 +261,25 @@ def test_a_provider_that_stays_away_is_given_up_and_nothing_is_lost(
             raise encoders.ProviderDown("the endpoint does not answer: HTTP 503")
 
     monkeypatch.setattr(embedders, "_load", lambda *_: Down(WIDTH))
-    # longer than a claim takes, on a busy machine too
-    monkeypatch.setattr(worker, "REST", 0.7)
     monkeypatch.setattr(worker, "TRIES", 2)
+    now, failed = 0.0, 0
+    monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: now))
+
+    def go_on(done: worker.Done) -> None:
+        """The time of a rest is over once a look has found that there is nothing to do."""
+        nonlocal now, failed
+        if done.failed == failed:
+            now += worker.REST
+            db.execute("update ragdb.embedding_jobs set due_at = clock_timestamp()")
+        failed = done.failed
+
     with corpus_of(clone, 30) as db:
         for _ in range(2):
-            done = Worker(clone, batch=20).run(until="empty", poll=0.01)
+            failed = 0
+            done = Worker(clone, batch=20, progress=go_on).run(until="empty", poll=0.01)
             assert done.embedded == 0
-        # one batch at a time, the last perhaps begun before it was given up; no input the worse
-        assert 0 <= len(asked) - 2 * worker.TRIES <= 2
+        # one batch at a time, and no input the worse
+        assert asked == 2 * worker.TRIES * [20]
         assert status(db, "array[backlog, dead]") == [30, 0]
         monkeypatch.undo()
         assert Worker(clone).run(until="empty").embedded == 30

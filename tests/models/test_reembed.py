@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from typing import Any
 
 import psycopg
@@ -90,11 +89,16 @@ def test_a_killed_reembed_goes_on_while_searches_see_one_model_or_the_other(clon
         searching = threading.Thread(target=search)
         searching.start()
         try:
-            started = ragdb(clone, "reembed", "docs", "--model", "new", "--batch", "5")
-            filled = "select count(*) from ragdb.chunk_embeddings where space_id = 2"
-            until(lambda: one(db, filled) >= 20)
-            started.send_signal(signal.SIGKILL)
-            started.communicate()
+            until(lambda: seen)
+            db.execute("select ragdb.reembed_corpus('docs', 'new')")
+            with psycopg.connect(clone) as other:
+                # it cannot come to its end before it is killed
+                other.execute("select from ragdb.embedding_jobs limit 50 for update")
+                started = ragdb(clone, "reembed", "docs", "--model", "new", "--batch", "5")
+                filled = "select count(*) from ragdb.chunk_embeddings where space_id = 2"
+                until(lambda: one(db, filled) >= 20)
+                started.send_signal(signal.SIGKILL)
+                started.communicate()
             done = one(db, filled)
             assert 20 <= done < 400
             assert status(db, "embedder") == "hash"
@@ -104,12 +108,13 @@ def test_a_killed_reembed_goes_on_while_searches_see_one_model_or_the_other(clon
             assert f"embedded {400 - done} chunks" in said
             assert set(seen) == {"hash"}
             finish(ragdb(clone, "reembed", "docs", "--model", "new", "--cutover"))
+            until(lambda: seen[-1] == "new")
             for (chunk, score), (wanted, exact) in zip(
                 nearest(db, "new"), expected["new"], strict=True
             ):
                 assert (chunk, score) == (wanted, pytest.approx(exact, abs=2e-6))
             finish(ragdb(clone, "reembed", "docs", "--rollback"))
-            time.sleep(0.1)
+            until(lambda: seen[-1] == "hash")
         finally:
             stopped.set()
             searching.join()

@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.conftest import Connection
+from tests.conftest import OLDER_BY_NIGHT, Connection
 
 ROOT = Path(__file__).resolve().parents[2]
 SQL = ROOT / "sql"
@@ -251,6 +251,7 @@ BREACHES = {
 }
 
 
+@OLDER_BY_NIGHT
 @pytest.mark.parametrize("rule", BREACHES)
 def test_a_breach_is_seen(any_db: Connection, rule: str) -> None:
     any_db.execute("set role ragdb_owner")

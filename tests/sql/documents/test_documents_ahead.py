@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from tests.conftest import Connection
+from tests.conftest import OLDER_BY_NIGHT, Connection
 from tests.documents import document
 from tests.sql.documents_twin import faults, put
 from tests.waiting import until_it_waits
@@ -169,6 +169,7 @@ def test_what_changes_meanwhile_is_analysed_as_it_became(
     assert faults(other) == []
 
 
+@OLDER_BY_NIGHT
 def test_a_call_of_more_than_32_mb_waits_for_its_turn(two: tuple[Connection, Connection]) -> None:
     one, other = two
     given = Jsonb([document(f"{n}.md", [f"{n} " + "many " * 199_000]) for n in range(34)])

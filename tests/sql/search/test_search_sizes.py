@@ -181,7 +181,13 @@ def filtered(server18: Server) -> Iterator[Made]:
         yield made
 
 
-@pytest.mark.parametrize("chunks", [1, 4_999, 5_000, 5_001, 19_999, 20_000, 20_001])
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        *(1, 5_000, 5_001, 20_000, 20_001),
+        *(pytest.param(n, marks=pytest.mark.nightly) for n in (4_999, 19_999)),
+    ],
+)
 def test_a_filter_that_leaves_any_number_of_chunks_ranks_as_by_brute_force(
     filtered: Made, chunks: int
 ) -> None:

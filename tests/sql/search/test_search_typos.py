@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from ragdb.client.calling import Reals
-from tests.conftest import Connection
+from tests.conftest import OLDER_BY_NIGHT, Connection
 from tests.documents import text_document
 from tests.embedding import ENCODER, embed, make_corpus
 from tests.sql.lexical_twin import Collection, put, search
@@ -244,6 +244,7 @@ def nearest(db: Connection, dictionary: dict[str, int], typo: str) -> str | None
     return None
 
 
+@OLDER_BY_NIGHT
 def test_the_nearest_word_is_that_of_brute_force(docs: Connection) -> None:
     texts = [
         *TEXTS.values(),

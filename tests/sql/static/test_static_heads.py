@@ -11,6 +11,7 @@ import psycopg
 
 from ragdb.database import Database
 from ragdb.server import static
+from tests.conftest import OLDER_BY_NIGHT
 from tests.documents import text_document
 from tests.sql.lexical_twin import put
 from tests.sql.static.conftest import PROSE
@@ -37,6 +38,7 @@ def documents() -> list[dict[str, Any]]:
     return made
 
 
+@OLDER_BY_NIGHT
 def test_a_head_is_made_a_third_as_long_as_its_text(
     any_db: psycopg.Connection[Any], bpe_folder: Path, small_twin: Twin
 ) -> None:

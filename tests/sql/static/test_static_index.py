@@ -11,7 +11,7 @@ import pytest
 
 from ragdb.database import Database
 from ragdb.server import static
-from tests.conftest import Connection, Server
+from tests.conftest import OLDER_BY_NIGHT, Connection, Server
 from tests.embedding import embed, make_corpus
 from tests.waiting import is_waiting, until
 
@@ -159,6 +159,7 @@ def test_a_search_does_not_wait_for_the_index(committed: str) -> None:
         assert (found(reader), indexed(reader)) == (["http"], {"docs": True})
 
 
+@OLDER_BY_NIGHT
 def test_an_optimize_that_is_killed_leaves_the_corpus_as_it_was(committed: str) -> None:
     with (
         psycopg.connect(committed, autocommit=True) as db,

@@ -57,7 +57,7 @@ def in_python(
     return [(n, c.start, c.end, c.tokens, text[c.start : c.end]) for n, c in enumerate(chunks)]
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     texts,
     limits,
