@@ -1338,6 +1338,7 @@ static_models = Table(
     Column("tokenizer", Text, nullable=False),
     Column("folding", Text, nullable=False),
     Column("longest", Integer, nullable=False),
+    Column("splits_digits", Boolean, nullable=False),
     Column("pieces", Integer, nullable=False),
     Column("digest", Text, nullable=False),
     Column("lexical_weight", Double, nullable=False),

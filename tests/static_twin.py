@@ -123,7 +123,7 @@ class Twin:
 def train(kind: str, texts: list[str], folder: Path, dims: int = 16) -> Twin:
     """A small model of one kind, trained on some texts, in the files of model2vec."""
     special = ["[UNK]"]
-    if kind == "bpe":
+    if kind in ("bpe", "digits"):  # whose pieces of digits are of one digit
         tokenizer = Tokenizer(models.BPE(unk_token="[UNK]"))
         trainer: Any = trainers.BpeTrainer(vocab_size=600, special_tokens=special)
     elif kind == "wordpiece":
@@ -134,6 +134,10 @@ def train(kind: str, texts: list[str], folder: Path, dims: int = 16) -> Twin:
         trainer = trainers.UnigramTrainer(vocab_size=600, special_tokens=special, unk_token="[UNK]")
     if kind == "wordpiece":
         tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    elif kind == "digits":
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [pre_tokenizers.Metaspace(), pre_tokenizers.Digits(individual_digits=True)]
+        )
     else:
         tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.normalizer = normalizers.NFC()

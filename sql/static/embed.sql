@@ -23,17 +23,14 @@ return exists (select from ragdb.static_models m where m.embedder_id = is_static
 comment on function ragdb_internal.is_static(integer) is
   'Tells whether an embedder runs inside the database.';
 
-create type ragdb_internal.word_vector as (
-  word text, is_cut boolean, embedding vector);
-comment on type ragdb_internal.word_vector is
-  'A word as a static embedder sees it: whether it had to be cut because its vector was not kept, '
-  'and its vector.';
+create type ragdb_internal.word_vector as (word text, embedding vector);
+comment on type ragdb_internal.word_vector is 'A word and its vector.';
 
 create or replace function ragdb_internal.cut_vectors(model ragdb.static_models, words text[])
 returns setof ragdb_internal.word_vector
 language sql stable parallel safe
 begin atomic
-  select p.word, true, coalesce(sum(c.embedding::vector), (
+  select p.word, coalesce(sum(c.embedding::vector), (
     select n.embedding::vector - n.embedding::vector from ragdb.static_pieces n
     where n.embedder_id = (cut_vectors.model).embedder_id and n.piece = ''))
   from ragdb_internal.word_pieces(cut_vectors.model, cut_vectors.words) p
@@ -46,34 +43,26 @@ end;
 comment on function ragdb_internal.cut_vectors(ragdb.static_models, text[]) is
   'Returns the vectors of words that are not pieces, zero where no part of one is known.';
 
--- Each is looked up by key, whatever the planner believes of the tables; those that are not known
--- are cut together.
-create or replace function ragdb_internal.word_vectors(model ragdb.static_models, words text[])
-returns setof ragdb_internal.word_vector
+-- Each is looked up by key, whatever the planner believes of the tables.
+create or replace function ragdb_internal.kept_vectors(model ragdb.static_models, words text[])
+returns table (word text, half halfvec)
 language sql stable parallel safe
 begin atomic
-  with found as materialized (
-    select w.word, coalesce(p.embedding, s.embedding)::vector as embedding
-    from pg_catalog.unnest(word_vectors.words) w (word)
-      left join lateral (
-        select c.embedding from ragdb.static_pieces c
-        where c.embedder_id = (word_vectors.model).embedder_id and c.piece = ' ' || w.word
-        offset 0) p on true
-      left join lateral (
-        select k.embedding from ragdb.static_words k
-        where k.embedder_id = (word_vectors.model).embedder_id and k.word = w.word
-          and p.embedding is null
-        offset 0) s on true
-  )
-  select f.word, false, f.embedding from found f where f.embedding is not null
-  union all
-  select c.*
-  from (select array(select f.word from found f where f.embedding is null) as words offset 0) u
-    cross join lateral ragdb_internal.cut_vectors(word_vectors.model, u.words) c
-  where u.words <> '{}';
+  select w.word, coalesce(p.embedding, s.embedding)
+  from pg_catalog.unnest(kept_vectors.words) w (word)
+    left join lateral (
+      select c.embedding from ragdb.static_pieces c
+      where c.embedder_id = (kept_vectors.model).embedder_id and c.piece = ' ' || w.word
+      offset 0) p on true
+    left join lateral (
+      select k.embedding from ragdb.static_words k
+      where k.embedder_id = (kept_vectors.model).embedder_id and k.word = w.word
+        and p.embedding is null
+      offset 0) s on true;
 end;
-comment on function ragdb_internal.word_vectors(ragdb.static_models, text[]) is
-  'Returns the vectors of different words, zero where no part of one is known.';
+comment on function ragdb_internal.kept_vectors(ragdb.static_models, text[]) is
+  'Returns different words with the vectors that are stored of them; null of those that must be '
+  'cut.';
 
 create or replace function ragdb_internal.weighed(embedding vector, eighths integer)
 returns vector
@@ -106,6 +95,8 @@ comment on function ragdb_internal.headed(vector, vector) is
   'Returns the sum of a chunk of that of its title and heading path and that of its text, in which '
   'the former is made a third as long as the latter if it is shorter. Null is what has no word.';
 
+-- The words that must be cut are cut together. The others stay halves until they are hashed: what
+-- is stored on the way is half as large.
 create or replace function ragdb_internal.sums_of_texts(model ragdb.static_models, texts text[])
 returns table (n integer, total vector, word text)
 language sql stable parallel safe
@@ -113,21 +104,29 @@ begin atomic
   with counted as materialized (
     select c.* from ragdb_internal.counted_words(
       sums_of_texts.texts, (sums_of_texts.model).folding) c
-  ), vectors as materialized (
-    select v.*
+  ), kept as materialized (
+    select k.*
     from (select array(select distinct c.word from counted c) as words offset 0) d
-      cross join lateral ragdb_internal.word_vectors(sums_of_texts.model, d.words) v
+      cross join lateral ragdb_internal.kept_vectors(sums_of_texts.model, d.words) k
+  ), cut as materialized (
+    select c.*
+    from (select array(select k.word from kept k where k.half is null) as words offset 0) u
+      cross join lateral ragdb_internal.cut_vectors(sums_of_texts.model, u.words) c
+    where u.words <> '{}'
   )
   select s.n, s.total, null::text
   from (
     select u.n, sum(ragdb_internal.weighed(u.total, u.eighths)) as total
     from (
       select c.n, c.eighths, sum(v.embedding) as total
-      from counted c join vectors v on v.word = c.word
+      from counted c join (
+        select k.word, k.half::vector as embedding from kept k where k.half is not null
+        union all
+        select t.* from cut t) v on v.word = c.word
       group by c.n, c.eighths) u
     group by u.n) s
   union all
-  select null, v.embedding, v.word from vectors v where v.is_cut;
+  select null, t.embedding, t.word from cut t;
 end;
 comment on function ragdb_internal.sums_of_texts(ragdb.static_models, text[]) is
   'Returns the sums of texts, zero where no word is known; then the words that had to be cut, '

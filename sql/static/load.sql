@@ -104,6 +104,14 @@ comment on function ragdb_internal.are_whole(integer, vector) is
   'Tells whether all vectors of a static embedder come back when a vector of 1536s is added and '
   'taken off again: then their numbers are whole.';
 
+create or replace function ragdb_internal.splits_digits(embedder_id integer) returns boolean
+language sql stable parallel safe
+return not exists (
+  select from ragdb.static_pieces p
+  where p.embedder_id = splits_digits.embedder_id and p.piece ~ '.[0-9]|[0-9].');
+comment on function ragdb_internal.splits_digits(integer) is
+  'Tells whether no piece of two characters or more of a static embedder has a digit.';
+
 create or replace function ragdb_internal.check_bound(embedder ragdb.embedders, digest text)
 returns void
 language plpgsql stable parallel safe
@@ -158,8 +166,8 @@ begin
   end if;
   perform ragdb_internal.check_bound(v_embedder, digest);
   insert into ragdb.static_models
-    select v_embedder.embedder_id, tokenizer, folding, max(length(p.piece)), count(*), digest,
-      lexical_weight
+    select v_embedder.embedder_id, tokenizer, folding, max(length(p.piece)),
+      ragdb_internal.splits_digits(v_embedder.embedder_id), count(*), digest, lexical_weight
     from ragdb.static_pieces p where p.embedder_id = v_embedder.embedder_id;
   update ragdb.embedders e set provider = 'static', provider_model = 'static-v2'
     where e.embedder_id = v_embedder.embedder_id

@@ -1,13 +1,38 @@
 -- How a word that is not a piece itself is cut into pieces, by each of three kinds of tokenizers.
 -- The space that begins a word is cut with it. Letters that no piece has stay, and count nothing.
 
+-- Half of the words that a collection brings have digits. Where each digit is a piece by itself,
+-- what stands between digits is cut alone.
+create or replace function ragdb_internal.word_runs(words text[], splits_digits boolean)
+returns table (word text, run text)
+language sql immutable parallel safe
+begin atomic
+  with split as materialized (
+    select w.word, word_runs.splits_digits and w.word ~ '[0-9]' as is_split
+    from pg_catalog.unnest(word_runs.words) w (word)
+  )
+  select s.word, ' ' || s.word from split s where not s.is_split
+  union all
+  select s.word, r.run
+  from split s cross join lateral pg_catalog.string_to_table(
+    pg_catalog.translate(' ' || s.word, '123456789', '000000000'), '0') r (run)
+  where s.is_split and r.run <> ''
+  union all
+  select s.word, d.digit
+  from split s cross join lateral pg_catalog.string_to_table(s.word, null) d (digit)
+  where s.is_split and d.digit collate "C" between '0' and '9';
+end;
+comment on function ragdb_internal.word_runs(text[], boolean) is
+  'Returns the parts of words that are cut by themselves, in no order: each digit and what stands '
+  'between digits, or the whole word. A space stands where a word begins.';
+
 -- The two neighbours whose joint piece ranks first become one, as long as there are any. The pieces
 -- that stand in a word are read once, the first in rank first; a turn takes the first of them that
 -- begins where a part begins and ends where the next part ends. Where a part begins, its byte says
 -- where it ends; all other bytes are 0. Series stand in select lists, where no row of them is
 -- stored, and a turn reads no further than it has to.
 create or replace function ragdb_internal.merged_pieces(
-  embedder_id integer, words text[], longest integer)
+  embedder_id integer, words text[], longest integer, splits_digits boolean)
 returns table (word text, piece text)
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -18,27 +43,29 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   -- a zero, and the bytes from 2 to 66
-  v_letters constant bytea :=
-    E'\\x0002030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202122232425262728'
-    '292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f404142';
+  v_letters constant bytea := E'\\x0002030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20'
+    '2122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f404142';
 begin
   return query
-    with recursive cut as (
-      select g.word, s.starts, s.stops,
-        substr(v_letters, 1, length(g.word) + 1) || E'\\x00' as ends, 0 as gone
-      from (select ' ' || u.word as word from unnest(words) u (word) offset 0) g
+    with recursive runs as materialized (
+      select r.* from ragdb_internal.word_runs(words, splits_digits) r
+    ), cut as (
+      select g.word, g.run, s.starts, s.stops,
+        substr(v_letters, 1, length(g.run) + 1) || E'\\x00' as ends, 0 as gone
+      from runs g
         cross join lateral (
           select array_agg(a.start order by p.rank, a.start) as starts,
             array_agg(a.start + length(p.piece) order by p.rank, a.start) as stops
-          from (select generate_series(1, length(g.word) - 1) as start) a
+          from (select generate_series(1, length(g.run) - 1) as start) a
             cross join lateral (
               select c.piece, c.rank from ragdb.static_pieces c
               where c.embedder_id = merged_pieces.embedder_id and c.piece = any (array(
-                select substr(g.word, a.start, generate_series(
-                  2, least(longest, length(g.word) + 1 - a.start)))))
+                select substr(g.run, a.start, generate_series(
+                  2, least(longest, length(g.run) + 1 - a.start)))))
               offset 0) p) s
+      where length(g.run) > 1
       union all
-      select c.word, c.starts, c.stops, case when m.gone is null then c.ends
+      select c.word, c.run, c.starts, c.stops, case when m.gone is null then c.ends
         else set_byte(set_byte(c.ends, m.start, m.stop), m.gone, 0) end, m.gone
       from cut c
         left join lateral (
@@ -48,11 +75,13 @@ begin
           limit 1) m on true
       where c.gone is not null
     )
-    select substr(c.word, 2), substr(c.word, i, get_byte(c.ends, i) - i)
-    from cut c cross join lateral generate_series(1, length(c.word)) i
-    where c.gone is null and get_byte(c.ends, i) > 0;
+    select c.word, substr(c.run, i, get_byte(c.ends, i) - i)
+    from cut c cross join lateral generate_series(1, length(c.run)) i
+    where c.gone is null and get_byte(c.ends, i) > 0
+    union all
+    select r.word, r.run from runs r where length(r.run) = 1;
 end $$;
-comment on function ragdb_internal.merged_pieces(integer, text[], integer) is
+comment on function ragdb_internal.merged_pieces(integer, text[], integer, boolean) is
   'Cuts words of up to 64 characters as byte pair encoding does: letters are joined, the pair of '
   'the least rank first.';
 
@@ -134,8 +163,8 @@ begin
   if words = '{}' then
     return;
   elsif model.tokenizer = 'bpe' then
-    return query select p.word, p.piece
-      from ragdb_internal.merged_pieces(model.embedder_id, words, model.longest) p;
+    return query select p.word, p.piece from ragdb_internal.merged_pieces(
+      model.embedder_id, words, model.longest, model.splits_digits) p;
     return;
   end if;
   return query select w.word, p.piece

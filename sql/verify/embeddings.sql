@@ -7,8 +7,10 @@ returns boolean
 language sql stable parallel safe
 return (
   select (ragdb_internal.pieces_digest((model).embedder_id), count(*),
-      pg_catalog.max(pg_catalog.length(p.piece)))
-    is distinct from ((model).digest, (model).pieces::bigint, (model).longest)
+      pg_catalog.max(pg_catalog.length(p.piece)),
+      ragdb_internal.splits_digits((model).embedder_id))
+    is distinct from ((model).digest, (model).pieces::bigint, (model).longest,
+      (model).splits_digits)
   from ragdb.static_pieces p where p.embedder_id = (model).embedder_id);
 comment on function ragdb_internal.has_other_pieces(ragdb.static_models) is
   'Tells whether the pieces of a static embedder are others than it was bound with.';

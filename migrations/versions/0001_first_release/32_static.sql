@@ -9,6 +9,7 @@ create table ragdb.static_models (
   folding text not null
     constraint static_models_folding_is_known check (folding in ('none', 'case', 'accents')),
   longest integer not null constraint static_models_longest_is_positive check (longest > 0),
+  splits_digits boolean not null,
   pieces integer not null constraint static_models_pieces_are_positive check (pieces > 0),
   digest text collate "C" not null
     constraint static_models_digest_is_a_sha256 check (digest ~ '^[0-9a-f]{64}$'),
@@ -23,6 +24,8 @@ comment on column ragdb.static_models.tokenizer is
 comment on column ragdb.static_models.folding is
   'What is done to words first: none, case (one case) or accents (one case, no accents).';
 comment on column ragdb.static_models.longest is 'Characters of its longest piece.';
+comment on column ragdb.static_models.splits_digits is
+  'Whether no piece of two characters or more has a digit (0 to 9).';
 comment on column ragdb.static_models.pieces is 'How many pieces it has.';
 comment on column ragdb.static_models.digest is
   'SHA-256 (hex) of its pieces, their ranks and vectors, checked when it was bound.';

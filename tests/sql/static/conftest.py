@@ -22,7 +22,7 @@ PROSE = [
 ]
 
 
-@pytest.fixture(scope="session", params=["bpe", "wordpiece", "unigram"])
+@pytest.fixture(scope="session", params=["bpe", "digits", "wordpiece", "unigram"])
 def twin(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Twin:
     folder = tmp_path_factory.mktemp("static") / request.param
     return train(request.param, PROSE, folder)

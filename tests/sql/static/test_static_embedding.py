@@ -69,7 +69,8 @@ def test_without_a_default_a_text_is_refused_as_a_corpus_is(any_db: Connection) 
 
 def test_every_kind_of_tokenizer_embeds_as_its_twin_does(any_db: Connection, twin: Twin) -> None:
     static.load(Database(any_db), "small", str(twin.folder))
-    for text in TEXTS:
+    numbers = [f"{word}{n}{word}" for word in ("a", "tokens", "") for n in (0, 2024, 193)]
+    for text in [*TEXTS, *numbers, " ".join(numbers)]:
         if twin.kind == "Unigram" and not text.isascii():
             continue  # the library joins unknown letters to one piece, and cuts the rest anew
         if twin.kind == "WordPiece" and any(
@@ -77,6 +78,14 @@ def test_every_kind_of_tokenizer_embeds_as_its_twin_does(any_db: Connection, twi
         ):
             continue  # the library drops a word of which it does not know a letter
         np.testing.assert_allclose(embedded(any_db, text), twin.embed(text), atol=1e-5)
+
+
+def test_digits_are_split_where_no_longer_piece_has_one(any_db: Connection, twin: Twin) -> None:
+    static.load(Database(any_db), "small", str(twin.folder))
+    joined = any(len(p) > 1 and re.search("[0-9]", p) for p in twin.number_of)
+    row = any_db.execute("select splits_digits from ragdb.static_models").fetchone()
+    assert row == (not joined,)
+    assert joined == (twin.folder.name != "digits")
 
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDETäöüßéñ0123456789 .,-_/()'\n檢索数据базаданныхἀρχή"

@@ -32,6 +32,10 @@ EDITS = {
         "update ragdb.static_models set longest = longest + 1",
         ("embedders", "error", "its pieces are not those of its digest"),
     ),
+    "what stands between digits": (
+        "update ragdb.static_models set splits_digits = not splits_digits",
+        ("embedders", "error", "its pieces are not those of its digest"),
+    ),
     "the vector of a chunk": (
         "update ragdb.chunk_embeddings e set half = (select o.half from ragdb.chunk_embeddings o"
         " where o.chunk_no = 2 and o.space_id = e.space_id) where chunk_no = 1",
