@@ -32,16 +32,22 @@ def register(app: typer.Typer) -> None:
 
 def init(session: Session, host: Host, port: Port = 5432) -> None:
     """Make this database a router, which the nodes reach by HOST. It needs Citus 13 or newer."""
+    from ragdb.cli import output
+
     with session.connect() as db:
         made = db.cluster_init(host, port)
-    session.note(f"{made} functions are routed; next: ragdb cluster add-node HOST")
+    done = f"{made} functions are routed; next: ragdb cluster add-node HOST"
+    output.done(session, done, functions=made)
 
 
 def add_node(session: Session, host: Host, port: Port = 5432) -> None:
     """Add the database of another server: a ragdb of this version, of the same name."""
+    from ragdb.cli import output
+
     with session.connect() as db:
         db.cluster_add_node(host, port)
-    session.note("set RAGDB_ROUTER=1 for the programs that are to reach all nodes")
+    advice = "set RAGDB_ROUTER=1 for the programs that are to reach all nodes"
+    output.done(session, advice, host=host, port=port)
 
 
 def status(session: Session) -> int:

@@ -97,21 +97,25 @@ def create(
     ] = None,
 ) -> None:
     """Create a corpus."""
+    from ragdb.cli import output
+
     with session.connect() as db:
         kept = days("--history", keep) if keep is not None else None
         db.create_corpus(
             corpus, title, text_config, k1, b, record_query_text, restricted, kept, part_of
         )
-    session.note(f"created {corpus}")
+    output.done(session, f"created {corpus}", corpus=corpus)
 
 
 def drop(session: Session, corpus: Corpus) -> None:
     """Drop a corpus with all its documents. Its traces stay."""
+    from ragdb.cli import output
+
     with session.connect() as db:
         info = db.corpus_info(corpus)
         session.confirm(f"drop corpus {corpus} with {counted(info.documents, 'document')}?")
         db.drop_corpus(corpus)
-    session.note(f"dropped {corpus}")
+    output.done(session, f"dropped {corpus}", corpus=corpus)
 
 
 def grant(
@@ -121,9 +125,12 @@ def grant(
     privilege: Annotated[str, typer.Argument(metavar="read|write|admin", help="Right to grant.")],
 ) -> None:
     """Grant a role a right to a corpus, which hides it from roles without a grant from then on."""
+    from ragdb.cli import output
+
     with session.connect() as db:
         db.grant_corpus(corpus, role, privilege)
-    session.note(f"{role} has {privilege} on {corpus}, which is closed to all without a grant")
+    done = f"{role} has {privilege} on {corpus}, which is closed to all without a grant"
+    output.done(session, done, corpus=corpus, role=role, privilege=privilege)
 
 
 def revoke(
@@ -132,9 +139,12 @@ def revoke(
     role: Annotated[str, typer.Argument(metavar="ROLE", help="A database role.")],
 ) -> None:
     """Revoke a role's right to a corpus. The corpus stays restricted, also without any grant."""
+    from ragdb.cli import output
+
     with session.connect() as db:
         db.revoke_corpus(corpus, role)
-    session.note(f"{role} has no right of its own on {corpus}")
+    done = f"{role} has no right of its own on {corpus}"
+    output.done(session, done, corpus=corpus, role=role)
 
 
 def grants(session: Session, corpus: Corpus) -> None:
@@ -147,19 +157,22 @@ def grants(session: Session, corpus: Corpus) -> None:
 
 def restrict(session: Session, corpus: Corpus) -> None:
     """Close a corpus to all but admins and the roles with a grant."""
+    from ragdb.cli import output
+
     with session.connect() as db:
         db.restrict_corpus(corpus)
-    session.note(f"{corpus} is restricted")
+    output.done(session, f"{corpus} is restricted", corpus=corpus)
 
 
 def unrestrict(session: Session, corpus: Corpus) -> None:
     """Open a restricted corpus to every reader and writer, and remove its grants."""
+    from ragdb.cli import output
+
     with session.connect() as db:
         session.confirm(f"let every reader read corpus {corpus}, and every writer change it?")
         removed = db.unrestrict_corpus(corpus)
-    session.note(
-        f"{corpus} is open to every reader and writer; {counted(removed, 'grant')} removed"
-    )
+    done = f"{corpus} is open to every reader and writer; {counted(removed, 'grant')} removed"
+    output.done(session, done, corpus=corpus, grants_removed=removed)
 
 
 def reads(
@@ -168,9 +181,12 @@ def reads(
     mode: Annotated[str, typer.Argument(metavar="off|on|required", help="Which are recorded.")],
 ) -> None:
     """Say whether reads of a corpus are recorded; with `required` others are refused."""
+    from ragdb.cli import output
+
     with session.connect() as db:
         db.record_reads(corpus, mode)
-    session.note(f"reads of {corpus} are recorded: {mode}")
+    done = f"reads of {corpus} are recorded: {mode}"
+    output.done(session, done, corpus=corpus, reads=mode)
 
 
 def synonyms(

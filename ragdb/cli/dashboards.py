@@ -51,6 +51,8 @@ def export(
     metabase/ is for the API of Metabase, dbt/ for dbt, reports/ for psql -f. docs/bi.md says how
     each is used.
     """
+    from ragdb.cli import output
+
     if for_ is not None and for_ not in PARTS:
         raise Failure(f"--for is {for_!r}", hint=f"it is one of {', '.join(PARTS)}")
     parts = PARTS[for_] if for_ else tuple(part for of in PARTS.values() for part in of)
@@ -67,7 +69,7 @@ def export(
             path.write_bytes(data)
         except OSError as error:
             raise Failure(f"{path} cannot be written: {error.strerror}") from None
-        print(path)
+    output.lines(session, "file", [str(folder / name) for name in files])
     session.note(f"wrote {counted(len(files), 'file')}; see docs/bi.md")
 
 

@@ -38,6 +38,7 @@ def embed(
     Failed chunks are tried again after growing pauses. If the provider does not answer for about a
     minute, this run ends. Use --once for cron. Exit code 4 if some chunks could not be embedded.
     """
+    from ragdb.cli import output
     from ragdb.errors import EmbedderNotFound
     from ragdb.models import embedders
     from ragdb.server import static
@@ -58,4 +59,7 @@ def embed(
                     raise
                 model = static.provide(db)
                 db.embed_corpus(corpus, model)
-        return drain(session, db, corpus, model, "idle" if once else "empty", lease, batch)
+        code = drain(session, db, corpus, model, "idle" if once else "empty", lease, batch)
+        if session.format != "table":
+            output.rows(session, db.embedding_status(corpus))
+        return code

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ragdb.cli.app import verb
+from ragdb.cli.app import TEXT, verb
 from ragdb.cli.session import Failure, Session
 
 
@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
     verb(group, "ls")(embedder_ls)
     verb(group, "bind")(embedder_bind)
     verb(group, "load")(embedder_load)
-    verb(group, "export-sql")(embedder_export_sql)
+    verb(group, "export-sql", formats=TEXT)(embedder_export_sql)
 
 
 def embedder_ls(session: Session) -> None:
@@ -65,11 +65,12 @@ def embedder_load(
 
     `ragdb embed CORPUS` embeds a corpus that has no embeddings; `ragdb reembed` changes the model.
     """
+    from ragdb.cli import output
     from ragdb.server import static
 
     with session.connect() as db:
         is_new = static.load(db, name, source, is_default=default)
-    session.note("loaded" if is_new else "it was loaded before")
+    output.done(session, "loaded" if is_new else "it was loaded before", is_new=is_new)
 
 
 def embedder_export_sql(session: Session, name: Name = None, source: Source = None) -> None:
@@ -103,6 +104,7 @@ def embedder_bind(
 
     An endpoint's address and key are the worker's OPENAI_BASE_URL and OPENAI_API_KEY.
     """
+    from ragdb.cli import output
     from ragdb.models import embedders
 
     with session.connect() as db:
@@ -119,4 +121,4 @@ def embedder_bind(
                 weights_sha256=weights_sha256,
             )
         db.bind_embedder(name, provider, source or ("hash-v1" if provider == "hash" else name))
-    session.note(f"{name} is run by {provider}")
+    output.done(session, f"{name} is run by {provider}", embedder=name, provider=provider)

@@ -51,10 +51,12 @@ def create(
     With --file, sessions sign that have RAGDB_SIGNING_KEY_FILE=FILE, or the same lines from
     RAGDB_SIGNING_KEY_COMMAND.
     """
+    from ragdb.cli import output
+
     if file is None:
         with session.connect() as db:
             before = _active(db)
-            print(db.create_signing_key(key_id))
+            output.value(session, key_id=db.create_signing_key(key_id))
         _tell_replaced(session, before)
         return
     from ragdb.database import connect
@@ -65,7 +67,7 @@ def create(
     with connect(session.target.conninfo, signing_key=keys) as db:
         before = _active(db)
         db.register_signing_key(chosen)
-    print(chosen)
+    output.value(session, key_id=chosen)
     _tell_replaced(session, before)
     session.note(f"the secret is in {file}: sessions sign that have {signing.FILE}={file}")
 
@@ -107,10 +109,12 @@ def events(session: Session) -> None:
 
 def revoke(session: Session, key_id: KeyId) -> None:
     """Revoke a key: every token it signed fails from now on."""
+    from ragdb.cli import output
+
     session.confirm(f"every token that key {key_id} signed will fail; revoke it?")
     with session.connect() as db:
         db.revoke_signing_key(key_id)
-    session.note(f"revoked {key_id}")
+    output.done(session, f"revoked {key_id}", key_id=key_id)
 
 
 def compromised(
@@ -125,22 +129,22 @@ def compromised(
     ] = None,
 ) -> None:
     """Report that somebody else may have a key: what it signed since is not trusted any more."""
+    from ragdb.cli import output
     from ragdb.cli.times import moment
 
     time = moment("--since", since)
     session.confirm(f"what key {key_id} signed since {since or 'ever'} will fail; go on?")
     with session.connect() as db:
         db.report_key_compromise(key_id, time)
-    session.note(f"{key_id} counts as compromised")
+    output.done(session, f"{key_id} counts as compromised", key_id=key_id)
 
 
 def export(session: Session) -> None:
     """Print the keys inside with their secrets, one JSON object a line. Keep them from dumps."""
-    from ragdb.client.rows import dumps
+    from ragdb.cli import output
 
     with session.connect() as db:
-        for key in db.export_signing_keys():
-            print(dumps(key))
+        output.jsonl(session, db.export_signing_keys())
 
 
 def import_(
@@ -153,6 +157,9 @@ def import_(
     """Import exported keys, so that a restored copy verifies the tokens of the original."""
     import json
 
+    from ragdb.cli import output
+
+    imported = []
     with session.connect() as db:
         for number, line in enumerate(file, 1):
             try:
@@ -164,7 +171,10 @@ def import_(
                     hint="give the output of `ragdb keys export`",
                 ) from None
             db.import_signing_key(*given)
+            imported.append({"key_id": given[0]})
             session.note(f"imported {given[0]}")
+    if session.format != "table":
+        output.rows(session, imported)
 
 
 def _now() -> datetime:

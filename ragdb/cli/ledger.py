@@ -82,11 +82,14 @@ def switch(
     to: Annotated[str, typer.Argument(metavar="on|off", help="On, as it is at first, or off.")],
 ) -> None:
     """Switch the ledger on or off, which is an entry of it; on also notes what it lacks."""
+    from ragdb.cli import output
+
     if to not in ("on", "off"):
         raise Failure(f"{to!r} is neither on nor off")
     with session.connect() as db:
         noted = db.set_ledger(to == "on")
-    session.note(f"the ledger is {to}; {counted(noted, 'row')} noted")
+    done = f"the ledger is {to}; {counted(noted, 'row')} noted"
+    output.done(session, done, is_on=to == "on", noted=noted)
 
 
 def key(
@@ -100,6 +103,7 @@ def key(
     witness: Annotated[bool, typer.Option("--witness", help="The key of a witness.")] = False,
 ) -> None:
     """Print the verifier key of a private key, for those who verify."""
+    from ragdb.cli import output
     from ragdb.ledger import keys, notes
 
     if witness and name is None:
@@ -109,7 +113,8 @@ def key(
             name = str(db.name_ledger())
     notes.checked_name(name)
     signer = keys.make(file) if new else keys.from_file(file)
-    print(signer.verifier(name, notes.WITNESS if witness else notes.LOG))
+    verifier = signer.verifier(name, notes.WITNESS if witness else notes.LOG)
+    output.value(session, verifier=verifier)
 
 
 def checkpoint(
@@ -275,13 +280,17 @@ def verify(
 
 
 def _write(session: Session, out: Path | None, text: str) -> None:
+    from ragdb.cli import output
     from ragdb.ledger import files
 
     if out is None:
-        sys.stdout.write(text)
+        if session.format == "table":
+            sys.stdout.write(text)
+        else:
+            output.one(session, {"text": text})
     else:
         files.replace(out, text.encode())
-        session.note(f"wrote {out}")
+        output.done(session, f"wrote {out}", file=str(out))
 
 
 def for_doctor(db: Database, check: Callable[..., bool]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -89,6 +90,35 @@ def one(session: Session, row: Any, *, title: str | None = None) -> None:
     else:
         pairs = [{"field": name, "value": value} for name, value in record(row).items()]
         _table(session, pairs, ["field", "value"], title, header=False)
+
+
+def value(session: Session, **fact: Any) -> None:
+    """Print the one value that a verb is for: bare for people, an object in JSON."""
+    if session.format == "table":
+        print(*fact.values())
+    else:
+        one(session, fact)
+
+
+def lines(session: Session, name: str, values: Iterable[str]) -> None:
+    """Print a list of names: a line each for people, rows of one field for programs."""
+    if session.format == "table":
+        for value in values:
+            print(value)
+    else:
+        rows(session, [{name: value} for value in values])
+
+
+def jsonl(session: Session, data: Iterable[Any]) -> None:
+    """Print rows that another verb reads: an object a line, or all as one array in JSON."""
+    rows(session if session.format == "json" else replace(session, format="ndjson"), data)
+
+
+def done(session: Session, message: str, **facts: Any) -> None:
+    """What a verb did that has nothing to show: a line of log, and an object in JSON."""
+    session.note(message)
+    if session.format != "table":
+        one(session, facts)
 
 
 def _csv(value: Any) -> str:

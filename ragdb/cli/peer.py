@@ -56,10 +56,11 @@ def key(
     new: Annotated[bool, typer.Option("--new", help="Make the key; FILE must not exist.")] = False,
 ) -> None:
     """Print the public key of a private key, in hex, for those who add this database as a peer."""
+    from ragdb.cli import output
     from ragdb.ledger import keys
 
     made = keys.make(file) if new else keys.from_file(file)
-    print(made.public.hex())
+    output.value(session, public_key=made.public.hex())
 
 
 def add(
@@ -76,13 +77,15 @@ def add(
     ] = "member",
 ) -> None:
     """Add a peer. Get its key from its operator, not from its server."""
+    from ragdb.cli import output
+
     try:
         public = bytes.fromhex(key)
     except ValueError:
         raise Failure("the key is not hex", hint="`ragdb peer key FILE` prints it") from None
     with session.connect() as db:
         db.add_peer(name, public, url, trust)
-    session.note(f"{name} is a peer of trust {trust}")
+    output.done(session, f"{name} is a peer of trust {trust}", peer=name, trust=trust)
 
 
 def ls(session: Session) -> None:
@@ -104,33 +107,41 @@ def revoke(
     reason: Annotated[str, typer.Option(help="Why, for the record.")],
 ) -> None:
     """Revoke the key of a peer: no further event of it is taken, whoever brings it."""
+    from ragdb.cli import output
+
     session.confirm(f"no further event of {name} will be taken; revoke its key?")
     with session.connect() as db:
         db.revoke_peer(name, reason)
-    session.note(f"the key of {name} is revoked")
+    output.done(session, f"the key of {name} is revoked", peer=name)
 
 
 def rm(session: Session, name: Name) -> None:
     """Forget a peer. What it brought stays."""
+    from ragdb.cli import output
+
     with session.connect() as db:
         db.remove_peer(name)
-    session.note(f"{name} is forgotten")
+    output.done(session, f"{name} is forgotten", peer=name)
 
 
 def share(session: Session, corpus: Corpus, key: Key = None) -> None:
     """Share a corpus with whoever may read it, and print its feed. --key signs its changes."""
+    from ragdb.cli import output
+
     with session.connect() as db:
         public = _signer(key).public if key else None
-        print(db.share_corpus(corpus, public))
+        output.value(session, feed=db.share_corpus(corpus, public))
     session.note(f"publish what is in it: ragdb peer publish {corpus} --key FILE")
 
 
 def unshare(session: Session, corpus: Corpus) -> None:
     """End the sharing of a corpus and forget its signed events. Its documents stay."""
+    from ragdb.cli import output
+
     session.confirm(f"the signed events of {corpus} will be forgotten; go on?")
     with session.connect() as db:
         db.unshare_corpus(corpus)
-    session.note(f"{corpus} is no longer shared")
+    output.done(session, f"{corpus} is no longer shared", corpus=corpus)
 
 
 def publish(session: Session, corpus: Corpus, key: Key = None) -> None:

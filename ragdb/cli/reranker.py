@@ -54,6 +54,7 @@ def reranker_bind(
     The model is loaded once to check that it works. Weights with another digest are refused from
     then on.
     """
+    from ragdb.cli import output
     from ragdb.models import rerank
 
     found = rerank.describe(source, revision)
@@ -62,4 +63,5 @@ def reranker_bind(
     rerank.score(model, "a question", ["its answer"])
     with session.connect() as db:
         db.bind_reranker(name, found.source, digest, longest, revision)
-    session.note(f"{name} is {source}, weights {digest[:12]}…, {counted(longest, 'token')}")
+    done = f"{name} is {source}, weights {digest[:12]}…, {counted(longest, 'token')}"
+    output.done(session, done, reranker=name, weights_sha256=digest, max_tokens=longest)

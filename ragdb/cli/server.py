@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ragdb.cli.app import verb
+from ragdb.cli.app import TEXT, verb
 from ragdb.cli.session import Corpus, Session
 from ragdb.cli.text import server_version
 
@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
     verb(app, "migrate", help="The same as init.", hidden=True)(init)
     verb(app, "up")(up)
     verb(app, "down")(down)
-    verb(app, "psql", context_settings={"ignore_unknown_options": True})(psql)
+    verb(app, "psql", formats=TEXT, context_settings={"ignore_unknown_options": True})(psql)
     verb(app, "status")(status)
     verb(app, "repair")(repair)
     verb(app, "maintain")(maintain)
@@ -37,12 +37,14 @@ def init(
     ] = True,
 ) -> None:
     """Install the schema in a database, or upgrade it."""
+    from ragdb.cli import output
     from ragdb.server import manual as book
     from ragdb.server import migrate, static
 
     conninfo = session.target.conninfo
     done = migrate.migrate(conninfo, force=force)
-    session.note("the schema was installed" if done else "the schema is current")
+    state = "the schema was installed" if done else "the schema is current"
+    output.done(session, state, is_installed=done)
     is_meant = static.load_default(conninfo)
     for advice in (*migrate.advice(conninfo), *([] if is_meant else [static.HINT])):
         session.note(advice)
@@ -52,16 +54,20 @@ def init(
 
 def up(session: Session) -> None:
     """Start the embedded server and print its DSN."""
+    from ragdb.cli import output
     from ragdb.server import embedded
 
-    print(embedded.dsn(say=session.note))
+    output.value(session, dsn=embedded.dsn(say=session.note))
 
 
 def down(session: Session) -> None:
     """Stop the embedded server."""
+    from ragdb.cli import output
     from ragdb.server import embedded
 
-    session.note("stopped" if embedded.stop() else "it was not running")
+    is_stopped = embedded.stop()
+    done = "stopped" if is_stopped else "it was not running"
+    output.done(session, done, is_stopped=is_stopped)
 
 
 def psql(
@@ -131,9 +137,11 @@ def status(session: Session) -> None:
 
 def repair(session: Session, corpus: Corpus) -> None:
     """Rebuild the lexical index and the counters of a corpus from its chunks."""
+    from ragdb.cli import output
+
     with session.connect() as db:
         db.repair_corpus(corpus)
-    session.note(f"rebuilt {corpus}")
+    output.done(session, f"rebuilt {corpus}", corpus=corpus)
 
 
 def maintain(session: Session) -> None:
@@ -141,9 +149,10 @@ def maintain(session: Session) -> None:
 
     Run it monthly, or every few minutes if people watch dashboards.
     """
+    from ragdb.cli import output
+
     with session.connect() as db:
         made = db.maintain()
-    for name in made:
-        print(name)
+    output.lines(session, "partition", made)
     if not made:
         session.note("nothing was due")

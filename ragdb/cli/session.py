@@ -62,9 +62,16 @@ class Failure(Exception):
     """An error with its exit code, shown as message, detail and hint."""
 
     def __init__(
-        self, message: str, *, code: int = USAGE, detail: str | None = None, hint: str | None = None
+        self,
+        message: str,
+        *,
+        code: int = USAGE,
+        detail: str | None = None,
+        hint: str | None = None,
+        sqlstate: str | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(f"{message} ({sqlstate})" if sqlstate else message)
+        self.message, self.sqlstate = message, sqlstate
         self.code, self.detail, self.hint = code, detail, hint
 
 

@@ -32,9 +32,11 @@ def create(
     """Create a token and print it. It is shown only once; the database keeps only its hash."""
     from datetime import timedelta
 
+    from ragdb.cli import output
+
     expires = timedelta(days=days) if days is not None else None
     with session.connect() as db:
-        print(db.create_http_token(role, name, expires))
+        output.value(session, token=db.create_http_token(role, name, expires))
     session.note(f"keep the token {name}: it is not shown again")
 
 
@@ -53,6 +55,8 @@ def ls(session: Session) -> None:
 
 def revoke(session: Session, name: Name) -> None:
     """Revoke a token: the next request with it is refused."""
+    from ragdb.cli import output
+
     with session.connect() as db:
         db.revoke_http_token(name)
-    session.note(f"revoked {name}")
+    output.done(session, f"revoked {name}", name=name)
