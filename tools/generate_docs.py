@@ -126,6 +126,11 @@ Data goes to stdout; progress and messages go to stderr. So a pipe receives only
 colours. `NO_COLOR` is respected. Control characters in documents never reach a terminal.
 `ragdb VERB --help` prints what is written here.
 
+With `--json` stdout is one JSON document, also where a verb only says in words what it did. An
+error is one line on stderr, `{{"error", "sqlstate", "detail", "hint", "exit_code"}}`, below the
+messages; `-q` leaves it alone there. Verbs that print a text, or run until they are ended, have no
+`--json`.
+
 | exit code | means |
 |---|---|
 | 0 | done |

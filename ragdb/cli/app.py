@@ -7,16 +7,20 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import typer
+from typer.core import TyperGroup
 
 from ragdb.cli.session import (
     DATABASE,
     FORMATS,
     INTERRUPTED,
+    NEGATIVE,
     OK,
+    USAGE,
     Dsn,
     Failure,
     Format,
@@ -43,6 +47,9 @@ SHARED: dict[str, Any] = {
 }
 
 
+IN_JSON = {"json", "ndjson"}
+TEXT = ("table",)
+"""Of a verb whose output is a text, such as SQL, or which runs until it is ended."""
 FULL = "the server has as many connections as it takes: try again later, or end some of them"
 # by SQLSTATE, what the server or its administrator has limited
 LIMITS = {
@@ -155,7 +162,7 @@ def _guarded(session: Session, action: Callable[[], int | None]) -> int:
             raise
         if isinstance(error, OSError) and error.filename is None:
             _close_stdout()
-        show(failure)
+        show(failure, in_json=session.format in IN_JSON)
         if session.verbose:
             import traceback
 
@@ -194,10 +201,9 @@ def explain(error: Exception) -> Failure | None:
             hint="run `ragdb init` to install or upgrade the schema of this database",
         )
     if isinstance(error, psycopg.Error):
-        state = f" ({error.sqlstate})" if error.sqlstate else ""
-        message = error.diag.message_primary or str(error).strip()
         return Failure(
-            message + state,
+            error.diag.message_primary or str(error).strip(),
+            sqlstate=error.sqlstate,
             code=DATABASE if exit_code is None else exit_code,
             detail=error.diag.message_detail,
             hint=_hint(error) or by_verbs(error.diag.message_hint),
@@ -273,10 +279,45 @@ def is_full(error: Exception) -> bool:
     return any(words in str(error) for words in ("too many c", "connection slots are reserved"))
 
 
-def show(failure: Failure) -> None:
-    """Print an error on stderr."""
-    from ragdb.cli.text import clean
+class Verbs(TyperGroup):
+    """The verbs. What is wrong with a command is JSON too, where JSON was asked for."""
 
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **settings: Any) -> Any:
+        given = list(sys.argv[1:] if args is None else args)
+        if not _wants_json(given):
+            return super().main(given, *rest, **settings)
+        try:
+            code = super().main(given, *rest, **{**settings, "standalone_mode": False})
+        except typer.Abort:
+            sys.exit(NEGATIVE)
+        except typer.TyperException as error:
+            message = getattr(error, "format_message", error.__str__)()
+            show(Failure(message, hint="`ragdb VERB --help` says what it takes"), in_json=True)
+            sys.exit(USAGE)
+        sys.exit(code or OK)
+
+
+def _wants_json(given: list[str]) -> bool:
+    """Whether a command that cannot be read asks for JSON."""
+    words = [part for word in given for part in word.split("=", 1)]
+    return "--json" in words or any(a == "--format" and b in IN_JSON for a, b in pairwise(words))
+
+
+def show(failure: Failure, *, in_json: bool = False) -> None:
+    """Print an error on stderr: for people, or as an object in one line."""
+    from ragdb.cli.text import clean
+    from ragdb.client.rows import dumps
+
+    if in_json:
+        of = {
+            "error": failure.message,
+            "sqlstate": failure.sqlstate,
+            "detail": failure.detail,
+            "hint": failure.hint,
+            "exit_code": failure.code,
+        }
+        print(dumps(of), file=sys.stderr)
+        return
     print(clean(f"ragdb: {failure}"), file=sys.stderr)
     for label, text in (("detail", failure.detail), ("hint", failure.hint)):
         if text:

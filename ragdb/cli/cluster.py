@@ -34,14 +34,16 @@ def init(session: Session, host: Host, port: Port = 5432) -> None:
     """Make this database a router, which the nodes reach by HOST. It needs Citus 13 or newer."""
     with session.connect() as db:
         made = db.cluster_init(host, port)
-    session.note(f"{made} functions are routed; next: ragdb cluster add-node HOST")
+    done = f"{made} functions are routed; next: ragdb cluster add-node HOST"
+    session.done(done, functions=made)
 
 
 def add_node(session: Session, host: Host, port: Port = 5432) -> None:
     """Add the database of another server: a ragdb of this version, of the same name."""
     with session.connect() as db:
         db.cluster_add_node(host, port)
-    session.note("set RAGDB_ROUTER=1 for the programs that are to reach all nodes")
+    advice = "set RAGDB_ROUTER=1 for the programs that are to reach all nodes"
+    session.done(advice, host=host, port=port)
 
 
 def status(session: Session) -> int:

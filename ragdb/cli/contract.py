@@ -33,10 +33,10 @@ def register(app: typer.Typer) -> None:
 def check(session: Session, files: Files) -> int:
     """Check the syntax and the meaning of contracts. Exit code 2 for errors."""
     with session.connect() as db:
-        _, problems, unread = _read(session, db, files)
+        _, problems = _read(db, files)
     _show(session, problems)
-    errors = sum(p["severity"] == "error" for p in problems) + unread
-    warnings = len(problems) + unread - errors
+    errors = sum(p["severity"] == "error" for p in problems)
+    warnings = len(problems) - errors
     session.note(
         f"{counted(len(files), 'file')}, {counted(errors, 'error')}, {counted(warnings, 'warning')}"
     )
@@ -45,16 +45,24 @@ def check(session: Session, files: Files) -> int:
 
 def apply(session: Session, files: Files) -> int:
     """Check contracts and put them in force, in one transaction."""
+    from ragdb.client.rows import record
+
     with session.connect() as db:
-        read, problems, unread = _read(session, db, files)
-        _show(session, problems)
-        if unread or any(p["severity"] == "error" for p in problems):
+        read, problems = _read(db, files)
+        if any(p["severity"] == "error" for p in problems):
+            _show(session, problems)
             session.note("nothing was applied")
             return USAGE
         with db.connection.transaction():
-            rows = [db.apply_contract(found) for found in read]
+            applied = [record(db.apply_contract(found)) for found in read]
         unbound = {row.name for row in db.list_embedders() if row.provider is None}
-    session.rows(rows, "name version is_new corpora nodes")
+    if session.format == "table":
+        _show(session, problems)
+    rows = [
+        {**row, "warnings": [_fields(p) for p in problems if p["file"] == str(file)]}
+        for file, row in zip(files, applied, strict=True)
+    ]
+    session.rows(rows, ["name", "version", "is_new", "corpora", "nodes"])
     declared = {
         str(node["keys"].get("model"))
         for contract in read
@@ -103,23 +111,20 @@ def withdraw(session: Session, contract: Contract) -> None:
     """Take a contract out of force. Its versions and runs stay; `ragdb apply` undoes it."""
     with session.connect() as db:
         db.withdraw_contract(contract)
-    session.note(f"withdrew {contract}")
+    session.done(f"withdrew {contract}", contract=contract)
 
 
-def _read(session: Session, db: Database, files: list[Path]) -> tuple[list[Json], list[Json], int]:
-    """The contracts that can be read, what is wrong with each, and how many files are not text."""
-    from ragdb.cli.text import clean
+def _read(db: Database, files: list[Path]) -> tuple[list[Json], list[Json]]:
+    """The contracts that can be read, and what is wrong with each file."""
     from ragdb.contracts import contract_file
 
     read: list[Json] = []
     problems: list[Json] = []
-    unread = 0
     for file in files:
         try:
             text = contract_file.text_of(file)
         except contract_file.ContractFileError as error:
-            print(clean(str(error)))
-            unread += 1
+            problems.append({"file": str(file), **error.problem})
             continue
         found = _problems(db, file, text)
         problems += found
@@ -133,7 +138,7 @@ def _read(session: Session, db: Database, files: list[Path]) -> tuple[list[Json]
                 hint="the path is relative to the contract",
             )
         read.append(contract)
-    return read, problems, unread
+    return read, problems
 
 
 def _problems(db: Database, file: Path, text: str) -> list[Json]:
@@ -150,13 +155,16 @@ def _problems(db: Database, file: Path, text: str) -> list[Json]:
     return problems
 
 
+def _fields(problem: Json) -> Json:
+    return {name: value for name, value in problem.items() if name != "text"}
+
+
 def _show(session: Session, problems: list[Json]) -> None:
     from ragdb.cli import text
     from ragdb.contracts import contract_file
 
     if session.format != "table":
-        rows = [{k: v for k, v in p.items() if k != "text"} for p in problems]
-        session.rows(rows)
+        session.rows(map(_fields, problems))
         return
     for p in problems:
         message = f"{p['severity']}: {p['message']} [{p['rule']}]"

@@ -88,7 +88,7 @@ def create(
         db.create_corpus(
             corpus, title, text_config, k1, b, record_query_text, restricted, kept, part_of
         )
-    session.note(f"created {corpus}")
+    session.done(f"created {corpus}", corpus=corpus)
 
 
 def drop(session: Session, corpus: Corpus) -> None:
@@ -97,7 +97,7 @@ def drop(session: Session, corpus: Corpus) -> None:
         info = db.corpus_info(corpus)
         session.confirm(f"drop corpus {corpus} with {counted(info.documents, 'document')}?")
         db.drop_corpus(corpus)
-    session.note(f"dropped {corpus}")
+    session.done(f"dropped {corpus}", corpus=corpus)
 
 
 def grant(
@@ -109,7 +109,8 @@ def grant(
     """Grant a role a right to a corpus, which hides it from roles without a grant from then on."""
     with session.connect() as db:
         db.grant_corpus(corpus, role, privilege)
-    session.note(f"{role} has {privilege} on {corpus}, which is closed to all without a grant")
+    done = f"{role} has {privilege} on {corpus}, which is closed to all without a grant"
+    session.done(done, corpus=corpus, role=role, privilege=privilege)
 
 
 def revoke(
@@ -120,7 +121,8 @@ def revoke(
     """Revoke a role's right to a corpus. The corpus stays restricted, also without any grant."""
     with session.connect() as db:
         db.revoke_corpus(corpus, role)
-    session.note(f"{role} has no right of its own on {corpus}")
+    done = f"{role} has no right of its own on {corpus}"
+    session.done(done, corpus=corpus, role=role)
 
 
 def grants(session: Session, corpus: Corpus) -> None:
@@ -133,7 +135,7 @@ def restrict(session: Session, corpus: Corpus) -> None:
     """Close a corpus to all but admins and the roles with a grant."""
     with session.connect() as db:
         db.restrict_corpus(corpus)
-    session.note(f"{corpus} is restricted")
+    session.done(f"{corpus} is restricted", corpus=corpus)
 
 
 def unrestrict(session: Session, corpus: Corpus) -> None:
@@ -141,9 +143,8 @@ def unrestrict(session: Session, corpus: Corpus) -> None:
     with session.connect() as db:
         session.confirm(f"let every reader read corpus {corpus}, and every writer change it?")
         removed = db.unrestrict_corpus(corpus)
-    session.note(
-        f"{corpus} is open to every reader and writer; {counted(removed, 'grant')} removed"
-    )
+    done = f"{corpus} is open to every reader and writer; {counted(removed, 'grant')} removed"
+    session.done(done, corpus=corpus, grants_removed=removed)
 
 
 def reads(
@@ -154,7 +155,8 @@ def reads(
     """Say whether reads of a corpus are recorded; with `required` others are refused."""
     with session.connect() as db:
         db.record_reads(corpus, mode)
-    session.note(f"reads of {corpus} are recorded: {mode}")
+    done = f"reads of {corpus} are recorded: {mode}"
+    session.done(done, corpus=corpus, reads=mode)
 
 
 def synonyms(

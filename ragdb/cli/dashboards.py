@@ -67,7 +67,7 @@ def export(
             path.write_bytes(data)
         except OSError as error:
             raise Failure(f"{path} cannot be written: {error.strerror}") from None
-        print(path)
+    session.lines("file", [str(folder / name) for name in files])
     session.note(f"wrote {counted(len(files), 'file')}; see docs/bi.md")
 
 

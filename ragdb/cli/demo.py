@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from ragdb.cli.app import verb
+from ragdb.cli.app import TEXT, verb
 from ragdb.cli.session import Session
 
 CORPUS = "demo"
 
 
 def register(app: typer.Typer) -> None:
-    verb(app, "demo")(demo)
+    verb(app, "demo", formats=TEXT)(demo)
 
 
 def demo(

@@ -58,4 +58,7 @@ def embed(
                     raise
                 model = static.provide(db)
                 db.embed_corpus(corpus, model)
-        return drain(session, db, corpus, model, "idle" if once else "empty", lease, batch)
+        code = drain(session, db, corpus, model, "idle" if once else "empty", lease, batch)
+        if session.format != "table":
+            session.rows(db.embedding_status(corpus))
+        return code

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ragdb.cli.app import verb
+from ragdb.cli.app import TEXT, verb
 from ragdb.cli.session import Failure, Session
 
 
@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
     verb(group, "ls")(embedder_ls)
     verb(group, "bind")(embedder_bind)
     verb(group, "load")(embedder_load)
-    verb(group, "export-sql")(embedder_export_sql)
+    verb(group, "export-sql", formats=TEXT)(embedder_export_sql)
 
 
 def embedder_ls(session: Session) -> None:
@@ -58,7 +58,7 @@ def embedder_load(
 
     with session.connect() as db:
         is_new = static.load(db, name, source, is_default=default)
-    session.note("loaded" if is_new else "it was loaded before")
+    session.done("loaded" if is_new else "it was loaded before", is_new=is_new)
 
 
 def embedder_export_sql(session: Session, name: Name = None, source: Source = None) -> None:
@@ -108,4 +108,4 @@ def embedder_bind(
                 weights_sha256=weights_sha256,
             )
         db.bind_embedder(name, provider, source or ("hash-v1" if provider == "hash" else name))
-    session.note(f"{name} is run by {provider}")
+    session.done(f"{name} is run by {provider}", embedder=name, provider=provider)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragdb.cli.app import verb
+from ragdb.cli.app import TEXT, verb
 from ragdb.cli.ids import run_id
 from ragdb.cli.session import DATABASE, FORMATS, NEGATIVE, NOTHING, OK, Failure, Session
 from ragdb.client.counting import counted
@@ -47,7 +47,7 @@ def register(app: typer.Typer) -> None:
     verb(group, "diff")(diff)
     verb(group, "bless")(bless)
     verb(group, "import")(import_)
-    verb(group, "export", formats=("table",))(export)
+    verb(group, "export", formats=TEXT)(export)
     verb(group, "challenge", formats=FORMATS)(challenge)
 
 
@@ -149,7 +149,7 @@ def bless(
     """Make a run the baseline for later runs."""
     with session.connect() as db:
         db.bless_run(run_id(db, run), name, reason)
-    session.note(f"{run} is the baseline {name}")
+    session.done(f"{run} is the baseline {name}", run_id=run, baseline=name)
 
 
 def import_(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
@@ -67,10 +66,12 @@ def cases(
 
     with session.connect() as db:
         made = db.feedback_cases(corpus, moment("--since", since))
-    for case in made:
-        line = {"_id": case["name"], "text": case["query"], "tags": case["tags"],
-                "labels": case["labels"]}  # fmt: skip
-        print(json.dumps(line, ensure_ascii=False))
+    session.jsonl(
+        [
+            {"_id": case["name"], "text": case["query"], **{n: case[n] for n in ("tags", "labels")}}
+            for case in made
+        ],
+    )
     if made:
         more = "import them with `ragdb eval import RAG EVAL --queries FILE`"
     else:

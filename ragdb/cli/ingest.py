@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragdb.cli.app import verb
-from ragdb.cli.ingested import advise, bar, show, summary
+from ragdb.cli.ingested import advise, bar, each, show, summary
 from ragdb.cli.session import INTERRUPTED, NOTHING, OK, PARTIAL, Failure, Session
 
 if TYPE_CHECKING:
@@ -159,6 +159,8 @@ def ingest(
         raise Failure("give PATH... and --corpus, or --contract FILE", hint=f"such as {given}")
     if watch and any(path == "-" or "://" in path for path in paths):
         raise Failure("only files and folders can be watched")
+    if watch and session.format == "json":
+        raise Failure("--watch does not end, and JSON is one document", hint="--format ndjson")
     watched = Watch(paths, options) if watch else None
     with session.doing("looking for files"):
         found = look(paths, options)
@@ -220,21 +222,23 @@ def _ingest_contract(
             old = {(row.corpus, row.name) for row in db.list_sources() if row.is_due}
             sources = [source for source in sources if (source.corpus, source.name) in old]
             if not sources:
-                session.note("no source is due")
+                with each(session):
+                    session.note("no source is due")
                 return OK
         limits = {name: options[name] for name in ("allow_private", "max_bytes")}
-        for source, found in declarations.find_each(sources, path.parent, **limits):
-            found_any = found_any or bool(found.sources)
-            try:
-                report = _run(session, db, source.corpus, found, {**options, **source.options})
-            finally:
-                found.close()
-            if report is None:
-                return INTERRUPTED
-            if not options["dry_run"]:
-                db.record_reading(source.corpus, source.name, report.documents, report.failed)
-            show(session, report)
-            reports.append(report)
+        with each(session) as tell:
+            for source, found in declarations.find_each(sources, path.parent, **limits):
+                found_any = found_any or bool(found.sources)
+                try:
+                    report = _run(session, db, source.corpus, found, {**options, **source.options})
+                finally:
+                    found.close()
+                if report is None:
+                    return INTERRUPTED
+                if not options["dry_run"]:
+                    db.record_reading(source.corpus, source.name, report.documents, report.failed)
+                tell(report)
+                reports.append(report)
     unembedded = embed and not options["dry_run"] and _embed(session, {r.corpus for r in reports})
     if not found_any and not any(report.failed for report in reports):
         session.note("no source has a file")

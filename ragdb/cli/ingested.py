@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -54,6 +55,19 @@ def bar(session: Session) -> Iterator[Callable[[Progress], None] | None]:
             )
 
         yield show
+
+
+@contextlib.contextmanager
+def each(session: Session) -> Iterator[Callable[[Report], None]]:
+    """Show the report of each source as it comes; in JSON all are one array, whatever fails."""
+    if session.format != "json":
+        yield functools.partial(show, session)
+        return
+    reports: list[Report] = []
+    try:
+        yield reports.append
+    finally:
+        session.rows(reports)
 
 
 def show(session: Session, report: Report) -> None:

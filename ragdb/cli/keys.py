@@ -54,7 +54,7 @@ def create(
     if file is None:
         with session.connect() as db:
             before = _active(db)
-            print(db.create_signing_key(key_id))
+            session.value(key_id=db.create_signing_key(key_id))
         _tell_replaced(session, before)
         return
     from ragdb.database import connect
@@ -65,7 +65,7 @@ def create(
     with connect(session.target.conninfo, signing_key=keys) as db:
         before = _active(db)
         db.register_signing_key(chosen)
-    print(chosen)
+    session.value(key_id=chosen)
     _tell_replaced(session, before)
     session.note(f"the secret is in {file}: sessions sign that have {signing.FILE}={file}")
 
@@ -104,7 +104,7 @@ def revoke(session: Session, key_id: KeyId) -> None:
     session.confirm(f"every token that key {key_id} signed will fail; revoke it?")
     with session.connect() as db:
         db.revoke_signing_key(key_id)
-    session.note(f"revoked {key_id}")
+    session.done(f"revoked {key_id}", key_id=key_id)
 
 
 def compromised(
@@ -125,16 +125,13 @@ def compromised(
     session.confirm(f"what key {key_id} signed since {since or 'ever'} will fail; go on?")
     with session.connect() as db:
         db.report_key_compromise(key_id, time)
-    session.note(f"{key_id} counts as compromised")
+    session.done(f"{key_id} counts as compromised", key_id=key_id)
 
 
 def export(session: Session) -> None:
     """Print the keys inside with their secrets, one JSON object a line. Keep them from dumps."""
-    from ragdb.client.rows import dumps
-
     with session.connect() as db:
-        for key in db.export_signing_keys():
-            print(dumps(key))
+        session.jsonl(db.export_signing_keys())
 
 
 def import_(
@@ -147,6 +144,7 @@ def import_(
     """Import exported keys, so that a restored copy verifies the tokens of the original."""
     import json
 
+    imported = []
     with session.connect() as db:
         for number, line in enumerate(file, 1):
             try:
@@ -158,7 +156,10 @@ def import_(
                     hint="give the output of `ragdb keys export`",
                 ) from None
             db.import_signing_key(*given)
+            imported.append({"key_id": given[0]})
             session.note(f"imported {given[0]}")
+    if session.format != "table":
+        session.rows(imported)
 
 
 def _now() -> datetime:

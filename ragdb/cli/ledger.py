@@ -83,7 +83,8 @@ def switch(
         raise Failure(f"{to!r} is neither on nor off")
     with session.connect() as db:
         noted = db.set_ledger(to == "on")
-    session.note(f"the ledger is {to}; {counted(noted, 'row')} noted")
+    done = f"the ledger is {to}; {counted(noted, 'row')} noted"
+    session.done(done, is_on=to == "on", noted=noted)
 
 
 def key(
@@ -106,7 +107,8 @@ def key(
             name = str(db.name_ledger())
     notes.checked_name(name)
     signer = keys.make(file) if new else keys.from_file(file)
-    print(signer.verifier(name, notes.WITNESS if witness else notes.LOG))
+    verifier = signer.verifier(name, notes.WITNESS if witness else notes.LOG)
+    session.value(verifier=verifier)
 
 
 def checkpoint(
@@ -273,10 +275,13 @@ def _write(session: Session, out: Path | None, text: str) -> None:
     from ragdb.ledger import files
 
     if out is None:
-        sys.stdout.write(text)
+        if session.format == "table":
+            sys.stdout.write(text)
+        else:
+            session.one({"text": text})
     else:
         files.replace(out, text.encode())
-        session.note(f"wrote {out}")
+        session.done(f"wrote {out}", file=str(out))
 
 
 def for_doctor(db: Database, check: Callable[..., bool]) -> None:

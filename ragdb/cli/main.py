@@ -39,11 +39,12 @@ from ragdb.cli import (
     verify,
     worker,
 )
-from ragdb.cli.app import end_at_once
+from ragdb.cli.app import Verbs, end_at_once
 from ragdb.cli.session import Dsn, Format, Json, NoProgress, Quiet, Verbose, Yes
 
 app = typer.Typer(
     name="ragdb",
+    cls=Verbs,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

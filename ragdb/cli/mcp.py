@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ragdb.cli.app import verb
+from ragdb.cli.app import TEXT, verb
 from ragdb.cli.query import AllowPrivate
 from ragdb.cli.serve import Port, listen
 from ragdb.cli.session import Failure, Session
@@ -18,7 +18,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def register(app: typer.Typer) -> None:
-    verb(app, "mcp", formats=("table",))(mcp)
+    verb(app, "mcp", formats=TEXT)(mcp)
 
 
 def mcp(

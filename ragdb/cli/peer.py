@@ -59,7 +59,7 @@ def key(
     from ragdb.ledger import keys
 
     made = keys.make(file) if new else keys.from_file(file)
-    print(made.public.hex())
+    session.value(public_key=made.public.hex())
 
 
 def add(
@@ -82,7 +82,7 @@ def add(
         raise Failure("the key is not hex", hint="`ragdb peer key FILE` prints it") from None
     with session.connect() as db:
         db.add_peer(name, public, url, trust)
-    session.note(f"{name} is a peer of trust {trust}")
+    session.done(f"{name} is a peer of trust {trust}", peer=name, trust=trust)
 
 
 def ls(session: Session) -> None:
@@ -104,21 +104,21 @@ def revoke(
     session.confirm(f"no further event of {name} will be taken; revoke its key?")
     with session.connect() as db:
         db.revoke_peer(name, reason)
-    session.note(f"the key of {name} is revoked")
+    session.done(f"the key of {name} is revoked", peer=name)
 
 
 def rm(session: Session, name: Name) -> None:
     """Forget a peer. What it brought stays."""
     with session.connect() as db:
         db.remove_peer(name)
-    session.note(f"{name} is forgotten")
+    session.done(f"{name} is forgotten", peer=name)
 
 
 def share(session: Session, corpus: Corpus, key: Key = None) -> None:
     """Share a corpus with whoever may read it, and print its feed. --key signs its changes."""
     with session.connect() as db:
         public = _signer(key).public if key else None
-        print(db.share_corpus(corpus, public))
+        session.value(feed=db.share_corpus(corpus, public))
     session.note(f"publish what is in it: ragdb peer publish {corpus} --key FILE")
 
 
@@ -127,7 +127,7 @@ def unshare(session: Session, corpus: Corpus) -> None:
     session.confirm(f"the signed events of {corpus} will be forgotten; go on?")
     with session.connect() as db:
         db.unshare_corpus(corpus)
-    session.note(f"{corpus} is no longer shared")
+    session.done(f"{corpus} is no longer shared", corpus=corpus)
 
 
 def publish(session: Session, corpus: Corpus, key: Key = None) -> None:

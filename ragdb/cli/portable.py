@@ -94,7 +94,8 @@ def move(
     with session.connect() as db, connect(to) as target:
         if abandon:
             had = mover.abandon(db, target, corpus)
-            session.note(f"{corpus} stays here" if had else f"no move of {corpus} is under way")
+            said = f"{corpus} stays here" if had else f"no move of {corpus} is under way"
+            session.done(said, corpus=corpus, is_abandoned=had)
             return
         with _bar(session, "moving") as progress:
             done = mover.move(

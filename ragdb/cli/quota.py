@@ -41,7 +41,6 @@ def set_(
     """Set what a role may take, in place of what was set. What is left out has no limit."""
     with session.connect() as db:
         db.set_quota(role, blob_bytes, hourly_failures, concurrent_calls)
-    if blob_bytes is hourly_failures is concurrent_calls is None:
-        session.note(f"{role} has no quota of its own")
-    else:
-        session.note(f"set the quota of {role}")
+    is_none = blob_bytes is hourly_failures is concurrent_calls is None
+    done = f"{role} has no quota of its own" if is_none else f"set the quota of {role}"
+    session.done(done, role=role)

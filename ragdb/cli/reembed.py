@@ -53,7 +53,8 @@ def reembed(
 
     with session.connect() as db:
         if rollback:
-            session.note(f"{corpus} is searched by {db.rollback_corpus(corpus)} again")
+            former = db.rollback_corpus(corpus)
+            session.done(f"{corpus} is searched by {former} again", embedder=former)
             return 0
         if drop is not None:
             current = embedders.current(db.connection, corpus)
@@ -62,7 +63,8 @@ def reembed(
             session.confirm(f"drop all embeddings of {corpus} by {drop}{use}?")
             db.drop_space(corpus, drop)
             left = f": {corpus} is searched by words alone now" if is_current else ""
-            session.note(f"dropped the embeddings of {corpus} by {drop}{left}")
+            said = f"dropped the embeddings of {corpus} by {drop}{left}"
+            session.done(said, dropped=drop)
             return 0
         assert model is not None
         if model == embedders.MINILM["name"]:
@@ -71,7 +73,7 @@ def reembed(
         current = embedders.current(db.connection, corpus)
         if cutover and current is not None and current.name == model:
             # an earlier run was ended behind its switch, before it could say so
-            session.note(f"{corpus} is searched by {model} already")
+            session.done(f"{corpus} is searched by {model} already", embedder=model)
             return 0
         db.reembed_corpus(corpus, model)
         code = drain(session, db, corpus, model, "empty", lease, batch)
@@ -79,9 +81,12 @@ def reembed(
             _compare(session, db, corpus, model, questions)
         if code == 0 and cutover:
             db.cutover_corpus(corpus, model)
-            session.note(f"{corpus} is searched by {model} now")
-        elif code == 0:
+            session.done(f"{corpus} is searched by {model} now", embedder=model)
+            return code
+        if code == 0:
             session.note(f"ready: `ragdb reembed {corpus} --model {model} --cutover` switches")
+        if session.format != "table":
+            session.rows(db.embedding_status(corpus))
         return code
 
 

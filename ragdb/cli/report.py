@@ -10,12 +10,12 @@ from typing import Annotated
 
 import typer
 
-from ragdb.cli.app import verb
+from ragdb.cli.app import TEXT, verb
 from ragdb.cli.session import Session
 
 
 def register(app: typer.Typer) -> None:
-    verb(app, "report", formats=("table",))(report)
+    verb(app, "report", formats=TEXT)(report)
 
 
 def report(

@@ -59,4 +59,5 @@ def reranker_bind(
     rerank.score(model, "a question", ["its answer"])
     with session.connect() as db:
         db.bind_reranker(name, found.source, digest, longest, revision)
-    session.note(f"{name} is {source}, weights {digest[:12]}…, {counted(longest, 'token')}")
+    done = f"{name} is {source}, weights {digest[:12]}…, {counted(longest, 'token')}"
+    session.done(done, reranker=name, weights_sha256=digest, max_tokens=longest)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragdb.cli.app import verb
+from ragdb.cli.app import TEXT, verb
 from ragdb.cli.query import AllowPrivate, AnswerModel, Endpoint
 from ragdb.cli.session import DATABASE, Failure, Session
 
@@ -28,8 +28,8 @@ Timeout = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    verb(app, "serve")(serve)
-    verb(app, "studio")(studio)
+    verb(app, "serve", formats=TEXT)(serve)
+    verb(app, "studio", formats=TEXT)(studio)
 
 
 def _exports_spans() -> bool:

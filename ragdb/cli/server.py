@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ragdb.cli.app import verb
+from ragdb.cli.app import TEXT, verb
 from ragdb.cli.session import Corpus, Session
 from ragdb.cli.text import server_version
 
@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
     verb(app, "migrate", help="The same as init.", hidden=True)(init)
     verb(app, "up")(up)
     verb(app, "down")(down)
-    verb(app, "psql", context_settings={"ignore_unknown_options": True})(psql)
+    verb(app, "psql", formats=TEXT, context_settings={"ignore_unknown_options": True})(psql)
     verb(app, "status")(status)
     verb(app, "repair")(repair)
     verb(app, "maintain")(maintain)
@@ -42,7 +42,8 @@ def init(
 
     conninfo = session.target.conninfo
     done = migrate.migrate(conninfo, force=force)
-    session.note("the schema was installed" if done else "the schema is current")
+    state = "the schema was installed" if done else "the schema is current"
+    session.done(state, is_installed=done)
     is_meant = static.load_default(conninfo)
     for advice in (*migrate.advice(conninfo), *([] if is_meant else [static.HINT])):
         session.note(advice)
@@ -54,14 +55,16 @@ def up(session: Session) -> None:
     """Start the embedded server and print its DSN."""
     from ragdb.server import embedded
 
-    print(embedded.dsn(say=session.note))
+    session.value(dsn=embedded.dsn(say=session.note))
 
 
 def down(session: Session) -> None:
     """Stop the embedded server."""
     from ragdb.server import embedded
 
-    session.note("stopped" if embedded.stop() else "it was not running")
+    is_stopped = embedded.stop()
+    done = "stopped" if is_stopped else "it was not running"
+    session.done(done, is_stopped=is_stopped)
 
 
 def psql(
@@ -131,9 +134,10 @@ def status(session: Session) -> None:
 
 def repair(session: Session, corpus: Corpus) -> None:
     """Rebuild the lexical index and the counters of a corpus from its chunks."""
+
     with session.connect() as db:
         db.repair_corpus(corpus)
-    session.note(f"rebuilt {corpus}")
+    session.done(f"rebuilt {corpus}", corpus=corpus)
 
 
 def maintain(session: Session) -> None:
@@ -141,9 +145,9 @@ def maintain(session: Session) -> None:
 
     Run it monthly, or every few minutes if people watch dashboards.
     """
+
     with session.connect() as db:
         made = db.maintain()
-    for name in made:
-        print(name)
+    session.lines("partition", made)
     if not made:
         session.note("nothing was due")

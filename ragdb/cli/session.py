@@ -7,7 +7,7 @@ import functools
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -62,9 +62,16 @@ class Failure(Exception):
     """An error with its exit code, shown as message, detail and hint."""
 
     def __init__(
-        self, message: str, *, code: int = USAGE, detail: str | None = None, hint: str | None = None
+        self,
+        message: str,
+        *,
+        code: int = USAGE,
+        detail: str | None = None,
+        hint: str | None = None,
+        sqlstate: str | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(f"{message} ({sqlstate})" if sqlstate else message)
+        self.message, self.sqlstate = message, sqlstate
         self.code, self.detail, self.hint = code, detail, hint
 
 
@@ -149,6 +156,31 @@ class Session:
         from ragdb.cli import output
 
         output.one(self, row, title=title)
+
+    def value(self, **fact: Any) -> None:
+        """Print the one value that a verb is for: bare for people, an object in JSON."""
+        if self.format == "table":
+            print(*fact.values())
+        else:
+            self.one(fact)
+
+    def lines(self, name: str, values: Iterable[str]) -> None:
+        """Print a list of names: a line each for people, rows of one field for programs."""
+        if self.format == "table":
+            for value in values:
+                print(value)
+        else:
+            self.rows([{name: value} for value in values], [name])
+
+    def jsonl(self, data: Iterable[Any]) -> None:
+        """Print rows that another verb reads: an object a line, or all as one array in JSON."""
+        (self if self.format == "json" else replace(self, format="ndjson")).rows(data)
+
+    def done(self, message: str, **facts: Any) -> None:
+        """Say what a verb did that has nothing to show: a line of log, an object in JSON."""
+        self.note(message)
+        if self.format != "table":
+            self.one(facts)
 
     def note(self, text: str) -> None:
         """A line of log, for people."""

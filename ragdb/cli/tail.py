@@ -122,7 +122,7 @@ def _print(session: Session, feed: Feed, interval: float, count: int | None) -> 
 
     for found in _arriving(feed, interval, count):
         for trace in found:
-            if session.format in ("json", "ndjson"):
+            if session.format == "ndjson":
                 print(dumps(record(trace)), flush=True)
             else:
                 print("  ".join(_cells(trace)), flush=True)

@@ -34,7 +34,7 @@ def create(
 
     expires = timedelta(days=days) if days is not None else None
     with session.connect() as db:
-        print(db.create_http_token(role, name, expires))
+        session.value(token=db.create_http_token(role, name, expires))
     session.note(f"keep the token {name}: it is not shown again")
 
 
@@ -52,4 +52,4 @@ def revoke(session: Session, name: Name) -> None:
     """Revoke a token: the next request with it is refused."""
     with session.connect() as db:
         db.revoke_http_token(name)
-    session.note(f"revoked {name}")
+    session.done(f"revoked {name}", name=name)

@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
     verb(group, "verify")(trace_verify)
     verb(group, "replay")(trace_replay)
     verb(group, "why-not")(trace_why_not)
-    verb(group, "tail")(trace_tail)
+    verb(group, "tail", formats=("table", "ndjson"))(trace_tail)
 
 
 def trace_ls(

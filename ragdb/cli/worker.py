@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragdb.cli.app import verb
+from ragdb.cli.app import TEXT, verb
 from ragdb.cli.session import PARTIAL, Session
 from ragdb.client.counting import counted
 
@@ -24,7 +24,7 @@ Batch = Annotated[int, typer.Option(help="Inputs per claim, 1 to 10000.")]
 
 
 def register(app: typer.Typer) -> None:
-    verb(app, "worker")(worker)
+    verb(app, "worker", formats=TEXT)(worker)
 
 
 def worker(

@@ -20,6 +20,19 @@ MAX_DEPTH = 16
 class ContractFileError(ValueError):
     """The bytes of a file are not a text that the database can be given."""
 
+    def __init__(self, path: Path, line: int, column: int, message: str, hint: str, text: str):
+        super().__init__(show(str(path), line, column, message, hint, text))
+        self.problem = {
+            "rule": "contract-syntax",
+            "severity": "error",
+            "node": "",
+            "line": line,
+            "column": column,
+            "message": message,
+            "hint": hint,
+            "text": text,
+        }
+
 
 def show(
     name: str, line: int, column: int, message: str, hint: str | None = None, text: str = ""
@@ -55,9 +68,8 @@ def text_of(path: Path) -> str:
             return text
         wrong, hint = "a control character", r"write it as an escape, such as \n"
     line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
-    raise ContractFileError(
-        show(str(path), line, column, wrong, hint, text.split("\n")[line - 1].replace("\0", "�"))
-    )
+    shown = text.split("\n")[line - 1].replace("\0", "�")
+    raise ContractFileError(path, line, column, wrong, hint, shown)
 
 
 def read(db: Client, path: Path) -> Json:

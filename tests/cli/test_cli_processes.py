@@ -136,7 +136,7 @@ def test_the_reader_of_a_pipe_may_go(start: Any, clone: str, tmp_path: Path) -> 
 def test_a_full_disk_under_the_output_is_an_error_in_one_line(clone: str) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [*RAGDB, "embedder", "ls", "--json", "-d", clone],
+            [*RAGDB, "embedder", "ls", "--format", "csv", "-d", clone],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

@@ -50,7 +50,9 @@ def test_a_line_is_an_object_where_that_is_asked_for(clone: str) -> None:
         db.connection.autocommit = True
         db.put_text("docs", "a.txt", "A fox.")
         ids = [str(db.retrieve("docs", "fox").trace_id) for _ in range(2)]
-        told, _ = tail(clone, "--after", ids[0], "--count", "1", "--json").communicate(timeout=120)
+        told, _ = tail(clone, "--after", ids[0], "--count", "1", "--format", "ndjson").communicate(
+            timeout=120
+        )
     assert json.loads(told)["id"] == ids[1]
 
 

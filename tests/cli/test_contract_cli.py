@@ -62,7 +62,7 @@ def test_mistakes_are_shown_with_their_line_and_exit_2(run: Run, tmp_path: Path)
         assert shown.exit_code == 2
         assert f"{file}:1:13: error: a quoted value does not end on its line" in shown.stdout
     file.write_bytes(b"corpus name=a\nrag name=\xff")
-    assert f"{file}:2:10: not UTF-8" in run("check", file).stdout
+    assert f"{file}:2:10: error: not UTF-8" in run("check", file).stdout
 
 
 def test_a_mistake_in_queries_a_source_or_a_task_is_named_with_its_place(
