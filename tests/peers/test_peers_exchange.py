@@ -225,6 +225,24 @@ def test_an_erasure_beats_a_later_change_that_did_not_know_of_it(
     assert same(ann, bob, corpus)
 
 
+def test_an_erasure_is_known_by_way_of_what_replaced_it(
+    pair: tuple[Node, Node], corpus: str
+) -> None:
+    ann, bob = pair
+    bob.pull(ann, corpus)
+    bob.db.delete_source(corpus, "a.txt")
+    bob.publish(corpus)
+    ann.pull(bob, corpus)
+    for text in ("Anew.", "Anew, edited."):
+        ann.put(corpus, "a.txt", text)
+        ann.publish(corpus)
+    bob.put(corpus, "a.txt", "Anew here too.")
+    bob.publish(corpus)
+    ann.pull(bob, corpus)
+    bob.pull(ann, corpus)
+    assert ann.text(corpus, "a.txt") == bob.text(corpus, "a.txt") == "Anew, edited."
+
+
 @pytest.mark.parametrize(
     "seed", [1, *(pytest.param(n, marks=pytest.mark.nightly) for n in range(2, 12))]
 )

@@ -314,6 +314,14 @@ def test_a_source_listed_twice_is_one_label(db: Connection) -> None:
     assert (found["precision@5"], found["recall@5"]) == (0.2, 1)
 
 
+def test_a_label_is_of_the_uri_before_it_is_of_an_external_id(db: Connection) -> None:
+    apply(db, contract(""))
+    put(db, {"docs/first.md": "shipping of parcels"}, external_id="docs/late.md")
+    put(db, {"docs/late.md": TEXTS["docs/late.md"]})
+    importing(db, [{"name": "q", "query": "party", "labels": [{"source": "docs/late.md"}]}])
+    assert metrics(db, run(db)["run_id"])["mrr"] == 1
+
+
 def test_a_label_of_a_document_that_is_gone_is_stale(any_db: Connection) -> None:
     apply(any_db, contract(""))
     put(any_db, TEXTS)

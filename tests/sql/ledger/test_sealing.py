@@ -55,6 +55,15 @@ def test_an_entry_cannot_stand_twice(evidence: Connection) -> None:
         )
 
 
+def test_a_checkpoint_gains_the_signatures_that_it_lacks(evidence: Connection) -> None:
+    ((text,),) = evidence.execute("select ragdb.ledger_checkpoint()").fetchall()
+    ours, theirs = (f"— {name} {'A' * 92}\n" for name in ("ours", "theirs"))
+    for lines in (ours, ours + theirs, theirs):
+        evidence.execute("select ragdb.store_checkpoint(%s)", (f"{text}\n{lines}",))
+    notes = evidence.execute("select note from ragdb.list_checkpoints()").fetchall()
+    assert notes == [(f"{text}\n{ours}{theirs}",)]
+
+
 @pytest.mark.parametrize("table", ["ledger_leaves", "ledger_acts"])
 @pytest.mark.parametrize("statement", ["delete from {}", "update {} set {} = {}", "truncate {}"])
 def test_entries_and_acts_are_append_only_for_the_superuser_too(
@@ -398,5 +407,10 @@ def test_events_of_access_removed_without_an_act_are_found(evidence: Connection)
     assert late(evidence) == [("row_missing", "access")]
     # an act of retention that ends before them does not cover them
     evidence.execute("select ragdb.drop_access_events_before('2020-01-01')")
+    # nor does one that begins after them
+    evidence.execute(
+        "select ragdb_internal.record_act(row(null, null, 'retention', null, '{access}', null,"
+        " '2020-01-02', '2020-02-01', null, '')::ragdb.ledger_acts)"
+    )
     evidence.execute("select ragdb.seal_ledger()")
     assert late(evidence) == [("row_missing", "access")]
