@@ -325,6 +325,17 @@ def test_a_text_that_was_changed_and_not_published_is_waited_for(
     assert bob.text(corpus, "a.txt") == "Not published."
 
 
+def test_a_text_that_one_peer_lacks_comes_from_another(
+    nodes: tuple[Node, Node, Node], corpus: str
+) -> None:
+    ann, bob, cat = nodes
+    cat.pull(ann, corpus)
+    ann.put(corpus, "a.txt", "Not published.")
+    assert bob.pull(ann, corpus).waiting == 1
+    assert bob.pull(cat, corpus).waiting == 0
+    assert bob.texts(corpus) == cat.texts(corpus)
+
+
 def test_a_peer_that_went_back_is_refused(pair: tuple[Node, Node], corpus: str) -> None:
     ann, bob = pair
     bob.pull(ann, corpus)

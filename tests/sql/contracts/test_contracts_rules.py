@@ -409,6 +409,21 @@ def test_a_threshold_above_what_the_corpus_reaches_is_warned_of(any_db: Connecti
     assert validate(any_db, PLAIN) == []
 
 
+def test_a_threshold_that_one_of_twenty_reaches_is_not_warned_of(any_db: Connection) -> None:
+    apply(any_db, PLAIN)
+    any_db.execute("select * from ragdb.put_text('my-docs', 'a.txt', 'refund policy of the shop')")
+    ((best,), (less,)) = any_db.execute(
+        "select s.score from unnest(array['refund', 'refund zebra']) q"
+        " cross join ragdb.search('my-docs', q) s"
+    ).fetchall()
+    high = PLAIN.replace("minScore=0.1", f"minScore={(best + less) / 2:.4f}")
+    any_db.execute("select from ragdb.retrieve('my-docs', 'refund')")
+    for more, rules in ((19, []), (1, ["rag-retriever-minscore-unreachable"])):
+        for _ in range(more):
+            any_db.execute("select from ragdb.retrieve('my-docs', 'refund zebra')")
+        assert [row.rule for row in validate(any_db, high)] == rules
+
+
 def test_a_threshold_that_empties_every_result_warns(any_db: Connection) -> None:
     apply(any_db, PLAIN)
     any_db.execute("select * from ragdb.put_text('my-docs', 'a.txt', 'refund policy of the shop')")

@@ -44,6 +44,10 @@ def test_what_is_noted_twice_is_sealed_once(evidence: Connection) -> None:
     ).fetchall()
     assert (sealed, is_done) == (0, True)
     assert kinds(evidence) == before
+    evidence.execute("select ragdb.record_reads('chat', 'on')")
+    noted = evidence.execute("select count(*) from ragdb.ledger_pending").fetchall()
+    evidence.execute("insert into ragdb.ledger_pending select * from ragdb.ledger_pending")
+    assert evidence.execute("select sealed from ragdb.seal_ledger()").fetchall() == noted
     assert findings(evidence) == []
 
 
