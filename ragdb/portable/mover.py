@@ -66,19 +66,14 @@ def move(
             )
     upkeep.maintain(target.connection)
     under_way = _under_way(source, corpus)
-    if under_way is None:
-        begun = source.begin_move(
-            corpus, destination or address(target), timedelta(seconds=longest)
-        )
-        courier = _Courier(source, target, corpus, begun.move_id, progress)
-        header = begun.header
-    else:
-        courier = _Courier(source, target, corpus, under_way.move_id, progress)
-        header = under_way.header
+    begun = under_way or source.begin_move(
+        corpus, destination or address(target), timedelta(seconds=longest)
+    )
+    courier = _Courier(source, target, corpus, begun.move_id, progress)
     if under_way is None or under_way.state == "copying":
         if not any(row.move_id == courier.id for row in target.list_moves(corpus)):
             with _left_if_refused(source, courier.id, under_way is None):
-                target.accept_move(header, address(source))
+                target.accept_move(begun.header, address(source))
         courier.copy(timedelta(seconds=longest))
     target.open_move(courier.id, source.move_receipt(courier.id))
     while target.announce_move(courier.id):

@@ -19,8 +19,6 @@ from ragdb.server import embedded, migrate, postgres, roles, settings
 class BackupError(Exception):
     """The file is not a dump that can be restored, or restoring it failed."""
 
-    exit_code = 2
-
     def __init__(self, message: str, hint: str | None = None, exit_code: int = 2) -> None:
         super().__init__(message)
         self.hint, self.exit_code = hint, exit_code

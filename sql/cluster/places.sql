@@ -9,9 +9,9 @@ begin
   if to_regclass('ragdb_at.members') is null then
     raise exception 'this database is not a router' using errcode = 'RG459',
       detail = 'it has no schema ragdb_at', hint = 'ragdb.cluster_init() makes it one';
-  elsif not exists (
-      select from ragdb_at.members m where m.node = coalesce(require_router.node, m.node))
-      and require_router.node is not null then
+  elsif node is not null
+    and not exists (select from ragdb_at.members m where m.node = require_router.node)
+  then
     raise exception 'node % is not there', node using errcode = 'RG459',
       detail = 'the router has no node of that number',
       hint = 'ragdb.cluster_status() lists the nodes';

@@ -111,30 +111,19 @@ comment on function ragdb_internal.store_places(
 create or replace function ragdb_internal.weigh_turns(corpus_id integer, chunk_nos integer[])
 returns void
 language sql
-set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 set cpu_index_tuple_cost = 1000
 begin atomic
-  update ragdb.turns t set homogeneity = w.homogeneity, salience = w.salience
-    from (
-      select o.at, w.homogeneity, w.salience
-        from pg_catalog.unnest(weigh_turns.chunk_nos) n (chunk_no)
-        cross join lateral (
-          select t.ctid as at, t.answers_no, t.depth, t.homogeneity, t.salience
-            from ragdb.turns t
-            where t.corpus_id = weigh_turns.corpus_id and t.chunk_no = n.chunk_no
-            offset 0) o
-        cross join lateral ragdb_internal.turn_weight(weigh_turns.corpus_id,
-          (ragdb_internal.space(weigh_turns.corpus_id, 'current')).space_id, n.chunk_no,
-          o.answers_no, o.depth) w
-        where (o.homogeneity, o.salience) is distinct from (w.homogeneity, w.salience)) w
-    where t.ctid = w.at;
-  select ragdb_internal.spread_salience(weigh_turns.corpus_id, weigh_turns.chunk_nos);
+  select ragdb_internal.store_places(weigh_turns.corpus_id, array(
+    select row(t.chunk_no, t.answers_no, t.depth, t.sibling_order)::ragdb_internal.placed_turn
+      from pg_catalog.unnest(weigh_turns.chunk_nos) n (chunk_no)
+      cross join lateral (
+        select t.* from ragdb.turns t
+          where t.corpus_id = weigh_turns.corpus_id and t.chunk_no = n.chunk_no
+          offset 0) t));
 end;
 comment on function ragdb_internal.weigh_turns(integer, integer[]) is
-  'Sets homogeneity and salience of some turns.';
+  'Weighs some turns anew where they stand.';
 
 -- Novelty looks back at ten turns, and homogeneity at the turn that is answered.
 create or replace function ragdb_internal.turns_that_compare(

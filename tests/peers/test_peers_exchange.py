@@ -225,6 +225,24 @@ def test_an_erasure_beats_a_later_change_that_did_not_know_of_it(
     assert same(ann, bob, corpus)
 
 
+def test_an_erasure_is_known_by_way_of_what_replaced_it(
+    pair: tuple[Node, Node], corpus: str
+) -> None:
+    ann, bob = pair
+    bob.pull(ann, corpus)
+    bob.db.delete_source(corpus, "a.txt")
+    bob.publish(corpus)
+    ann.pull(bob, corpus)
+    for text in ("Anew.", "Anew, edited."):
+        ann.put(corpus, "a.txt", text)
+        ann.publish(corpus)
+    bob.put(corpus, "a.txt", "Anew here too.")
+    bob.publish(corpus)
+    ann.pull(bob, corpus)
+    bob.pull(ann, corpus)
+    assert ann.text(corpus, "a.txt") == bob.text(corpus, "a.txt") == "Anew, edited."
+
+
 @pytest.mark.parametrize(
     "seed", [1, *(pytest.param(n, marks=pytest.mark.nightly) for n in range(2, 12))]
 )
@@ -305,6 +323,17 @@ def test_a_text_that_was_changed_and_not_published_is_waited_for(
     ann.publish(corpus)
     assert bob.pull(ann, corpus).waiting == 0
     assert bob.text(corpus, "a.txt") == "Not published."
+
+
+def test_a_text_that_one_peer_lacks_comes_from_another(
+    nodes: tuple[Node, Node, Node], corpus: str
+) -> None:
+    ann, bob, cat = nodes
+    cat.pull(ann, corpus)
+    ann.put(corpus, "a.txt", "Not published.")
+    assert bob.pull(ann, corpus).waiting == 1
+    assert bob.pull(cat, corpus).waiting == 0
+    assert bob.texts(corpus) == cat.texts(corpus)
 
 
 def test_a_peer_that_went_back_is_refused(pair: tuple[Node, Node], corpus: str) -> None:

@@ -713,6 +713,19 @@ def test_another_model_of_that_name_is_refused(original18: Original, empty: ragd
     assert [corpus.name for corpus in empty.list_corpora()] == []
 
 
+def test_the_digest_of_its_weights_tells_that_a_model_is_one(
+    empty: ragdb.Database, tmp_path: Path
+) -> None:
+    empty.create_embedder("known", 4, weights_sha256="ab" * 32)
+    empty.bind_embedder("known", "sentence-transformers", "/srv/models/known")
+    empty.create_corpus("docs")
+    empty.embed_corpus("docs", "known")
+    empty.export_file("docs", tmp_path / "docs.gz")
+    empty.drop_corpus("docs")
+    empty.bind_embedder("known", "openai", "known-large")
+    assert empty.import_file(tmp_path / "docs.gz").embedder == "known"
+
+
 def test_an_embedder_of_that_name_with_other_promises_is_refused(
     original18: Original, empty: ragdb.Database
 ) -> None:

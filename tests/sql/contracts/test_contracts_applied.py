@@ -101,6 +101,12 @@ def test_a_contract_over_personal_is_its_appliers_alone(any_clone: str, login: L
             assert "not visible" in (caught.value.diag.message_detail or "")
             assert '"c"' not in (caught.value.diag.message_detail or "")
     assert apply(mine, text.replace("look_up", "look"))[1:3] == (2, True)
+    # nor once nobody has such a corpus
+    for db in (mine, theirs):
+        db.execute("select ragdb.drop_corpus('personal')")
+    with pytest.raises(psycopg.Error) as caught:
+        apply(theirs, text)
+    assert caught.value.sqlstate == "RG409"
 
 
 def test_whoever_may_not_write_a_corpus_may_not_apply(any_clone: str, login: Login) -> None:

@@ -399,13 +399,29 @@ def test_a_name_of_a_megabyte_is_compared_by_its_beginning(db: Connection) -> No
 def test_a_threshold_above_what_the_corpus_reaches_is_warned_of(any_db: Connection) -> None:
     apply(any_db, PLAIN)
     any_db.execute("select * from ragdb.put_text('my-docs', 'a.txt', 'refund policy of the shop')")
+    high = PLAIN.replace("minScore=0.1", "minScore=0.99")
     for _ in range(20):
+        assert validate(any_db, high) == []  # fewer say too little
         any_db.execute("select from ragdb.retrieve('my-docs', 'refund')")
-    rows = validate(any_db, PLAIN.replace("minScore=0.1", "minScore=0.99"))
-    assert [(row.rule, row.severity) for row in rows] == [
+    assert [(row.rule, row.severity) for row in validate(any_db, high)] == [
         ("rag-retriever-minscore-unreachable", "warning")
     ]
     assert validate(any_db, PLAIN) == []
+
+
+def test_a_threshold_that_one_of_twenty_reaches_is_not_warned_of(any_db: Connection) -> None:
+    apply(any_db, PLAIN)
+    any_db.execute("select * from ragdb.put_text('my-docs', 'a.txt', 'refund policy of the shop')")
+    ((best,), (less,)) = any_db.execute(
+        "select s.score from unnest(array['refund', 'refund zebra']) q"
+        " cross join ragdb.search('my-docs', q) s"
+    ).fetchall()
+    high = PLAIN.replace("minScore=0.1", f"minScore={(best + less) / 2:.4f}")
+    any_db.execute("select from ragdb.retrieve('my-docs', 'refund')")
+    for more, rules in ((19, []), (1, ["rag-retriever-minscore-unreachable"])):
+        for _ in range(more):
+            any_db.execute("select from ragdb.retrieve('my-docs', 'refund zebra')")
+        assert [row.rule for row in validate(any_db, high)] == rules
 
 
 def test_a_threshold_that_empties_every_result_warns(any_db: Connection) -> None:

@@ -314,6 +314,14 @@ def test_a_source_listed_twice_is_one_label(db: Connection) -> None:
     assert (found["precision@5"], found["recall@5"]) == (0.2, 1)
 
 
+def test_a_label_is_of_the_uri_before_it_is_of_an_external_id(db: Connection) -> None:
+    apply(db, contract(""))
+    put(db, {"docs/first.md": "shipping of parcels"}, external_id="docs/late.md")
+    put(db, {"docs/late.md": TEXTS["docs/late.md"]})
+    importing(db, [{"name": "q", "query": "party", "labels": [{"source": "docs/late.md"}]}])
+    assert metrics(db, run(db)["run_id"])["mrr"] == 1
+
+
 def test_a_label_of_a_document_that_is_gone_is_stale(any_db: Connection) -> None:
     apply(any_db, contract(""))
     put(any_db, TEXTS)
@@ -411,6 +419,13 @@ def test_every_format_tells_what_failed(any_db: Connection, form: str) -> None:
     text = report(any_db, found["run_id"], form)
     assert "advisory" in text
     assert "\x07" not in text
+
+
+def test_no_field_of_csv_is_a_formula(any_db: Connection) -> None:
+    given = ["=1+1", "+1", "-x", "@SUM(A1)", "-1.5", "plain"]
+    made = any_db.execute("select ragdb_internal.csv(t) from unnest(%s::text[]) t", (given,))
+    texts = ["'=1+1", "'+1", "'-x", "'@SUM(A1)", "-1.5", "plain"]
+    assert [text for (text,) in made] == [f'"{text}"' for text in texts]
 
 
 def test_psql_exits_with_3_for_a_run_that_failed(server18: Server, clone: str) -> None:
@@ -545,6 +560,18 @@ def test_a_worse_retriever_is_a_regression_and_a_better_one_an_improvement(
     assert verdicts[None] == verdicts["recall@5"] == verdicts["mrr"] == "regressed"
     verdicts = {metric: verdict for metric, verdict, _ in compare(db, bad, good)}
     assert verdicts[None] == verdicts["recall@5"] == "improved"
+
+
+def test_two_per_cent_of_the_baseline_are_no_regression(db: Connection) -> None:
+    good, bad = labelled(db, 5), labelled(db, 5)
+    db.execute("alter table ragdb.eval_metrics disable trigger user")
+    for less, verdict in ((0.019, "within_noise"), (0.002, "regressed")):
+        db.execute(
+            "update ragdb.eval_metrics set value = value - %s where run_id = %s"
+            " and metric = 'recall@5'",
+            (less, bad),
+        )
+        assert {m: v for m, v, _ in compare(db, good, bad)}["recall@5"] == verdict
 
 
 def test_a_required_assertion_that_fails_now_is_a_regression(any_db: Connection) -> None:

@@ -181,6 +181,12 @@ def test_what_cannot_be_asked_is_refused_alike(
         assert (caught.value.sqlstate, caught.value.diag.message_primary) == (state, said)
 
 
+def test_a_policy_asks_for_whole_chunks(base: Database) -> None:
+    assert base.ask_plan(QUESTION, {"corpus": "docs", "gate": {"min_chunks": 2}})
+    with pytest.raises(psycopg.DatabaseError, match="gate is not"), base.connection.transaction():
+        base.ask_plan(QUESTION, {"corpus": "docs", "gate": {"min_chunks": 1.5}})
+
+
 def test_a_plan_is_taken_if_it_is_sound(base: Database) -> None:
     sound = {"needs_retrieval": True, "queries": ["vouchers expire"]}
     row = in_sql(base, "docs", QUESTION, plan=sound, gate=False)

@@ -249,6 +249,8 @@ def test_coverage_counts_what_accepted_citations_cover(any_db: Connection) -> No
     assert rows[-1].message == "18 of 37 characters of the answer are cited"
     marked = {"answer": "All of it [1]."}
     assert codes(check(any_db, marked, min_coverage=0.85)) == [None]
+    (row,) = check(any_db, {"answer": " "}, min_coverage=0.5)
+    assert row.message == "0 of 0 characters of the answer are cited"
 
 
 def test_more_than_three_chunks_for_one_span_are_advised_against(any_db: Connection) -> None:

@@ -150,6 +150,20 @@ def test_a_threshold_of_the_caller_wins(docs: Connection) -> None:
         assert verdict["min_score_by"] == "caller"
 
 
+def test_a_score_by_the_statistics_of_another_corpus_has_no_floor(docs: Connection) -> None:
+    docs.execute("select ragdb.create_corpus('other')")
+    docs.execute("select from ragdb.put_text('other', 'a', 'the ledger')")
+    gate = "select ragdb.rag_enough_context_gate('the ledger', %s) ->> 'min_score_by'"
+    chunks: list[dict[str, str]] = []
+    for corpus, by in ((None, "corpus"), ("other", "none")):
+        asked = "select from ragdb.retrieve('docs', 'the ledger', statistics => %s)"
+        docs.execute(asked, (corpus,))
+        pack = scalar(docs, "select ragdb.build_evidence_pack(ragdb.last_trace_id())")
+        assert scalar(docs, gate, json.dumps(pack)) == by
+        chunks += (chunk | {"trace_id": pack["trace_id"]} for chunk in pack["chunks"])
+    assert scalar(docs, gate, json.dumps(pack | {"chunks": chunks})) == "none"
+
+
 def test_a_verdict_on_record_follows_from_its_row(docs: Connection) -> None:
     verdict = weighed(docs, NOT_ANSWERED[0], "record_gate")
     row = docs.execute(

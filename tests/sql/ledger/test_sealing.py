@@ -44,6 +44,10 @@ def test_what_is_noted_twice_is_sealed_once(evidence: Connection) -> None:
     ).fetchall()
     assert (sealed, is_done) == (0, True)
     assert kinds(evidence) == before
+    evidence.execute("select ragdb.record_reads('chat', 'on')")
+    noted = evidence.execute("select count(*) from ragdb.ledger_pending").fetchall()
+    evidence.execute("insert into ragdb.ledger_pending select * from ragdb.ledger_pending")
+    assert evidence.execute("select sealed from ragdb.seal_ledger()").fetchall() == noted
     assert findings(evidence) == []
 
 
@@ -53,6 +57,15 @@ def test_an_entry_cannot_stand_twice(evidence: Connection) -> None:
             "insert into ragdb.ledger_leaves select 1000000, kind, id, hash, sealed_at"
             " from ragdb.ledger_leaves where number = 3"
         )
+
+
+def test_a_checkpoint_gains_the_signatures_that_it_lacks(evidence: Connection) -> None:
+    ((text,),) = evidence.execute("select ragdb.ledger_checkpoint()").fetchall()
+    ours, theirs = (f"— {name} {'A' * 92}\n" for name in ("ours", "theirs"))
+    for lines in (ours, ours + theirs, theirs):
+        evidence.execute("select ragdb.store_checkpoint(%s)", (f"{text}\n{lines}",))
+    notes = evidence.execute("select note from ragdb.list_checkpoints()").fetchall()
+    assert notes == [(f"{text}\n{ours}{theirs}",)]
 
 
 @pytest.mark.parametrize("table", ["ledger_leaves", "ledger_acts"])
@@ -399,5 +412,10 @@ def test_events_of_access_removed_without_an_act_are_found(evidence: Connection)
     assert late(evidence) == [("row_missing", "access")]
     # an act of retention that ends before them does not cover them
     evidence.execute("select ragdb.drop_access_events_before('2020-01-01')")
+    # nor does one that begins after them
+    evidence.execute(
+        "select ragdb_internal.record_act(row(null, null, 'retention', null, '{access}', null,"
+        " '2020-01-02', '2020-02-01', null, '')::ragdb.ledger_acts)"
+    )
     evidence.execute("select ragdb.seal_ledger()")
     assert late(evidence) == [("row_missing", "access")]
