@@ -44,6 +44,19 @@ comment on function ragdb_internal.begun_trace(
   'Enters in a trace its identity and time, who asked, and of the query what the corpus lets be '
   'kept.';
 
+create or replace function ragdb_internal.hit_rows(
+  corpus_id integer, hits ragdb.hit[], trace_id uuid default null,
+  created_at timestamptz default null)
+returns ragdb.retrieval_hits[]
+language sql immutable parallel safe
+return array(
+  select row(hit_rows.corpus_id, hit_rows.trace_id, hit_rows.created_at, h.rank, h.chunk_id,
+    pg_catalog.decode(h.content_hash, 'hex'), h.score, h.lexical_score, h.semantic_score,
+    h.lexical_rank, h.semantic_rank)::ragdb.retrieval_hits
+  from pg_catalog.unnest(hits) h);
+comment on function ragdb_internal.hit_rows(integer, ragdb.hit[], uuid, timestamptz) is
+  'Returns hits as a trace stores them.';
+
 -- The one way into both tables. The caller fills what it knows; everything else is decided here.
 create or replace function ragdb_internal.record_trace(
   corpus ragdb.corpora, query text, trace ragdb.retrieval_traces, hits ragdb.hit[],
@@ -57,11 +70,7 @@ declare
 begin
   perform ragdb_internal.check_context(context);
   trace := ragdb_internal.begun_trace(corpus, query, trace, context);
-  v_hits := array(
-    select row(trace.corpus_id, trace.id, trace.created_at, h.rank, h.chunk_id,
-        decode(h.content_hash, 'hex'), h.score, h.lexical_score, h.semantic_score,
-        h.lexical_rank, h.semantic_rank)::ragdb.retrieval_hits
-      from unnest(hits) h);
+  v_hits := ragdb_internal.hit_rows(trace.corpus_id, hits, trace.id, trace.created_at);
   trace.limit_returned := cardinality(v_hits);
   trace.ranking_hash := ragdb_internal.ranking_hash(corpus);
   trace.result_hash := ragdb_internal.result_hash(v_hits);

@@ -157,14 +157,3 @@ return row((hit).rank, (hit).corpus, (hit).chunk_id, (hit).doc_cid, (hit).source
   (hit).is_exact, (hit).context)::ragdb.hit;
 comment on function ragdb_internal.plain_hit(ragdb.traced_hit) is
   'Returns a hit of a recorded retrieval without its trace.';
-
-create or replace function ragdb_internal.hit_rows(corpus_id integer, hits ragdb.hit[])
-  returns ragdb.retrieval_hits[]
-language sql immutable parallel safe
-return array(
-  select row(hit_rows.corpus_id, null, null, h.rank, h.chunk_id,
-    pg_catalog.decode(h.content_hash, 'hex'), h.score, h.lexical_score, h.semantic_score,
-    h.lexical_rank, h.semantic_rank)::ragdb.retrieval_hits
-  from pg_catalog.unnest(hits) h);
-comment on function ragdb_internal.hit_rows(integer, ragdb.hit[]) is
-  'Returns hits as a trace stores them.';
