@@ -693,11 +693,31 @@ def test_who_may_be_the_owner_only_by_set_role_installs_the_manual_too(
 @pytest.mark.parametrize(
     ("role", "exit_code", "line"),
     [
-        ("reader", 0, "ok    rights: role reader has those of ragdb_reader"),
-        ("writer", 0, "ok    rights: role writer has those of ragdb_writer"),
-        ("admin", 0, "ok    rights: role admin has those of ragdb_admin"),
-        ("owner", 0, "ok    rights: role owner has those of ragdb_owner"),
-        ("bi_reader", 0, "ok    rights: role bi_reader has those of bi_reader"),
+        (
+            "reader",
+            0,
+            "ok    rights: role reader has those of ragdb_reader: it reads every corpus that is not"
+            " restricted, and writes where a grant says so",
+        ),
+        (
+            "writer",
+            0,
+            "ok    rights: role writer has those of ragdb_writer: it reads and writes every corpus"
+            " that is not restricted",
+        ),
+        (
+            "admin",
+            0,
+            "ok    rights: role admin has those of ragdb_admin: it reads, writes and administers"
+            " every corpus",
+        ),
+        ("owner", 0, "ok    rights: role owner has those of ragdb_owner: it may do everything"),
+        (
+            "bi_reader",
+            0,
+            "ok    rights: role bi_reader has those of bi_reader: it reads the views of dashboards,"
+            " and nothing else",
+        ),
         ("stranger", 3, "FAIL  rights: role stranger has those of no role of ragdb"),
     ],
 )
