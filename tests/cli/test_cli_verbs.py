@@ -690,6 +690,20 @@ def test_who_may_be_the_owner_only_by_set_role_installs_the_manual_too(
             database.connection.execute("drop role installer")
 
 
+def test_ingest_says_how_many_documents_of_a_folder_are_gone(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for name in ("a.md", "b.md"):
+        (folder / name).write_text(f"Text of {name}.")
+    assert "not found" not in run("ingest", folder, "--corpus", "docs").stderr
+    (folder / "a.md").rename(folder / "c.md")
+    said = run("ingest", folder, "--corpus", "docs").stderr
+    assert "1 more of these folders not found any more: --prune removes" in said
+    # what a glob leaves out is not gone
+    assert "not found" not in run("ingest", folder, "--corpus", "docs", "--glob", "b*").stderr
+    assert "not found" not in run("ingest", folder, "--corpus", "docs", "--prune").stderr
+
+
 @pytest.mark.parametrize(
     ("role", "exit_code", "line"),
     [
