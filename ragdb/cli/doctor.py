@@ -169,6 +169,8 @@ class Examination:
 
         me, role = roles.rights(db.connection)
         found = f"role {me} has those of {role or 'no role of ragdb'}"
+        if role is not None:
+            found += f": it {roles.MAY[role]}"
         grant = (
             f"grant {roles.ADMITTED} to {me} with inherit true; -- or ragdb_writer, or ragdb_reader"
         )

@@ -133,6 +133,8 @@ def ingest(
         "dry_run": dry_run,
         "force": force,
         "prune": prune,
+        # what a name or a depth leaves out is not gone
+        "tells_gone": not prune and glob is None and recursive,
         "blobs": blobs,
         "name": name,
         "title": title,
@@ -150,6 +152,7 @@ def ingest(
     if contract is not None:
         if paths or corpus or watch or prefix:
             raise Failure("--contract cannot be combined with PATH, --corpus, --prefix or --watch")
+        options["tells_gone"] = False
         del options["strategy"], options["max_tokens"], options["overlap"], options["unit"]
         return _ingest_contract(session, contract, options, embed, due)
     if due:
@@ -183,7 +186,8 @@ def ingest(
                 break
             session.debug("watching")
             found, gone = watched.changed()
-            if prune:  # once: `found` is now what changed, not what there is
+            options["tells_gone"] = False  # `found` is now what changed, not what there is
+            if prune:  # once, too
                 pruned, options["prune"] = watched.remove(db, corpus, gone), False
     if not watch and not (report.documents or report.failed):
         read = "nothing was found that is read" if found.sources else "no file found"

@@ -177,4 +177,6 @@ def summary(report: Report) -> str:
     if report.not_pruned:
         left = ", ".join(report.not_pruned)
         text += f"; not pruned, because something there could not be read: {left}"
+    if report.gone:
+        text += f"; {report.gone} more of these folders not found any more: --prune removes them"
     return text

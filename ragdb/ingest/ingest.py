@@ -75,6 +75,7 @@ class Run:
         self.dry_run: bool = options.get("dry_run", False)
         self.force: bool = options.get("force", False)
         self.prune: bool = options.get("prune", False)
+        self.tells_gone: bool = options.get("tells_gone", False)
         self.files = [FileResult(source.uri) for source in found.sources]
         self.report = Report(corpus, list(self.files), dry_run=self.dry_run)
         self.bytes_total = sum(source.size or 0 for source in found.sources)
@@ -105,7 +106,9 @@ class Run:
                 for source, file, outcome, is_last in self._read():
                     self._take(source, file, outcome, is_last)
                 self._flush(is_last=True)
-            if self.prune and self.writer.has_corpus:
+            if (self.prune or (self.tells_gone and not self.report.created)) and (
+                self.writer.has_corpus
+            ):
                 self._prune()
             if self.found.sources and self.writer.has_corpus and not self.dry_run:
                 self._optimize()
@@ -227,7 +230,7 @@ class Run:
         self._keep(failure.uri)
 
     def _keep(self, uri: str) -> None:
-        if self.prune:
+        if self.prune or self.tells_gone:
             self.seen.append(uri)
 
     def _tell(self) -> None:
@@ -279,19 +282,24 @@ class Run:
             file.doc_cid = row.doc_cid if file.documents == 1 else None
 
     def _prune(self) -> None:
-        """Remove the sources below each folder or JSONL file that this run did not come across."""
+        """Remove the sources below each folder or JSONL file that this run did not come across, or
+        count what would go."""
         # what lies in a folder, or in a file of records, that cannot be read is not gone
         hidden = [f.uri for f in self.report.files if f.failed and formats.has_records(f.uri)]
         hidden += self.found.hidden
         below = {(s.prefix, s.origin) for s in self.found.sources if s.prefix}
         for prefix, origin in sorted(below, key=str):
             if any(uri.startswith(prefix.removesuffix("#")) for uri in hidden):
-                self.report.not_pruned.append(prefix)
+                if self.prune:
+                    self.report.not_pruned.append(prefix)
                 continue
             keep = [uri for uri in self.seen if uri.startswith(prefix)]
-            with self.db.connection.transaction(force_rollback=self.dry_run):
-                gone = self.db.prune_sources(self.corpus, prefix, keep, origin)
-            self.report.pruned += gone.documents_deleted
+            is_told = self.dry_run or not self.prune
+            gone = self.db.prune_sources(self.corpus, prefix, keep, origin, dry_run=is_told)
+            if self.prune:
+                self.report.pruned += gone.documents_deleted
+            else:
+                self.report.gone += gone.documents_deleted
 
     def _optimize(self) -> None:
         self.stage = "optimizing"

@@ -56,6 +56,8 @@ class Options(TypedDict, total=False):
     """Read, check and take everything back."""
     prune: bool
     """Remove sources under the folders and JSONL files given that are not there any more."""
+    tells_gone: bool
+    """Count what prune would remove (`Report.gone`), and leave it there."""
     blobs: bool
     """Keep the original bytes of files (default true)."""
     workers: int

@@ -79,6 +79,8 @@ class Report:
     """How many files of each type were skipped because it is not read, most first."""
     cut: int = 0
     pruned: int = 0
+    gone: int = 0
+    """Documents of the folders and JSONL files given that are not there any more and stay."""
     chunks: int = 0
     tokens: int = 0
     seconds: float = 0.0

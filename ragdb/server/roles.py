@@ -33,6 +33,15 @@ ADMITTED = "ragdb_admin"
 # A BI tool logs in as it, with a password that the DBA gives it.
 LOGIN = "bi_reader"
 
+# what each may do, for whoever asks why something is refused
+MAY = {
+    OWNER: "may do everything",
+    "ragdb_admin": "reads, writes and administers every corpus",
+    "ragdb_writer": "reads and writes every corpus that is not restricted",
+    "ragdb_reader": "reads every corpus that is not restricted, and writes where a grant says so",
+    LOGIN: "reads the views of dashboards, and nothing else",
+}
+
 LOGIN_SETTINGS = {
     "default_transaction_read_only": "on",
     "statement_timeout": "'30s'",

@@ -25,6 +25,7 @@ begin
         where s.corpus_id = corpus.corpus_id and s.state = 'current')
     on conflict on constraint corpus_versions_are_unique do nothing;
   perform ragdb_internal.note('version', corpus.corpus_id || '/' || corpus.version) where found;
+  perform ragdb_internal.renew_statistics('{ragdb.corpus_versions,ragdb.past_rows}');
   perform set_config('ragdb.history', 'on', true);
 end $$;
 comment on function ragdb_internal.begin_version(ragdb.corpora) is
@@ -66,7 +67,9 @@ begin atomic
   insert into ragdb.past_rows (corpus_id, kind, key, until, was)
     select c.corpus_id, keep_image.kind, keep_image.key, c.version, keep_image.was
     from ragdb.corpora c
-      join ragdb.corpus_versions v on v.corpus_id = c.corpus_id and v.version = c.version
+      cross join lateral (
+        select h.before from ragdb.corpus_versions h
+        where h.corpus_id = keep_image.corpus_id and h.version = c.version offset 0) v
     where c.corpus_id = keep_image.corpus_id and c.history is not null
       and coalesce(keep_image.number < (v.before ->> case keep_image.kind
         when 'document' then 'next_doc_no' else 'next_chunk_no' end)::integer, true)

@@ -135,10 +135,10 @@ language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  raise exception 'chunk % does not exist', coalesce(ragdb_internal.quote(chunk_id), 'null')
-    using errcode = 'RG406',
-      detail = 'corpus ' || ragdb_internal.quote((ragdb_internal.whole_of(corpus)).name)
-        || ' has no such chunk',
+  raise exception 'corpus % has no chunk %',
+      ragdb_internal.quote((ragdb_internal.whole_of(corpus)).name),
+      coalesce(ragdb_internal.quote(chunk_id), 'null')
+    using errcode = 'RG406', detail = 'the id of a chunk changes with its text and its source',
       hint = 'ragdb.search() returns chunk ids';
 end $$;
 comment on function ragdb_internal.missing_chunk(ragdb.corpora, text) is

@@ -20,6 +20,7 @@ comment on function ragdb_internal.settings_hash(ragdb.corpora) is
 create or replace function ragdb_internal.cases_hash(corpus_id integer, rag text, eval text)
 returns bytea
 language sql stable parallel safe
+set enable_seqscan = off
 return (
   select pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_array(
       c.name, c.origin, c.ordinal, c.query, c.tags, c.asserts, extract(epoch from c.asked_at), (
@@ -107,15 +108,14 @@ begin
       select n.id, ragdb_internal.uuid_time(n.id), record_states.corpus_id, record_states.kind,
           n.key, 1 + coalesce(l.nth, 0), n.hash, v_caller
         from state n
-        left join lateral (
-          select max(o.nth) as nth from (
-            select s.nth from ragdb.recorded_states s
+        cross join lateral (
+          select greatest(
+            (select max(s.nth) from ragdb.recorded_states s
               where s.corpus_id = record_states.corpus_id and s.kind = record_states.kind
-                and s.key = n.key
-            union all
-            select s.nth from ragdb.recorded_states s
+                and s.key = n.key),
+            (select max(s.nth) from ragdb.recorded_states s
               where record_states.corpus_id is null and s.corpus_id is null
-                and s.kind = record_states.kind and s.key = n.key) o) l on true
+                and s.kind = record_states.kind and s.key = n.key)) as nth) l
       returning state_id::text
   )
   select array_agg(r.state_id) into v_ids from recorded r;

@@ -25,10 +25,7 @@ begin
   return query
     select c.* from ragdb_internal.chunk_by_id(v_corpus.corpus_id, get_chunk.chunk_id) c;
   if not found then
-    raise exception 'corpus % has no chunk %',
-        ragdb_internal.quote(corpus), ragdb_internal.quote(chunk_id)
-      using errcode = 'RG406', detail = 'the id of a chunk changes with its text and its source',
-        hint = 'ragdb.search() returns chunk ids';
+    perform ragdb_internal.missing_chunk(v_corpus, chunk_id);
   end if;
 end $$;
 comment on function ragdb.get_chunk(text, text) is

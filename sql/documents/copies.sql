@@ -12,8 +12,9 @@ begin atomic
     from (select distinct t.doc_cid from unnest(copies.touched) t where t.state = 'new') i
       cross join lateral (
         select h.doc_no, h.title from ragdb.documents h
-        where h.corpus_id = (corpus).corpus_id and h.doc_cid = i.doc_cid
-          and h.doc_no < (corpus).next_doc_no offset 0) o
+        where h.corpus_id = (corpus).corpus_id and h.doc_cid = i.doc_cid offset 0) o
+    -- not looked up by: a range of numbers may be taken for fewer rows than a key
+    where o.doc_no < (corpus).next_doc_no
     group by i.doc_cid, o.title
   )
   select c.chunk_no, k.chunk_no

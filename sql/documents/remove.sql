@@ -163,9 +163,27 @@ comment on function ragdb.delete_document(text, text, text, text) is
   'was derived from it, as ragdb.delete_source does; returns how many documents and chunks went. '
   'The same bytes under another name stay. Raises RG400, RG401, RG404, RG405, RG425.';
 
+create or replace function ragdb_internal.count_without(corpus_id integer, uris text[])
+returns table (documents integer, chunks integer)
+language sql stable parallel safe
+set plan_cache_mode = force_custom_plan
+begin atomic
+  select count(*)::integer, coalesce(sum(d.chunks), 0)::integer
+    from (select distinct s.doc_no from ragdb.document_sources s
+        where s.corpus_id = count_without.corpus_id and s.uri = any (count_without.uris)) g
+      cross join lateral (select h.chunks from ragdb.documents h
+        where h.corpus_id = count_without.corpus_id and h.doc_no = g.doc_no offset 0) d
+    where not exists (select from ragdb.document_sources o
+      where o.corpus_id = count_without.corpus_id and o.doc_no = g.doc_no
+        and o.uri <> all (count_without.uris));
+end;
+comment on function ragdb_internal.count_without(integer, text[]) is
+  'Counts the documents, and their chunks, that would be left without a source if some were '
+  'forgotten.';
+
 create or replace function ragdb.prune_sources(
   corpus text, prefix text, keep text[], root text default null, derived text default 'redact',
-  reason text default null)
+  reason text default null, dry_run boolean default false)
 returns table (documents_deleted integer, chunks_deleted integer)
 language plpgsql security definer rows 1
 set search_path = pg_catalog, pg_temp
@@ -189,16 +207,16 @@ begin
     where s.corpus_id = v_corpus.corpus_id and starts_with(s.uri, prefix)
       and (prune_sources.root is null or s.root = prune_sources.root)
       and s.uri not in (select unnest(keep)));
-  if cardinality(v_uris) = 0 then
-    return query select 0, 0;
+  if cardinality(v_uris) = 0 or dry_run then
+    return query select n.* from ragdb_internal.count_without(v_corpus.corpus_id, v_uris) n;
     return;
   end if;
   v_corpus := ragdb_internal.lock_corpus(prune_sources.corpus, 'write');
   return query select r.* from ragdb_internal.remove_sources(
     v_corpus, v_uris, derived, 'sources that begin with ' || prefix, reason) r;
 end $$;
-comment on function ragdb.prune_sources(text, text, text[], text, text, text) is
+comment on function ragdb.prune_sources(text, text, text[], text, text, text, boolean) is
   'Forgets the sources that begin with a prefix, came from a root (null: from anywhere) and are '
   'not among those to keep, every document that is left without one, and what was derived from it, '
-  'as ragdb.delete_source does; returns how many documents and chunks went. Raises RG400, RG401, '
-  'RG404.';
+  'as ragdb.delete_source does; returns how many documents and chunks went, with dry_run how many '
+  'would go. Raises RG400, RG401, RG404.';

@@ -11,14 +11,14 @@ declare
   v_other record;
 begin
   select g.v ->> 'uri' as uri, s.root, g.v ->> 'root' as given into v_other
-  from jsonb_array_elements(documents) g (v)
+  from jsonb_array_elements(documents) with ordinality g (v, n)
     cross join lateral (
       select s.root from ragdb.document_sources s
       where s.corpus_id = corpus.corpus_id and s.uri = g.v ->> 'uri'
       offset 0) s
   where corpus.next_doc_no > 1
     and s.root <> g.v ->> 'root' and (g.v -> 'adopt') is distinct from 'true'
-  limit 1;
+  order by g.n limit 1;
   if found then
     raise exception 'source % of corpus % came from %, not from %',
         ragdb_internal.quote(v_other.uri), ragdb_internal.quote(corpus.name),

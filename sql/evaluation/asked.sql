@@ -133,8 +133,9 @@ begin
     insert into ragdb.eval_labels (corpus_id, rag, eval, name, label_no, source, grade)
       values (v_corpus.corpus_id, v_eval.rag, v_eval.name, v_name, 1, source, 1);
   end if;
-  perform ragdb_internal.record_state('cases', v_corpus.corpus_id,
-    jsonb_build_array(v_eval.rag, v_eval.name)::text);
+  perform ragdb_internal.renew_statistics('{ragdb.eval_cases,ragdb.eval_labels}'),
+    ragdb_internal.record_state('cases', v_corpus.corpus_id,
+      jsonb_build_array(v_eval.rag, v_eval.name)::text);
   return v_name;
 end $$;
 comment on function ragdb.add_eval_case(text, text, text, text, text[]) is

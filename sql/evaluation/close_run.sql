@@ -152,6 +152,8 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  perform ragdb_internal.renew_statistics('{ragdb.eval_runs,ragdb.eval_case_results,'
+    'ragdb.eval_assert_results,ragdb.eval_items,ragdb.eval_metrics}');
   perform ragdb_internal.insert_run_metrics(run);
   run := ragdb_internal.counted_run(run);
   if exists (select from ragdb.eval_case_results c

@@ -223,10 +223,7 @@ begin
     from ragdb_internal.evidence_items(v_corpus.corpus_id, v_trace.id, v_trace.created_at,
       chunk_ids) i;
   if trace_id is null and v_missing is not null then
-    raise exception 'corpus % has no chunk %', ragdb_internal.quote(corpus),
-      ragdb_internal.quote(v_missing)
-      using errcode = 'RG406', detail = 'the id of a chunk changes with its text and its source',
-        hint = 'ragdb.search() returns chunk ids';
+    perform ragdb_internal.missing_chunk(v_corpus, v_missing);
   end if;
   v_characters := max_context * case unit when 'token' then 4 else 1 end;
   perform ragdb_internal.check_pack_room(v_corpus.name, v_characters, max_context);

@@ -13,10 +13,7 @@ begin
   select c.chunk_no into v_chunk_no from ragdb.chunks c
     where c.corpus_id = corpus.corpus_id and c.chunk_id = anchored.chunk_id;
   if not found then
-    raise exception 'corpus % has no chunk %', ragdb_internal.quote(corpus.name),
-        coalesce(ragdb_internal.quote(anchored.chunk_id), 'null')
-      using errcode = 'RG406', detail = 'edges lead from chunk to chunk',
-        hint = 'ragdb.search() gives chunk ids; ids of turns are UUIDs in lower case';
+    perform ragdb_internal.missing_chunk(corpus, anchored.chunk_id);
   end if;
   return v_chunk_no;
 end $$;

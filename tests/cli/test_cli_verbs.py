@@ -690,14 +690,48 @@ def test_who_may_be_the_owner_only_by_set_role_installs_the_manual_too(
             database.connection.execute("drop role installer")
 
 
+def test_ingest_says_how_many_documents_of_a_folder_are_gone(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for name in ("a.md", "b.md"):
+        (folder / name).write_text(f"Text of {name}.")
+    assert "not found" not in run("ingest", folder, "--corpus", "docs").stderr
+    (folder / "a.md").rename(folder / "c.md")
+    said = run("ingest", folder, "--corpus", "docs").stderr
+    assert "1 more of these folders not found any more: --prune removes" in said
+    # what a glob leaves out is not gone
+    assert "not found" not in run("ingest", folder, "--corpus", "docs", "--glob", "b*").stderr
+    assert "not found" not in run("ingest", folder, "--corpus", "docs", "--prune").stderr
+
+
 @pytest.mark.parametrize(
     ("role", "exit_code", "line"),
     [
-        ("reader", 0, "ok    rights: role reader has those of ragdb_reader"),
-        ("writer", 0, "ok    rights: role writer has those of ragdb_writer"),
-        ("admin", 0, "ok    rights: role admin has those of ragdb_admin"),
-        ("owner", 0, "ok    rights: role owner has those of ragdb_owner"),
-        ("bi_reader", 0, "ok    rights: role bi_reader has those of bi_reader"),
+        (
+            "reader",
+            0,
+            "ok    rights: role reader has those of ragdb_reader: it reads every corpus that is not"
+            " restricted, and writes where a grant says so",
+        ),
+        (
+            "writer",
+            0,
+            "ok    rights: role writer has those of ragdb_writer: it reads and writes every corpus"
+            " that is not restricted",
+        ),
+        (
+            "admin",
+            0,
+            "ok    rights: role admin has those of ragdb_admin: it reads, writes and administers"
+            " every corpus",
+        ),
+        ("owner", 0, "ok    rights: role owner has those of ragdb_owner: it may do everything"),
+        (
+            "bi_reader",
+            0,
+            "ok    rights: role bi_reader has those of bi_reader: it reads the views of dashboards,"
+            " and nothing else",
+        ),
         ("stranger", 3, "FAIL  rights: role stranger has those of no role of ragdb"),
     ],
 )

@@ -202,6 +202,26 @@ def test_a_dry_run_counts_what_it_would_prune(database: ragdb.Database, folder: 
     assert chunks(database) == before
 
 
+def test_what_is_gone_from_a_folder_is_counted_and_stays(
+    database: ragdb.Database, folder: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "d.md").write_text("Delta.")
+    database.ingest([folder, other], corpus="docs")
+    (folder / "a.md").rename(folder / "z.md")
+    (other / "d.md").unlink()
+    # of the folder that is read alone, and not of a file of it
+    told = [
+        database.ingest(path, corpus="docs", tells_gone=True).gone
+        for path in (folder / "b.txt", folder, folder)
+    ]
+    assert told == [0, 1, 1]
+    assert len(database.known_sources("docs", ["docs/a.md", "docs/z.md"])) == 2
+    assert database.ingest(folder, corpus="docs", prune=True).pruned == 1
+    assert database.ingest(folder, corpus="docs", tells_gone=True).gone == 0
+
+
 def test_prune_leaves_sources_of_other_folders(
     database: ragdb.Database, folder: Path, tmp_path: Path
 ) -> None:

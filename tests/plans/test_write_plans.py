@@ -311,6 +311,7 @@ def test_a_session_that_filled_empty_tables_keeps_no_plan_that_reads_a_corpus(
         for n in range(calls):
             with reading(db) as read:
                 db.execute(f"select from ragdb.{writer}('c', {session}%s)", (json.dumps(given(n)),))
+            db.execute("select pg_stat_force_next_flush()")
             db.commit()
     # the last call; before, it read the corpus for each row
     assert 0 < sum(read.values()) < 100 * each, read

@@ -229,6 +229,8 @@ def test_text_is_decoded_whatever_its_encoding(encoding: str) -> None:
         ("iso8859_2", "Zażółć gęślą jaźń, a w Łodzi też."),
         ("cp1254", "Dağın eteğinde küçük bir köy vardı, İstanbul uzaktı."),
         ("cp1257", "Šiandien ąžuolas žaliuoja, rytoj šaknys džius."),
+        ("iso8859_2", "Všetci ľudia sa rodia slobodní a sebe rovní, čo sa týka dôstojnosti."),
+        ("iso8859_4", "Visi cilvēki piedzimst brīvi un vienlīdzīgi savā pašcieņā un tiesībās."),
         ("koi8_r", "Привет мир, это письмо о кошках."),
     ],
 )

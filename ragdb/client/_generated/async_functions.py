@@ -1526,9 +1526,18 @@ class AsyncFunctions(AsyncCaller):
         root: str | None = None,
         derived: str = "redact",
         reason: str | None = None,
+        dry_run: bool = False,
     ) -> rows.PruneSourcesRow:
         return await self._row(
-            calls.PRUNE_SOURCES, rows.PruneSourcesRow, corpus, prefix, keep, root, derived, reason
+            calls.PRUNE_SOURCES,
+            rows.PruneSourcesRow,
+            corpus,
+            prefix,
+            keep,
+            root,
+            derived,
+            reason,
+            dry_run,
         )
 
     async def publish_events(

@@ -1012,8 +1012,9 @@ PRUNE_SOURCES = Call(
         "root": "text",
         "derived": "text",
         "reason": "text",
+        "dry_run": "boolean",
     },
-    {"root": None, "derived": "redact", "reason": None},
+    {"root": None, "derived": "redact", "reason": None, "dry_run": False},
 )
 PUBLISH_EVENTS = Call(
     "publish_events", {"corpus": "text", "events": "text[]", "signatures": "bytea[]"}

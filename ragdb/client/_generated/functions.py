@@ -2563,14 +2563,23 @@ class Functions(Caller):
         root: str | None = None,
         derived: str = "redact",
         reason: str | None = None,
+        dry_run: bool = False,
     ) -> rows.PruneSourcesRow:
         """Forgets the sources that begin with a prefix, came from a root (null: from anywhere)
         and are not among those to keep, every document that is left without one, and what was
         derived from it, as ragdb.delete_source does; returns how many documents and chunks
-        went. Raises RG400, RG401, RG404.
+        went, with dry_run how many would go. Raises RG400, RG401, RG404.
         """
         return self._row(
-            calls.PRUNE_SOURCES, rows.PruneSourcesRow, corpus, prefix, keep, root, derived, reason
+            calls.PRUNE_SOURCES,
+            rows.PruneSourcesRow,
+            corpus,
+            prefix,
+            keep,
+            root,
+            derived,
+            reason,
+            dry_run,
         )
 
     def publish_events(

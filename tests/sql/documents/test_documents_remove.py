@@ -41,7 +41,9 @@ def test_documents_are_deleted_with_everything_of_theirs(docs: Connection) -> No
 
 def test_pruning_takes_what_is_under_the_prefix_and_not_kept(docs: Connection) -> None:
     put(docs, *(document(uri, [uri]) for uri in ("docs/a.md", "docs/b.md", "docs2/a.md")))
-    pruned = docs.execute("select * from ragdb.prune_sources('docs', 'docs/', array['docs/b.md'])")
+    prune = "select * from ragdb.prune_sources('docs', 'docs/', array['docs/b.md']"
+    assert docs.execute(f"{prune}, dry_run => true)").fetchone() == (1, 1)
+    pruned = docs.execute(f"{prune})")
     assert pruned.fetchone() == (1, 1)
     left = docs.execute("select source from ragdb.list_documents('docs')").fetchall()
     assert left == [("docs/b.md",), ("docs2/a.md",)]

@@ -32,7 +32,7 @@ def test_explain_adds_up_to_the_score(docs: Connection) -> None:
 
 def test_explain_and_highlight_refuse_an_unknown_chunk(docs: Connection) -> None:
     for call in ("explain_search('docs', 'a', 'x')", "highlight('docs', 'x', 'a')"):
-        with pytest.raises(psycopg.Error, match="does not exist") as caught, docs.transaction():
+        with pytest.raises(psycopg.Error, match="has no chunk") as caught, docs.transaction():
             docs.execute(f"select ragdb.{call}")
         assert caught.value.sqlstate == "RG406"
 
@@ -64,5 +64,5 @@ def test_several_chunks_are_marked_as_each_alone(docs: Connection) -> None:
     assert sorted(marked) == sorted(docs.execute(alone, (ids,)).fetchall())
     assert any("[" in text for _, text in marked)
     for wrong in (["nowhere"], [None], [ids[:1], ids[1:2]]):
-        with pytest.raises(psycopg.Error, match=r"does not exist|not a list"), docs.transaction():
+        with pytest.raises(psycopg.Error, match=r"has no chunk|not a list"), docs.transaction():
             docs.execute(query, (wrong,))

@@ -684,3 +684,21 @@ def test_a_copy_on_another_server_is_known_where_another_function_had_the_number
         " where f.severity <> 'note'"
     ).fetchall()
     assert found == [("warning", "1 functions and views")]
+
+
+def test_a_space_that_is_dropped_since_the_snapshot_of_a_verification_is_no_finding(
+    clone: str,
+) -> None:
+    """A definition is read as it is now, and then there is none."""
+    with psycopg.connect(clone, autocommit=True) as admin, psycopg.connect(clone) as db:
+        admin.execute("select ragdb.create_embedder('e', 3)")
+        admin.execute("select ragdb.create_corpus('docs')")
+        admin.execute("select ragdb.embed_corpus('docs', 'e')")
+        db.execute("set transaction isolation level repeatable read")
+        ((trigger,),) = db.execute(
+            "select count(*) from pg_trigger t join pg_inherits i on i.inhrelid = t.tgrelid"
+            " where t.tgname = 'past_is_kept' and i.inhparent = 'ragdb.chunk_embeddings'::regclass"
+        ).fetchall()
+        admin.execute("select ragdb.drop_corpus('docs')")
+        assert trigger == 1
+        assert found(db, "verify(checks => array['triggers'])") == []
