@@ -19,6 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragdb.client.rows import plain
+from ragdb.http import leaving
 from ragdb.http.admission import Arrivals, has_body, misdirected, two_lengths
 from ragdb.http.counts import Requests
 
@@ -137,7 +138,7 @@ class Gate:
         given = headers.get("x-correlation-id", b"").decode("latin-1")
         scope["correlation_id"] = given if CORRELATION.fullmatch(given) else str(uuid.uuid4())
         scope["role"] = None
-        status = 500
+        status = 499  # the client was gone before the answer
 
         async def answer(message: Message) -> None:
             nonlocal status
@@ -270,7 +271,7 @@ class Gate:
 
         self.at_work += arriving is None
         try:
-            await self.app(scope, counted, watched)
+            await leaving.run(self.app, scope, counted, watched, has_body=arriving is not None)
         except Exception as problem:
             # the message of an error may quote what was asked; its place says enough
             frames = "".join(traceback.format_tb(problem.__traceback__))

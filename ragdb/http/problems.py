@@ -139,6 +139,12 @@ def register(app: FastAPI, server: Server) -> None:
         message = "too many requests wait for the database"
         return error(request.scope, 429, "CAPACITY_EXCEEDED", message, Retry_After="1")
 
+    @app.exception_handler(psycopg.errors.SerializationFailure)
+    @app.exception_handler(psycopg.errors.DeadlockDetected)
+    async def met_another(request: Request, _: Exception) -> Response:
+        message = "another transaction changed the same meanwhile"
+        return error(request.scope, 503, "SERVICE_UNAVAILABLE", message, Retry_After="1")
+
     @app.exception_handler(PoolTimeout)
     @app.exception_handler(PoolClosed)
     @app.exception_handler(psycopg.OperationalError)

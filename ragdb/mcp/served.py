@@ -78,6 +78,13 @@ class Served:
             connection.execute(f"set local statement_timeout = '{SECONDS}s'")
             yield Client(connection)
 
+    @contextmanager
+    def changing(self) -> Iterator[Client]:
+        """A transaction that goes on with what another writer has left, where it waits for one."""
+        with self.database() as db:
+            db.connection.execute("set transaction isolation level read committed")
+            yield db
+
     def serves(self, corpus: str) -> bool:
         return self.corpora is None or corpus in self.corpora
 

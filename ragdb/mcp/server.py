@@ -45,6 +45,8 @@ def _shown(error: Exception) -> str:
         return f"{message}; {hint}" if hint else message
     if isinstance(error, psycopg.errors.QueryCanceled):
         return f"it took longer than {SECONDS} seconds"
+    if isinstance(error, psycopg.errors.SerializationFailure | psycopg.errors.DeadlockDetected):
+        return "another transaction changed the same meanwhile: call it again"
     if isinstance(error, psycopg.errors.LockNotAvailable):
         return "another transaction holds what it needs: call it again later"
     if isinstance(error, OTHER_SCHEMA):

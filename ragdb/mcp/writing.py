@@ -14,14 +14,14 @@ def create_corpus(served: Served, arguments: Json) -> Json:
     served.check(arguments["corpus"])
     if "part_of" in arguments:
         served.check(arguments["part_of"])
-    with served.database() as db:
+    with served.changing() as db:
         db.create_corpus(**arguments)
         return record(db.corpus_info(arguments["corpus"]))
 
 
 def drop_corpus(served: Served, arguments: Json) -> Json:
     served.check(arguments["corpus"])
-    with served.database() as db:
+    with served.changing() as db:
         db.drop_corpus(**arguments)
     return {"dropped": arguments["corpus"]}
 
@@ -31,6 +31,7 @@ def delete_document(served: Served, arguments: Json) -> Json:
     served.check(corpus)
     cid, _, source = own.partition("/")
     more = {key: value for key, value in arguments.items() if key != "id"}
+    # one snapshot for the look and the deletion
     with served.database() as db:
         if source and db.get_document(corpus, source).doc_cid != cid:
             raise ToolError(f"{source!r} is another document now: list_documents has its id")
@@ -39,36 +40,36 @@ def delete_document(served: Served, arguments: Json) -> Json:
 
 def append_turns(served: Served, arguments: Json) -> Json:
     served.check(arguments["corpus"])
-    with served.database() as db:
+    with served.changing() as db:
         return {"turns": [record(row) for row in db.append_turns(**arguments)]}
 
 
 def add_edges(served: Served, arguments: Json) -> Json:
     served.check(arguments["corpus"])
-    with served.database() as db:
+    with served.changing() as db:
         return {"added": db.add_edges(**arguments)}
 
 
 def remove_edges(served: Served, arguments: Json) -> Json:
     served.check(arguments["corpus"])
-    with served.database() as db:
+    with served.changing() as db:
         return {"removed": db.remove_edges(**arguments)}
 
 
 def add_synonyms(served: Served, arguments: Json) -> Json:
     served.check(arguments["corpus"])
-    with served.database() as db:
+    with served.changing() as db:
         return {"added": db.add_synonyms(**arguments)}
 
 
 def remove_synonyms(served: Served, arguments: Json) -> Json:
     served.check(arguments["corpus"])
-    with served.database() as db:
+    with served.changing() as db:
         return {"removed": db.remove_synonyms(**arguments)}
 
 
 def promote(served: Served, arguments: Json) -> Json:
-    with served.database() as db:
+    with served.changing() as db:
         served.trace(db, arguments["trace_id"])
         row = db.promote_to_atom(**arguments)
     return _settled(row, "PROMOTED")
@@ -86,14 +87,14 @@ def decide_proposal(served: Served, arguments: Json) -> Json:
 
 
 def record_feedback(served: Served, arguments: Json) -> Json:
-    with served.database() as db:
+    with served.changing() as db:
         served.trace(db, arguments["trace_id"])
         return {"feedback_id": str(db.record_feedback(**arguments, client=CLIENT))}
 
 
 def _run(served: Served, call: Any) -> Any:
     db: Client
-    with served.database() as db:
+    with served.changing() as db:
         return call(db)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 
@@ -9,7 +10,7 @@ import psycopg
 import pytest
 
 from tests.conftest import Server
-from tests.http.conftest import Api
+from tests.http.conftest import Api, Response
 from tests.waiting import until
 
 Start = Callable[..., Api]
@@ -79,3 +80,37 @@ def test_a_failure_that_cannot_be_recorded_keeps_nobody_waiting(start: Start) ->
         began = time.monotonic()
         assert api("POST", "/api/search", {**SEARCH, "record": True}).status == 408
         assert time.monotonic() - began < 14
+
+
+def test_who_meets_another_writer_is_told_to_ask_again(start: Start) -> None:
+    """Where the database gives each transaction one snapshot: by default it waits and goes on."""
+    api = start()
+    with psycopg.connect(api.dsn, autocommit=True) as admin:
+        (name,) = admin.execute("select current_database()").fetchone() or ("",)
+        level = "default_transaction_isolation = 'repeatable read'"
+        admin.execute(f"alter database {name} set {level}")
+        admin.execute(
+            "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
+            " where datname = current_database() and pid <> pg_backend_pid()"
+        )
+    answers: list[Response] = []
+    words = {"words": ["fee", "charge"]}
+
+    def ask() -> None:
+        answers.append(api("POST", "/api/corpora/docs/synonyms", words, role="writer"))
+
+    with psycopg.connect(api.dsn) as other:
+        other.execute("select ragdb.put_text('docs', 'b.md', 'shipping is free')")
+        thread = threading.Thread(target=ask)
+        thread.start()
+        waits = (
+            "select exists (select from pg_locks"
+            " where pg_backend_pid() = any (pg_blocking_pids(pid)))"
+        )
+        until(lambda: answers or other.execute(waits).fetchone() == (True,))
+        other.commit()
+        thread.join(120)
+    (answer,) = answers
+    assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
+    assert answer.body["error"] == "another transaction changed the same meanwhile"
+    assert api("POST", "/api/corpora/docs/synonyms", words, role="writer").status == 200
