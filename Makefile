@@ -59,11 +59,13 @@ bench: venv
 
 venv: .venv/made
 
+# pip would compile one module after another, and tests of packages that nobody runs here
 .venv/made: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[embed,static]" --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile torch==2.13.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable ".[embed,static]" --group dev
+	-$(BIN)/python -m compileall -q -j 0 -x '/(tests?|testing)/|/transformers/models/' .venv/lib
 	# a folder ragdb/ where Python is started would stand before what setuptools' finder finds
 	echo "$(CURDIR)" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/ragdb-checkout.pth"
 	touch $@

@@ -252,6 +252,15 @@ class Server:
         """A fresh database as a context: a clone of the template, or an empty one for None."""
         return Fresh(self._maker, f"t{next(self._names)}", template)
 
+    @contextmanager
+    def filled(self, fill: Callable[[Connection], object]) -> Iterator[str]:
+        """DSN of a database filled once for tests that each are `rolled_back` there."""
+        with self.database() as database:
+            dsn = self.dsn(database.dbname)
+            with psycopg.connect(dsn) as connection:
+                fill(connection)
+            yield dsn
+
     @cached_property
     def shared(self) -> str:
         """DSN of the one database that all rolled-back tests use."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
 import psycopg
 import pytest
 
-from tests.conftest import Connection
+from tests.conftest import Connection, Server
 
 # Counted from the traces, by another road than the refresh: by day and without its tables.
 COUNTED = """
@@ -67,13 +68,28 @@ def ask(db: Connection, at: str, what: str = "fox", corpus: str = "docs", **how:
         db.execute("select * from ragdb.retrieve(%s, %s)", (corpus, what))
 
 
-@pytest.fixture
-def docs(any_db: Connection) -> Connection:
-    any_db.execute("select set_config('ragdb.now', '2031-05-01 00:00:00+00', true)")
+NOW = "select set_config('ragdb.now', '2031-05-01 00:00:00+00', true)"
+
+
+def fill(db: Connection) -> None:
+    db.execute(NOW)
     for name in ("docs", "other"):
-        any_db.execute("select ragdb.create_corpus(%s)", (name,))
-        any_db.execute("select * from ragdb.put_text(%s, 'a.txt', 'A fox and a dog.')", (name,))
-    return any_db
+        db.execute("select ragdb.create_corpus(%s)", (name,))
+        db.execute("select * from ragdb.put_text(%s, 'a.txt', 'A fox and a dog.')", (name,))
+
+
+@pytest.fixture(scope="module")
+def filled(any_version: Server) -> Iterator[str]:
+    with any_version.filled(fill) as dsn:
+        yield dsn
+
+
+@pytest.fixture
+def docs(any_version: Server, filled: str) -> Iterator[Connection]:
+    """The superuser there at that time, rolled back after."""
+    with any_version.rolled_back(filled) as db:
+        db.execute(NOW)
+        yield db
 
 
 def test_a_refresh_counts_what_came_and_no_more(docs: Connection) -> None:

@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import psycopg
 import pytest
 
-from tests.conftest import Connection
+from tests.conftest import Connection, Server
 from tests.sql.conversations import chat, message, uuid
 
 TABLES = "ragdb.chunks, ragdb.turns, ragdb.edges"
@@ -31,20 +30,26 @@ def rows_read(db: Connection) -> int:
     return int(read)
 
 
-@pytest.fixture(params=["no statistics", "analyzed other", "analyzed full"])
-def filled(clone: str, request: pytest.FixtureRequest) -> Iterator[Connection]:
-    """A conversation of 300 messages, with what the planner may know of it.
+@pytest.fixture(scope="module", params=["no statistics", "analyzed other", "analyzed full"])
+def database(server18: Server, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A conversation of 300 messages, with what the planner may know of it."""
 
-    In a database of its own: what an analyze counts of a table is not rolled back, so another test
-    may have left that it has no rows.
-    """
-    with psycopg.connect(clone) as db:
+    def fill(db: Connection) -> None:
         if request.param == "analyzed other":
             chat(db, conversation(300, 1000), "other")
             db.execute(f"analyze {TABLES}")
         chat(db, conversation(300))
         if request.param == "analyzed full":
             db.execute(f"analyze {TABLES}")
+
+    with server18.filled(fill) as dsn:
+        yield dsn
+
+
+@pytest.fixture
+def filled(server18: Server, database: str) -> Iterator[Connection]:
+    """The superuser there, rolled back after."""
+    with server18.rolled_back(database) as db:
         yield db
 
 

@@ -22,6 +22,8 @@ from ragdb.server import embedded, manual, migrate, postgres, scripts
 from tests.waiting import until
 from tests.watcher import watched_folder
 
+SOON = 50  # seconds, on a busy machine too; who waits for what does not come waits a minute
+
 DSN = """
 import sys
 from ragdb.server import embedded
@@ -185,7 +187,7 @@ def test_one_that_has_lost_a_process_is_waited_for_while_it_recovers(dsn: str, h
         until(lambda: not process.is_running())  # until the server knows
         began = time.monotonic()
         superuser = embedded.start(home / "pg18")
-        assert time.monotonic() - began < 20
+        assert time.monotonic() - began < SOON
     assert value(superuser, "select 1") == 1
 
 
@@ -322,7 +324,7 @@ def test_what_an_earlier_start_said_is_not_taken_for_the_cause_of_this_one(
     began = time.monotonic()
     with pytest.raises(postgres.EmbeddedError, match="nonsense") as failed:
         embedded.start(folder)
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < SOON
     assert "lock file" not in str(failed.value)
     assert "doctor" in failed.value.hint
 
@@ -339,7 +341,7 @@ def test_a_server_that_cannot_start_on_a_full_disk_says_so_at_once(
     began = time.monotonic()
     with pytest.raises(postgres.EmbeddedError, match="No space left") as failed:
         embedded.start(home / "broken")
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < SOON
     assert "disk is full" in failed.value.hint
 
 

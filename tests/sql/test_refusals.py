@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from tests.conftest import Connection
+from tests.conftest import Connection, Server
 from tests.embedding import make_corpus
 from tests.refusal import refused
 
@@ -12,11 +14,24 @@ ASKED = "(select trace_id from ragdb.retrieve('docs', 'tulips', 1))"
 NOBODY = "'00000000-0000-7000-8000-000000000000'"
 
 
-@pytest.fixture
-def docs(db: Connection) -> Connection:
-    """Two texts by an embedder that is bound and has made none of their embeddings."""
+def fill(db: Connection) -> None:
+    """Two texts by an embedder that has made none of their embeddings, and two corpora."""
     make_corpus(db, {"a.md": "tulips of the vault", "b.md": "roses of the hall"})
-    return db
+    db.execute("select ragdb.create_corpus('empty')")
+    db.execute("select ragdb.create_corpus('kept', history => '1 day')")
+
+
+@pytest.fixture(scope="module")
+def filled(server18: Server) -> Iterator[str]:
+    with server18.filled(fill) as dsn:
+        yield dsn
+
+
+@pytest.fixture
+def docs(server18: Server, filled: str) -> Iterator[Connection]:
+    """The superuser there, rolled back after."""
+    with server18.rolled_back(filled) as db:
+        yield db
 
 
 @pytest.mark.parametrize(
@@ -202,9 +217,6 @@ def docs(db: Connection) -> Connection:
 def test_what_cannot_be_asked_is_refused_by_name(
     docs: Connection, call: str, sqlstate: str, said: str
 ) -> None:
-    docs.execute(
-        "select ragdb.create_corpus('empty'), ragdb.create_corpus('kept', history => '1 day')"
-    )
     error = refused(docs, f"select * from ragdb.{call}")
     assert (error.sqlstate, str(error.diag.message_primary)[: len(said)]) == (sqlstate, said)
 
@@ -296,7 +308,6 @@ SHARED = "select ragdb.share_corpus('docs');"
 def test_what_does_not_fit_what_is_there_is_refused_by_name(
     docs: Connection, before: str, call: str, sqlstate: str, said: str
 ) -> None:
-    docs.execute("select ragdb.create_corpus('kept')")
     if before:
         docs.execute(before)
     error = refused(docs, f"select * from ragdb.{call}")

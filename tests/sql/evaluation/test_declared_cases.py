@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from tests.conftest import Connection
+from tests.conftest import Connection, Server
 from tests.embedding import one, put
 from tests.sql.evaluation.test_evaluation_runs import CASE, REFUNDS, TEXTS, apply, contract, run
 
@@ -20,11 +21,22 @@ OTHER = CASE.format(name="other", query="shipping", keys="tags=new,odd chunkCoun
 SLICED = CASE.format(name="sliced", query="refund", keys="anchor=x policy=wide:1")
 
 
+def fill(db: Connection) -> None:
+    apply(db, contract(REFUNDS + "      ragAssert kind=contains value=refund\n" + OTHER))
+    put(db, TEXTS)
+
+
+@pytest.fixture(scope="module")
+def filled(any_version: Server) -> Iterator[str]:
+    with any_version.filled(fill) as dsn:
+        yield dsn
+
+
 @pytest.fixture
-def docs(any_db: Connection) -> Connection:
-    apply(any_db, contract(REFUNDS + "      ragAssert kind=contains value=refund\n" + OTHER))
-    put(any_db, TEXTS)
-    return any_db
+def docs(any_version: Server, filled: str) -> Iterator[Connection]:
+    """The superuser there, rolled back after."""
+    with any_version.rolled_back(filled) as db:
+        yield db
 
 
 def take(db: Connection, *cases: dict[str, Any]) -> Any:

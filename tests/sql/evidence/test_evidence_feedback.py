@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from tests.conftest import Connection
+from tests.conftest import Connection, Server
 
 TEXTS = {
     "vans.md": "Vans are parked behind the library.",
@@ -22,14 +23,25 @@ rag name=A retriever=R
 """
 
 
-@pytest.fixture
-def docs(any_db: Connection) -> Connection:
-    any_db.execute("set role writer")
-    any_db.execute("select ragdb.create_corpus('docs')")
+def fill(db: Connection) -> None:
+    db.execute("set role writer")
+    db.execute("select ragdb.create_corpus('docs')")
     for name, text in TEXTS.items():
-        any_db.execute("select * from ragdb.put_text('docs', %s, %s)", (name, text))
-    any_db.execute("set role reader")
-    return any_db
+        db.execute("select * from ragdb.put_text('docs', %s, %s)", (name, text))
+
+
+@pytest.fixture(scope="module")
+def filled(any_version: Server) -> Iterator[str]:
+    with any_version.filled(fill) as dsn:
+        yield dsn
+
+
+@pytest.fixture
+def docs(any_version: Server, filled: str) -> Iterator[Connection]:
+    """A reader there, rolled back after."""
+    with any_version.rolled_back(filled) as db:
+        db.execute("set role reader")
+        yield db
 
 
 def asked(db: Connection, query: str = "parked") -> tuple[Any, list[str]]:

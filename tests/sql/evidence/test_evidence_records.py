@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragdb.errors import InvalidEvaluation
-from tests.conftest import OLDER_BY_NIGHT, Connection
+from tests.conftest import OLDER_BY_NIGHT, Connection, Server
 from tests.sql.conversations import chat, uuid
 from tests.sql.evidence.test_evidence_packs import messages, scalar
 from tests.sql.traces.test_traces_partitions import CHANGES, pin
@@ -22,10 +23,17 @@ from tests.sql.traces.test_traces_partitions import CHANGES, pin
 QUESTION = "How are refunds paid to bikers?"
 
 
+@pytest.fixture(scope="module")
+def filled(any_version: Server) -> Iterator[str]:
+    with any_version.filled(lambda db: chat(db, messages())) as dsn:
+        yield dsn
+
+
 @pytest.fixture
-def asked(any_db: Connection) -> Connection:
-    chat(any_db, messages())
-    return any_db
+def asked(any_version: Server, filled: str) -> Iterator[Connection]:
+    """The superuser there, rolled back after."""
+    with any_version.rolled_back(filled) as db:
+        yield db
 
 
 def retrieved(db: Connection, query: str = QUESTION) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from ragdb import errors
 from ragdb.client.calling import Reals
-from tests.conftest import Connection
+from tests.conftest import Connection, Server
 from tests.embedding import ENCODER, embed, make_corpus, one, put
 
 TEXTS = {
@@ -22,11 +23,22 @@ QUERY = "quick fox"
 COLUMNS = "text, score, lexical_score, semantic_score, lexical_rank, semantic_rank, coverage, mode"
 
 
+def fill(db: Connection) -> None:
+    make_corpus(db, TEXTS)
+    embed(db)
+
+
+@pytest.fixture(scope="module")
+def embedded(any_version: Server) -> Iterator[str]:
+    with any_version.filled(fill) as dsn:
+        yield dsn
+
+
 @pytest.fixture
-def docs(any_db: Connection) -> Connection:
-    make_corpus(any_db, TEXTS)
-    embed(any_db)
-    return any_db
+def docs(any_version: Server, embedded: str) -> Iterator[Connection]:
+    """The superuser there, rolled back after."""
+    with any_version.rolled_back(embedded) as db:
+        yield db
 
 
 def search(db: Connection, query: str = QUERY, **how: Any) -> list[Any]:

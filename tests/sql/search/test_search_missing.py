@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,15 +10,14 @@ from psycopg.types.json import Jsonb
 
 from ragdb.client.calling import Reals
 from ragdb.errors import InvalidArgument
-from tests.conftest import Connection
+from tests.conftest import Connection, Server
 from tests.embedding import ENCODER, embed, make_corpus
 
 WORDS = ("refund", "card", "voucher", "bicycle", "deposit", "trailer", "grinder")
 QUERY = "refund of the deposit by card"
 
 
-@pytest.fixture
-def docs(db: Connection) -> Connection:
+def fill(db: Connection) -> None:
     """Thirty texts: some without a word of the query, some twice, all embedded."""
     texts = {
         f"{n % 9}/{n:02}.txt": " ".join(WORDS[n * k % 7] for k in range(1, 3 + n % 5))
@@ -30,7 +30,19 @@ def docs(db: Connection) -> Connection:
     db.execute(
         "select ragdb.put_query_embedding('docs', %s, %s)", (QUERY, Reals(ENCODER.encode([QUERY])))
     )
-    return db
+
+
+@pytest.fixture(scope="module")
+def filled(server18: Server) -> Iterator[str]:
+    with server18.filled(fill) as dsn:
+        yield dsn
+
+
+@pytest.fixture
+def docs(server18: Server, filled: str) -> Iterator[Connection]:
+    """The superuser there, rolled back after."""
+    with server18.rolled_back(filled) as db:
+        yield db
 
 
 def call(db: Connection, name: str, **given: Any) -> list[dict[str, Any]]:
