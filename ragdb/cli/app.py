@@ -114,6 +114,16 @@ def _refuse_more(context: typer.Context) -> None:
         )
 
 
+def open_streams() -> None:
+    """What was closed by whoever started the program (`<&-`) is nothing to read from or write to.
+
+    Else Python has None there, and the first file that is opened would be taken for it.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+
+
 def end_at_once() -> None:
     """Until a verb runs there is nothing to put away, and Ctrl-C ends the program."""
     if signal.getsignal(signal.SIGINT) == signal.default_int_handler:

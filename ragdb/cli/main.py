@@ -39,7 +39,7 @@ from ragdb.cli import (
     verify,
     worker,
 )
-from ragdb.cli.app import Verbs, end_at_once
+from ragdb.cli.app import Verbs, end_at_once, open_streams
 from ragdb.cli.session import Dsn, Format, Json, NoProgress, Quiet, Verbose, Yes
 
 app = typer.Typer(
@@ -107,5 +107,6 @@ for part in (
 
 def main() -> None:
     """The console script."""
+    open_streams()
     end_at_once()
     app()

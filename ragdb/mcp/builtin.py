@@ -11,7 +11,7 @@ from ragdb.client._generated.rows import Chunk, Document
 from ragdb.client.client import Client
 from ragdb.client.notices import heard
 from ragdb.client.rows import record
-from ragdb.errors import DocumentNotFound, NoSigningKey
+from ragdb.errors import ChunkNotFound, DocumentNotFound, NoSigningKey
 from ragdb.mcp.served import Json, Served, ToolError
 
 CLIENT = "ragdb mcp"
@@ -76,7 +76,14 @@ def fetch(served: Served, arguments: Json) -> Json:
             # a chunk may be called so
             with suppress(DocumentNotFound), db.connection.transaction():
                 return document(db, corpus, *own.partition("/")[::2])
-        chunk = db.get_chunk(corpus, own)
+        try:
+            with db.connection.transaction():
+                chunk = db.get_chunk(corpus, own)
+        except ChunkNotFound:
+            # citations name the source of a document
+            with suppress(DocumentNotFound), db.connection.transaction():
+                return document(db, corpus, db.get_document(corpus, own).doc_cid, own)
+            raise
         beside = [row.chunk_id for row in db.document_chunks(corpus, chunk.source)]
     at = beside.index(own)
     metadata = {

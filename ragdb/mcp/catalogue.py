@@ -23,6 +23,8 @@ from ragdb.mcp.shapes import (
     string,
 )
 
+NOTHING = string("Why nothing was found.")
+
 BUILTIN: dict[str, Builtin] = {
     "search": Builtin(
         "Search",
@@ -59,7 +61,8 @@ BUILTIN: dict[str, Builtin] = {
         " its document and neighbours; or a document by its id, 200,000 characters at most.",
         {
             "id": string(
-                "An id of search or list_documents, or one in the metadata of fetch: corpus/id.",
+                "An id of search or list_documents, or one in the metadata of fetch: corpus/id;"
+                " or corpus/source.",
                 minLength=1,
             )
         },
@@ -169,7 +172,7 @@ BUILTIN: dict[str, Builtin] = {
         {"query": QUERY, "corpora": CORPORA, **MATCHING},
         (),
         reading.count_matches,
-        result(documents={"type": "integer"}, chunks={"type": "integer"}),
+        result({"note": NOTHING}, documents={"type": "integer"}, chunks={"type": "integer"}),
     ),
     "list_documents": Builtin(
         "List documents",
@@ -183,7 +186,7 @@ BUILTIN: dict[str, Builtin] = {
         },
         ("corpus",),
         reading.list_documents,
-        result(documents=LIST),
+        result({"note": NOTHING}, documents=LIST),
     ),
     "ask": Builtin(
         "Answer from a corpus",
@@ -244,7 +247,11 @@ BUILTIN: dict[str, Builtin] = {
         },
         ("corpus",),
         reading.resolve_anchor,
-        result(anchor={"type": ["string", "null"]}, resolved_by={"type": ["string", "null"]}),
+        result(
+            {"note": NOTHING},
+            anchor={"type": ["string", "null"]},
+            resolved_by={"type": ["string", "null"]},
+        ),
     ),
     "list_traces": Builtin(
         "List recorded retrievals",

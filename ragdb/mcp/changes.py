@@ -143,7 +143,8 @@ CHANGES: dict[str, Builtin] = {
     ),
     "promote": CHANGE(
         "Promote a statement",
-        "Makes a statement out of hits of an admissible retrieval. A refusal is an incident.",
+        "Makes a statement out of hits of an admissible retrieval, which search_slice records. A"
+        " refusal is an incident.",
         {
             "trace_id": TRACE,
             "chunk_ids": {**IDS, "description": "Hits that say it."},

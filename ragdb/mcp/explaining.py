@@ -40,6 +40,9 @@ def list_edges(served: Served, arguments: Json) -> Json:
 def document_versions(served: Served, arguments: Json) -> Json:
     served.check(arguments["corpus"])
     with served.database() as db:
+        named = arguments["document"].removeprefix(f"{arguments['corpus']}/")
+        if named.startswith("sha256:"):  # as list_documents and fetch give it
+            arguments = {**arguments, "document": named.partition("/")[2] or named}
         return {"versions": [record(row) for row in db.document_versions(**arguments)]}
 
 
@@ -83,7 +86,9 @@ TOOLS: dict[str, Builtin] = {
         "Lists when a document was put, and by whom, newest first. Earlier texts are not kept.",
         {
             "corpus": CORPUS,
-            "document": string("Its source, or its external id.", minLength=1),
+            "document": string(
+                "Its source, its external id, or its id of list_documents.", minLength=1
+            ),
             "count": count(20),
         },
         ("corpus", "document"),

@@ -48,18 +48,21 @@ def count_matches(served: Served, arguments: Json) -> Json:
     names = served.named(arguments)
     if not names:
         return {"documents": 0, "chunks": 0}
-    with served.database() as db:
-        return record(db.count_matches(names, **how))
+    with served.database() as db, heard(db.connection) as notes:
+        counted = record(db.count_matches(names, **how))
+    return {**counted, "note": "\n".join(notes)} if notes else counted
 
 
 def list_documents(served: Served, arguments: Json) -> Json:
     served.check(arguments["corpus"])
     with served.database() as db:
         listed = db.list_documents(**arguments)
-    corpus = arguments["corpus"]
-    return {
-        "documents": [{"id": document_id(corpus, row), **brief(row, DOCUMENT)} for row in listed]
-    }
+    corpus, prefix = arguments["corpus"], arguments.get("prefix")
+    more: Json = {}
+    if not listed and prefix and "after" not in arguments:
+        more["note"] = f"No source begins with {prefix[:80]!r}; search finds documents by words."
+    found = [{"id": document_id(corpus, row), **brief(row, DOCUMENT)} for row in listed]
+    return {"documents": found, **more}
 
 
 class Calls:
@@ -142,7 +145,10 @@ def resolve_anchor(served: Served, arguments: Json) -> Json:
         vector = served.embedded([arguments["corpus"]], arguments["query"])
     with served.database() as db:
         found = db.resolve_anchor(**arguments, query_embedding=vector)
-    return record(found[0]) if found else {"anchor": None, "resolved_by": None}
+    if found:
+        return record(found[0])
+    nothing = "No conversation is there whose latest turn it could be; give query or chunk_id."
+    return {"anchor": None, "resolved_by": None, "note": nothing}
 
 
 def list_traces(served: Served, arguments: Json) -> Json:

@@ -13,6 +13,7 @@ from mcp import MCPError
 from psycopg import IsolationLevel
 from psycopg_pool import ConnectionPool
 
+from ragdb.client.calling import instead
 from ragdb.client.client import Client
 from ragdb.client.connecting import options
 from ragdb.client.corpora import searched
@@ -95,7 +96,8 @@ class Served:
         with self.database() as db, suppress(CorpusNotFound):
             if db.corpus_info(corpus).part_of in self.corpora:
                 return
-        raise ToolError(f"corpus {corpus[:80]!r} is not served here")
+        other = instead(corpus, self.names())
+        raise ToolError(f"corpus {corpus[:80]!r} is not served here; {other}")
 
     def tools_of_contracts(self, db: Client) -> list[ListToolsRow]:
         """Those of the corpora that are served."""

@@ -8,7 +8,7 @@ once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import unquote
@@ -75,7 +75,7 @@ class Tools(Served):
         builtin = self.always().get(name)
         if builtin is None:
             return self.bound(name, arguments)
-        check_names(arguments, builtin.properties)
+        check_names(arguments, builtin.properties, builtin.required)
         try:
             jsonschema.validate(
                 arguments,
@@ -176,11 +176,15 @@ class Tools(Served):
         return types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
 
 
-def check_names(arguments: Json, known: Mapping[str, Any]) -> None:
+def check_names(arguments: Json, known: Mapping[str, Any], required: Sequence[str]) -> None:
     """Refuse an argument that a tool does not take. Raises ToolError with those that it takes."""
     unknown = next((name for name in arguments if name not in known), None)
     if unknown is not None:
-        raise ToolError(f"there is no argument {unknown[:80]!r}; {instead(unknown, known)}")
+        # one that is missing was meant, rather than one whose name is alike
+        missing = [name for name in required if name not in arguments]
+        lacks = f"{' and '.join(missing)} must be given; " if missing else ""
+        others = f"there are {', '.join(known)}" if missing else instead(unknown, known)
+        raise ToolError(f"there is no argument {unknown[:80]!r}; {lacks}{others}")
 
 
 def check_held(arguments: Json) -> None:

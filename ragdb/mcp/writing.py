@@ -102,5 +102,6 @@ def _settled(row: Any, done: str) -> Json:
     """What a function decided: a refusal is an error that a model sees, and its incident stays."""
     found = record(row)
     if found["code"] != done:
-        raise ToolError(f"{found['code']}: {found.get('reason') or found.get('detail')}")
+        how = "; search_slice records one that is" if found["code"] == "NOT_ADMISSIBLE" else ""
+        raise ToolError(f"{found['code']}: {found.get('reason') or found.get('detail')}{how}")
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated
 from uuid import UUID
@@ -11,6 +13,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from ragdb.client._generated import rows
+from ragdb.errors import TraceNotFound
 from ragdb.http import personal
 from ragdb.studio.pages import Blank, Studio
 from ragdb.studio.turns import speakers
@@ -66,6 +69,11 @@ def register(router: APIRouter, studio: Studio) -> None:
             cited = await db.list_citations(id)
             shown = [row.chunk_id for row in cited if row.text is not None]
             turns = await speakers(db, found.corpus, shown)
+            checked: Sequence[rows.VerifyTraceRow] = []
+            if found.trace_id is not None:
+                with suppress(TraceNotFound):  # which was dropped with its month
+                    async with db.connection.transaction():
+                        checked = await db.verify_trace(found.trace_id)
             meanings = {row.code: row.meaning for row in await db.citation_codes()}
         drawn = [
             Cited(row, quoted(row), _quote(row), meanings.get(row.code or "")) for row in cited
@@ -75,6 +83,7 @@ def register(router: APIRouter, studio: Studio) -> None:
             "answer.html",
             answer=found,
             cited=drawn,
+            checked=checked,
             turns=turns,
             here=studio.here(request),
         )

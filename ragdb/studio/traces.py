@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -87,7 +86,6 @@ def register(router: APIRouter, studio: Studio) -> None:
                 "trace": found,
                 "readable": readable,
                 "checked": checked,
-                "is_intact": all(row.is_intact is not False for row in _of(checked, "record")),
                 "stages": await db.trace_stages(id),
                 "reranks": {row.chunk_id: row for row in await db.trace_reranks(id)},
                 "token": await _token(db, found) if readable else None,
@@ -109,10 +107,6 @@ def register(router: APIRouter, studio: Studio) -> None:
 
 def _utc(moment: datetime | None) -> datetime | None:
     return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _of(checked: Iterable[rows.VerifyTraceRow], subject: str) -> list[rows.VerifyTraceRow]:
-    return [row for row in checked if row.subject == subject]
 
 
 async def _hits(

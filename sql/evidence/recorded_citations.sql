@@ -75,7 +75,8 @@ begin atomic
         and e.created_at >= coalesce(unanswered_evidence.since, '-infinity')
       order by e.id desc limit 1000) g
     order by g.id desc limit 1000)
-  select g.corpus_id, g.trace_id, 'gate', g.created_at from gates g where not g.is_enough
+  select g.corpus_id, g.trace_id, 'too little evidence', g.created_at from gates g
+    where not g.is_enough
   union all
   select a.corpus_id, a.trace_id,
     case when a.is_insufficient then 'no answer' else 'wrong citation' end, a.created_at
@@ -150,7 +151,7 @@ begin
 end $$;
 comment on function ragdb.list_unanswered(text, timestamptz, integer) is
   'Returns the questions that were not answered among those the caller may read, the latest first, '
-  'of one corpus or of all, asked at or after since: reasons are no hit, gate (too little '
-  'evidence), no answer and wrong citation; times counts the retrievals, trace_id is the latest, '
+  'of one corpus or of all, asked at or after since: reasons are no hit, too little '
+  'evidence, no answer and wrong citation; times counts the retrievals, trace_id is the latest, '
   'eval_cases names the cases that ask the same. It reads the latest 2000 retrievals and '
   '1000 gates and answers. count is 1 to 10000. Raises RG400, RG404.';

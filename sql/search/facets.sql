@@ -163,6 +163,9 @@ begin
     v_empty := array_remove(v_empty, field);
     return next;
   end loop;
+  if v_empty = v_fields then
+    perform ragdb_internal.say_filtered(v_corpora, filter);
+  end if;
   perform ragdb_internal.say_unknown(v_corpora, v_empty);
 end $$;
 comment on function ragdb.facets(text[], text, text[], jsonb, integer, text) is
@@ -210,13 +213,19 @@ returns table (documents bigint, chunks bigint)
 language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_corpora ragdb.corpora[];
 begin
   perform ragdb_internal.check_facets(query, '{source}', syntax, 1);
-  return query
-    select coalesce(sum(n.documents), 0)::bigint, coalesce(sum(n.chunks), 0)::bigint
-    from unnest(ragdb_internal.open_corpora(corpora)) c
+  v_corpora := ragdb_internal.open_corpora(corpora);
+  select coalesce(sum(n.documents), 0), coalesce(sum(n.chunks), 0) into documents, chunks
+    from unnest(v_corpora) c
       cross join lateral ragdb_internal.count_listed(c.corpus_id, ragdb_internal.matching_chunks(
         c, count_matches.query, count_matches.filter, count_matches.syntax)) n;
+  if chunks = 0 then
+    perform ragdb_internal.say_filtered(v_corpora, filter);
+  end if;
+  return next;
 end $$;
 comment on function ragdb.count_matches(text[], text, jsonb, text) is
   'Counts the documents and chunks of several corpora (null: all that the caller may read) that '

@@ -57,7 +57,8 @@ begin
   then
     raise notice 'no document meets the filter %', ragdb_internal.quote(filter::text)
       using detail = 'a field that no document has in its metadata is met by none',
-            hint = 'ragdb.facets() counts the values that a field has';
+            hint = 'ragdb.facets() counts the values that a field has; {"glob": "*words*"} matches '
+                   'a part of one';
   end if;
 end $$;
 comment on function ragdb_internal.say_filtered(ragdb.corpora[], jsonb) is

@@ -196,3 +196,20 @@ def test_help_needs_no_database(verb: str) -> None:
     out, err = Forked(*verb.split(), env=environment, stdout=True).communicate(timeout=120)
     assert out
     assert not err
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_a_stream_that_is_closed_is_none_to_ask_or_to_tell(clone: str, closed: str) -> None:
+    with ragdb.connect(clone) as db:
+        db.create_corpus("docs")
+    command = f'"$@" {closed}'
+    for words, code in ((["corpus", "drop", "docs"], 2), (["corpus", "ls"], 0)):
+        done = subprocess.run(
+            ["sh", "-c", command, "sh", *RAGDB, *words, "-d", clone],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == code
+        assert "Traceback" not in done.stderr

@@ -270,7 +270,8 @@ def test_what_the_database_says_names_the_tools_that_are_there(dsn: str) -> None
     assert call(dsn, "search", asked, write=True).endswith(f"{lists}{makes}")
     filtered = {"query": "refunds", "corpora": ["docs"], "filter": {"nobody": 1}}
     note = call(dsn, "search", filtered)["note"]
-    assert note.endswith("; facets counts the values that a field has")
+    helps = '; facets counts the values that a field has; {"glob": "*words*"} matches a part of one'
+    assert note.endswith(helps)
     semantic = {"query": "x", "corpora": ["more"], "mode": "semantic"}
     assert call(dsn, "search", semantic).endswith("or pass mode lexical")
 
@@ -522,7 +523,11 @@ def test_recorded_calls_leave_a_trace_that_the_other_tools_take(dsn: str) -> Non
             *("search", {"query": "x", "corpus": "docs"}),
             "there is no argument 'corpus'; did you mean corpora? there are query, corpora, k",
         ),
-        ("ask", {"query": "x"}, "no argument 'query'; there are corpus, question, k"),
+        (
+            "ask",
+            {"query": "x"},
+            "no argument 'query'; question must be given; there are corpus, question, k",
+        ),
         ("fetch", {"id": "docs/none"}, "RG406"),
         ("fetch", {"id": "nowhere/none"}, "RG404"),
         ("fetch", {"id": "docs/sha256:" + "0" * 64}, "RG406"),
@@ -993,3 +998,47 @@ def test_an_answer_rests_on_what_the_filter_lets_in(dsn: str) -> None:
     for source, status in (("docs/refunds.md", "answered"), ("docs/shipping.md", "insufficient")):
         made = call(dsn, "ask", {**asked, "filter": {"source": source}})
         assert made["status"] == status, made
+
+
+def test_what_a_tool_gives_as_a_document_is_taken_by_every_tool(dsn: str) -> None:
+    with ragdb.connect(dsn) as db:
+        [there] = [row for row in db.list_documents("docs") if row.source == "docs/refunds.md"]
+        text = db.document_text("docs", there.source)
+    listed = call(dsn, "list_documents", {"corpus": "docs"})["documents"]
+    [id] = [row["id"] for row in listed if row["source"] == there.source]
+    passage = call(dsn, "search", {"query": "refunds", "corpora": ["docs"]})["results"][0]["id"]
+    beside = call(dsn, "fetch", {"id": passage})["metadata"]
+    for name in (id, beside["document"], f"docs/{beside['source']}"):
+        assert call(dsn, "fetch", {"id": name})["text"] == text
+    versions = [
+        call(dsn, "document_versions", {"corpus": "docs", "document": name})["versions"]
+        for name in (there.source, id, there.doc_cid)
+    ]
+    assert versions[0][0]["doc_cid"] == there.doc_cid
+    assert versions == [versions[0]] * 3
+
+
+def test_an_empty_answer_says_why_it_is_empty(dsn: str) -> None:
+    filtered = {"query": "refunds", "corpora": ["docs"], "filter": {"sorce": "docs/refunds.md"}}
+    why = 'no document meets the filter "{"sorce": "docs/refunds.md"}"'
+    counted = call(dsn, "count_matches", filtered)
+    assert (counted["chunks"], counted["note"].partition(";")[0]) == (0, why)
+    counted = call(dsn, "facets", {**filtered, "fields": ["source"]})
+    assert (counted["facets"], counted["note"].partition(";")[0]) == ([], why)
+    listed = call(dsn, "list_documents", {"corpus": "docs", "prefix": "refunds"})
+    assert (listed["documents"], "'refunds'" in listed["note"]) == ([], True)
+    assert "note" not in call(dsn, "list_documents", {"corpus": "docs", "prefix": "docs/"})
+    assert "give query" in call(dsn, "resolve_anchor", {"corpus": "docs"})["note"]
+
+
+def test_an_error_names_what_would_be_right(dsn: str, trace: str) -> None:
+    wrong = {"query": "x", "corpora": ["doc"]}
+    said = "corpus 'doc' is not served here; did you mean docs? there are docs, more"
+    assert call(dsn, "search", wrong, corpora=["docs", "more"]) == said
+    said = call(dsn, "search", {"question": "How do refunds work?"})
+    assert said.startswith(
+        "there is no argument 'question'; query must be given; there are query, "
+    )
+    claim = {"trace_id": trace, "chunk_ids": ["refunds"], "text": "Refunds take five days."}
+    said = call(dsn, "promote", claim, write=True)
+    assert said.endswith("search_slice records one that is")

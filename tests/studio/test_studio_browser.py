@@ -209,3 +209,15 @@ def test_the_document_of_the_api_is_drawn(visit: Callable[..., BrowserContext]) 
     page.goto("/docs")
     expect(page.locator(".opblock").nth(20)).to_be_visible()
     assert wrong == []
+
+
+def test_what_is_printed_has_nothing_to_press(
+    visit: Callable[..., BrowserContext], ids: dict[str, str]
+) -> None:
+    page = visit().new_page()
+    for path in paths(page):
+        page.goto(path.format(**ids))
+        page.emulate_media(media="print")
+        seen = "[...document.querySelectorAll('form, button')].filter(e => e.checkVisibility())"
+        assert page.evaluate(f"{seen}.map(e => e.outerHTML.slice(0, 120))") == [], path
+        page.emulate_media(media="screen")

@@ -456,3 +456,25 @@ def test_each_view_says_who_said_a_turn_and_when(site: Api) -> None:
     assert {who for who, _ in said["documents"]} < {name, "assistant"}
     assert said["why"][0][0] == name
     assert [who for who, _ in said["answer"]] == ["assistant"]
+
+
+def test_an_answer_says_whether_what_it_rests_on_is_unchanged(site: Api) -> None:
+    with ragdb.connect(site.dsn) as db:
+        db.put_text("docs", "rests.txt", "The quokka sleeps until noon.")
+        db.connection.execute("grant reader to current_user")
+        db.connection.execute("set role reader")
+        (hit,) = hits = db.retrieve("docs", "quokka", 1)
+        pack = db.build_evidence_pack(hits.trace_id)
+        cited = {"source_id": hit.source, "chunk_id": hit.chunk_id, "quote": "until noon"}
+        db.record_answer({"answer": "at noon", "citations": [cited]}, pack)
+        answer = f"/studio/answers/{db.list_answers('docs')[0].answer_id}"
+        with logged_in(site) as client:
+            before = page(client, answer)
+            db.connection.execute("reset role")
+            db.put_text("docs", "rests.txt", "The wombat never sleeps.")
+            after = page(client, answer)
+        db.delete_document("docs", "rests.txt")
+    for text in (before, after):
+        assert "record intact" in text
+    assert "evidence unchanged" in before
+    assert "evidence has changed since" in after

@@ -2284,7 +2284,7 @@ class Functions(Caller):
     ) -> Rows[rows.UnansweredQuestion]:
         """Returns the questions that were not answered among those the caller may read, the
         latest first, of one corpus or of all, asked at or after since: reasons are no hit,
-        gate (too little evidence), no answer and wrong citation; times counts the retrievals,
+        too little evidence, no answer and wrong citation; times counts the retrievals,
         trace_id is the latest, eval_cases names the cases that ask the same. It reads the
         latest 2000 retrievals and 1000 gates and answers. count is 1 to 10000. Raises RG400,
         RG404.

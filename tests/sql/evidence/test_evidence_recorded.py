@@ -109,12 +109,15 @@ def test_what_had_no_answer_is_listed_once_with_its_reasons(docs: Connection) ->
     answer(docs, "nobody has said so much")
     for _ in range(2):
         docs.execute("select from ragdb.retrieve('docs', 'xylophone')")
+    docs.execute(
+        "select ragdb.record_gate('xylophone', ragdb.build_evidence_pack(ragdb.last_trace_id()))"
+    )
     rows = docs.execute(
         "select query, reasons, times from ragdb.list_unanswered('docs')"
     ).fetchall()
     assert sorted(rows) == [
         ("refunds", ["no answer", "wrong citation"], 2),
-        ("xylophone", ["no hit"], 2),
+        ("xylophone", ["no hit", "too little evidence"], 2),
     ]
     docs.execute("set role reader")
     assert docs.execute("select * from ragdb.list_unanswered()").fetchall() == []

@@ -241,7 +241,8 @@ def test_a_filter_that_leaves_nothing_says_so(docs: Connection, verb: str) -> No
     assert said == [
         (
             'no document meets the filter "{"teem": "red"}"',
-            "ragdb.facets() counts the values that a field has",
+            'ragdb.facets() counts the values that a field has; {"glob": "*words*"} matches a part'
+            " of one",
         )
     ]
 
