@@ -281,9 +281,11 @@ def statements() -> list[tuple[str, str, str]]:
     found = []
     for file in sorted(RELEASE.glob("*.sql")):
         text = re.sub(r"^ *--.*\n", "", file.read_text(), flags=re.M)
+        of_index: dict[str, str] = dict(re.findall(r"create index (\w+) on ragdb\.(\w+)", text))
         for statement in re.split(r";\n\s*", text.strip() + "\n")[:-1]:
             about = re.search(r"ragdb\.(\w+)", statement)
-            found.append((file.name, " ".join(statement.split()[:2]), about[1] if about else ""))
+            name = about[1] if about else ""
+            found.append((file.name, " ".join(statement.split()[:2]), of_index.get(name, name)))
     return found
 
 

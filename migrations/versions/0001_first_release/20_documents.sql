@@ -170,8 +170,15 @@ create table ragdb.chunks (
     convert_to(replace(replace(text, E'\r\n', E'\n'), E'\r', E'\n'), 'UTF8'),
     '\x20090a0d0c0b'::bytea)))
 );
--- as for ragdb.documents
-alter table ragdb.chunks alter corpus_id set statistics 0;
+-- The first as for ragdb.documents. Of the others a fifth of what is usual: look-ups go by key
+-- whatever statistics say, and to analyze all tables that grow in a load took 7 of 324 microseconds
+-- of the processor a chunk.
+alter table ragdb.chunks alter corpus_id set statistics 0, alter chunk_no set statistics 20,
+  alter doc_no set statistics 20, alter ordinal set statistics 20, alter chunk_id set statistics 20,
+  alter source set statistics 20, alter heading set statistics 20, alter page set statistics 20,
+  alter start_offset set statistics 20, alter end_offset set statistics 20,
+  alter token_count set statistics 20, alter content_hash set statistics 20,
+  alter citation set statistics 20, alter text set statistics 20;
 -- last, as that of ragdb.documents: foreign keys look it up. It includes the id: of every neighbour
 -- a slice reads the id and nothing else
 alter table ragdb.chunks add constraint chunks_number_is_unique_per_corpus

@@ -13,8 +13,10 @@ create table ragdb.edges (
   constraint edges_are_unique primary key (corpus_id, parent_no, child_no, edge_type),
   constraint edges_join_two_chunks check (parent_no <> child_no)
 );
--- as for ragdb.documents
-alter table ragdb.edges alter corpus_id set statistics 0;
+-- as for ragdb.chunks
+alter table ragdb.edges alter corpus_id set statistics 0, alter parent_no set statistics 20,
+  alter child_no set statistics 20, alter edge_type set statistics 20,
+  alter child_salience set statistics 20, alter is_added set statistics 20;
 create index edges_by_salience on ragdb.edges (corpus_id, parent_no, child_salience desc, child_no);
 create index edges_by_child on ragdb.edges (child_no, corpus_id, parent_no);
 comment on table ragdb.edges is 'Typed links between chunks.';
