@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragdb.cli.app import verb
+from ragdb.cli.given import convert_rules, key_values
 from ragdb.cli.ingested import advise, bar, each, show, summary
 from ragdb.cli.session import INTERRUPTED, NOTHING, OK, PARTIAL, Failure, Session
 
@@ -127,7 +128,7 @@ def ingest(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options: dict[str, Any] = {
         "prefix": prefix,
-        "convert": _convert(convert or []),
+        "convert": convert_rules(convert or []),
         "glob": glob,
         "recursive": recursive,
         "dry_run": dry_run,
@@ -139,7 +140,7 @@ def ingest(
         "name": name,
         "title": title,
         "language": language,
-        "metadata": _metadata(metadata or []),
+        "metadata": key_values(metadata or []),
         "allow_private": allow_private,
         "max_bytes": max_bytes,
         "workers": workers or min(4, os.cpu_count() or 1),
@@ -282,27 +283,3 @@ def _embed(session: Session, corpora: set[str]) -> bool:
     from ragdb.cli import embed
 
     return sum(embed.embed(session, corpus) for corpus in sorted(corpora)) > 0
-
-
-def _convert(given: list[str]) -> dict[str, str]:
-    from ragdb.readers import converting
-
-    try:
-        return converting.rules(given)
-    except ValueError as error:
-        raise Failure(str(error)) from None
-
-
-def _metadata(pairs: list[str]) -> dict[str, Any]:
-    import json
-
-    found: dict[str, Any] = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals or not key:
-            raise Failure(f"--metadata {pair!r} is not KEY=VALUE")
-        try:
-            found[key] = json.loads(value)
-        except ValueError:
-            found[key] = value
-    return found

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragdb.client.upkeep import maintain
 from ragdb.errors import AlreadyExists
-from ragdb.ingest import origins
+from ragdb.ingest import gone, origins
 from ragdb.ingest.aside import Aside
 from ragdb.ingest.drift import optimize
 from ragdb.ingest.options import IngestError, look
@@ -27,7 +27,7 @@ from ragdb.ingest.revalidate import revalidated
 from ragdb.ingest.source import Found, Source
 from ragdb.ingest.stopping import Stop
 from ragdb.ingest.writing import Entry, Writer, Written, writing_told
-from ragdb.readers import formats, language
+from ragdb.readers import language
 from ragdb.readers.document import ReadError, storable
 
 if TYPE_CHECKING:
@@ -106,10 +106,11 @@ class Run:
                 for source, file, outcome, is_last in self._read():
                     self._take(source, file, outcome, is_last)
                 self._flush(is_last=True)
-            if (self.prune or (self.tells_gone and not self.report.created)) and (
-                self.writer.has_corpus
-            ):
-                self._prune()
+            tells_gone = self.tells_gone and not self.report.created
+            if (self.prune or tells_gone) and self.writer.has_corpus:
+                gone.settle(
+                    self.db, self.corpus, self.found, self.report, self.seen, prune=self.prune
+                )
             if self.found.sources and self.writer.has_corpus and not self.dry_run:
                 self._optimize()
             is_whole = True
@@ -280,26 +281,6 @@ class Run:
             file.written += not row.was_duplicate
             file.replaced += written.replaced
             file.doc_cid = row.doc_cid if file.documents == 1 else None
-
-    def _prune(self) -> None:
-        """Remove the sources below each folder or JSONL file that this run did not come across, or
-        count what would go."""
-        # what lies in a folder, or in a file of records, that cannot be read is not gone
-        hidden = [f.uri for f in self.report.files if f.failed and formats.has_records(f.uri)]
-        hidden += self.found.hidden
-        below = {(s.prefix, s.origin) for s in self.found.sources if s.prefix}
-        for prefix, origin in sorted(below, key=str):
-            if any(uri.startswith(prefix.removesuffix("#")) for uri in hidden):
-                if self.prune:
-                    self.report.not_pruned.append(prefix)
-                continue
-            keep = [uri for uri in self.seen if uri.startswith(prefix)]
-            is_told = self.dry_run or not self.prune
-            gone = self.db.prune_sources(self.corpus, prefix, keep, origin, dry_run=is_told)
-            if self.prune:
-                self.report.pruned += gone.documents_deleted
-            else:
-                self.report.gone += gone.documents_deleted
 
     def _optimize(self) -> None:
         self.stage = "optimizing"

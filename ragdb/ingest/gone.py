@@ -1,0 +1,35 @@
+"""Documents of folders and JSONL files whose sources a run did not come across."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ragdb.ingest.report import Report
+from ragdb.ingest.source import Found
+from ragdb.readers import formats
+
+if TYPE_CHECKING:
+    from ragdb.client.client import Client
+
+
+def settle(
+    db: Client, corpus: str, found: Found, report: Report, seen: Iterable[str], *, prune: bool
+) -> None:
+    """Remove them, or count what would go: in a dry run, and where nobody wants them removed."""
+    # what lies in a folder, or in a file of records, that cannot be read is not gone
+    hidden = [f.uri for f in report.files if f.failed and formats.has_records(f.uri)]
+    hidden += found.hidden
+    below = {(s.prefix, s.origin) for s in found.sources if s.prefix}
+    for prefix, origin in sorted(below, key=str):
+        if any(uri.startswith(prefix.removesuffix("#")) for uri in hidden):
+            if prune:
+                report.not_pruned.append(prefix)
+            continue
+        keep = [uri for uri in seen if uri.startswith(prefix)]
+        is_told = report.dry_run or not prune
+        gone = db.prune_sources(corpus, prefix, keep, origin, dry_run=is_told).documents_deleted
+        if prune:
+            report.pruned += gone
+        else:
+            report.gone += gone
