@@ -162,7 +162,8 @@ begin
         failures = j.failures + case when retry_after is null then 1 else 0 end,
         attempt = j.attempt - case when retry_after is null then 0 else 1 end,
         is_dead = retry_after is null and j.failures + 1 >= 5,
-        due_at = clock_timestamp() + coalesce(least(retry_after, interval '1 day'),
+        due_at = clock_timestamp() + coalesce(
+          case when retry_after is not null then least(retry_after, interval '1 day') end,
           make_interval(secs => 2 ^ least(j.failures + 1, 8))) * (0.5 + random())
     from unnest(input_hashes, attempts) g (hash, attempt)
     where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id
