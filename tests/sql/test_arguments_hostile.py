@@ -14,6 +14,7 @@ from ragdb.errors import InvalidArgument, InvalidEmbedding, RagdbError
 from tests.conftest import Connection
 from tests.embedding import ENCODER, WIDTH, embed, make_corpus, one
 
+pytestmark = pytest.mark.long
 NOBODY = "00000000-0000-0000-0000-000000000000"
 # It rebuilds what every test of the database uses, takes no argument and so has none that is wrong
 

@@ -12,6 +12,7 @@ from tests.conftest import Server
 from tests.documents import text_document
 from tests.sql.lexical_twin import put
 
+pytestmark = pytest.mark.long
 SETTINGS = {
     "plain strings off": {"standard_conforming_strings": "off"},
     "15 digits": {"extra_float_digits": "0"},
