@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypedDict
+from uuid import UUID
 
 from ragdb.client.counting import counted
 from ragdb.evidence.packs import EvidencePack
@@ -71,9 +72,9 @@ class Answer:
         return self.status == "answered"
 
     @property
-    def trace_id(self) -> str | None:
+    def trace_id(self) -> UUID | None:
         """The trace of the first retrieval; None where none was recorded."""
-        return next(iter(self.trace_summary.get("trace_ids", [])), None)
+        return next(map(UUID, self.trace_summary.get("trace_ids", [])), None)
 
     def __str__(self) -> str:
         return self.text
@@ -93,7 +94,7 @@ class Answer:
             "proves": PROVES,
             "gate": self.gate,
             "evidence_hash": self.pack.hash if self.pack else None,
-            "trace_id": self.trace_id,
+            "trace_id": str(self.trace_id) if self.trace_id else None,
             "trace_summary": self.trace_summary,
         }
 

@@ -174,7 +174,7 @@ begin
       using errcode = 'RG400',
         detail = case when corpus.part_of is null then 'it ranks by its own statistics, which are '
           'always those of its chunks' else 'it is a part itself' end,
-        hint = 'ragdb.create_corpus() with part_of makes a part of a corpus without documents';
+        hint = 'ragdb.create_corpus() makes the parts of a corpus that has no documents yet';
   end if;
 end $$;
 comment on function ragdb_internal.check_has_parts(ragdb.corpora) is

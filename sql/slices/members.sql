@@ -14,8 +14,7 @@ begin
     raise exception 'slice % is not stored', ragdb_internal.quote(stored_slice.slice_id)
       using errcode = 'RG435',
         detail = 'build_slice computes without storing',
-        hint = 'call ragdb.export_slice(corpus, anchor, policy) first, '
-          'or search by anchor and policy';
+        hint = 'ragdb.export_slice() stores one; or search by anchor and policy';
   end if;
   return v_slice;
 end $$;

@@ -128,6 +128,7 @@ def test_an_answer_cites_the_corpus_and_is_recorded(db: ragdb.Database) -> None:
     assert answer.is_answered
     assert str(answer) == answer.text == TEXTS[0]
     assert [c["chunk_id"] for c in answer.citations] == ["library"]
+    assert db.list_traces("docs")[0].id == answer.trace_id  # not a text beside a UUID
     assert db.get_trace(str(answer.trace_id)).client == "ragdb.ask"
     assert repr(answer) == f"Answer({TEXTS[0]!r}, 1 citation)"
 

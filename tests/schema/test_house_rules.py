@@ -40,6 +40,9 @@ SETTERS = r"""
 
 # Each query lists what breaks the rule.
 RULES = {
+    "every schema has a comment": """
+      select n.nspname from pg_namespace n
+      where n.nspname in ('ragdb', 'ragdb_internal', 'bi') and coalesce(obj_description(n.oid, 'pg_namespace'), '') = ''""",
     "every function has a comment": """
       select p.oid::regprocedure::text from pg_proc p
       where p.pronamespace in ('ragdb'::regnamespace, 'ragdb_internal'::regnamespace, 'bi'::regnamespace) and coalesce(obj_description(p.oid, 'pg_proc'), '') = ''""",
@@ -220,6 +223,7 @@ def test_rule(any_db: Connection, rule: str) -> None:
 
 # One breach of each rule, where a breach can be made: the control that must turn red.
 BREACHES = {
+    "every schema has a comment": "comment on schema bi is null",
     "every function has a comment": "create function ragdb.f() returns int language sql return 1",
     "every table, view and type has a comment": "create table ragdb.t (x int)",
     "every column of a table or view has a comment": "create table ragdb.t (x int)",
