@@ -133,6 +133,7 @@ def checkpoint(
     Where the file of --out exists, the ledger must follow the checkpoint in it: one that was
     rewritten, or restored from an older backup, is not signed.
     """
+    from ragdb.cli import output
     from ragdb.ledger import keys, online
 
     if add is not None:
@@ -142,7 +143,7 @@ def checkpoint(
         signer = keys.signer(key, sign_command, public_key)
         with session.connect() as db:
             made = online.sign(db, signer, out)
-    _write(session, out, str(made))
+    output.text(session, out, str(made))
 
 
 def prove(
@@ -156,7 +157,7 @@ def prove(
     out: Out = None,
 ) -> None:
     """Write the proof that a row is in the ledger: a file that is verified without the database."""
-    from ragdb.cli import ids
+    from ragdb.cli import ids, output
     from ragdb.ledger import online
 
     kind, found, id = entry.partition(":")
@@ -164,7 +165,7 @@ def prove(
         if (kind if found else "trace") == "trace":
             kind, id = "trace", str(ids.trace_id(db, id if found else entry))
         proof = online.prove(db, kind, id)
-    _write(session, out, str(proof))
+    output.text(session, out, str(proof))
 
 
 def export(
@@ -191,11 +192,12 @@ def request(
     out: Out = None,
 ) -> None:
     """Write what a witness is asked to cosign: the last checkpoint, and that it follows SIZE."""
+    from ragdb.cli import output
     from ragdb.ledger import online
 
     with session.connect() as db:
         wanted = online.request(db, old)
-    _write(session, out, str(wanted))
+    output.text(session, out, str(wanted))
 
 
 def witness(
@@ -220,6 +222,7 @@ def witness(
 
     Without REQUEST, the last checkpoint of the database is cosigned, and stored with the signature.
     """
+    from ragdb.cli import output
     from ragdb.ledger import keys, notes, online, proofs
     from ragdb.ledger import witness as office
 
@@ -236,7 +239,7 @@ def witness(
     else:
         with session.connect() as db:
             cosigned = online.cosign(db, state, log, signer, name)
-    _write(session, out, str(cosigned.signatures[-1]))
+    output.text(session, out, str(cosigned.signatures[-1]))
 
 
 def verify(
@@ -277,20 +280,6 @@ def verify(
             found += online.compare(db, files) if files else online.verify(db)
     output.rows(session, found, empty="nothing is wrong")
     return OK if all(getattr(f, "ok", False) for f in found) else NEGATIVE
-
-
-def _write(session: Session, out: Path | None, text: str) -> None:
-    from ragdb.cli import output
-    from ragdb.ledger import files
-
-    if out is None:
-        if session.format == "table":
-            sys.stdout.write(text)
-        else:
-            output.one(session, {"text": text})
-    else:
-        files.replace(out, text.encode())
-        output.done(session, f"wrote {out}", file=str(out))
 
 
 def for_doctor(db: Database, check: Callable[..., bool]) -> None:

@@ -15,6 +15,8 @@ from ragdb.cli.text import clean
 from ragdb.client.rows import dumps, record
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ragdb.cli.session import Session
 
 # What a list has room for
@@ -112,6 +114,19 @@ def lines(session: Session, name: str, values: Iterable[str]) -> None:
 def jsonl(session: Session, data: Iterable[Any]) -> None:
     """Print rows that another verb reads: an object a line, or all as one array in JSON."""
     rows(session if session.format == "json" else replace(session, format="ndjson"), data)
+
+
+def text(session: Session, out: Path | None, written: str) -> None:
+    """Write a text to a file, or print it: bare for people, in an object in JSON."""
+    if out is not None:
+        from ragdb.ledger import files
+
+        files.replace(out, written.encode())
+        done(session, f"wrote {out}", file=str(out))
+    elif session.format == "table":
+        sys.stdout.write(written)
+    else:
+        one(session, {"text": written})
 
 
 def done(session: Session, message: str, **facts: Any) -> None:
