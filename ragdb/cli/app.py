@@ -7,20 +7,16 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperGroup
 
 from ragdb.cli.session import (
     DATABASE,
     FORMATS,
     INTERRUPTED,
-    NEGATIVE,
     OK,
-    USAGE,
     Dsn,
     Failure,
     Format,
@@ -32,6 +28,7 @@ from ragdb.cli.session import (
     Yes,
     format_of,
 )
+from ragdb.cli.told import IN_JSON, show
 
 if TYPE_CHECKING:
     import psycopg
@@ -47,7 +44,6 @@ SHARED: dict[str, Any] = {
 }
 
 
-IN_JSON = {"json", "ndjson"}
 TEXT = ("table",)
 """Of a verb whose output is a text, such as SQL, or which runs until it is ended."""
 FULL = "the server has as many connections as it takes: try again later, or end some of them"
@@ -112,16 +108,6 @@ def _refuse_more(context: typer.Context) -> None:
             f"no place for {' '.join(context.args)!r}: put what has spaces in quotes"
             + ", and name a corpus with --corpus" * names_corpus
         )
-
-
-def open_streams() -> None:
-    """What was closed by whoever started the program (`<&-`) is nothing to read from or write to.
-
-    Else Python has None there, and the first file that is opened would be taken for it.
-    """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def end_at_once() -> None:
@@ -287,48 +273,3 @@ def _is_lost(error: psycopg.Error) -> bool:
 def is_full(error: Exception) -> bool:
     """Whether a server took no further connection; psycopg has no SQLSTATE where it has none."""
     return any(words in str(error) for words in ("too many c", "connection slots are reserved"))
-
-
-class Verbs(TyperGroup):
-    """The verbs. What is wrong with a command is JSON too, where JSON was asked for."""
-
-    def main(self, args: Sequence[str] | None = None, *rest: Any, **settings: Any) -> Any:
-        given = list(sys.argv[1:] if args is None else args)
-        if not _wants_json(given):
-            return super().main(given, *rest, **settings)
-        try:
-            code = super().main(given, *rest, **{**settings, "standalone_mode": False})
-        except typer.Abort:
-            sys.exit(NEGATIVE)
-        except typer.TyperException as error:
-            message = getattr(error, "format_message", error.__str__)()
-            show(Failure(message, hint="`ragdb VERB --help` says what it takes"), in_json=True)
-            sys.exit(USAGE)
-        sys.exit(code or OK)
-
-
-def _wants_json(given: list[str]) -> bool:
-    """Whether a command that cannot be read asks for JSON."""
-    words = [part for word in given for part in word.split("=", 1)]
-    return "--json" in words or any(a == "--format" and b in IN_JSON for a, b in pairwise(words))
-
-
-def show(failure: Failure, *, in_json: bool = False) -> None:
-    """Print an error on stderr: for people, or as an object in one line."""
-    from ragdb.cli.text import clean
-    from ragdb.client.rows import dumps
-
-    if in_json:
-        of = {
-            "error": failure.message,
-            "sqlstate": failure.sqlstate,
-            "detail": failure.detail,
-            "hint": failure.hint,
-            "exit_code": failure.code,
-        }
-        print(dumps(of), file=sys.stderr)
-        return
-    print(clean(f"ragdb: {failure}"), file=sys.stderr)
-    for label, text in (("detail", failure.detail), ("hint", failure.hint)):
-        if text:
-            print(clean(f"  {label}: {text}"), file=sys.stderr)

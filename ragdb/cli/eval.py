@@ -10,7 +10,7 @@ import typer
 
 from ragdb.cli.app import TEXT, verb
 from ragdb.cli.ids import run_id
-from ragdb.cli.session import DATABASE, FORMATS, NEGATIVE, NOTHING, OK, Failure, Session
+from ragdb.cli.session import DATABASE, NEGATIVE, NOTHING, OK, Failure, Session
 from ragdb.client.counting import counted
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def register(app: typer.Typer) -> None:
     verb(group, "bless")(bless)
     verb(group, "import")(import_)
     verb(group, "export", formats=TEXT)(export)
-    verb(group, "challenge", formats=FORMATS)(challenge)
+    verb(group, "challenge")(challenge)
 
 
 def run(
@@ -206,9 +206,8 @@ def challenge(session: Session, rag: Rag, eval: Eval = None, tag: Tags = None) -
     session.rows(rows)
     broken = [row for row in rows if row.subject == "retriever" and row.applies]
     caught = sum(row.caught for row in broken)
-    idle = sum(row.subject == "case" for row in rows)
-    of = counted(len(broken), "broken retriever")
-    session.note(f"{caught} of {of} caught; {counted(idle, 'case', 'catch')} none")
+    idle = counted(sum(row.subject == "case" for row in rows), "case", "catch")
+    session.note(f"{caught} of {counted(len(broken), 'broken retriever')} caught; {idle} none")
     return NOTHING if not broken else OK if caught == len(broken) else NEGATIVE
 
 

@@ -161,10 +161,8 @@ def ingest(
     if not paths or not corpus:
         given = f"ragdb ingest {' '.join(paths or ['docs/'])} --corpus {corpus or 'NAME'}"
         raise Failure("give PATH... and --corpus, or --contract FILE", hint=f"such as {given}")
-    if watch and any(path == "-" or "://" in path for path in paths):
-        raise Failure("only files and folders can be watched")
-    if watch and session.format == "json":
-        raise Failure("--watch does not end, and JSON is one document", hint="--format ndjson")
+    if watch and (session.format == "json" or any(p == "-" or "://" in p for p in paths)):
+        raise Failure("only files and folders can be watched, and not as one document of JSON")
     watched = Watch(paths, options) if watch else None
     with session.doing("looking for files"):
         found = look(paths, options)
@@ -217,8 +215,7 @@ def _ingest_contract(
         wrong = [row for row in db.validate_contract(text) if row.severity == "error"]
         if wrong:
             line = f":{wrong[0].line}" if wrong[0].line else ""
-            hint = f"`ragdb check {path}` lists all errors"
-            raise Failure(f"{path}{line}: {wrong[0].message}", hint=hint)
+            raise Failure(f"{path}{line}: {wrong[0].message}", hint=f"`ragdb check {path}` has all")
         if declared["contract"] not in {row.name for row in db.list_contracts() if row.is_current}:
             raise Failure(f"{path} is not in force", hint=f"ragdb apply {path}")
         found_any = False
@@ -226,10 +223,6 @@ def _ingest_contract(
         if due:
             old = {(row.corpus, row.name) for row in db.list_sources() if row.is_due}
             sources = [source for source in sources if (source.corpus, source.name) in old]
-            if not sources:
-                with each(session):
-                    session.note("no source is due")
-                return OK
         limits = {name: options[name] for name in ("allow_private", "max_bytes")}
         with each(session) as tell:
             for source, found in declarations.find_each(sources, path.parent, **limits):
@@ -244,6 +237,9 @@ def _ingest_contract(
                     db.record_reading(source.corpus, source.name, report.documents, report.failed)
                 tell(report)
                 reports.append(report)
+    if due and not sources:
+        session.note("no source is due")
+        return OK
     unembedded = embed and not options["dry_run"] and _embed(session, {r.corpus for r in reports})
     if not found_any and not any(report.failed for report in reports):
         session.note("no source has a file")

@@ -136,7 +136,7 @@ def checkpoint(
         signer = keys.signer(key, sign_command, public_key)
         with session.connect() as db:
             made = online.sign(db, signer, out)
-    _write(session, out, str(made))
+    session.text(str(made), out)
 
 
 def prove(
@@ -158,7 +158,7 @@ def prove(
         if (kind if found else "trace") == "trace":
             kind, id = "trace", str(ids.trace_id(db, id if found else entry))
         proof = online.prove(db, kind, id)
-    _write(session, out, str(proof))
+    session.text(str(proof), out)
 
 
 def export(
@@ -188,7 +188,7 @@ def request(
 
     with session.connect() as db:
         wanted = online.request(db, old)
-    _write(session, out, str(wanted))
+    session.text(str(wanted), out)
 
 
 def witness(
@@ -229,7 +229,7 @@ def witness(
     else:
         with session.connect() as db:
             cosigned = online.cosign(db, state, log, signer, name)
-    _write(session, out, str(cosigned.signatures[-1]))
+    session.text(str(cosigned.signatures[-1]), out)
 
 
 def verify(
@@ -269,19 +269,6 @@ def verify(
             found += online.compare(db, files) if files else online.verify(db)
     session.rows(found, empty="nothing is wrong")
     return OK if all(getattr(f, "ok", False) for f in found) else NEGATIVE
-
-
-def _write(session: Session, out: Path | None, text: str) -> None:
-    from ragdb.ledger import files
-
-    if out is None:
-        if session.format == "table":
-            sys.stdout.write(text)
-        else:
-            session.one({"text": text})
-    else:
-        files.replace(out, text.encode())
-        session.done(f"wrote {out}", file=str(out))
 
 
 def for_doctor(db: Database, check: Callable[..., bool]) -> None:

@@ -39,8 +39,9 @@ from ragdb.cli import (
     verify,
     worker,
 )
-from ragdb.cli.app import Verbs, end_at_once, open_streams
+from ragdb.cli.app import end_at_once
 from ragdb.cli.session import Dsn, Format, Json, NoProgress, Quiet, Verbose, Yes
+from ragdb.cli.told import Verbs, open_streams
 
 app = typer.Typer(
     name="ragdb",

@@ -16,6 +16,7 @@ from ragdb.client.hints import by_verbs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from psycopg.errors import Diagnostic
     from rich.console import Console
@@ -175,6 +176,18 @@ class Session:
     def jsonl(self, data: Iterable[Any]) -> None:
         """Print rows that another verb reads: an object a line, or all as one array in JSON."""
         (self if self.format == "json" else replace(self, format="ndjson")).rows(data)
+
+    def text(self, written: str, out: Path | None = None) -> None:
+        """Write a text to a file, or print it: bare for people, in an object in JSON."""
+        if out is not None:
+            from ragdb.ledger import files
+
+            files.replace(out, written.encode())
+            self.done(f"wrote {out}", file=str(out))
+        elif self.format == "table":
+            sys.stdout.write(written)
+        else:
+            self.one({"text": written})
 
     def done(self, message: str, **facts: Any) -> None:
         """Say what a verb did that has nothing to show: a line of log, an object in JSON."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ragdb.mcp import builtin, explaining, reading
 from ragdb.mcp.shapes import (
+    ANCHOR,
     AS_OF,
     CHUNK,
     CORPORA,
@@ -12,18 +13,18 @@ from ragdb.mcp.shapes import (
     LIST,
     MATCHING,
     MODE,
+    NOTHING,
     PICKING,
     QUERY,
     SHARE,
     TRACE,
+    WORD,
     Builtin,
     K,
     count,
     result,
     string,
 )
-
-NOTHING = string("Why nothing was found.")
 
 BUILTIN: dict[str, Builtin] = {
     "search": Builtin(
@@ -46,12 +47,7 @@ BUILTIN: dict[str, Builtin] = {
                 "note": string("What the search had to do without, or why it found nothing."),
                 "did_you_mean": string("The query as it was probably meant."),
             },
-            results={
-                "type": "array",
-                "items": result(
-                    id={"type": "string"}, title={"type": "string"}, url={"type": "string"}
-                ),
-            },
+            results={"type": "array", "items": result(id=WORD, title=WORD, url=WORD)},
         ),
         records=True,
     ),
@@ -247,11 +243,7 @@ BUILTIN: dict[str, Builtin] = {
         },
         ("corpus",),
         reading.resolve_anchor,
-        result(
-            {"note": NOTHING},
-            anchor={"type": ["string", "null"]},
-            resolved_by={"type": ["string", "null"]},
-        ),
+        result({"note": NOTHING}, anchor=ANCHOR, resolved_by=ANCHOR),
     ),
     "list_traces": Builtin(
         "List recorded retrievals",

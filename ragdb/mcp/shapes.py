@@ -136,6 +136,9 @@ PICKING: Json = {
     },
 }
 TRACE = string("Id of a recorded retrieval.", format="uuid")
+NOTHING = string("Why nothing was found.")
+WORD: Json = {"type": "string"}
+ANCHOR: Json = {"type": ["string", "null"]}
 LIST: Json = {"type": "array", "items": {"type": "object"}}
 
 
