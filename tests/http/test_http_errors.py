@@ -560,7 +560,7 @@ def test_a_hint_names_the_route_of_what_it_tells_to_call(api: Api) -> None:
     assert unknown.startswith("GET /api/evals/runs lists")
     # neither of which is a function that a client can call, or a route that has it
     edges = api("GET", "/api/corpora/docs/edges?chunk_id=nosuch").body["details"]["hint"]
-    assert edges == "POST /api/search gives chunk ids; ids of turns are UUIDs in lower case"
+    assert edges == "POST /api/search returns chunk ids"
     asked = {"params": {"corpus": "personal"}, "input": {"query": "x"}}
     personal = api("POST", "/capabilities/rag.query@1.0", asked).body["hint"]
     assert "/api/" not in personal

@@ -987,7 +987,7 @@ def test_a_model_is_told_what_it_can_call(dsn: str) -> None:
     assert 'no document has "nosuch"' in made["note"]
     assert "note" not in call(dsn, "facets", {"corpora": ["docs"], "fields": ["source"]})
     told = call(dsn, "list_edges", {"corpus": "docs", "chunk_id": "nosuch"})
-    assert "search gives chunk ids" in told
+    assert "search returns chunk ids" in told
     assert "ragdb." not in told
     told = call(dsn, "AnswerDocs", {"words": "refunds"})
     assert told.endswith("tools/list describes them")

@@ -31,6 +31,7 @@ def test_events_of_access_to_one_corpus_are_those_of_no_other(docs: Connection) 
 
 
 def test_slices_are_listed_from_a_time_on(docs: Connection) -> None:
+    docs.execute("set local ragdb.now = '2019-12-31 00:00:00+00'")
     docs.execute("select ragdb.create_signing_key('k')")
     (early, late) = column(docs, "select chunk_id from ragdb.list_chunks('docs')")
     for day, anchor in ((1, early), (3, late)):
