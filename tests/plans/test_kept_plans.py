@@ -53,7 +53,8 @@ def test_a_session_that_records_much_reads_its_traces_by_key(session: Connection
         session.execute("select from ragdb.retrieve('c', 'common', 3, mode => 'lexical')")
         session.execute("select ragdb.record_feedback('good', ragdb.last_trace_id())")
 
-    assert read_by_last(session, "^retrieval_(traces|hits)", 440, ask) < 100
+    # of the 200 behind the 400th one in eight looks, by its random id: that none does is 2.5e-12
+    assert read_by_last(session, "^retrieval_(traces|hits)", 600, ask) < 100
 
 
 def test_a_session_that_runs_an_eval_often_reads_the_results_of_its_run(
