@@ -62,7 +62,7 @@ def apply(session: Session, files: Files) -> int:
         {**row, "warnings": [_fields(p) for p in problems if p["file"] == str(file)]}
         for file, row in zip(files, applied, strict=True)
     ]
-    session.rows(rows, ["name", "version", "is_new", "corpora", "nodes"])
+    session.rows(rows, "name version is_new corpora nodes")
     declared = {
         str(node["keys"].get("model"))
         for contract in read
