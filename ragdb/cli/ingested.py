@@ -178,5 +178,5 @@ def summary(report: Report) -> str:
         left = ", ".join(report.not_pruned)
         text += f"; not pruned, because something there could not be read: {left}"
     if report.gone:
-        text += f"; {report.gone} more of these folders not found any more: --prune removes them"
+        text += f"; not found any more: {counted(report.gone, 'document')}, which --prune removes"
     return text

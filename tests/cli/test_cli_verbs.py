@@ -698,7 +698,7 @@ def test_ingest_says_how_many_documents_of_a_folder_are_gone(run: Run, tmp_path:
     assert "not found" not in run("ingest", folder, "--corpus", "docs").stderr
     (folder / "a.md").rename(folder / "c.md")
     said = run("ingest", folder, "--corpus", "docs").stderr
-    assert "1 more of these folders not found any more: --prune removes" in said
+    assert "; not found any more: 1 document, which --prune removes" in said
     # what a glob leaves out is not gone
     assert "not found" not in run("ingest", folder, "--corpus", "docs", "--glob", "b*").stderr
     assert "not found" not in run("ingest", folder, "--corpus", "docs", "--prune").stderr
