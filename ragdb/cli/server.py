@@ -134,7 +134,6 @@ def status(session: Session) -> None:
 
 def repair(session: Session, corpus: Corpus) -> None:
     """Rebuild the lexical index and the counters of a corpus from its chunks."""
-
     with session.connect() as db:
         db.repair_corpus(corpus)
     session.done(f"rebuilt {corpus}", corpus=corpus)
@@ -145,7 +144,6 @@ def maintain(session: Session) -> None:
 
     Run it monthly, or every few minutes if people watch dashboards.
     """
-
     with session.connect() as db:
         made = db.maintain()
     session.lines("partition", made)
