@@ -440,6 +440,20 @@ def module_clone(server18: Server) -> Iterator[str]:
         yield server18.dsn(database.dbname)
 
 
+@pytest.fixture(scope="module")
+def filled(server18: Server, request: pytest.FixtureRequest) -> Iterator[str]:
+    """DSN of a database that `fill` of a file has filled, for tests that are `rolled_back`."""
+    with server18.filled(request.module.fill) as dsn:
+        yield dsn
+
+
+@pytest.fixture(scope="module")
+def any_filled(any_version: Server, request: pytest.FixtureRequest) -> Iterator[str]:
+    """`filled` on PostgreSQL 18 and 16."""
+    with any_version.filled(request.module.fill) as dsn:
+        yield dsn
+
+
 @pytest.fixture
 def any_clone(any_version: Server) -> Iterator[str]:
     """`clone` on PostgreSQL 18 and 16."""

@@ -78,16 +78,10 @@ def fill(db: Connection) -> None:
         db.execute("select * from ragdb.put_text(%s, 'a.txt', 'A fox and a dog.')", (name,))
 
 
-@pytest.fixture(scope="module")
-def filled(any_version: Server) -> Iterator[str]:
-    with any_version.filled(fill) as dsn:
-        yield dsn
-
-
 @pytest.fixture
-def docs(any_version: Server, filled: str) -> Iterator[Connection]:
+def docs(any_version: Server, any_filled: str) -> Iterator[Connection]:
     """The superuser there at that time, rolled back after."""
-    with any_version.rolled_back(filled) as db:
+    with any_version.rolled_back(any_filled) as db:
         db.execute(NOW)
         yield db
 

@@ -21,12 +21,6 @@ def fill(db: Connection) -> None:
     db.execute("select ragdb.create_corpus('kept', history => '1 day')")
 
 
-@pytest.fixture(scope="module")
-def filled(server18: Server) -> Iterator[str]:
-    with server18.filled(fill) as dsn:
-        yield dsn
-
-
 @pytest.fixture
 def docs(server18: Server, filled: str) -> Iterator[Connection]:
     """The superuser there, rolled back after."""

@@ -23,16 +23,14 @@ from tests.sql.traces.test_traces_partitions import CHANGES, pin
 QUESTION = "How are refunds paid to bikers?"
 
 
-@pytest.fixture(scope="module")
-def filled(any_version: Server) -> Iterator[str]:
-    with any_version.filled(lambda db: chat(db, messages())) as dsn:
-        yield dsn
+def fill(db: Connection) -> None:
+    chat(db, messages())
 
 
 @pytest.fixture
-def asked(any_version: Server, filled: str) -> Iterator[Connection]:
+def asked(any_version: Server, any_filled: str) -> Iterator[Connection]:
     """The superuser there, rolled back after."""
-    with any_version.rolled_back(filled) as db:
+    with any_version.rolled_back(any_filled) as db:
         yield db
 
 

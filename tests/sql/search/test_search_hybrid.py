@@ -28,16 +28,10 @@ def fill(db: Connection) -> None:
     embed(db)
 
 
-@pytest.fixture(scope="module")
-def embedded(any_version: Server) -> Iterator[str]:
-    with any_version.filled(fill) as dsn:
-        yield dsn
-
-
 @pytest.fixture
-def docs(any_version: Server, embedded: str) -> Iterator[Connection]:
+def docs(any_version: Server, any_filled: str) -> Iterator[Connection]:
     """The superuser there, rolled back after."""
-    with any_version.rolled_back(embedded) as db:
+    with any_version.rolled_back(any_filled) as db:
         yield db
 
 

@@ -32,12 +32,6 @@ def fill(db: Connection) -> None:
     )
 
 
-@pytest.fixture(scope="module")
-def filled(server18: Server) -> Iterator[str]:
-    with server18.filled(fill) as dsn:
-        yield dsn
-
-
 @pytest.fixture
 def docs(server18: Server, filled: str) -> Iterator[Connection]:
     """The superuser there, rolled back after."""
