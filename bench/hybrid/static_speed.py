@@ -2,7 +2,9 @@
 
 Processor seconds of the server say more than the clock where the machine has other work. Words that
 had to be cut are kept, so the first chunks of a database cost more than those that follow: both are
-shown. The library's own way is to tokenize and average one text after the other in one process.
+shown. What comes second meets the vacuum of what came first, so another database is written to in
+the other order, and a row is the mean of both. The library's own way is to tokenize and average one
+text after the other in one process.
 
     python -m bench.hybrid.static_speed [--chunks 20000] [--questions 300]
 """
@@ -15,7 +17,8 @@ import re
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import psycopg
 
@@ -23,16 +26,23 @@ from bench.common import Connection, parser, processor, publish, server
 from bench.hybrid.static import library
 from bench.ingest.run import Chunk, batches, cpu, read_chunks, whole
 from ragdb.database import Database
+from ragdb.ingest.ingest import BATCH_BYTES
 from ragdb.models.static import NAME as MODEL
 from ragdb.server import static
 
 
-def timed(db: Connection, work: Callable[[], Any]) -> tuple[float, float]:
+class Took(NamedTuple):
     """Seconds of the clock and of the server's processor."""
+
+    clock: float
+    processor: float
+
+
+def timed(db: Connection, work: Callable[[], Any]) -> Took:
     pid = db.info.backend_pid
     before, started = cpu(pid), time.perf_counter()
     work()
-    return time.perf_counter() - started, cpu(pid, before)
+    return Took(time.perf_counter() - started, cpu(pid, before))
 
 
 def put(db: Connection, corpus: str, given: list[list[dict[str, Any]]]) -> None:
@@ -41,9 +51,9 @@ def put(db: Connection, corpus: str, given: list[list[dict[str, Any]]]) -> None:
 
 
 def made(limit: int, skip: int) -> list[list[dict[str, Any]]]:
-    """Documents of so many chunks behind the first ones, in calls of 4 million characters."""
+    """Documents of so many chunks behind the first ones, as many a call as ragdb ingest sends."""
     found, seen = [], 0
-    for batch in batches(skip + limit, 4_000_000):
+    for batch in batches(skip + limit, BATCH_BYTES):
         files: dict[str, list[Chunk]] = {}
         for chunk in batch:
             seen += 1
@@ -92,42 +102,55 @@ def asking(db: Connection, asked: list[str]) -> list[str]:
     return lines
 
 
-def writing(db: Connection, door: Database, chunks: int) -> list[str]:
-    lines, ratios = [], []
-
-    def row(what: str, took: tuple[float, float]) -> None:
-        lines.append(
-            f"| {what} | {chunks:,} | {took[0]:.1f} | {chunks / took[0]:,.0f} | {took[1]:.1f}"
-            f" | {chunks / max(took[1], 0.01):,.0f} |"
-        )
-        print(lines[-1], flush=True)
-
-    def putting(corpus: str, embedder: str | None) -> tuple[float, float]:
-        door.set_default_embedder(embedder)
-        db.execute("select ragdb.create_corpus(%s)", (corpus,))
-        return timed(db, lambda: put(db, corpus, part))
-
+def writing(db: Connection, chunks: int, embedders: tuple[str | None, ...]) -> dict[str, Took]:
+    """Puts the first chunks of a database and later ones, with and without vectors in turn."""
+    took = {}
     for which, skip in (("first", 0), ("later", chunks)):
         part = made(chunks, skip)
-        plain = putting(f"{which}-plain", None)
-        row(f"put, {which} chunks, without", plain)
-        meant = putting(f"{which}-meant", MODEL)
-        row(f"put, {which} chunks, with", meant)
-        ratios.append(
-            f"{which} chunks {plain[0] / meant[0]:.2f} × by the clock and"
-            f" {plain[1] / meant[1]:.2f} × by the processor"
-        )
-    row("embedding alone", timed(db, lambda: door.embed_corpus("later-plain", MODEL)))
+        for embedder in embedders:
+            what = "with" if embedder else "without"
+            corpus = f"{which}-{what}"
+            Database(db).set_default_embedder(embedder)
+            db.execute("select ragdb.create_corpus(%s)", (corpus,))
+            seconds = timed(db, partial(put, db, corpus, part))
+            print(f"{corpus} {seconds.clock:.1f} {seconds.processor:.1f}", flush=True)
+            took[f"put, {which} chunks, {what}"] = seconds
+    return took
+
+
+def alone(db: Connection, chunks: int) -> dict[str, Took]:
+    """The embedding of chunks that are there, and the library's own of their texts."""
+    embedding = timed(db, lambda: Database(db).embed_corpus("first-without", MODEL))
     texts = [f"{c.title}\n{c.text}" for c in read_chunks(chunks)]
     started = time.process_time()
     library(texts)
-    row("the library's own, one at a time", (time.process_time() - started,) * 2)
+    used = time.process_time() - started
+    return {"embedding alone": embedding, "the library's own, one at a time": Took(used, used)}
+
+
+def shown(took: dict[str, Took], chunks: int) -> list[str]:
+    first, later = (
+        " and ".join(
+            f"{plain / meant:.2f} × by the {by}"
+            for plain, meant, by in zip(
+                took[f"put, {which} chunks, without"],
+                took[f"put, {which} chunks, with"],
+                ("clock", "processor"),
+                strict=True,
+            )
+        )
+        for which in ("first", "later")
+    )
     return [
         "| what | chunks | s | chunks/s | server CPU s | chunks/CPU s |",
         "|---|---|---|---|---|---|",
-        *lines,
+        *(
+            f"| {what} | {chunks:,} | {clock:.1f} | {chunks / clock:,.0f} | {used:.1f}"
+            f" | {chunks / max(used, 0.01):,.0f} |"
+            for what, (clock, used) in took.items()
+        ),
         "",
-        f"With vectors ÷ without: {'; '.join(ratios)}.",
+        f"With vectors ÷ without: first chunks {first}; later chunks {later}.",
     ]
 
 
@@ -137,20 +160,33 @@ def main() -> None:
     flags.add_argument("--search", type=int, default=200_000)
     flags.add_argument("--questions", type=int, default=300)
     given = flags.parse_args()
-    with server() as own, psycopg.connect(own.database(), autocommit=True) as db:
-        door = Database(db)
-        loading = timed(db, lambda: static.load(door))
+    with (
+        server() as own,
+        psycopg.connect(own.database("other"), autocommit=True) as other,
+        psycopg.connect(own.database(), autocommit=True) as db,
+    ):
+        loading, _ = (timed(one, partial(static.load, Database(one))) for one in (other, db))
+        passes = (
+            writing(other, given.chunks, (MODEL, None)),
+            writing(db, given.chunks, (None, MODEL)),
+        )
+        took = {
+            what: Took(*map(statistics.mean, zip(seconds, passes[1][what], strict=True)))
+            for what, seconds in passes[0].items()
+        }
         lines = [
-            f"Loading: {loading[0]:.1f} s, of which the server {loading[1]:.1f} s of processor.",
+            f"Loading: {loading.clock:.1f} s, of which the server {loading.processor:.1f} s of"
+            " processor.",
             "",
-            *writing(db, door, given.chunks),
+            *shown(took | alone(db, given.chunks), given.chunks),
         ]
         if given.search:
-            lines += ["", *searching(db, door, given.search, given.questions)]
+            lines += ["", *searching(db, Database(db), given.search, given.questions)]
         publish(
             given.results,
             "What static embeddings cost",
-            "scale_tech_docs, the packaged model, 4 million characters a call, one connection.",
+            "scale_tech_docs, the packaged model, 8 MiB of text a call as ragdb ingest sends them,"
+            " one connection.",
             lines,
             own.version,
         )
