@@ -107,11 +107,19 @@ WIDTHS: dict[int, tuple[Literal["light", "dark"], ...]] = {
 }
 
 
+def pressed_when_printed(page: Page) -> list[str]:
+    page.emulate_media(media="print")
+    seen = "[...document.querySelectorAll('form, button')].filter(e => e.checkVisibility())"
+    found: list[str] = page.evaluate(f"{seen}.map(e => e.outerHTML.slice(0, 120))")
+    page.emulate_media(media="screen")
+    return found
+
+
 # by day each view is loaded once, and becomes wider; by night it is loaded at each width
 @pytest.mark.parametrize(
     "widths", [(390, 1440), *(pytest.param((n,), marks=pytest.mark.nightly) for n in WIDTHS)]
 )
-def test_each_view_is_whole(
+def test_each_view_is_whole_and_has_nothing_to_press_when_it_is_printed(
     visit: Callable[..., BrowserContext], ids: dict[str, str], widths: tuple[int, ...]
 ) -> None:
     context = visit()
@@ -136,6 +144,7 @@ def test_each_view_is_whole(
             # axe takes its time: by day each view at one of the widths
             if is_night or n % 2 == (width > 1000):
                 assert violations(axe) == [], path
+        assert pressed_when_printed(page) == [], path
     assert wrong == []
 
 
@@ -204,20 +213,10 @@ def test_it_works_without_script(visit: Callable[..., BrowserContext], ids: dict
     assert wrong == []
 
 
+# a page of others' making takes as long as five of ours
+@pytest.mark.nightly
 def test_the_document_of_the_api_is_drawn(visit: Callable[..., BrowserContext]) -> None:
     page, wrong = watched(visit())
     page.goto("/docs")
     expect(page.locator(".opblock").nth(20)).to_be_visible()
     assert wrong == []
-
-
-def test_what_is_printed_has_nothing_to_press(
-    visit: Callable[..., BrowserContext], ids: dict[str, str]
-) -> None:
-    page = visit().new_page()
-    for path in paths(page):
-        page.goto(path.format(**ids))
-        page.emulate_media(media="print")
-        seen = "[...document.querySelectorAll('form, button')].filter(e => e.checkVisibility())"
-        assert page.evaluate(f"{seen}.map(e => e.outerHTML.slice(0, 120))") == [], path
-        page.emulate_media(media="screen")
