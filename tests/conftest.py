@@ -76,8 +76,8 @@ def pytest_configure(config: pytest.Config) -> None:
     together.spread(config)
 
 
-# where what a version does depends on the case: its catalogue, its planner, its Unicode
-BOTH_BY_DAY = ("tests/plans/", "tests/schema/", "tests/server/", "tests/sql/text/")
+# where what a version does depends on the case: its catalogue, its Unicode
+BOTH_BY_DAY = ("tests/schema/", "tests/server/", "tests/sql/text/")
 
 
 def is_a_later_case(item: pytest.Function) -> bool:

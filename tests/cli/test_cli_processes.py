@@ -198,18 +198,21 @@ def test_help_needs_no_database(verb: str) -> None:
     assert not err
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
-def test_a_stream_that_is_closed_is_none_to_ask_or_to_tell(clone: str, closed: str) -> None:
+@pytest.mark.parametrize(
+    ("closed", "verb", "code"),
+    [("<&-", "corpus drop docs", 2), (">&-", "corpus ls", 0), ("2>&-", "corpus drop docs", 2)],
+)
+def test_a_stream_that_is_closed_is_none_to_ask_or_to_tell(
+    clone: str, closed: str, verb: str, code: int
+) -> None:
     with ragdb.connect(clone) as db:
         db.create_corpus("docs")
-    command = f'"$@" {closed}'
-    for words, code in ((["corpus", "drop", "docs"], 2), (["corpus", "ls"], 0)):
-        done = subprocess.run(
-            ["sh", "-c", command, "sh", *RAGDB, *words, "-d", clone],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        assert done.returncode == code
-        assert "Traceback" not in done.stderr
+    done = subprocess.run(
+        ["sh", "-c", f'"$@" {closed}', "sh", *RAGDB, *verb.split(), "-d", clone],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr

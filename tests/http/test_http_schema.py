@@ -38,16 +38,18 @@ CHECKS = [
 ]
 
 
-def explore(api: Api, examples: int) -> dict[str, int]:
+def explore(api: Api, examples: int, *, is_night: bool) -> dict[str, int]:
     """How many requests each operation got; every answer is checked."""
     document = schemathesis.openapi.from_url(f"{api.url}/openapi.json")
     headers = {"Authorization": f"Bearer {api.tokens['admin']}"}  # past the gate
     asked: dict[str, int] = {}
-    for found in document.get_all_operations():
+    modes = list(GenerationMode)
+    for n, found in enumerate(document.get_all_operations()):
         assert isinstance(found, Ok)
         operation = found.ok()
-        # half of what is sent is as the document wants it, half is not
-        for mode in GenerationMode:
+        # half of what is sent is as the document wants it, half is not; by day one of an operation,
+        # since to draw what is not takes most of the time
+        for mode in modes[n % 2 :] + modes[: n % 2]:
 
             @settings(
                 max_examples=examples,
@@ -66,19 +68,21 @@ def explore(api: Api, examples: int) -> dict[str, int]:
 
             with suppress(Unsatisfiable):  # nothing about /health can be wrong
                 ask()
+                if not is_night:
+                    break
     return asked
 
 
 def test_every_answer_is_one_of_the_document(api: Api) -> None:
-    asked = explore(api, 2)
+    asked = explore(api, 2, is_night=False)
     assert asked.keys() == {label for label, _ in operations(api)}
-    # what takes no argument is asked once, or twice as it should not be
-    assert sum(asked.values()) > 200
+    # what takes no argument is asked once
+    assert sum(asked.values()) > 100
 
 
 @pytest.mark.nightly
 def test_every_answer_to_many_more_is_one_of_the_document(api: Api) -> None:
-    explore(api, 300)
+    explore(api, 300, is_night=True)
 
 
 def operations(api: Api) -> Iterator[tuple[str, Any]]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from tests.conftest import Connection
+from tests.conftest import OLDER_BY_NIGHT, Connection
 from tests.documents import document
 from tests.plans import matrix
 
@@ -46,6 +46,7 @@ def put(db: Connection, *numbers: int) -> None:
     matrix.put(db, "c", [document(f"{n}.md", [f"common w{n}"]) for n in numbers])
 
 
+@OLDER_BY_NIGHT
 def test_a_session_that_records_much_reads_its_traces_by_key(session: Connection) -> None:
     put(session, *range(5))
 
@@ -57,6 +58,7 @@ def test_a_session_that_records_much_reads_its_traces_by_key(session: Connection
     assert read_by_last(session, "^retrieval_(traces|hits)", 600, ask) < 100
 
 
+@OLDER_BY_NIGHT
 def test_a_session_that_runs_an_eval_often_reads_the_results_of_its_run(
     session: Connection,
 ) -> None:

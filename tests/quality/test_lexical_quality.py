@@ -55,7 +55,7 @@ def filled(db: Connection, data: Path, config: str, step: int = 1) -> float:
 
 
 # a script each by day; the other languages at night
-BY_NIGHT = ("xquad/ru", "xquad/tr", "xquad/hi")
+BY_NIGHT = ("xquad/de", "xquad/ru", "xquad/tr", "xquad/hi")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.conftest import Connection, Login
+from tests.conftest import OLDER_BY_NIGHT, Connection, Login
 
 LOGIN_ROLES = ["stranger", "reader", "writer", "admin", "auditor", "signer", "bi_reader"]
 SNAPSHOT = Path(__file__).with_name("privileges.txt")
@@ -95,6 +95,28 @@ def test_who_accounts_for_nothing_does_not_verify(any_db: Connection, role: str)
             any_db.execute(f"select * from ragdb.{function}()")
 
 
+# what of each table is done, and how often it is refused
+TRY_ALL = """
+do $do$
+declare
+  v_statement text; v_done text = ''; v_refused integer = 0;
+begin
+  for v_statement in
+    select format(s, oid::regclass) from pg_class, unnest(array[
+      'select from %s', 'delete from %s', 'insert into %s default values']) s
+    where relnamespace = 'ragdb'::regnamespace and relkind in ('r', 'p')
+  loop
+    begin
+      execute v_statement;
+      v_done = v_done || v_statement || '; ';
+    exception when insufficient_privilege then v_refused = v_refused + 1;
+    end;
+  end loop;
+  perform set_config('tried.done', v_done, true), set_config('tried.refused', v_refused::text, true);
+end $do$
+"""
+
+
 @pytest.mark.parametrize("role", LOGIN_ROLES)
 def test_no_login_reads_or_writes_a_table(any_db: Connection, role: str) -> None:
     tables = any_db.execute(
@@ -103,14 +125,9 @@ def test_no_login_reads_or_writes_a_table(any_db: Connection, role: str) -> None
     ).fetchall()
     assert len(tables) > 10
     any_db.execute(f"set role {role}")
-    for (table,) in tables:
-        for statement in (
-            f"select from {table}",
-            f"delete from {table}",
-            f"copy {table} to stdout",
-        ):
-            with pytest.raises(psycopg.errors.InsufficientPrivilege), any_db.transaction():
-                any_db.execute(statement)
+    any_db.execute(TRY_ALL)
+    done = any_db.execute("select current_setting('tried.done'), current_setting('tried.refused')")
+    assert done.fetchone() == ("", str(3 * len(tables)))
 
 
 # ---- planted objects ----------------------------------------------------------------------------
@@ -180,6 +197,7 @@ def planted(any_clone: str, login: Login) -> Callable[[str], Connection]:
 
 
 # by day the role that may call what the others may, and more
+@OLDER_BY_NIGHT
 @pytest.mark.parametrize(
     "role",
     ["admin", *(pytest.param(role, marks=pytest.mark.nightly) for role in ("reader", "writer"))],

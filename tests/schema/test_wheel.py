@@ -70,6 +70,8 @@ def test_the_wheel_holds_every_module(site: Path) -> None:
     assert {path.relative_to(ROOT) for path in (ROOT / "ragdb").rglob("*.py")} <= kept
 
 
+# what it holds to migrate with is compared above
+@pytest.mark.nightly
 def test_the_wheel_migrates(site: Path, server18: Server) -> None:
     with server18.database(template=None) as empty:
         dsn = server18.dsn(empty.dbname)

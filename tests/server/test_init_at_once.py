@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from ragdb.server import scripts
 from tests.forked import Forked
 
 
@@ -29,6 +30,7 @@ def rounds(server: Any, count: int) -> None:
             with psycopg.connect(dsn) as db:
                 wrong = db.execute("select * from ragdb.check_corpus('system')").fetchall()
                 assert wrong == []
+                assert scripts.is_current(db)
 
 
 def test_three_inits_at_once_all_succeed(server18: Any) -> None:

@@ -182,7 +182,7 @@ def install(dsn: str, user: str, how: str) -> str:
         # a superuser's three on one database: test_init_at_once
         pytest.param("postgres", "init", marks=pytest.mark.nightly),
         ("admin", "init"),
-        ("admin", "extension"),
+        pytest.param("admin", "extension", marks=pytest.mark.nightly),
     ],
 )
 def test_two_databases_of_a_server_get_ragdb_at_the_same_moment(

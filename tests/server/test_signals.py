@@ -53,8 +53,8 @@ def wait_until(what: str, seconds: float, *, base: Path, running: bool) -> None:
     raise AssertionError(f"{what}: {list(base.iterdir())}, {processes(base)}")
 
 
-BY_DAY = [(signal.SIGTERM, 0), (signal.SIGINT, 0), (signal.SIGKILL, 2)]
-BY_NIGHT = [(signal.SIGKILL, 0), (signal.SIGTERM, 2), (signal.SIGINT, 2)]
+BY_DAY = [(signal.SIGTERM, 0), (signal.SIGKILL, 2)]
+BY_NIGHT = [(signal.SIGINT, 0), (signal.SIGKILL, 0), (signal.SIGTERM, 2), (signal.SIGINT, 2)]
 
 
 @pytest.mark.usefixtures("hears_ctrl_c")

@@ -6,13 +6,16 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx2 as httpx
 import psycopg
 import pytest
+from typer.testing import CliRunner
 
 import ragdb
+from ragdb.cli.main import app
 from tests.conftest import Server
 from tests.embedding import put
 from tests.http.conftest import ANCHOR, LIBRARY, Api, fill, serve
@@ -137,6 +140,20 @@ def logged_in(site: Api, role: str = "reader") -> Iterator[httpx.Client]:
         answer = client.post("/studio/login", data={"token": site.tokens[role]})
         assert answer.status_code == 303, answer.text
         yield client
+
+
+def report(site: Api, tmp_path: Path) -> tuple[Path, Path]:
+    """The pages of a run that failed and of the use of a corpus, as the command line makes them."""
+    with ragdb.connect(site.dsn) as db:
+        run = db.list_eval_runs("Help")[0].run_id
+    runner = CliRunner()
+    made = runner.invoke(app, ["eval", "report", str(run), "--format", "html", "--dsn", site.dsn])
+    assert made.exit_code == 1  # as the run itself, which failed
+    of_run, of_use = tmp_path / "run.html", tmp_path / "use.html"
+    of_run.write_text(made.stdout, encoding="utf-8")
+    made = runner.invoke(app, ["report", "--html", str(of_use), "--dsn", site.dsn])
+    assert made.exit_code == 0, made.output
+    return of_run, of_use
 
 
 # its driver holds an event loop of this thread for as long as it runs

@@ -6,18 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 import psycopg
-import pypdfium2 as pdfium  # type: ignore[import-untyped]
 import pytest
 
 import ragdb
-from ragdb.cli.main import app
 from tests.http.conftest import Api
-from tests.studio.conftest import CASES, CLAIM, logged_in
+from tests.studio.conftest import CASES, CLAIM, logged_in, report
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from playwright.sync_api import Browser
 
 HISTORY = "/studio/evals/history?rag=Help&eval=V"
 
@@ -190,51 +186,6 @@ def test_hostile_names_are_texts_in_pages_and_in_the_report(site: Api) -> None:
             assert CLAIM not in page, path
             assert "onmouseover" in page, path
             assert not re.search(r"<(i|u)>|<b onm", page), path
-
-
-def report(site: Api, tmp_path: Path) -> tuple[Path, Path]:
-    from typer.testing import CliRunner
-
-    with ragdb.connect(site.dsn) as db:
-        run = db.list_eval_runs("Help")[0].run_id
-    runner = CliRunner()
-    made = runner.invoke(app, ["eval", "report", str(run), "--format", "html", "--dsn", site.dsn])
-    assert made.exit_code == 1  # as the run itself, which failed
-    of_run, of_use = tmp_path / "run.html", tmp_path / "use.html"
-    of_run.write_text(made.stdout, encoding="utf-8")
-    made = runner.invoke(app, ["report", "--html", str(of_use), "--dsn", site.dsn])
-    assert made.exit_code == 0, made.output
-    return of_run, of_use
-
-
-def test_reports_open_from_disk_without_a_request(
-    site: Api, browser: Browser, tmp_path: Path
-) -> None:
-    of_run, of_use = report(site, tmp_path)
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda said: asked.append(said.text))
-    for file, rows in ((of_run, CASES + 1), (of_use, 0)):
-        asked.clear()
-        page.goto(file.as_uri())
-        assert asked == [file.as_uri()]
-        assert page.locator("th[scope=row]").count() == rows
-        assert page.locator("svg.plot").count() > 0
-        # its style is obeyed though its policy names only that
-        style = page.locator(".card").first.evaluate("e => getComputedStyle(e).borderTopWidth")
-        assert style == "1px"
-        printed = pdfium.PdfDocument(page.pdf(format="A4", print_background=True))
-        text = "".join(sheet.get_textpage().get_text_bounded() for sheet in printed)
-        # the heading of the cases stands before a date, such as 01-14
-        cases = set(re.findall(r"case\s*(\d+)(?![\d-])", text))
-        assert len(cases) == max(0, rows - 1)
-        for sheet in printed:
-            pixels = sheet.render().to_numpy()
-            for edge in (pixels[:30], pixels[-30:], pixels[:, :30], pixels[:, -30:]):
-                assert edge.min() == 255  # margins of white paper
-    context.close()
 
 
 def test_the_report_counts_what_the_database_counted(site: Api, tmp_path: Path) -> None:

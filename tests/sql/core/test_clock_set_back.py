@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
@@ -59,12 +60,24 @@ def test_a_session_of_a_clock_that_was_ahead_has_ended(db: Connection) -> None:
     assert one(db, role, session) is None
 
 
+def refusal_of(db: Connection, does: str) -> str | None:
+    """The SQLSTATE by which it is refused, or None."""
+    try:
+        with db.transaction():
+            db.execute(does)
+    except psycopg.Error as error:
+        return error.sqlstate
+    return None
+
+
 def test_failures_of_a_clock_that_was_ahead_count_for_no_quota(db: Connection) -> None:
+    failure = "select ragdb.record_failure('docs', 'q', 'RG410', 1)"
+    refusal = "select ragdb.record_refusal('docs', 'RG401')"
     db.execute("select ragdb.create_corpus('docs')")
     db.execute("select ragdb.set_quota('reader', hourly_failures => 2)")
     for now in (AHEAD, NOW):
         db.execute(f"set local ragdb.now = '{now}'")
         db.execute("set local role reader")
-        db.execute("select ragdb.record_failure('docs', 'q', 'RG410', 1)")
-        db.execute("select ragdb.record_refusal('docs', 'RG401')")
+        refused = [refusal_of(db, does) for does in (failure, refusal, failure)]
         db.execute("reset role")
+        assert refused == [None, None, "RG470"], now
