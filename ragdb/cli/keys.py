@@ -60,7 +60,7 @@ def create(
     from ragdb.database import connect
     from ragdb.server import signing
 
-    chosen = key_id or f"k{_now():%Y%m%d%H%M%S}"
+    chosen = key_id or f"k{_now():%Y%m%d%H%M%S%f}"
     keys = signing.create(file, chosen)
     with connect(session.target.conninfo, signing_key=keys) as db:
         before = _active(db)

@@ -77,17 +77,33 @@ end $$;
 comment on function ragdb_internal.make_key(text, bytea, text) is
   'Makes a key the one that signs; its secret stays here where the kind is created. Raises RG409.';
 
+create or replace function ragdb_internal.unused_key_id() returns text
+language sql
+return (
+  select t.id || coalesce('-' || nullif(n.n, 1), '')
+    from (select 'k' || to_char(ragdb_internal.now() at time zone 'UTC', 'YYYYMMDDHH24MISS')) t (id)
+      cross join pg_catalog.generate_series(1, 1 + (
+        select count(*) from ragdb.signing_keys)) n (n)
+    where not exists (select from ragdb.signing_keys k
+      where k.key_id = t.id || coalesce('-' || nullif(n.n, 1), ''))
+    order by n.n limit 1);
+comment on function ragdb_internal.unused_key_id() is
+  'Returns an id for a key that is made now, with a number where others were made in this second; '
+  'the caller holds the lock of keys.';
+
 -- An admin who could put a key inside in place of one outside could sign by it.
 create or replace function ragdb.create_signing_key(key_id text default null) returns text
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_id constant text := coalesce(create_signing_key.key_id,
-    'k' || to_char(ragdb_internal.now() at time zone 'UTC', 'YYYYMMDDHH24MISS'));
+  v_id text := create_signing_key.key_id;
 begin
-  perform ragdb_internal.check_key_id(v_id);
+  if v_id is not null then
+    perform ragdb_internal.check_key_id(v_id);
+  end if;
   perform ragdb_internal.lock_signing_keys();
+  v_id := coalesce(v_id, ragdb_internal.unused_key_id());
   if exists (select from ragdb.signing_keys k where k.state = 'active' and not k.is_inside)
     and not has_function_privilege(
       ragdb_internal.caller(), 'ragdb.register_signing_key(text)', 'execute')

@@ -82,8 +82,8 @@ begin
   elsif ragdb_internal.now() < v_key.created_at then
     raise exception 'signing key % was made later than now', ragdb_internal.quote(v_key.key_id)
       using errcode = 'RG433',
-        detail = format('it is of %s, and the clock of the database is behind', v_key.created_at),
-        hint = 'set the clock, or create another key where it was wrong then';
+        detail = format('it is of %s, and nothing is recorded before that', v_key.created_at),
+        hint = 'set the clock; where it is right now, and was ahead then, create another key';
   end if;
   -- what ragdb_internal.secret_at_hand() does, in a third of the time: every retrieval signs
   select s.secret into v_secret from ragdb.signing_secrets s where s.key_id = v_key.key_id;

@@ -86,7 +86,8 @@ comment on function ragdb_internal.present_states() is
   'Returns what is recorded whenever it changes, as it is now, each with its hash: settings and '
   'synonyms of corpora, cases of evals, baselines, and the contracts in force by their versions.';
 
--- A contract has no corpus, and a comparison that takes null for equal reads no index.
+-- A contract has no corpus, and a comparison that takes null for equal reads no index. Who gives a
+-- number that another has given, which it does not see, begins again.
 create or replace function ragdb_internal.record_states(
   corpus_id integer, kind text, keys text[], hashes bytea[])
 returns void
@@ -116,14 +117,20 @@ begin
             (select max(s.nth) from ragdb.recorded_states s
               where record_states.corpus_id is null and s.corpus_id is null
                 and s.kind = record_states.kind and s.key = n.key)) as nth) l
+      on conflict on constraint recorded_states_are_numbered do nothing
       returning state_id::text
   )
   select array_agg(r.state_id) into v_ids from recorded r;
+  if coalesce(cardinality(v_ids), 0) <> cardinality(keys) then
+    raise exception 'another has recorded a change of the same thing meanwhile'
+      using errcode = '40001', detail = 'kind ' || record_states.kind,
+        hint = 'repeat the transaction';
+  end if;
   perform ragdb_internal.note_all('state', v_ids) where v_ids is not null;
 end $$;
 comment on function ragdb_internal.record_states(integer, text, text[], bytea[]) is
   'Records the hashes of some things of one kind after a change on purpose (null: it is gone); its '
-  'caller holds what keeps others from changing them.';
+  'caller holds what keeps others from changing them. Raises 40001.';
 
 create or replace function ragdb_internal.is_one_of_many(kind text) returns boolean
 language sql immutable parallel safe

@@ -138,14 +138,15 @@ comment on function ragdb_internal.promotion_refusal(ragdb.retrieval_traces, tex
   'CHUNK_NOT_RETRIEVED, TOKEN_INVALID or INSUFFICIENT_EVIDENCE; null when they may.';
 
 -- From here on no document of the corpus changes until the transaction ends: an atom cannot rest on
--- one that is being deleted.
+-- one that is being deleted. The row is written as a writer's is: of one that was only locked, a
+-- deletion that does not see the atom yet would hear nothing.
 create or replace function ragdb_internal.hold_contents(corpus_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
   -- first: who had held it otherwise would keep a drop waiting that has the lock
-  perform from ragdb.corpora c where c.corpus_id = hold_contents.corpus_id for share;
+  update ragdb.corpora c set version = c.version where c.corpus_id = hold_contents.corpus_id;
   perform ragdb_internal.hold_corpus(corpus_id);
 end $$;
 comment on function ragdb_internal.hold_contents(integer) is

@@ -82,7 +82,7 @@ begin atomic
     where p.pronamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
   union all
   select 'view', c.oid::regclass::text, pg_catalog.sha256(ragdb_internal.utf8(
-      pg_catalog.pg_get_viewdef(c.oid))), c.oid::bigint, true
+      pg_catalog.concat(pg_catalog.pg_get_viewdef(c.oid), c.reloptions))), c.oid::bigint, true
     from pg_catalog.pg_class c
     where c.relnamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
       and c.relkind = 'v'
@@ -101,13 +101,19 @@ begin atomic
     where c.relnamespace::regnamespace::text = 'ragdb' and not c.relispartition
       and k.contype <> 'n'
   union all
+  select * from ragdb_internal.present_columns()
+  union all
+  select * from ragdb_internal.present_children()
+  union all
+  select * from ragdb_internal.present_builtins()
+  union all
   select * from ragdb_internal.present_rules()
   union all
   select * from ragdb_internal.present_grants();
 end;
 comment on function ragdb_internal.present_code() is
-  'Returns the functions, views, triggers, constraints, rules and grants of ragdb, each with the '
-  'SHA-256 of its definition.';
+  'Returns the functions, views, triggers, constraints, columns, indexes, rules and grants of '
+  'ragdb, and what was put beside them, each with the SHA-256 of its definition.';
 
 -- What PostgreSQL parsed is written otherwise in a restored copy, whose functions have other
 -- numbers.

@@ -88,6 +88,14 @@ def test_of_two_imports_of_an_eval_at_once_the_second_stays(made: str) -> None:
         assert db.execute("select name from ragdb.eval_cases").fetchall() == [("c",)]
 
 
+def test_of_two_who_record_what_a_thing_is_at_once_the_second_begins_again(made: str) -> None:
+    call = (
+        "select ragdb_internal.record_state('settings', c.corpus_id) from ragdb.corpora c"
+        " where c.name = 'docs'"
+    )
+    assert second(made, call, call) == "40001"
+
+
 def test_an_import_waits_for_a_run_of_its_eval(made: str) -> None:
     with psycopg.connect(made) as db:
         db.execute("select ragdb.import_eval('A', 'V', %s)", (CASES,))

@@ -119,12 +119,13 @@ create table ragdb.installed_code (
   constraint installed_code_is_unique primary key (kind, identity)
 );
 comment on table ragdb.installed_code is
-  'Functions, views, triggers, constraints and grants as the installer made them, for ragdb.verify '
-  'to compare with.';
-comment on column ragdb.installed_code.kind is 'function, view, trigger, constraint or grant.';
+  'Functions, views, triggers, constraints, columns, indexes and grants as the installer made '
+  'them, for ragdb.verify to compare with.';
+comment on column ragdb.installed_code.kind is
+  'function, view, trigger, constraint, column, index or grant; functions: those of PostgreSQL.';
 comment on column ragdb.installed_code.identity is
   'Name with its types, or what is granted to whom.';
 comment on column ragdb.installed_code.hash is 'SHA-256 of its definition.';
 comment on column ragdb.installed_code.object_id is
-  'Number that the server gave it; null for triggers and grants.';
+  'Number that the server gave it; null for triggers, columns and grants.';
 comment on column ragdb.installed_code.server is 'Major version of PostgreSQL that gave it.';

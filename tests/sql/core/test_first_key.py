@@ -103,11 +103,20 @@ def test_who_does_not_see_the_first_key_yet_begins_again(
 def test_nothing_is_recorded_while_the_clock_is_behind_the_key(db: Connection) -> None:
     db.execute("select ragdb.create_corpus('docs')")
     put(db, {"a.md": "refunds are paid in 14 days"})
+    db.execute("set local timezone = 'UTC'")
     db.execute("set local ragdb.now = '2026-03-02 12:00:00+00'")
     db.execute(CREATE)
     db.execute("set local ragdb.now = '2026-03-01 12:00:00+00'")
-    with pytest.raises(NoSigningKey, match="made later than now"), db.transaction():
+    with pytest.raises(NoSigningKey, match="made later than now") as refused, db.transaction():
         db.execute(RECORD)
+    said = refused.value.diag
+    assert (
+        said.message_detail
+        == "it is of 2026-03-02 12:00:00+00, and nothing is recorded before that"
+    )
+    assert said.message_hint == (
+        "set the clock; where it is right now, and was ahead then, create another key"
+    )
     # which is recorded nowhere
     assert db.execute("select from ragdb.search('docs', 'refunds')").fetchall()
     # who knows that it is right now makes another
@@ -115,3 +124,9 @@ def test_nothing_is_recorded_while_the_clock_is_behind_the_key(db: Connection) -
     db.execute(RECORD)
     assert keys(db) == [("signed by key k2",)]
     assert db.execute(WRONG).fetchall() == []
+
+
+def test_keys_made_in_one_second_have_ids_of_their_own(db: Connection) -> None:
+    db.execute("set local ragdb.now = '2026-03-02 12:00:00+00'")
+    made = [db.execute("select ragdb.create_signing_key()").fetchone() for _ in range(3)]
+    assert made == [("k20260302120000",), ("k20260302120000-2",), ("k20260302120000-3",)]

@@ -388,6 +388,59 @@ EDITS = {
         "code",
         "it is missing",
     ),
+    "what a column is without a value": (
+        "alter table ragdb.corpora alter is_restricted set default true",
+        "code",
+        "it was changed",
+    ),
+    "a column that may be null": (
+        "alter table ragdb.retrieval_traces alter corpus drop not null",
+        "code",
+        "it was changed",
+    ),
+    "a column added": (
+        "alter table ragdb.access_events add more text",
+        "code",
+        "it was added",
+    ),
+    "an index that keeps one of a kind": (
+        "drop index ragdb.contracts_one_version_is_current",
+        "code",
+        "it is missing",
+    ),
+    "rows beside those of a table": (
+        "create table public.more () inherits (ragdb.semantic_atoms)",
+        "code",
+        "it was added",
+    ),
+    "a table that a crash empties": (
+        "alter table ragdb.ledger_pending set unlogged",
+        "code",
+        "it was added",
+    ),
+    "the barrier of a view": (
+        "alter view bi.fact_retrieval reset (security_barrier)",
+        "code",
+        "it was changed",
+    ),
+    "a function of PostgreSQL": (
+        "create or replace function pg_catalog.sind(float8) returns float8 language sql immutable"
+        " as 'select 1.0::float8'",
+        "code",
+        "it was changed",
+    ),
+    "an operator beside those of PostgreSQL": (
+        "create function public.same(text, varchar) returns boolean language sql as 'select true';"
+        " create operator pg_catalog.= (leftarg = text, rightarg = varchar, function = same)",
+        "code",
+        "it was added",
+    ),
+    "a cast beside those of PostgreSQL": (
+        "create function public.truth(text) returns boolean language sql as 'select true';"
+        " create cast (text as boolean) with function public.truth(text) as implicit",
+        "code",
+        "it was added",
+    ),
     "an owner": (
         "alter table ragdb.rerankers owner to postgres",
         "rights",
