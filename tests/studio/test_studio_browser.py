@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from ragdb.studio.pages import VIEWS
+from tests.studio.conftest import LONG
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, CDPSession, Page
@@ -32,6 +33,7 @@ PAGES = [
     "/studio/slices/graph?corpus=chat&anchor={turn}&max_nodes=2",
     "/studio/documents?corpus=hostile",
     "/studio/documents/show?corpus=handbook&document={source}&chunk={page}&quote=both+hands",
+    "/studio/documents/show?corpus=hostile&document=" + LONG,
     "/studio/search/why?corpus=hostile&q=zebra&chunk={hostile}&k=1",
     "/studio/evals",
     "/studio/evals/history?rag=Help&eval=V",
