@@ -44,6 +44,8 @@ VIEWS = (
     ("map", "Map", "m"),
     ("health", "Health", "h"),
 )
+# what shows all corpora
+UNDIVIDED = ("evals", "health")
 
 
 class Studio:
@@ -59,7 +61,7 @@ class Studio:
             self.assets[name] = (content, TYPES[asset.name.rpartition(".")[2]])
             self._addresses[asset.name] = f"/studio/assets/{name}"
         self.templates = environment()
-        self.templates.globals |= {"asset": self.asset, "views": VIEWS}
+        self.templates.globals |= {"asset": self.asset, "views": VIEWS, "undivided": UNDIVIDED}
 
     def asset(self, name: str) -> str:
         """The address of an asset, with the hash of its content."""
@@ -79,6 +81,8 @@ class Studio:
             role=request.scope.get("role"),
             csrf=sessions.csrf_token(request),
             written=sessions.written(request),
+            # who chose a corpus stays in it, unless it is what failed
+            within=request.query_params.get("corpus") if status < 400 else None,
             **values,
         )
         return HTMLResponse(text, status, dict(sessions.headers()))
@@ -114,7 +118,7 @@ class Studio:
         if request.method == "GET":
             back = urlencode({"next": self.here(request)})
             return RedirectResponse(f"/studio/login?{back}", 303, dict(sessions.headers()))
-        over = "Your session is over, and what you sent was not recorded. Log in, and send it again."
+        over = "Your session is over: what you sent was not recorded. Log in, and send it again."
         return self.page(request, "login.html", 401, next=sessions.sender(request), problem=over)
 
 
