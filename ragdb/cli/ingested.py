@@ -95,9 +95,9 @@ def show(session: Session, report: Report) -> None:
     if report.twice:
         first, files = report.twice[0], counted(len(report.twice), "file")
         session.note(
-            f"  hint: {files} of it the corpus has under another name too: {first.uri} is"
+            f"  hint: the corpus has {files} of this under another name too: {first.uri} is"
             f" {first.other}, read from {first.root}; read one of the two folders, and take"
-            " the other's documents out with ragdb.delete_sources"
+            " the other's documents out by ragdb.delete_sources"
         )
     sys.stdout.flush()
 
