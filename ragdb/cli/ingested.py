@@ -92,6 +92,13 @@ def show(session: Session, report: Report) -> None:
         session.note(
             f"  made with --text-config {report.text_config}, by the language of most documents"
         )
+    if report.twice:
+        first, files = report.twice[0], counted(len(report.twice), "file")
+        session.note(
+            f"  hint: the corpus has {files} of this under another name too: {first.uri} is"
+            f" {first.other}, read from {first.root}; read one of the two folders, and take"
+            " the other's documents out by ragdb.delete_sources"
+        )
     sys.stdout.flush()
 
 

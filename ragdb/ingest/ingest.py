@@ -22,7 +22,7 @@ from ragdb.ingest.drift import optimize
 from ragdb.ingest.options import IngestError, look
 from ragdb.ingest.pool import Pool, Waiting
 from ragdb.ingest.reading import READ, Outcome, tasks
-from ragdb.ingest.report import Failed, FileResult, Progress, Report
+from ragdb.ingest.report import MOST, Failed, FileResult, Progress, Report
 from ragdb.ingest.revalidate import revalidated
 from ragdb.ingest.source import Found, Source
 from ragdb.ingest.stopping import Stop
@@ -111,8 +111,10 @@ class Run:
                 gone.settle(
                     self.db, self.corpus, self.found, self.report, self.seen, prune=self.prune
                 )
-            if self.found.sources and self.writer.has_corpus and not self.dry_run:
-                self._optimize()
+            if self.found.sources and self.writer.has_corpus:
+                self.report.twice = origins.twice(self.db, self.corpus, self.found.sources)[:MOST]
+                if not self.dry_run:
+                    self._optimize()
             is_whole = True
         finally:
             self.report.created &= self.dry_run or self.writer.has_made

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from ragdb.client.client import Client
+from ragdb.ingest.folders import printable
 from ragdb.ingest.options import IngestError
+from ragdb.ingest.report import Twice
 from ragdb.ingest.source import Source
 
 _AT_ONCE = 10_000
@@ -27,6 +31,38 @@ def present(db: Client, corpus: str, named: Iterable[tuple[str, Source]]) -> dic
                 raise _from_elsewhere(corpus, row.uri, str(row.root), str(source.origin))
             found[row.uri] = row.doc_cid
     return found
+
+
+def twice(db: Client, corpus: str, sources: Iterable[Source]) -> list[Twice]:
+    """The files that the corpus has under another name too.
+
+    They were read by themselves, or from a folder around or inside that which is read now.
+    """
+    others = {name: source.uri for source in sources for name in _other_names(source)}
+    uris = sorted({uri for uri, _ in others})
+    found: dict[str, Twice] = {}
+    for n in range(0, len(uris), _AT_ONCE):
+        for row in db.known_sources(corpus, uris[n : n + _AT_ONCE]):
+            if mine := others.get((row.uri, row.root or "")):
+                found.setdefault(mine, Twice(mine, row.uri, str(row.root)))
+    return [found[uri] for uri in sorted(found)]
+
+
+def _other_names(source: Source) -> Iterator[tuple[str, str]]:
+    """What a file is called where another folder is read, and that folder.
+
+    Whoever gives a folder a name of its own wants it so.
+    """
+    path = source.path
+    if path is None or source.origin is None or source.adopts:
+        return
+    folders = [folder for folder in path.parents if source.is_named or folder != source.root]
+    names = [(path.relative_to(folder.parent), folder) for folder in folders]
+    if not source.is_named:
+        names.append((Path(path.name), path.parent))
+    for name, folder in names:
+        uri = printable(unicodedata.normalize("NFC", name.as_posix()))
+        yield uri, printable(str(folder))
 
 
 def _from_elsewhere(corpus: str, uri: str, there: str, here: str) -> IngestError:

@@ -29,6 +29,15 @@ class Reason:
     """At most three."""
 
 
+@dataclass(frozen=True)
+class Twice:
+    """A file that the corpus has under another name too, and the folder that this was read from."""
+
+    uri: str
+    other: str
+    root: str
+
+
 @dataclass
 class FileResult:
     """What became of one file. A JSONL file has many documents, others one."""
@@ -81,6 +90,8 @@ class Report:
     pruned: int = 0
     gone: int = 0
     """Documents of the folders and JSONL files given that are not there any more and stay."""
+    twice: list[Twice] = field(default_factory=list)
+    """Files that were read from a folder around or inside these ones too; at most 1,000."""
     chunks: int = 0
     tokens: int = 0
     seconds: float = 0.0

@@ -123,6 +123,7 @@ def _install(superuser: str) -> None:
             connection.execute(f"create role {LOGIN} login in role ragdb_owner")
         # the HTTP server acts as these
         connection.execute(f"grant ragdb_admin to {LOGIN}")
+        connection.execute(f"grant ragdb_auditor to {LOGIN} with inherit false")
         if not connection.execute(
             "select from pg_database where datname = %s", (DATABASE,)
         ).fetchall():

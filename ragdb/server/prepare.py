@@ -61,11 +61,36 @@ def owned_otherwise(connection: Connection) -> NotReady | None:
     )
 
 
+def taken(connection: Connection) -> NotReady | None:
+    """Why nothing can be installed where somebody else uses the name of a schema of ragdb."""
+    found = connection.execute(
+        """
+        select quote_ident(n.nspname), quote_ident(current_database()), quote_ident(min(o.name))
+        from pg_namespace n join lateral (
+            select relname from pg_class where relnamespace = n.oid union all
+            select proname from pg_proc where pronamespace = n.oid) o (name) on true
+        where n.nspname = any (%s) and n.nspowner::regrole::text <> %s
+        group by n.nspname order by n.nspname limit 1
+        """,
+        (list(SCHEMAS), OWNER),
+    ).fetchone()
+    if found is None or is_there(connection):
+        return None
+    schema, database, thing = found
+    *most, last = SCHEMAS
+    return NotReady(
+        f"schema {schema} of database {database} is somebody else's: {thing} is in it. ragdb needs"
+        f" {', '.join(most)} and {last} for itself: install it in a database of its own, or have"
+        " that schema renamed",
+        [],
+    )
+
+
 def prepare(connection: Connection) -> None:
     """Make what must be there first: roles, pgvector, schema ragdb. Raises NotReady."""
     _require_server(connection)
-    if otherwise := owned_otherwise(connection):
-        raise otherwise
+    if refused := owned_otherwise(connection) or taken(connection):
+        raise refused
     facts = facts_of(connection)
     steps = _role_steps(connection, facts) + _vector_steps(connection, facts) + _schema_steps(facts)
     if any(step.needed and not step.allowed for step in steps):

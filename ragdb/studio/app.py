@@ -57,7 +57,7 @@ def register(app: FastAPI, link: sessions.Link | None = None) -> None:
             # the browser keeps the cookie back from who follows a link of another site
             if request.method == "GET" and request.headers.get("sec-fetch-site") == "cross-site":
                 return studio.page(request, "again.html", here=studio.here(request))
-            answer: Response = studio.to_login(request)
+            answer = studio.to_login(request)
             if request.cookies.get(sessions.COOKIE):
                 sessions.forget(answer)
             return answer
@@ -109,9 +109,9 @@ def _add_doors(router: APIRouter, studio: Studio, link: sessions.Link | None) ->
 
     @router.post("/logout")
     async def log_out(request: Request) -> Response:
-        await sessions.form_of(request)
         session = sessions.session_of(request)
         if session is not None:
+            await sessions.form_of(request)
             await studio.server.close_session(session)
         answer = RedirectResponse("/studio/login", 303, dict(sessions.headers()))
         sessions.forget(answer)

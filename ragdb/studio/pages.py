@@ -44,6 +44,8 @@ VIEWS = (
     ("map", "Map", "m"),
     ("health", "Health", "h"),
 )
+# what shows all corpora
+UNDIVIDED = ("evals", "health")
 
 
 class Studio:
@@ -59,7 +61,7 @@ class Studio:
             self.assets[name] = (content, TYPES[asset.name.rpartition(".")[2]])
             self._addresses[asset.name] = f"/studio/assets/{name}"
         self.templates = environment()
-        self.templates.globals |= {"asset": self.asset, "views": VIEWS}
+        self.templates.globals |= {"asset": self.asset, "views": VIEWS, "undivided": UNDIVIDED}
 
     def asset(self, name: str) -> str:
         """The address of an asset, with the hash of its content."""
@@ -78,6 +80,9 @@ class Studio:
             view=request.url.path.split("/")[2] if request.url.path.count("/") > 1 else "",
             role=request.scope.get("role"),
             csrf=sessions.csrf_token(request),
+            written=sessions.written(request),
+            # who chose a corpus stays in it, unless it is what failed
+            within=request.query_params.get("corpus") if status < 400 else None,
             **values,
         )
         return HTMLResponse(text, status, dict(sessions.headers()))
@@ -108,9 +113,13 @@ class Studio:
         """The address of a page, without the server."""
         return request.url.path + (f"?{request.url.query}" if request.url.query else "")
 
-    def to_login(self, request: Request) -> RedirectResponse:
-        back = f"?{urlencode({'next': self.here(request)})}" if request.method == "GET" else ""
-        return RedirectResponse(f"/studio/login{back}", 303, dict(sessions.headers()))
+    def to_login(self, request: Request) -> HTMLResponse | RedirectResponse:
+        """The login instead of a page; instead of what a form does, with what was written in it."""
+        if request.method == "GET":
+            back = urlencode({"next": self.here(request)})
+            return RedirectResponse(f"/studio/login?{back}", 303, dict(sessions.headers()))
+        over = "Your session is over: what you sent was not recorded. Log in, and send it again."
+        return self.page(request, "login.html", 401, next=sessions.sender(request), problem=over)
 
 
 def environment() -> Environment:

@@ -66,6 +66,8 @@ def check_origin(request: Request) -> None:
 async def form_of(request: Request) -> dict[str, str]:
     """The fields of a form of this session. Raises Refused."""
     fields = await fields_of(request)
+    if session_of(request) is None:
+        raise Refused(401, "UNAUTHORIZED", "the session is over")
     if not hmac.compare_digest(fields.pop("csrf", "").encode(), csrf_token(request).encode()):
         hint = {"hint": "load the page again, and send its form"}
         raise Refused(403, "FORBIDDEN", "the form is of another session", hint)
@@ -88,7 +90,20 @@ async def fields_of(request: Request) -> dict[str, str]:
         )
     except ValueError:
         raise Refused(400, "BAD_REQUEST", "the form cannot be read") from None
-    return dict(pairs)
+    fields = request.scope["form"] = dict(pairs)
+    return fields.copy()
+
+
+def written(request: Request) -> str:
+    """What somebody wrote in the form that was sent, for a page that cannot take it."""
+    form: Mapping[str, str] = request.scope.get("form", {})
+    return next((form[name] for name in ("comment", "query", "written") if form.get(name)), "")
+
+
+def sender(request: Request) -> str:
+    """The page whose form was sent."""
+    page = urlsplit(request.headers.get("referer", ""))
+    return inside(f"{page.path}?{page.query}" if page.query else page.path)
 
 
 def inside(path: str) -> str:

@@ -41,7 +41,8 @@ begin
     raise exception 'role % may not act as role %', ragdb_internal.quote(ragdb_internal.caller()),
       ragdb_internal.quote(role_of_token.role)
       using errcode = 'RG401', detail = 'nobody hands out rights that are not theirs',
-        hint = format('grant %I to %I', v_role.rolname, ragdb_internal.caller());
+        hint = format('whoever may give it runs: grant %I to %I', v_role.rolname,
+          ragdb_internal.caller());
   end if;
   return v_role.rolname;
 end $$;

@@ -185,3 +185,41 @@ def test_what_was_named_fails_where_it_is_not_read(
     report = database.ingest(tmp_path / name, corpus="docs")
     assert (report.failed, report.skipped) == (1, 0)
     assert report.failures[0].hint
+
+
+@pytest.mark.parametrize(
+    ("runs", "twice"),
+    [
+        ([["."], ["sub"]], ["sub/b.md"]),
+        ([["sub"], ["."]], ["top/sub/b.md"]),
+        ([[".", "sub"]], ["sub/b.md", "top/sub/b.md"]),
+        ([["."], ["sub/b.md"]], ["b.md"]),
+        ([["sub/b.md"], ["."]], ["top/sub/b.md"]),
+        ([["sub/b.md"], ["sub"]], ["sub/b.md"]),
+        ([["."], ["."]], []),
+        ([["sub"], ["a.md"], ["other"]], []),
+    ],
+)
+def test_a_file_that_a_corpus_has_under_two_names_is_told(
+    database: ragdb.Database, tmp_path: Path, runs: list[list[str]], twice: list[str]
+) -> None:
+    top = tmp_path / "top"
+    for name in ("sub", "other/sub"):
+        (top / name).mkdir(parents=True)
+    (top / "a.md").write_text("Alpha.")
+    (top / "same.md").symlink_to("a.md")
+    (top / "sub/b.md").write_text("Beta.")
+    (top / "other/sub/b.md").write_text("Gamma.")
+    for paths in runs:
+        report = database.ingest([top / path for path in paths], corpus="docs")
+    assert [one.uri for one in report.twice] == twice
+    names = {one.other for one in report.twice} | {one.uri for one in report.twice}
+    assert names <= {row.source for row in database.list_documents("docs")}
+    assert {one.root for one in report.twice} <= {str(top), str(top / "sub")}
+
+
+def test_a_folder_that_is_read_under_a_name_of_its_own_is_wanted_twice(
+    database: ragdb.Database, projects: tuple[Path, Path]
+) -> None:
+    database.ingest(projects[0].parent, corpus="docs")
+    assert database.ingest(projects[0], corpus="docs", prefix="again").twice == []

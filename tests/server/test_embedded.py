@@ -98,6 +98,18 @@ def test_ragdb_connects_as_a_plain_login_that_may_do_all_that_the_owner_may(dsn:
     )
 
 
+@pytest.mark.parametrize("role", ["reader", "writer", "admin", "auditor"])
+def test_tokens_of_the_roles_that_http_serves_are_made_by_its_login(dsn: str, role: str) -> None:
+    token = f"select ragdb.create_http_token('ragdb_{role}', '{role}')"
+    assert str(value(dsn, token)).startswith("rgh_")
+    # and the server may act as them
+    assert value(dsn, f"select set_config('role', 'ragdb_{role}', true)") == f"ragdb_{role}"
+
+
+def test_its_login_is_no_auditor_unasked(dsn: str) -> None:
+    assert value(dsn, "select pg_has_role('ragdb_auditor', 'usage')") is False
+
+
 def test_the_locale_is_never_the_callers(dsn: str) -> None:
     locale = "select datlocprovider::text || ' ' || datcollate || ' ' || datlocale from pg_database where datname = 'ragdb'"
     assert value(dsn, locale) == "b C C.UTF-8"

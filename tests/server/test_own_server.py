@@ -163,6 +163,28 @@ def test_init_leaves_its_caller_able_to_work_or_says_once_what_a_dba_must_run(
     works(database, who, tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("schema", "made"),
+    [
+        ("bi", "create table bi.sales (id int)"),
+        ("ragdb", "create function ragdb.total() returns int return 1"),
+    ],
+)
+def test_a_schema_of_somebody_else_is_never_asked_for(
+    database: str, schema: str, made: str
+) -> None:
+    run_by(database, "postgres", [f"create schema {schema}", made])
+    for command in ("init", "doctor"):
+        done = says(database, "postgres", command)
+        assert done.exit_code == 3, done.output
+        assert f"schema {schema} of database mine is somebody else's" in done.output
+        assert ("sales" if schema == "bi" else "total") in done.output
+        assert "owner to" not in done.output
+    # an empty one was made for ragdb
+    run_by(database, "postgres", [f"drop schema {schema} cascade", f"create schema {schema}"])
+    assert "owner to" in says(database, "postgres", "init").output
+
+
 def install(dsn: str, user: str, how: str) -> str:
     """What goes wrong when a login installs ragdb."""
     if how == "init":

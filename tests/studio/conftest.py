@@ -29,7 +29,7 @@ HOSTILE = {
     "'\"><svg onload=alert(4)>.md": "zebra {{ 7*7 }} </mark></article> javascript:alert(5)",
     "\u202egnp.md": "zebra \u202e evil https://elsewhere.example/x.png",
 }
-
+LONG = 200 * "x" + ".md"
 
 CASES = 40
 KERN = """corpus name={corpus}
@@ -92,6 +92,7 @@ def site(server18: Server) -> Iterator[Api]:
         with psycopg.connect(dsn, autocommit=True) as db:
             db.execute("select ragdb.create_corpus('hostile')")
             put(db, HOSTILE, "hostile", title="</title><script>alert(6)</script>")
+            put(db, {LONG: "a name without a place to break it at"}, "hostile")
             db.execute("select ragdb.create_corpus('secret')")
             put(db, {"plans.md": "the zebra meets the okapi at noon"}, "secret")
             db.execute("select ragdb.restrict_corpus('secret')")

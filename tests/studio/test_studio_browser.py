@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 
 from ragdb.studio.pages import VIEWS
 from tests.http.conftest import Api
-from tests.studio.conftest import CASES, report
+from tests.studio.conftest import CASES, LONG, report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,6 +38,7 @@ PAGES = [
     "/studio/slices/graph?corpus=chat&anchor={turn}&max_nodes=2",
     "/studio/documents?corpus=hostile",
     "/studio/documents/show?corpus=handbook&document={source}&chunk={page}&quote=both+hands",
+    "/studio/documents/show?corpus=hostile&document=" + LONG,
     "/studio/search/why?corpus=hostile&q=zebra&chunk={hostile}&k=1",
     "/studio/evals",
     "/studio/evals/history?rag=Help&eval=V",
@@ -183,7 +184,7 @@ def test_a_journey_by_keyboard(visit: Callable[..., BrowserContext]) -> None:
             page.keyboard.press("Escape")
         page.keyboard.press("g")
         page.keyboard.press(key)
-        page.wait_for_url(f"**/studio/{name}")
+        page.wait_for_url(re.compile(rf"/studio/{name}(\?corpus=docs)?$"))
     # from row to row, and into what one is about
     for path, leads in (
         ("/studio/traces", "**/studio/traces/*"),

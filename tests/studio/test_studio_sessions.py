@@ -12,6 +12,7 @@ import pytest
 from tests.embedding import one
 from tests.http.conftest import Api
 from tests.studio.conftest import HOSTILE, logged_in
+from tests.studio.test_studio_feedback import forms
 
 COOKIE = "ragdb_session"
 
@@ -78,6 +79,37 @@ def test_a_session_ends(site: Api, database: psycopg.Connection, change: str) ->
             [mine],
         )
         assert not is_open(client)
+
+
+@pytest.mark.parametrize("end", ["it is old", "its browser logged out"])
+def test_a_form_of_a_session_that_is_over_shows_what_was_written(
+    site: Api, database: psycopg.Connection, end: str
+) -> None:
+    with logged_in(site) as client:
+        here = "/studio/search?corpus=docs&q=refunds"
+        (form, *_) = forms(client.get(here).text)
+        if end == "it is old":
+            mine = hashlib.sha256(client.cookies[COOKIE].encode()).digest()
+            database.execute("delete from ragdb.http_sessions where session_hash = %s", [mine])
+        else:
+            client.cookies.clear()
+        said = {"verdict": "bad", "comment": "not <b>that</b> one"}
+        answer = client.post(
+            "/studio/feedback", data=form | said, headers={"Referer": site.url + here}
+        )
+        assert answer.status_code == 401
+        assert "Your session is over" in answer.text
+        assert "not &lt;b&gt;that&lt;/b&gt; one" in answer.text
+        assert f'name="next" value="{here}"'.replace("&", "&amp;") in answer.text
+        assert COOKIE not in client.cookies
+
+
+def test_who_logs_out_in_two_tabs_is_led_to_the_login_by_both(site: Api) -> None:
+    with logged_in(site) as client:
+        form = client.get("/studio/search").text.partition('name="csrf" value="')[2][:64]
+        for _ in range(2):
+            answer = client.post("/studio/logout", data={"csrf": form})
+            assert (answer.status_code, answer.headers["location"]) == (303, "/studio/login")
 
 
 @pytest.mark.parametrize("end", ["revoke", "expire"])

@@ -41,6 +41,22 @@ def test_a_trace_is_shown_to_who_asked_alone(site: Api, ids: dict[str, str]) -> 
         assert "A zebra costs a deposit." in shown
 
 
+@pytest.mark.parametrize("view", ["search", "slices", "documents", "map", "traces", "answers"])
+def test_whoever_looks_at_a_corpus_stays_in_it(site: Api, view: str) -> None:
+    with logged_in(site) as client:
+        for here in (f"/studio/{view}", f"/studio/{view}?corpus=hostile"):
+            links = re.findall(r'<a href="([^"]+)" data-key', client.get(here).text)
+            assert len(links) == 8
+            for link in links:
+                is_of_all = "evals" in link or "health" in link
+                if "?" in here:
+                    assert is_of_all != link.endswith("?corpus=hostile")
+                assert client.get(link).status_code == 200
+        lost = client.get(f"/studio/{view}?corpus=nosuch")
+        assert lost.status_code == 404
+        assert 'nosuch" data-key' not in lost.text
+
+
 def test_a_replay_shows_what_left_and_what_entered(site: Api, ids: dict[str, str]) -> None:
     with logged_in(site) as client:
         shown = page(client, f"/studio/traces/{ids['trace']}", replay="true")
