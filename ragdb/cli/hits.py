@@ -51,6 +51,9 @@ def print_hit(
     if hasattr(hit, "rerank_score"):
         head.append(f"  reranked {hit.rerank_score:.4g}, was {hit.retrieval_rank}", "dim")
     session.out.print(head, soft_wrap=True)
+    if getattr(hit, "role", None):
+        # a search of a slice returns turns, and an id of one is what other verbs ask for
+        path.append(f"{hit.role}, {hit.phase}, depth {hit.depth}, {hit.chunk_id}")
     section = re.sub(r"\s+", " ", clean(" › ".join(path))) or "(no heading)"
     session.out.print(Text.assemble(INDENT, (section, "dim")), soft_wrap=True)
     # a chunk of a version before may be gone, and nothing is marked in it

@@ -8,6 +8,7 @@ import typer
 
 from ragdb.cli import ids
 from ragdb.cli.app import verb
+from ragdb.cli.hits import print_hit
 from ragdb.cli.query import (
     AskedCorpus,
     Hits,
@@ -196,8 +197,13 @@ def slice_search(
             hits, trace_id = found, found.trace_id
         else:
             hits = list(db.search_slice(corpus, query, **how))
-        columns = "rank score role phase depth chunk_id text"
-        session.rows(hits, columns, empty="nothing found in the slice")
+        if session.format == "table":
+            for hit in hits:
+                print_hit(session, db, query, hit, False, "plain")
+        else:
+            session.rows(hits)
+        if not hits:
+            session.note("nothing found in the slice")
         if trace_id:
             session.note(f"trace {trace_id}")
 

@@ -92,7 +92,7 @@ def _result(hit: TurnHit) -> dict[str, Any]:
         "source": hit.source,
         "title": hit.title,
         "page": hit.page,
-        "citation": hit.citation or {"uri": hit.source},
+        "citation": hit.citation,
         "metadata": hit.metadata,
         "content_hash": hit.content_hash,
     }

@@ -2,19 +2,16 @@
 -- them as the rag's maxContext lets in, and what each can be checked by.
 
 create type ragdb_internal.returned_hit as (
-  rank integer, hit ragdb.hit, citation jsonb, rerank_score float8);
+  rank integer, hit ragdb.hit, rerank_score float8);
 comment on type ragdb_internal.returned_hit is
-  'A hit as a tool returns it: its rank and score after a reranking where there is one, and its '
-  'citation, which is its source unless it has another.';
+  'A hit as a tool returns it, with its rank and score after a reranking where there is one.';
 
 create or replace function ragdb_internal.returned_hits(hits ragdb.hit[],
   reranks ragdb.retrieval_reranks[])
 returns ragdb_internal.returned_hit[]
 language sql immutable parallel safe
 return array(
-  select row(coalesce(r.rank, h.rank), h,
-    coalesce(h.citation, pg_catalog.jsonb_build_object('uri', h.source)),
-    r.score)::ragdb_internal.returned_hit
+  select row(coalesce(r.rank, h.rank), h, r.score)::ragdb_internal.returned_hit
   from pg_catalog.unnest(hits) h
     left join pg_catalog.unnest(reranks) r on r.chunk_id = h.chunk_id
   where reranks = '{}' or r.is_returned order by coalesce(r.rank, h.rank));
@@ -38,7 +35,7 @@ begin
         hint = 'ask in other words, or lower minScore in contract ' || tool.contract;
   end if;
   select (u.hit).chunk_id into v_uncited from unnest(returned) u
-    where tool.require_citations and not ragdb_internal.is_cited(u.citation)
+    where tool.require_citations and not ragdb_internal.is_cited((u.hit).citation)
     order by u.rank limit 1;
   if found then
     raise exception 'chunk % has no citation', ragdb_internal.quote(v_uncited)
@@ -61,7 +58,7 @@ language sql immutable parallel safe
 return (
   select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object(
     'id', (u.hit).chunk_id, 'text', t.text, (tool).source_field, (u.hit).source,
-    (tool).score_field, (u.hit).score, (tool).citation_field, u.citation,
+    (tool).score_field, (u.hit).score, (tool).citation_field, (u.hit).citation,
     'provenance', pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
       'rank', u.rank, 'doc_cid', (u.hit).doc_cid, 'title', (u.hit).title, 'page', (u.hit).page,
       'start_offset', (u.hit).start_offset, 'end_offset', (u.hit).end_offset,
@@ -69,10 +66,10 @@ return (
       'semantic_score', (u.hit).semantic_score, 'rerank_score', u.rerank_score,
       'is_cut', case when t.is_cut then true end))) order by t.n), '[]')
   from pg_catalog.unnest(returned) with ordinality
-      u (rank, hit, citation, rerank_score, n)
+      u (rank, hit, rerank_score, n)
     join ragdb_internal.within_context(
       array(select (o.hit).text from pg_catalog.unnest(returned) with ordinality
-        o (rank, hit, citation, rerank_score, n) order by o.n),
+        o (rank, hit, rerank_score, n) order by o.n),
       (tool).max_context) t on t.n = u.n);
 comment on function ragdb_internal.tool_chunks(ragdb_internal.tool_binding,
   ragdb_internal.returned_hit[]) is

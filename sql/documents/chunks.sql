@@ -1,12 +1,18 @@
 -- Reading chunks and the texts that they are of, as in read.sql.
 
+create or replace function ragdb_internal.chunk_citation(citation jsonb, source text) returns jsonb
+language sql immutable parallel safe
+return coalesce(citation, pg_catalog.jsonb_build_object('uri', source));
+comment on function ragdb_internal.chunk_citation(jsonb, text) is
+  'Returns the citation of a chunk: its source, where it has none of its own.';
+
 create or replace function ragdb_internal.chunk_by_id(corpus_id integer, chunk_id text)
 returns setof ragdb.chunk
 language sql stable parallel safe
 begin atomic
   select c.chunk_id, d.doc_cid, c.ordinal, c.source, d.title, c.heading, c.page, c.start_offset,
     c.end_offset, c.token_count, c.text,
-    coalesce(c.citation, jsonb_build_object('uri', c.source)),
+    ragdb_internal.chunk_citation(c.citation, c.source),
     encode(ragdb_internal.content_hash(c.text), 'hex'), d.metadata
   from ragdb.chunks c join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
   where c.corpus_id = chunk_by_id.corpus_id and c.chunk_id = chunk_by_id.chunk_id;

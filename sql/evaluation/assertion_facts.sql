@@ -158,8 +158,9 @@ begin atomic
         else ragdb_internal.any_case(h.text, p.map) end, p.folded) > 0
       when 'source' then h.source = p.part
       when 'glob' then ragdb_internal.any_case(h.source, p.map) like p.pattern
-      when 'hash' then h.content_hash = p.part
-        or (pg_catalog.length(p.part) = 32 and ragdb.kern_chunk_hash(h.text) = p.part)
+      when 'hash' then h.content_hash = pg_catalog.lower(p.part)
+        or (pg_catalog.length(p.part) = 32
+          and ragdb.kern_chunk_hash(h.text) = pg_catalog.lower(p.part))
       else h.chunk_id = p.part or ragdb_internal.any_case(h.source, p.map) like p.pattern end
     group by p.case_no, p.assert_no, p.n
   )

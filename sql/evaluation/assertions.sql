@@ -72,7 +72,7 @@ begin
     v_hits := array(
       select row(1, c.ord, c.v ->> 'id', c.v ->> 'source', c.v ->> 'text',
         coalesce(c.v -> 'citation', '{}'), ragdb_internal.double((c.v ->> 'score')::numeric),
-        encode(sha256(ragdb_internal.utf8(c.v ->> 'text')), 'hex'),
+        encode(ragdb_internal.content_hash(c.v ->> 'text'), 'hex'),
         (length(c.v ->> 'text') + 3) / 4, null, null, null)::ragdb_internal.eval_hit
       from jsonb_array_elements(retrieval -> 'chunks') with ordinality c (v, ord));
   end if;

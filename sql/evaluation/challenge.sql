@@ -21,9 +21,8 @@ as $$
 begin
   return array(
     select row(outcome.case_no, row_number() over (order by r.rank nulls last, h.rank)::integer,
-      h.chunk_id, h.source, h.text, coalesce(h.citation, jsonb_build_object('uri', h.source)),
-      h.score, h.content_hash, c.token_count, h.doc_cid, h.start_offset, h.end_offset
-      )::ragdb_internal.eval_hit
+      h.chunk_id, h.source, h.text, h.citation, h.score, h.content_hash, c.token_count, h.doc_cid,
+      h.start_offset, h.end_offset)::ragdb_internal.eval_hit
     from ragdb.search((setting.settings).corpus, outcome.query,
         case when (setting.settings).reranker is null then least(1000, 3 * k + 1)
           else ragdb.rerank_depth(k) end, (setting.settings).mode, 0) h

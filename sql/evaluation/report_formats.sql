@@ -8,8 +8,9 @@ begin atomic
   select r.n, pg_catalog.rpad(case when r.passed then 'ok'
       when r.code not in ('PASS', 'ASSERTION_FAIL') then 'ERROR'
       when r.required then 'FAIL' else 'advisory' end, 10)
-    || ragdb_internal.one_line(r.name || ': ' || r.message || case when r.passed then ''
-      else ', was ' || coalesce(pg_catalog.left(r.actual::text, 200), 'nothing') end)
+    || ragdb_internal.one_line(r.name || ': ' || r.message
+      || coalesce(case r.code when 'ASSERTION_FAIL' then ', was ' || pg_catalog.left(r.was, 200)
+        else ' (' || r.was || ')' end, ''))
   from ragdb_internal.report_rows(run) r where r.kind <> 'retrieved'
   union all
   select min(r.n), pg_catalog.rpad('ok', 10) || ragdb_internal.one_line(
@@ -97,9 +98,10 @@ return (
       || case r.outcome when 'ok' then '/>'
         when 'skipped' then pg_catalog.format('><skipped message="advisory: %s"/></testcase>',
           ragdb_internal.xml(r.message))
-        else pg_catalog.format('><%1$s message="%2$s" type="%3$s">was %4$s</%1$s></testcase>',
-          r.outcome, ragdb_internal.xml(r.message), r.code,
-          ragdb_internal.xml(coalesce(r.actual::text, 'nothing'))) end, E'\n' order by r.n)
+        else pg_catalog.format('><%1$s message="%2$s" type="%3$s">%4$s</%1$s></testcase>',
+          r.outcome, ragdb_internal.xml(r.message), r.code, ragdb_internal.xml(
+            case r.outcome when 'failure' then 'was ' else '' end || r.was)) end,
+        E'\n' order by r.n)
       || E'\n', '')
     || E'</testsuite>\n</testsuites>\n'
   from r);
@@ -129,7 +131,7 @@ return pg_catalog.format(
       case when r.code not in ('PASS', 'ASSERTION_FAIL') then 'error' when r.required then 'failed'
         else 'advisory' end,
       ragdb_internal.md(r.name), ragdb_internal.md(r.message),
-      ragdb_internal.md(coalesce(pg_catalog.left(r.actual::text, 200), 'nothing'))), E'\n'
+      ragdb_internal.md(coalesce(pg_catalog.left(r.was, 200), ''))), E'\n'
         order by r.n) || E'\n'
     from ragdb_internal.report_rows(run) r where not r.passed), '')
   || coalesce((

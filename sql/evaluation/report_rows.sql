@@ -1,14 +1,24 @@
 -- What a report of a run is made of, in any format.
 
+create or replace function ragdb_internal.was(code text, expected jsonb, actual jsonb) returns text
+language sql immutable parallel safe
+return case
+  when code = 'ASSERTION_FAIL' and (expected is not null or actual is not null)
+    then coalesce(actual::text, 'nothing')
+  when code = 'RETRIEVER_ERROR' then actual #>> '{}' end;
+comment on function ragdb_internal.was(text, jsonb, jsonb) is
+  'Returns what was there in place of what was expected, or the SQLSTATE of a retrieval that '
+  'failed; null where the message says all.';
+
 -- One row a thing that was tested: every assertion, a case without any, the gate.
 create or replace function ragdb_internal.report_rows(run ragdb.eval_runs)
 returns table (n bigint, case_no integer, name text, kind text, required boolean, passed boolean,
-  code text, message text, expected jsonb, actual jsonb, elapsed_ms float8)
+  code text, message text, expected jsonb, actual jsonb, was text, elapsed_ms float8)
 language sql stable parallel safe
 begin atomic
   select pg_catalog.row_number() over (order by x.section, x.case_no, x.assert_no), x.case_no,
     x.name, x.kind, x.required, x.passed, x.code, x.message,
-    x.expected, x.actual, x.elapsed_ms
+    x.expected, x.actual, ragdb_internal.was(x.code, x.expected, x.actual), x.elapsed_ms
   from (
     select 1 as section, c.case_no, coalesce(a.assert_no, 0) as assert_no, c.name,
       coalesce(a.kind, 'retrieved') as kind, coalesce(a.required, true) as required,
@@ -20,13 +30,11 @@ begin atomic
       left join ragdb.eval_assert_results a using (corpus_id, run_id, case_no)
     where c.corpus_id = (run).corpus_id and c.run_id = (run).run_id
     union all
-    select 2, 0, 0, (run).eval, 'gate', true, (run).metric_value >= (run).threshold
-      and (run).threshold > 0,
-      case when (run).metric_value >= (run).threshold and (run).threshold > 0 then 'PASS'
-        else 'ASSERTION_FAIL' end,
+    select 2, 0, 0, (run).eval, 'gate', true, (run).metric_value >= (run).threshold,
+      case when (run).metric_value >= (run).threshold then 'PASS' else 'ASSERTION_FAIL' end,
       (run).metric || ' >= ' || ragdb_internal.shown((run).threshold),
       pg_catalog.to_jsonb((run).threshold), pg_catalog.to_jsonb((run).metric_value), 0
-    where (run).threshold is not null and (run).status <> 'empty' and (run).metric_value is not null
+    where (run).threshold > 0 and (run).status <> 'empty' and (run).metric_value is not null
     union all
     select 3, 0, r.n::integer, (run).eval, 'run', true, false, 'ASSERTION_FAIL', r.reason, null,
       null, 0

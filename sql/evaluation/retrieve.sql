@@ -32,8 +32,8 @@ as $$
 begin
   return array(
     select row(global_hits.case_no, h.rank, h.chunk_id, h.source, h.text,
-      coalesce(h.citation, jsonb_build_object('uri', h.source)), h.score, h.content_hash,
-      c.token_count, h.doc_cid, h.start_offset, h.end_offset)::ragdb_internal.eval_hit
+      h.citation, h.score, h.content_hash, c.token_count, h.doc_cid, h.start_offset,
+      h.end_offset)::ragdb_internal.eval_hit
     from ragdb_internal.retrieve_traced((setting.settings).corpus, query, k,
         (setting.settings).mode, min_score,
         asker => ragdb_internal.call_context('ragdb eval',
@@ -55,8 +55,8 @@ as $$
 begin
   return array(
     select row(slice_hits.case_no, h.rank, h.chunk_id, h.source, h.text,
-      coalesce(h.citation, jsonb_build_object('uri', h.source)), h.score, h.content_hash,
-      c.token_count, d.doc_cid, c.start_offset, c.end_offset)::ragdb_internal.eval_hit
+      h.citation, h.score, h.content_hash, c.token_count, d.doc_cid, c.start_offset,
+      c.end_offset)::ragdb_internal.eval_hit
     from ragdb.retrieve_slice((setting.settings).corpus, query, anchor => slice_hits.anchor,
         policy => ragdb_internal.policy_reference(slice_hits.policy), k => slice_hits.k,
         mode => (setting.settings).mode, min_score => slice_hits.min_score,

@@ -38,15 +38,6 @@ comment on function ragdb_internal.surroundings(
   'Returns the text of a chunk with that of so many neighbours on each side (0: 20), of the same '
   'section only where that is asked for.';
 
--- The runtime of KERN, which the mode follows, cites what nobody gave a citation by its source.
-create or replace function ragdb_internal.hit_citation(citation jsonb, source text, mode text)
-returns jsonb
-language sql stable parallel safe
-return coalesce(citation, case when mode = 'reference'
-  then pg_catalog.jsonb_build_object('uri', source) end);
-comment on function ragdb_internal.hit_citation(jsonb, text, text) is
-  'Returns the citation of a hit; in mode reference its source, where it has none of its own.';
-
 create or replace function ragdb_internal.score_of_last(
   ranked ragdb_internal.ranked[], k integer)
 returns float8
@@ -71,7 +62,7 @@ language sql stable parallel safe
 begin atomic
   select t.rank, t.corpus, t.chunk_id, d.doc_cid, t.source, d.title, t.heading, t.page,
     t.start_offset, t.end_offset, t.text,
-    ragdb_internal.hit_citation(t.citation, t.source, hits.mode), t.score, t.lexical_score,
+    ragdb_internal.chunk_citation(t.citation, t.source), t.score, t.lexical_score,
     t.semantic_score, case when hits.mode = 'lexical' then t.place else t.lexical_rank end,
     t.semantic_rank, t.bm25, t.coverage,
     pg_catalog.encode(ragdb_internal.content_hash(t.text), 'hex'), d.metadata,

@@ -59,7 +59,7 @@ language sql stable parallel safe
 begin atomic
   select t.rank, (hits_then.corpus).name, t.chunk_id, d.doc_cid, t.source, d.title, t.heading,
     t.page, t.start_offset, t.end_offset, t.text,
-    ragdb_internal.hit_citation(t.citation, t.source, hits_then.mode), t.score, t.lexical_score,
+    ragdb_internal.chunk_citation(t.citation, t.source), t.score, t.lexical_score,
     t.semantic_score, case when hits_then.mode = 'lexical' then t.place else t.lexical_rank end,
     t.semantic_rank, t.bm25, t.coverage,
     pg_catalog.encode(ragdb_internal.content_hash(t.text), 'hex'), d.metadata, hits_then.mode,

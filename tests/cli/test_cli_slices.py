@@ -284,6 +284,29 @@ def test_a_search_without_an_anchor_finds_one_and_says_which(kept_chat: Run) -> 
     assert "Gifts become vouchers." in result.stdout
 
 
+def test_hits_of_a_slice_are_shown_as_turns_each_text_in_one_paragraph(
+    chat: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [turn | {"session": "s1"} for turn in TURNS]
+    lines[1]["text"] = "Refunds come\n\n```python\nin(cash)\n```"
+    write(tmp_path / "chat.jsonl", lines)
+    assert chat("ingest", tmp_path / "chat.jsonl", "-c", "chat", "-q").exit_code == 0
+    monkeypatch.setenv("COLUMNS", "100")
+    found = chat("slice", "search", "refunds cash", "-c", "chat", "--anchor", uuid(1), "-k", "1")
+    head, turn, text = found.stdout.splitlines()[:3]
+    (hit,) = done(
+        chat, "slice", "search", "refunds cash", "-c", "chat", "--anchor", uuid(1), "-k", "1"
+    )
+    assert head.split()[:2] == ["1", f"{hit['score']:.3f}"]
+    assert hit["chunk_id"] == uuid(2)
+    assert turn.strip() == f"{hit['role']}, {hit['phase']}, depth {hit['depth']}, {uuid(2)}"
+    assert text.strip() == "Refunds come ```python in(cash) ```"
+    nothing = chat(
+        "slice", "search", "zebra", "-c", "chat", "--anchor", uuid(1), "--min-score", "1"
+    )
+    assert (nothing.stdout.strip(), "nothing found in the slice" in nothing.stderr) == ("", True)
+
+
 def test_a_policy_is_registered_listed_and_used_by_reference(
     chat: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import psycopg
@@ -85,6 +86,21 @@ def test_each_kind_holds_when_it_says_so(any_db: Connection) -> None:
     assert [(fields, row[1]) for (fields, _), row in zip(CASES, found, strict=True)] == [
         (fields, "PASS" if holds else "ASSERTION_FAIL") for fields, holds in CASES
     ]
+
+
+def test_a_chunk_hash_is_that_of_the_canonical_text_in_either_case(any_db: Connection) -> None:
+    of_text = hashlib.sha256(b"late\nparcels").hexdigest()
+    for given in ("late\nparcels", "late\r\nparcels \n"):
+        for value in (of_text, of_text.upper()):
+            assert code(any_db, [given_chunk("a", given)], kind="chunkHash", value=value) == "PASS"
+    assert (
+        code(any_db, [given_chunk("a", "refund policy")], kind="chunkHash", value=HASH.upper())
+        == "PASS"
+    )
+    assert (
+        code(any_db, [given_chunk("a", "late parcels")], kind="chunkHash", value=of_text)
+        == "ASSERTION_FAIL"
+    )
 
 
 def test_nothing_that_speaks_of_chunks_holds_of_none(any_db: Connection) -> None:

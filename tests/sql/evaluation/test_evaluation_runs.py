@@ -388,6 +388,33 @@ def test_junit_tells_failures_errors_and_skipped_apart(any_db: Connection) -> No
     assert failure.get("message") == "expected a retrieved chunk text contains <a&b>#1 \ufffd"
 
 
+def test_a_report_says_what_was_there_only_where_something_was_expected(any_db: Connection) -> None:
+    unlabelled = CASE.format(name="bare", query="refund", keys="")
+    unlabelled += "      ragAssert kind=recallAtK threshold=0.5 count=5\n"
+    run_id = run(any_db, MIXED + unlabelled)["run_id"]
+    lines = report(any_db, run_id, "table").splitlines()
+    failed, broken, bare = (line for line in lines if line[:5] in ("FAIL ", "ERROR"))
+    assert failed.endswith(", was 0")
+    assert broken.endswith(" (RG434)")
+    assert bare.endswith("has no label to measure by.")
+    (suite,) = ElementTree.fromstring(report(any_db, run_id, "junit").encode())
+    assert [e.text for kind in ("failure", "error") for e in suite.iter(kind)] == [
+        "was 0",
+        "RG434",
+        None,
+    ]
+    rows = [line.split(" | ") for line in report(any_db, run_id, "md").splitlines()]
+    wrong = [row[3] for row in rows if row[0] in ("| failed", "| error")]
+    assert wrong == ["0 |", "RG434 |", " |"]
+
+
+def test_a_threshold_that_cannot_be_missed_is_one_line_of_a_report(any_db: Connection) -> None:
+    found = run(any_db, contract(REFUNDS, gate="metric=hitRate threshold=0"))
+    lines = report(any_db, found["run_id"], "table").splitlines()
+    failed = [line for line in lines if line.startswith("FAIL")]
+    assert failed == ["FAIL      V: threshold 0 cannot be missed"]
+
+
 @pytest.mark.parametrize("form", ["passing", "mixed", "empty"])
 def test_junit_is_valid_by_the_schema_of_its_readers(any_db: Connection, form: str) -> None:
     import xmlschema  # here, because every process of a run collects this file

@@ -40,15 +40,3 @@ def test_the_reference_ranking_obeys_filters_and_floor(db: Connection) -> None:
         """ min_score => 0.6, filter => '{"n": 1}')"""
     ).fetchall()
     assert rows == [("3.txt", 1.0)]
-
-
-def test_a_chunk_without_a_citation_is_cited_by_its_source(db: Connection) -> None:
-    db.execute("select ragdb.create_corpus('docs', history => '1 day')")
-    put(db, "docs", [text_document("a.txt", "refund policy")])
-    cited = "select source, citation from ragdb.search('docs', 'refund', mode => %s, as_of => %s)"
-    then = db.execute("select version from ragdb.corpus_info('docs')").fetchone()
-    put(db, "docs", [text_document("c.txt", "another")])
-    assert then is not None
-    for as_of in (None, then[0]):
-        found = db.execute(cited, ("reference", as_of)).fetchall()
-        assert found == [("a.txt", {"uri": "a.txt"})]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from tests.conftest import Connection
 from tests.documents import text_document
 from tests.sql.lexical_twin import put, search
@@ -11,7 +13,8 @@ def test_a_hit_says_where_it_stands(docs: Connection) -> None:
     hit = docs.execute("select * from ragdb.search('docs', 'rain', 1)").fetchone()
     stored = docs.execute(
         "select c.chunk_id, d.doc_cid, c.source, d.title, c.heading, c.page, c.start_offset,"
-        " c.end_offset, c.text, c.citation, encode(c.content_hash, 'hex'), d.metadata"
+        " c.end_offset, c.text, jsonb_build_object('uri', c.source), encode(c.content_hash, 'hex'),"
+        " d.metadata"
         " from ragdb.chunks c join ragdb.documents d using (corpus_id, doc_no)"
         " join ragdb.corpora p using (corpus_id) where p.name = 'docs' and c.source = 'weather.txt'"
     ).fetchone()
@@ -21,6 +24,26 @@ def test_a_hit_says_where_it_stands(docs: Connection) -> None:
     assert (*hit[2:12], *hit[19:21]) == stored
     assert hit[12] == hit[13]
     assert (hit[14], hit[15], hit[16]) == (None, 1, None)
+
+
+def test_a_chunk_is_cited_by_its_source_unless_it_has_a_citation(db: Connection) -> None:
+    db.execute("select ragdb.create_corpus('docs', history => '1 day')")
+    put(db, "docs", [text_document("a.txt", "refund policy"), text_document("b.txt", "a refund")])
+    db.execute("""update ragdb.chunks set citation = '{"locator": "7"}' where source = 'b.txt'""")
+    then = db.execute("select version from ragdb.corpus_info('docs')").fetchone()
+    put(db, "docs", [text_document("c.txt", "another")])
+    cited = [("a.txt", {"uri": "a.txt"}), ("b.txt", {"locator": "7"})]
+    found = (
+        "select source, citation from ragdb.search('docs', 'refund', mode => %s, as_of => %s)"
+        " order by 1"
+    )
+    assert then is not None
+    for mode, as_of in itertools.product(("lexical", "reference"), (None, then[0])):
+        assert db.execute(found, (mode, as_of)).fetchall() == cited
+    slice = "select source, citation from ragdb.search_slice('docs', 'refund', anchor => %s)"
+    for source, citation in cited:
+        anchor = db.execute("select chunk_id from ragdb.chunks where source = %s", (source,))
+        assert db.execute(slice, anchor.fetchone()).fetchall() == [(source, citation)]
 
 
 def test_several_corpora_are_one_ranking(docs: Connection) -> None:
