@@ -52,43 +52,44 @@ comment on function ragdb_internal.plain_items() is
 -- {plain} or is there with it: of plain items the index answers all.
 create or replace function ragdb_internal.filter_operators()
 returns table (
-  operator text, takes text, types text[], compares text, uses_index boolean, of_column text,
-  of_metadata text)
+  operator text, takes text, types text[], compares text, uses_index boolean, meets_null boolean,
+  of_column text, of_metadata text)
 language sql immutable parallel safe
 begin atomic
-  select o.operator, o.takes, o.types, o.compares, o.uses_index, o.of_column,
+  select o.operator, o.takes, o.types, o.compares, o.uses_index, o.meets_null, o.of_column,
     ragdb_internal.written_out(o.metadata_sql)
   from (values
-    ('eq', 'any value', null::text[], 'value', true, '{field} = {value}',
+    ('eq', 'any value', null::text[], 'value', true, false, '{field} = {value}',
       '{eq}'),
-    ('ne', 'any value', null, 'value', false, '{field} is distinct from {value}',
+    ('ne', 'any value', null, 'value', false, true, '{field} is distinct from {value}',
       '({eq}) is not true'),
-    ('gt', 'a number or a string', '{number,string}', 'value', false, '{field} > {value}',
+    ('gt', 'a number or a string', '{number,string}', 'value', false, false, '{field} > {value}',
       '{field} > {value}'),
-    ('gte', 'a number or a string', '{number,string}', 'value', false, '{field} >= {value}',
+    ('gte', 'a number or a string', '{number,string}', 'value', false, false, '{field} >= {value}',
       '{field} >= {value}'),
-    ('lt', 'a number or a string', '{number,string}', 'value', false, '{field} < {value}',
+    ('lt', 'a number or a string', '{number,string}', 'value', false, false, '{field} < {value}',
       '{field} < {value}'),
-    ('lte', 'a number or a string', '{number,string}', 'value', false, '{field} <= {value}',
+    ('lte', 'a number or a string', '{number,string}', 'value', false, false, '{field} <= {value}',
       '{field} <= {value}'),
-    ('in', 'an array', '{array}', 'items', true, '{field} = any ({items})', '{has_some}'),
-    ('any', 'an array', '{array}', 'items', true, '{field} = any ({items})', '{has_some}'),
-    ('all', 'an array', '{array}', 'items', true, '{field} = all ({items})',
+    ('in', 'an array', '{array}', 'items', true, false, '{field} = any ({items})', '{has_some}'),
+    ('any', 'an array', '{array}', 'items', true, false, '{field} = any ({items})', '{has_some}'),
+    ('all', 'an array', '{array}', 'items', true, true, '{field} = all ({items})',
       'd.metadata @> pg_catalog.jsonb_set(''{}'', array[{key}], {json}) and ({plain} or not exists'
       ' (select from pg_catalog.jsonb_array_elements({json}) e'
       ' where not exists (select from {members} m where m = e)))'),
-    ('exists', 'a boolean', '{boolean}', null, false, '({field} is not null) = ({text})::boolean',
+    ('exists', 'a boolean', '{boolean}', null, false, true,
+      '({field} is not null) = ({text})::boolean',
       'pg_catalog.jsonb_exists(d.metadata, {key}) = ({text})::boolean'),
-    ('glob', 'a string', '{string}', 'value', false,
+    ('glob', 'a string', '{string}', 'value', false, false,
       '{field} like ragdb_internal.glob_pattern({text})',
       '{field} like ragdb_internal.glob_pattern({text})')
-  ) o (operator, takes, types, compares, uses_index, of_column, metadata_sql);
+  ) o (operator, takes, types, compares, uses_index, meets_null, of_column, metadata_sql);
 end;
 comment on function ragdb_internal.filter_operators() is
   'Lists the operators of filters: the JSON types of the value that each takes (null: any), in '
   'words and by name; what must be of the type of a built-in field, the value, its items or (null) '
-  'nothing; whether the index over metadata serves it; and its SQL for built-in fields and for '
-  'metadata.';
+  'nothing; whether the index over metadata serves it; whether what is null may meet it; and its '
+  'SQL for built-in fields and for metadata.';
 
 create or replace function ragdb_internal.said(of_turn text) returns text
 language sql immutable parallel safe
@@ -99,31 +100,34 @@ comment on function ragdb_internal.said(text) is
 
 create or replace function ragdb_internal.filter_fields()
 returns table (
-  field text, type text, of_chunks boolean, column_sql text, condition_sql text, facet_sql text)
+  field text, type text, of_chunks boolean, of_turns boolean, column_sql text,
+  condition_sql text, facet_sql text)
 language sql immutable parallel safe
 begin atomic
   select * from (values
-    ('source', 'string', false, 'd.source', '{condition}', 'd.source'),
-    ('language', 'string', false, 'd.language collate "C"', '{condition}', 'd.language'),
-    ('title', 'string', false, 'd.title collate "C"', '{condition}', 'd.title'),
-    ('page', 'number', true, 'c.page::numeric', '{condition}', 'c.page'),
-    ('doc_cid', 'string', false, 'd.doc_cid', '{condition}', 'd.doc_cid'),
-    ('media_type', 'string', false, 'd.media_type collate "C"', '{condition}', 'd.media_type'),
-    ('uri', 'string', false, 's.uri',
+    ('source', 'string', false, false, 'd.source', '{condition}', 'd.source'),
+    ('language', 'string', false, false, 'd.language collate "C"', '{condition}', 'd.language'),
+    ('title', 'string', false, false, 'd.title collate "C"', '{condition}', 'd.title'),
+    ('page', 'number', true, false, 'c.page::numeric', '{condition}', 'c.page'),
+    ('doc_cid', 'string', false, false, 'd.doc_cid', '{condition}', 'd.doc_cid'),
+    ('media_type', 'string', false, false, 'd.media_type collate "C"', '{condition}',
+      'd.media_type'),
+    ('uri', 'string', false, false, 's.uri',
       'exists (select from ragdb.document_sources s'
       ' where s.corpus_id = d.corpus_id and s.doc_no = d.doc_no and {condition})',
       'array(select s.uri from ragdb.document_sources s'
       ' where s.corpus_id = d.corpus_id and s.doc_no = d.doc_no)'),
-    ('role', 'string', true, ragdb_internal.said('t.role collate "C"'), '{condition}',
+    ('role', 'string', true, true, 't.role', '{condition}',
       ragdb_internal.said('t.role')),
-    ('speaker', 'string', true, ragdb_internal.said('(t.given ->> ''speaker'') collate "C"'),
-      '{condition}', ragdb_internal.said('t.given ->> ''speaker'''))
-  ) f (field, type, of_chunks, column_sql, condition_sql, facet_sql);
+    ('speaker', 'string', true, true, '(t.given ->> ''speaker'') collate "C"', '{condition}',
+      ragdb_internal.said('t.given ->> ''speaker'''))
+  ) f (field, type, of_chunks, of_turns, column_sql, condition_sql, facet_sql);
 end;
 comment on function ragdb_internal.filter_fields() is
   'Lists the built-in fields of filters: their JSON type, whether they are of chunks or of '
-  'documents, what is compared, the condition around the comparison, and what facets count, of '
-  'documents d or chunks c.';
+  'documents, whether of chunks that are turns, what is compared, of documents d, chunks c or '
+  'turns t, the condition around the comparison, and what facets count, of documents d or chunks '
+  'c.';
 
 create or replace function ragdb_internal.metadata_key(field text) returns text
 language sql immutable parallel safe
@@ -137,6 +141,6 @@ language sql immutable parallel safe
 return (
   select pg_catalog.string_agg(o.operator, ', ' order by o.n)
   from ragdb_internal.filter_operators() with ordinality
-    o (operator, takes, types, compares, uses_index, of_column, of_metadata, n));
+    o (operator, takes, types, compares, uses_index, meets_null, of_column, of_metadata, n));
 comment on function ragdb_internal.operator_names() is
   'Returns the operators of filters, separated by commas.';

@@ -56,8 +56,9 @@ begin
   select string_agg(format('(%s, to_jsonb(%s))', a.n,
         coalesce(f.facet_sql, format('d.metadata -> $3[%s]', a.n))), ', ' order by a.n)
       filter (where f.of_chunks is not true),
-    string_agg(format('select %s, to_jsonb(%s), count(distinct c.doc_no), count(*)'
-      ' from ragdb.chunks c where c.corpus_id = $1%s and %2$s is not null group by 2',
+    string_agg(format('select %s, to_jsonb(v.value), count(*), sum(v.chunks)::bigint'
+      ' from (select %s as value, count(*) as chunks from ragdb.chunks c'
+      ' where c.corpus_id = $1%s group by 1, c.doc_no) v where v.value is not null group by 2',
       a.n, f.facet_sql, v_listed), ' union all ') filter (where f.of_chunks)
     into v_values, v_of_chunks
     from unnest(fields) with ordinality a (field, n)
@@ -104,9 +105,7 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if query is not null then
-    perform ragdb_internal.check_query(query);
-  end if;
+  perform ragdb_internal.check_query(coalesce(query, 'all'));
   perform ragdb_internal.check_syntax(syntax);
   if fields is null or not ragdb_internal.is_list(fields)
     or cardinality(fields) not between 1 and 20
@@ -189,7 +188,7 @@ comment on function ragdb.facets(text, text, text[], jsonb, integer, text) is
   'documents have. What matches has a word of the query, and in syntax web what it demands. A '
   'notice says which fields no document has. Raises RG400, RG401, RG404, RG410.';
 
--- The list is an argument of a statement of its own: only there is it hashed.
+-- The list is an argument of a statement: only there is it hashed.
 create or replace function ragdb_internal.count_listed(
   corpus_id integer, chunk_nos integer[], out documents bigint, out chunks bigint)
 language plpgsql stable parallel safe
@@ -198,9 +197,13 @@ set plan_cache_mode = force_custom_plan
 set jit = off
 as $$
 begin
-  select count(distinct c.doc_no), count(*) into documents, chunks from ragdb.chunks c
-    where c.corpus_id = count_listed.corpus_id
-      and (count_listed.chunk_nos is null or c.chunk_no = any (count_listed.chunk_nos));
+  if chunk_nos is null then
+    select count(*), coalesce(sum(d.chunks), 0) into documents, chunks from ragdb.documents d
+      where d.corpus_id = count_listed.corpus_id and d.chunks > 0;
+  else
+    select count(distinct c.doc_no), count(*) into documents, chunks from ragdb.chunks c
+      where c.corpus_id = count_listed.corpus_id and c.chunk_no = any (count_listed.chunk_nos);
+  end if;
 end $$;
 comment on function ragdb_internal.count_listed(integer, integer[]) is
   'Counts the documents and chunks among some chunks of a corpus (null: all).';

@@ -54,7 +54,7 @@ create table ragdb.turns (
   corpus_id integer not null,
   chunk_no integer not null,
   session_id text collate "C" not null,
-  role text not null
+  role text collate "C" not null
     constraint turns_role_is_known check (role in ('user', 'assistant', 'system', 'tool')),
   phase text not null constraint turns_phase_is_known
     check (phase in ('exploration', 'debugging', 'planning', 'consolidation', 'synthesis')),
@@ -84,6 +84,10 @@ create index turns_by_session on ragdb.turns (
   session_id, corpus_id, created_at, place, chunk_no);
 create index turns_by_answered on ragdb.turns (
   session_id, corpus_id, answers_no, created_at, place, chunk_no);
+-- for filters, by an expression too
+create index turns_by_role on ragdb.turns ((corpus_id + 0), role);
+create index turns_by_speaker on ragdb.turns (
+  (corpus_id + 0), ((given ->> 'speaker') collate "C")) where given ->> 'speaker' is not null;
 -- last, as that of ragdb.documents
 alter table ragdb.turns add constraint turns_are_unique
   primary key (corpus_id, chunk_no) include (phase, salience);

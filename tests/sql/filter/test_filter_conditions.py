@@ -401,6 +401,12 @@ SAID = [("user", "Ada"), ("assistant", None), ("user", "Bo"), ("user", "Ada"), (
         ({"speaker": "Ada"}, lambda role, speaker: speaker == "Ada"),
         ({"speaker": {"any": ["Ada", "Bo"]}}, lambda role, speaker: speaker is not None),
         ({"speaker": {"exists": False}, "role": "tool"}, lambda role, speaker: role == "tool"),
+        ({"speaker": "Ada", "role": {"in": ["user"]}}, lambda role, speaker: speaker == "Ada"),
+        ({"speaker": {"glob": "B*"}}, lambda role, speaker: speaker == "Bo"),
+        ({"speaker": {"gt": "Ada"}}, lambda role, speaker: speaker == "Bo"),
+        ({"role": {"all": []}}, lambda role, speaker: True),
+        ({"speaker": "Ada", "chunker": "given"}, lambda role, speaker: False),
+        ({"speaker": "Ada", "uri": {"glob": "chat*"}}, lambda role, speaker: speaker == "Ada"),
     ],
 )
 def test_what_is_said_is_found_by_who_says_it(
@@ -440,6 +446,44 @@ def test_what_is_said_is_counted_by_who_says_it(db: Connection) -> None:
     roles = Counter(("role", role) for role, _ in SAID)
     speakers = Counter(("speaker", speaker) for _, speaker in SAID if speaker)
     assert {(field, value): n for field, value, n in found} == roles | speakers
+
+
+@pytest.mark.parametrize("condition", [{"speaker": "Ada 7"}, {"speaker": {"any": ["Ada 7"]}}])
+def test_a_filter_by_a_speaker_reads_the_turns_of_it_and_no_others(
+    db: Connection, condition: Any
+) -> None:
+    # given 50 conversations, each of ten turns by a speaker of its own
+    db.execute("select ragdb.create_corpus('docs')")
+    conversations = [
+        conversation(
+            [message(100 * c + n, [], speaker=f"Ada {c}", text="apple") for n in range(10)],
+            session=f"s{c}",
+            uri=f"{c}.json",
+        )
+        for c in range(50)
+    ]
+    db.execute("select ragdb.put_conversations('docs', %s)", (json.dumps(conversations),))
+    db.execute("analyze ragdb.turns, ragdb.chunks, ragdb.documents")
+
+    def read() -> dict[str, int]:
+        return dict(
+            db.execute(
+                "select relname, (seq_tup_read + idx_tup_fetch)::integer"
+                " from pg_stat_xact_user_tables"
+                " where schemaname = 'ragdb' and relname in ('turns', 'chunks')"
+            ).fetchall()
+        )
+
+    with db.transaction():
+        before = read()
+        # when
+        found = search(db, "docs", "apple", 1000, filter=json.dumps(condition))
+        after = read()
+    # then
+    assert len(found) == 10
+    assert after["turns"] - before["turns"] == 10
+    # they are listed, and shown
+    assert after["chunks"] - before["chunks"] <= 20
 
 
 def test_each_operator_and_each_field_that_is_listed_can_be_asked(docs: Connection) -> None:
