@@ -131,7 +131,7 @@ def unshare(session: Session, corpus: Corpus) -> None:
 
 
 def publish(session: Session, corpus: Corpus, key: Key = None) -> None:
-    """Sign what was changed in a shared corpus since the last time; from then on peers get it."""
+    """Sign what was changed in a corpus since the last time, and share it with its readers."""
     with session.connect() as db:
         published = _publish(db, corpus, _signer(key))
     session.one({"corpus": corpus, "events": published})

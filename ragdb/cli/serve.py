@@ -79,7 +79,7 @@ def serve(
     model: AnswerModel = None,
     endpoint: Endpoint = None,
     metrics: Annotated[
-        bool, typer.Option("--metrics", help="Serve /metrics to whoever has a token.")
+        bool, typer.Option("--metrics", help="Serve /metrics to whoever may read schema bi.")
     ] = False,
     ask_peers: Annotated[
         bool,
