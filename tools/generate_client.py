@@ -89,7 +89,7 @@ def python_default(argument: Argument) -> str:
         return value.title()
     if re.fullmatch(r"-?\d+(\.\d+)?", value):
         return value if python_type(argument.type) != "float" or "." in value else f"{value}.0"
-    if is_empty_object(argument):
+    if empty_json(argument):
         return "None"
     text = re.fullmatch(r"'(-?(?:[^']|'')*)'", value)
     if text:
@@ -98,9 +98,10 @@ def python_default(argument: Argument) -> str:
     raise ValueError(f"the default {argument.default} of {argument.name} is not a literal")
 
 
-def is_empty_object(argument: Argument) -> bool:
-    """Whether the default is `{}`, which Python's None then stands for: it cannot be changed."""
-    return argument.type == "jsonb" and argument.default == "'{}'"
+def empty_json(argument: Argument) -> str | None:
+    """The default where it is `{}` or `[]`, for which Python's None stands: it cannot change."""
+    given = (argument.default or "").strip("'")
+    return given if argument.type == "jsonb" and given in ("{}", "[]") else None
 
 
 def camel(name: str) -> str:
@@ -144,7 +145,7 @@ def client(connection: psycopg.Connection[Any]) -> dict[str, str]:
         for name, function in zip(names, group, strict=True):
             if function.columns:
                 rows.setdefault(row_name(function), (function.chapter, row_class(function)))
-            constants.append(call(name, function))
+            constants.append(call(name, function, is_overload=len(group) > 1))
         for is_async in methods:
             methods[is_async].append(method(group, names, is_async))
 
@@ -236,12 +237,13 @@ def row_class(function: Function) -> str:
     )
 
 
-def call(name: str, function: Function) -> str:
+def call(name: str, function: Function, *, is_overload: bool) -> str:
+    """A call. Its method has the defaults, unless it is an overload; none but JSON needs them."""
     types = ", ".join(f'"{a.name}": "{a.type}"' for a in function.arguments)
     defaults = ", ".join(
-        f'"{a.name}": {"{}" if is_empty_object(a) else python_default(a)}'
+        f'"{a.name}": {empty_json(a) or python_default(a)}'
         for a in function.arguments
-        if a.default is not None
+        if empty_json(a) or (is_overload and a.default is not None)
     )
     procedure = ", procedure=True" if function.is_procedure else ""
     given = f", {{{defaults}}}" if defaults else ""

@@ -72,8 +72,9 @@ def _columns(row: type) -> str:
 
 
 class Call:
-    """One SQL function: its arguments with their types, and the values of those left out.
+    """One SQL function: its arguments with their types, and defaults that its method lacks.
 
+    A method has none where it is one of several overloads, and None where a default is empty JSON.
     Every argument is passed by name and cast, so that an overload is never guessed.
     """
 

@@ -1573,7 +1573,7 @@ class AsyncFunctions(AsyncCaller):
         size_bytes: int | None = None,
         pages: int | None = None,
         etag: str | None = None,
-        links: Any = "[]",
+        links: Any = None,
         force: bool = False,
     ) -> rows.PutResult:
         return await self._row(

@@ -2630,7 +2630,7 @@ class Functions(Caller):
         size_bytes: int | None = None,
         pages: int | None = None,
         etag: str | None = None,
-        links: Any = "[]",
+        links: Any = None,
         force: bool = False,
     ) -> rows.PutResult:
         """Stores one document, as ragdb.put_documents does; size_bytes defaults to the bytes of
