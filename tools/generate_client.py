@@ -180,10 +180,12 @@ if TYPE_CHECKING:
 {imports}
 
 ROOMS = {{
-{rooms}
+    name: room
+    for room, names in {{
+{names}
+    }}.items()
+    for name in names.split()
 }}
-__all__ = [{names}]
-
 
 if not TYPE_CHECKING:
 
@@ -204,11 +206,15 @@ def row_modules(rows: dict[str, tuple[str, str]]) -> dict[str, str]:
         by_room[rows[name][0]].append(name)
     package = LAZILY.format(
         imports="\n".join(
-            f"    from ragdb.client._generated.rows.{room} import {', '.join(names)}"
+            f"    from ragdb.client._generated.rows.{room} import *  # noqa: F403"
+            for room in sorted(by_room)
+        ),
+        names="\n".join(
+            f'"{room}": '
+            + "\n".join(f'"{line} "' for line in textwrap.wrap(" ".join(names), 72))
+            + ","
             for room, names in sorted(by_room.items())
         ),
-        rooms="\n".join(f'    "{name}": "{rows[name][0]}",' for name in sorted(rows)),
-        names=", ".join(f'"{name}"' for name in sorted(rows)),
     )
     return {"rows/__init__.py": formatted(f'"""Rows. {DO_NOT_EDIT}"""\n{package}')} | {
         f"rows/{room}.py": source(f"Rows of {room}.", "", "\n\n".join(rows[n][1] for n in names))
