@@ -267,30 +267,20 @@ def method(group: list[Function], constants: list[str], is_async: bool) -> str:
     heads = ["@overload\n" + head(f, is_async) + (documented(f, is_async) or " ...") for f in group]
     runner, row = how(first)
     of_calls = ", ".join(f"calls.{name}" for name in constants)
-    what = f"{awaited}self.{runner}(call{row}, *values)"
     body = (
         f"{'async ' if is_async else ''}def {first.name}(self, *args: Any, **kwargs: Any) "
         f"-> {result(first)}:"
         + described(group, is_async)
-        + f"\n    call, values = choose(({of_calls}), args, kwargs)\n"
-        f"    {returned_value(first, runner, what)}\n"
+        + f"\n    call, given = choose(({of_calls}), args, kwargs)\n"
+        f"    return {awaited}self.{runner}(call{row}, given)\n"
     )
     return "\n".join([*heads, body])
 
 
-def returned_value(function: Function, runner: str, what: str) -> str:
-    """What returns the result of a call: a value that psycopg gives has no type of its own."""
-    kind = result(function)
-    if runner == "_value" and kind != "Any":
-        return f"value: {kind} = {what}\n    return value"
-    return f"return {what}"
-
-
 def one_method(function: Function, name: str, is_async: bool) -> str:
     runner, row = how(function)
-    values = "".join(f", {a.name}" for a in function.arguments)
-    what = f"{'await ' if is_async else ''}self.{runner}(calls.{name}{row}{values})"
-    body = what if result(function) == "None" else returned_value(function, runner, what)
+    what = f"{'await ' if is_async else ''}self.{runner}(calls.{name}{row}, locals())"
+    body = what if result(function) == "None" else f"return {what}"
     return head(function, is_async) + documented(function, is_async) + f"\n    {body}\n"
 
 
