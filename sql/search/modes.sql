@@ -11,3 +11,17 @@ return mode in ('semantic', 'hybrid');
 comment on function ragdb_internal.uses_embeddings(text) is
   'Whether a search of this mode compares the embedding of its query with those of chunks; null '
   'for a mode that is null.';
+
+create or replace function ragdb_internal.check_mode(mode text) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if mode <> all (ragdb_internal.search_modes()) then
+    raise exception 'mode % is unknown', ragdb_internal.quote(mode)
+      using errcode = 'RG400', detail = 'modes are lexical, reference, semantic and hybrid',
+            hint = 'leave mode out for the default';
+  end if;
+end $$;
+comment on function ragdb_internal.check_mode(text) is
+  'Refuses an unknown mode of a search; null is none. Raises RG400.';

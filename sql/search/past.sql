@@ -14,7 +14,7 @@ begin
     request.mode := 'lexical';
     return request;
   elsif not ragdb_internal.uses_embeddings(request.mode) then
-    request.mode := ragdb_internal.search_mode(array[v_corpus], request.mode, request.query, null);
+    perform ragdb_internal.check_mode(request.mode);
     return request;
   end if;
   select s.* into v_space from ragdb.embedding_spaces s where s.space_id = past.space_id;

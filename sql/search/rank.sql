@@ -1,4 +1,4 @@
--- The ranking of one corpus in any mode, and of several.
+-- The mode of a search, and the ranking of one corpus in any mode, and of several.
 
 -- Where the mode is not said, an embedding of the query is worth nothing to a corpus that is not
 -- embedded to its end, so that is looked up first.
@@ -8,7 +8,11 @@ returns ragdb_internal.search_request
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_corpus ragdb.corpora;
+  v_space ragdb.embedding_spaces;
 begin
+  perform ragdb_internal.check_mode(request.mode);
   if cardinality(corpora) > 1 then
     corpora := ragdb_internal.with_chunks(corpora);
   end if;
@@ -17,6 +21,8 @@ begin
       perform ragdb_internal.note_unfilled(corpora);
     end if;
     request.mode := 'lexical';
+  end if;
+  if request.mode in ('lexical', 'reference') then
     return request;
   end if;
   if request.query_embedding is null then
@@ -24,10 +30,20 @@ begin
       ragdb_internal.embedding_in_sql(corpora, request.mode, request.query);
     request.is_fit := request.query_embedding is not null;
   end if;
-  request.mode := case when request.is_fit and request.mode is null then 'hybrid'
-    else ragdb_internal.search_mode(
-      corpora, request.mode, request.query, request.query_embedding) end;
-  if cardinality(corpora) > 1 and ragdb_internal.uses_embeddings(request.mode) then
+  foreach v_corpus in array corpora loop
+    exit when request.is_fit;
+    v_space := ragdb_internal.current_space(v_corpus);
+    if request.query_embedding is null
+      and ragdb_internal.query_embedding(v_corpus.corpus_id, v_space.embedder_id, request.query)
+        is null
+    then
+      perform ragdb_internal.note_no_embedding(v_corpus, v_space, request.mode, request.query);
+      request.mode := 'lexical';
+      return request;
+    end if;
+  end loop;
+  request.mode := coalesce(request.mode, 'hybrid');
+  if cardinality(corpora) > 1 then
     perform ragdb_internal.check_one_embedder(corpora);
   end if;
   return request;

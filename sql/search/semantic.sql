@@ -1,4 +1,4 @@
--- Ranking by meaning, and how a search comes by its mode and by the embedding of its query.
+-- Ranking by meaning, and what a search says where it cannot compare meanings.
 
 create or replace function ragdb_internal.rank_semantic(
   corpus ragdb.corpora, space ragdb.embedding_spaces, embedding vector, k integer,
@@ -158,46 +158,6 @@ begin
 end $$;
 comment on function ragdb_internal.note_unfilled(ragdb.corpora[]) is
   'Says in a notice which of some corpora keeps the others from being searched by meaning.';
-
-create or replace function ragdb_internal.search_mode(
-  corpora ragdb.corpora[], mode text, query text, query_embedding real[])
-returns text
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_corpus ragdb.corpora;
-  v_space ragdb.embedding_spaces;
-begin
-  if mode <> all (ragdb_internal.search_modes()) then
-    raise exception 'mode % is unknown', ragdb_internal.quote(mode)
-      using errcode = 'RG400', detail = 'modes are lexical, reference, semantic and hybrid',
-            hint = 'leave mode out for the default';
-  elsif mode in ('lexical', 'reference') then
-    return mode;
-  end if;
-  if mode is null and not ragdb_internal.are_filled(corpora) then
-    if cardinality(corpora) > 1 then
-      perform ragdb_internal.note_unfilled(corpora);
-    end if;
-    return 'lexical';
-  end if;
-  foreach v_corpus in array corpora loop
-    v_space := ragdb_internal.space(v_corpus.corpus_id, 'current');
-    if v_space.space_id is null then
-      v_space := ragdb_internal.current_space(v_corpus);  -- it says that there is none
-    elsif query_embedding is null
-      and ragdb_internal.query_embedding(v_corpus.corpus_id, v_space.embedder_id, query) is null
-    then
-      perform ragdb_internal.note_no_embedding(v_corpus, v_space, mode, query);
-      return 'lexical';
-    end if;
-  end loop;
-  return coalesce(mode, 'hybrid');
-end $$;
-comment on function ragdb_internal.search_mode(ragdb.corpora[], text, text, real[]) is
-  'Returns the mode of a search: the one asked for, or hybrid where the query has an embedding and '
-  'every chunk of every corpus has had one, else lexical. Raises RG400, RG415.';
 
 create or replace function ragdb.query_embedder(corpora text[], mode text default null)
 returns setof ragdb.embedders

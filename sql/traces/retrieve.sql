@@ -25,18 +25,20 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_started constant timestamptz := clock_timestamp();
-  v_embedding constant real[] := coalesce(ragdb_internal.single(asked.query_embedding),
-    ragdb_internal.embedding_in_sql(corpora, asked.mode, asked.query));
+  v_request ragdb_internal.search_request;
   v_space ragdb.embedding_spaces;
   v_basis ragdb_internal.search_basis;
 begin
-  perform ragdb_internal.note_stage('embed', v_started)
-    where asked.query_embedding is null and v_embedding is not null;
-  v_basis.mode := ragdb_internal.search_mode(corpora, asked.mode, asked.query, v_embedding);
+  v_request.query := asked.query;
+  v_request.mode := asked.mode;
+  v_request.query_embedding := ragdb_internal.single(asked.query_embedding);
+  v_request := ragdb_internal.with_mode(corpora, v_request);
+  perform ragdb_internal.note_stage('embed', v_started) where v_request.is_fit;
+  v_basis.mode := v_request.mode;
   if ragdb_internal.uses_embeddings(v_basis.mode) then
     v_space := ragdb_internal.current_space(corpora[1]);
-    v_basis.query_embedding :=
-      ragdb_internal.query_vector(corpora[1], v_space, asked.query, v_embedding);
+    v_basis.query_embedding := ragdb_internal.query_vector(
+      corpora[1], v_space, asked.query, v_request.query_embedding, v_request.is_fit);
     v_basis.embedder_id := v_space.embedder_id;
   end if;
   return v_basis;
