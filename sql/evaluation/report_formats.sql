@@ -5,9 +5,8 @@ create or replace function ragdb_internal.report_lines(run ragdb.eval_runs)
 returns table (n bigint, line text)
 language sql stable parallel safe
 begin atomic
-  select r.n, pg_catalog.rpad(case when r.passed then 'ok'
-      when r.code not in ('PASS', 'ASSERTION_FAIL') then 'ERROR'
-      when r.required then 'FAIL' else 'advisory' end, 10)
+  select r.n, pg_catalog.rpad(case r.outcome when 'error' then 'ERROR' when 'failed' then 'FAIL'
+      else r.outcome end, 10)
     || ragdb_internal.one_line(r.name || ': ' || r.message || case when r.passed then ''
       else ', was ' || coalesce(pg_catalog.left(r.actual::text, 200), 'nothing') end)
   from ragdb_internal.report_rows(run) r where r.kind <> 'retrieved'
@@ -48,8 +47,7 @@ return (
     case when r.passed then 'ok ' else 'not ok ' end || r.n || ' - '
     || pg_catalog.replace(pg_catalog.replace(
       ragdb_internal.one_line(r.name || ': ' || r.message), '\', '\\'), '#', '\#')
-    || case when not r.passed and not r.required and r.code = 'ASSERTION_FAIL'
-      then ' # TODO advisory' else '' end
+    || case when r.outcome = 'advisory' then ' # TODO advisory' else '' end
     || case when r.passed then ''
       else pg_catalog.format(
         E'\n  ---\n  kind: %s\n  code: %s\n  expected: %s\n  actual: %s\n  ...',
@@ -76,17 +74,13 @@ comment on function ragdb_internal.xml(text) is
 create or replace function ragdb_internal.report_junit(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return (
-  with r as materialized (
-    select x.*, case when x.passed then 'ok' when x.code not in ('PASS', 'ASSERTION_FAIL')
-      then 'error' when x.required then 'failure' else 'skipped' end as outcome
-    from ragdb_internal.report_rows(run) x)
   select pg_catalog.format(
     E'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n<testsuite name="%s" tests="%s" '
     'failures="%s" errors="%s" skipped="%s" time="%s" timestamp="%s">\n',
       ragdb_internal.xml(ragdb_internal.run_title(run)), pg_catalog.count(*),
-        pg_catalog.count(*) filter (where r.outcome = 'failure'),
+        pg_catalog.count(*) filter (where r.outcome = 'failed'),
       pg_catalog.count(*) filter (where r.outcome = 'error'),
-        pg_catalog.count(*) filter (where r.outcome = 'skipped'),
+        pg_catalog.count(*) filter (where r.outcome = 'advisory'),
       pg_catalog.to_char((run).elapsed_ms / 1000, 'FM9999990.000'),
         pg_catalog.to_char((run).created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS'))
     || coalesce(pg_catalog.string_agg(
@@ -95,14 +89,15 @@ return (
         ragdb_internal.xml(r.n || ' ' || r.message),
           pg_catalog.to_char(r.elapsed_ms / 1000, 'FM9999990.000'))
       || case r.outcome when 'ok' then '/>'
-        when 'skipped' then pg_catalog.format('><skipped message="advisory: %s"/></testcase>',
+        when 'advisory' then pg_catalog.format('><skipped message="advisory: %s"/></testcase>',
           ragdb_internal.xml(r.message))
         else pg_catalog.format('><%1$s message="%2$s" type="%3$s">was %4$s</%1$s></testcase>',
-          r.outcome, ragdb_internal.xml(r.message), r.code,
+          case r.outcome when 'failed' then 'failure' else 'error' end,
+          ragdb_internal.xml(r.message), r.code,
           ragdb_internal.xml(coalesce(r.actual::text, 'nothing'))) end, E'\n' order by r.n)
       || E'\n', '')
     || E'</testsuite>\n</testsuites>\n'
-  from r);
+  from ragdb_internal.report_rows(run) r);
 comment on function ragdb_internal.report_junit(ragdb.eval_runs) is
   'Returns the report of a run as JUnit XML: a failed assertion is a failure, one that could not '
   'be evaluated an error, an advisory one skipped.';
@@ -125,9 +120,7 @@ return pg_catalog.format(
       ragdb_internal.md((run).contract), (run).contract_version)
   || coalesce((
     select E'\n| | case | expected | was |\n|---|---|---|---|\n'
-      || pg_catalog.string_agg(pg_catalog.format('| %s | %s | %s | %s |',
-      case when r.code not in ('PASS', 'ASSERTION_FAIL') then 'error' when r.required then 'failed'
-        else 'advisory' end,
+      || pg_catalog.string_agg(pg_catalog.format('| %s | %s | %s | %s |', r.outcome,
       ragdb_internal.md(r.name), ragdb_internal.md(r.message),
       ragdb_internal.md(coalesce(pg_catalog.left(r.actual::text, 200), 'nothing'))), E'\n'
         order by r.n) || E'\n'
@@ -164,7 +157,7 @@ comment on function ragdb_internal.report_csv(ragdb.eval_runs) is
 create or replace function ragdb_internal.report_json(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return pg_catalog.jsonb_pretty(pg_catalog.to_jsonb(run) || pg_catalog.jsonb_build_object(
-  'results', coalesce((select pg_catalog.jsonb_agg(pg_catalog.to_jsonb(r) order by r.n)
+  'results', coalesce((select pg_catalog.jsonb_agg(pg_catalog.to_jsonb(r) - 'outcome' order by r.n)
     from ragdb_internal.report_rows(run) r), '[]'),
   'metrics', coalesce((select pg_catalog.jsonb_object_agg(m.metric, m.value)
     from ragdb.eval_metrics m

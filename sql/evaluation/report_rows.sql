@@ -3,12 +3,14 @@
 -- One row a thing that was tested: every assertion, a case without any, the gate.
 create or replace function ragdb_internal.report_rows(run ragdb.eval_runs)
 returns table (n bigint, case_no integer, name text, kind text, required boolean, passed boolean,
-  code text, message text, expected jsonb, actual jsonb, elapsed_ms float8)
+  code text, message text, expected jsonb, actual jsonb, elapsed_ms float8, outcome text)
 language sql stable parallel safe
 begin atomic
   select pg_catalog.row_number() over (order by x.section, x.case_no, x.assert_no), x.case_no,
     x.name, x.kind, x.required, x.passed, x.code, x.message,
-    x.expected, x.actual, x.elapsed_ms
+    x.expected, x.actual, x.elapsed_ms,
+    case when x.passed then 'ok' when x.code not in ('PASS', 'ASSERTION_FAIL') then 'error'
+      when x.required then 'failed' else 'advisory' end
   from (
     select 1 as section, c.case_no, coalesce(a.assert_no, 0) as assert_no, c.name,
       coalesce(a.kind, 'retrieved') as kind, coalesce(a.required, true) as required,
