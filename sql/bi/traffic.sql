@@ -76,15 +76,14 @@ begin
       where r.bucket_at >= date_trunc('day', traffic.since, 'UTC') and r.bucket_at < v_until
       group by r.grain, r.bucket_at),
     bins as (
-      select h.grain, h.bucket_at, h.bin, sum(h.retrievals)::bigint as n
-      from ragdb.histogram_rollups h join corpora c on c.corpus_id = h.corpus_id
+      select h.grain, h.bucket_at, h.lower_end, h.upper_end, sum(h.retrievals)::bigint as n
+      from ragdb_internal.counted_bins h join corpora c on c.corpus_id = h.corpus_id
       where h.measure = 'latency' and h.bucket_at >= date_trunc('day', traffic.since, 'UTC')
         and h.bucket_at < v_until
-      group by h.grain, h.bucket_at, h.bin),
+      group by h.grain, h.bucket_at, h.lower_end, h.upper_end),
     timed as (
-      select b.grain, b.bucket_at,
-        array_agg(case when b.bin = -20 then 0 else power(2, b.bin / 4::float8) end) as low,
-        array_agg(power(2, (b.bin + 1) / 4::float8)) as high, array_agg(b.n) as n
+      select b.grain, b.bucket_at, array_agg(b.lower_end) as low, array_agg(b.upper_end) as high,
+        array_agg(b.n) as n
       from bins b group by b.grain, b.bucket_at)
     select s.bucket_at, s.grain, coalesce(k.found, 0), coalesce(k.nothing, 0),
       coalesce(k.failed, 0), coalesce(k.sliced, 0), coalesce(k.admissible, 0),
