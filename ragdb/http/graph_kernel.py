@@ -10,7 +10,7 @@ from pydantic import AwareDatetime, BaseModel, Field
 from ragdb.client._generated import rows
 from ragdb.http import models as m
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Token, check_turn_ids, failures, policy_of, ref_of
+from ragdb.http.routes import Routes, Token, check_turn_ids, failures, policy_of, ref_of
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
 
@@ -162,14 +162,10 @@ def _slice(row: Any) -> dict[str, Any]:
 
 
 def register(app: FastAPI, server: Server) -> None:
-    _stored_slices(app, server)
+    routes = Routes(app, "Graph Kernel", 404, 409)
+    _stored_slices(routes, server)
 
-    @app.post(
-        "/api/slice",
-        tags=["Graph Kernel"],
-        response_model=SliceAnswer,
-        responses=failures(404, 409),
-    )
+    @routes.post("/api/slice", response_model=SliceAnswer)
     async def build_slice(request: Request, body: SliceRequest, _: Token) -> Answer:
         """Build the slice that a policy admits around an anchor, with its admissibility token."""
         check_turn_ids([body.anchor_turn_id])
@@ -178,12 +174,7 @@ def register(app: FastAPI, server: Server) -> None:
             built = await db.build_slice(corpus, body.anchor_turn_id, policy_of(body.policy_ref))
         return Answer({"slice": _slice(built), "policy_ref": ref_of(built)})
 
-    @app.post(
-        "/api/slice/batch",
-        tags=["Graph Kernel"],
-        response_model=BatchAnswer,
-        responses=failures(404, 409),
-    )
+    @routes.post("/api/slice/batch", response_model=BatchAnswer)
     async def build_slices(request: Request, body: BatchRequest, _: Token) -> Answer:
         """Build a slice for each anchor; an anchor that is missing does not fail the others."""
         check_turn_ids(body.anchor_turn_ids)
@@ -209,12 +200,7 @@ def register(app: FastAPI, server: Server) -> None:
             }
         )
 
-    @app.post(
-        "/api/verify_token",
-        tags=["Graph Kernel"],
-        response_model=Verdict,
-        responses=failures(404, 409),
-    )
+    @routes.post("/api/verify_token", response_model=Verdict)
     async def verify_token(request: Request, body: VerifyRequest, _: Token) -> Answer:
         """Say whether a token was issued for these fields and the evidence is still what it was."""
         check_turn_ids([body.anchor_turn_id, *(body.turn_ids or ())])
@@ -234,7 +220,7 @@ def register(app: FastAPI, server: Server) -> None:
             )
         return Answer({"valid": verdict.valid, "reason": verdict.reason})
 
-    @app.get("/api/policies", tags=["Graph Kernel"], response_model=Policies, responses=failures())
+    @routes.get("/api/policies", response_model=Policies, responses=failures())
     async def list_policies(request: Request, _: Token) -> Answer:
         """List the slice policies that may be named: the registered ones and the default."""
         async with server.transaction(request) as db:
@@ -251,12 +237,7 @@ def register(app: FastAPI, server: Server) -> None:
         ]
         return Answer({"policies": listed, "registry_fingerprint": fingerprint})
 
-    @app.post(
-        "/api/policies",
-        tags=["Graph Kernel"],
-        response_model=PolicyAnswer,
-        responses=failures(409),
-    )
+    @routes.post("/api/policies", response_model=PolicyAnswer, responses=failures(409))
     async def register_policy(request: Request, body: Policy, _: Token) -> Answer:
         """Register a slice policy; registering it again changes nothing."""
         async with server.transaction(request) as db:
@@ -264,8 +245,8 @@ def register(app: FastAPI, server: Server) -> None:
         return Answer({"policy_ref": ref_of(row)})
 
 
-def _stored_slices(app: FastAPI, server: Server) -> None:
-    @app.get("/api/slices", tags=["Graph Kernel"], response_model=Stored, responses=failures(404))
+def _stored_slices(routes: Routes, server: Server) -> None:
+    @routes.get("/api/slices", response_model=Stored, responses=failures(404))
     async def list_slices(
         request: Request,
         _: Token,
@@ -279,9 +260,7 @@ def _stored_slices(app: FastAPI, server: Server) -> None:
             listed = await db.list_slices(server.served(corpus), since, count, before)
         return Answer({"slices": listed})
 
-    @app.post(
-        "/api/slice/graph", tags=["Graph Kernel"], response_model=Graph, responses=failures(404)
-    )
+    @routes.post("/api/slice/graph", response_model=Graph, responses=failures(404))
     async def slice_graph(request: Request, body: GraphRequest, _: Token) -> Answer:
         """Return the chunks of a slice with their edges, and those it refused, each with why."""
         if body.policy is not None and body.policy_ref is not None:

@@ -14,7 +14,7 @@ from ragdb.client.rows import record
 from ragdb.http import models as m
 from ragdb.http.gate import Answer
 from ragdb.http.hints import spoken
-from ragdb.http.routes import Token, failures
+from ragdb.http.routes import Routes, Token, failures
 from ragdb.http.server import CLIENT, Server
 from ragdb.http.spans import current, ids
 from ragdb.http.transactions import Refused
@@ -140,7 +140,9 @@ class FacetsAnswer(BaseModel):
 
 
 def register(app: FastAPI, server: Server) -> None:
-    @app.post("/api/search", tags=["Search"], response_model=Found, responses=failures(404, 409))
+    routes = Routes(app, "Search", 404)
+
+    @routes.post("/api/search", response_model=Found, responses=failures(404, 409))
     async def search(request: Request, body: Search, _: Token) -> Answer:
         """Search corpora as ragdb.search does. Nothing is written unless `record` is true."""
         how = body.model_dump(exclude={"query", "corpora", "record"})
@@ -205,7 +207,7 @@ def register(app: FastAPI, server: Server) -> None:
             span.stage("search")
         return Answer(found)
 
-    @app.post("/api/facets", tags=["Search"], response_model=FacetsAnswer, responses=failures(404))
+    @routes.post("/api/facets", response_model=FacetsAnswer)
     async def facets(request: Request, body: Facets, _: Token) -> Answer:
         """Count what matches a query by the values of fields, exactly."""
 
@@ -219,9 +221,7 @@ def register(app: FastAPI, server: Server) -> None:
 
         return Answer(await server.read(request, ask))
 
-    @app.post(
-        "/api/count", tags=["Search"], response_model=rows.CountMatchesRow, responses=failures(404)
-    )
+    @routes.post("/api/count", response_model=rows.CountMatchesRow)
     async def count(request: Request, body: Matching, _: Token) -> Answer:
         """Count the documents and chunks that match a query."""
 
