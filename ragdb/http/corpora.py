@@ -12,7 +12,7 @@ from ragdb.client.rows import record
 from ragdb.http import models as m
 from ragdb.http import personal
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Routes, Token, failures
+from ragdb.http.routes import Count, Routes, Token, failures
 from ragdb.http.server import Server
 
 Corpus = Annotated[str, Path(min_length=1, max_length=64, description="Name of the corpus.")]
@@ -147,7 +147,7 @@ def _documents(routes: Routes, server: Server) -> None:
         _: Token,
         prefix: Annotated[str, Query(max_length=2048, description="How sources begin.")] = "",
         after: Annotated[str, Query(max_length=2048, description="The last source seen.")] = "",
-        count: Annotated[int, Query(ge=1, le=10000)] = 100,
+        count: Count = 100,
     ) -> Answer:
         """List the documents of a corpus by their source."""
         async with server.transaction(request) as db:

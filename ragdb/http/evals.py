@@ -13,7 +13,7 @@ from ragdb.client._generated import rows
 from ragdb.http import models as m
 from ragdb.http import personal
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Routes, Token, failures
+from ragdb.http.routes import Count, Routes, Token, failures
 from ragdb.http.server import Server
 
 Format = Literal["json", "table", "tap", "junit", "md", "csv"]
@@ -79,7 +79,7 @@ def register(app: FastAPI, server: Server) -> None:
         _: Token,
         rag: Filter = None,
         eval: Filter = None,
-        count: Annotated[int, Query(ge=1, le=10000)] = 50,
+        count: Count = 50,
     ) -> Answer:
         """List the latest runs, newest first."""
         async with server.transaction(request) as db:

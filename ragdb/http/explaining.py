@@ -12,7 +12,7 @@ from ragdb.client.rows import record
 from ragdb.http import models as m
 from ragdb.http.gate import Answer
 from ragdb.http.routes import Routes, Token
-from ragdb.http.search import Filter, Name, Share, Syntax
+from ragdb.http.search import Filter, Name, Syntax
 from ragdb.http.server import Server
 
 
@@ -29,7 +29,7 @@ class Ranking(m.Body):
         Field(min_length=1, max_length=16000),
     ] = None
     fusion: Literal["convex", "rrf"] = "convex"
-    lexical_weight: Share | None = None
+    lexical_weight: m.Share | None = None
     syntax: Syntax = "plain"
     typos: bool = True
 
@@ -40,11 +40,11 @@ class Missing(Ranking):
     k: m.Limit = 10
     min_score: m.Similarity = 0.0
     filter: Filter = None
-    min_lexical: Share = 0.0
-    min_semantic: Share = 0.0
+    min_lexical: m.Share = 0.0
+    min_semantic: m.Share = 0.0
     per_document: Annotated[int | None, Field(ge=1, le=1000)] = None
     collapse: bool = False
-    diversity: Share = 0.0
+    diversity: m.Share = 0.0
 
 
 class Quote(m.Body):

@@ -13,7 +13,7 @@ from ragdb.http import models as m
 from ragdb.http import personal
 from ragdb.http.gate import Answer
 from ragdb.http.records import served_trace
-from ragdb.http.routes import Routes, Token, failures
+from ragdb.http.routes import Count, InCorpus, Routes, Token, failures
 from ragdb.http.server import Server
 
 
@@ -62,9 +62,9 @@ def register(app: FastAPI, server: Server) -> None:
     async def list_feedback(
         request: Request,
         _: Token,
-        corpus: Annotated[m.Corpus, Query()] = None,
+        corpus: InCorpus = None,
         since: Annotated[AwareDatetime | None, Query(description="Given then or later.")] = None,
-        count: Annotated[int, Query(ge=1, le=10000)] = 50,
+        count: Count = 50,
     ) -> Answer:
         """List the latest feedback of the role and on its retrievals; for an auditor, all."""
         async with server.transaction(request) as db:
@@ -76,7 +76,7 @@ def register(app: FastAPI, server: Server) -> None:
     async def feedback_cases(
         request: Request,
         _: Token,
-        corpus: Annotated[m.Corpus, Query()] = None,
+        corpus: InCorpus = None,
         since: Annotated[AwareDatetime | None, Query(description="Given then or later.")] = None,
     ) -> Answer:
         """Return the cases with labels that feedback makes for an eval."""

@@ -10,7 +10,7 @@ from pydantic import AwareDatetime, BaseModel, Field
 from ragdb.client._generated import rows
 from ragdb.http import models as m
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Routes, Token, check_turn_ids, failures, policy_of, ref_of
+from ragdb.http.routes import Count, Routes, Token, check_turn_ids, failures, policy_of, ref_of
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
 
@@ -46,17 +46,14 @@ class VerifyRequest(m.Body):
     corpus: m.Corpus = None
 
 
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-
-
 class PhaseWeights(m.Body):
     """What each phase of a conversation weighs."""
 
-    synthesis: Share = 1.0
-    planning: Share = 0.9
-    consolidation: Share = 0.6
-    debugging: Share = 0.5
-    exploration: Share = 0.3
+    synthesis: m.Share = 1.0
+    planning: m.Share = 0.9
+    consolidation: m.Share = 0.6
+    debugging: m.Share = 0.5
+    exploration: m.Share = 0.3
 
 
 class Policy(m.Body):
@@ -66,8 +63,8 @@ class Policy(m.Body):
     max_nodes: Annotated[int, Field(ge=1, le=10000)] = 256
     max_radius: Annotated[int, Field(ge=0, le=10000)] = 10
     phase_weights: PhaseWeights = PhaseWeights()
-    salience_weight: Share = 0.3
-    distance_decay: Share = 0.9
+    salience_weight: m.Share = 0.3
+    distance_decay: m.Share = 0.9
     include_siblings: bool = True
     max_siblings_per_node: Annotated[int, Field(ge=0, le=10000)] = 5
 
@@ -252,7 +249,7 @@ def _stored_slices(routes: Routes, server: Server) -> None:
         _: Token,
         corpus: Annotated[str, Query(min_length=1, max_length=64)],
         since: Annotated[AwareDatetime | None, Query(description="Stored then or later.")] = None,
-        count: Annotated[int, Query(ge=1, le=10000)] = 50,
+        count: Count = 50,
         before: Annotated[str | None, Query(description="Last id of the page before.")] = None,
     ) -> Answer:
         """List the stored slices of a corpus, newest first."""

@@ -13,7 +13,7 @@ from ragdb.client.rows import record
 from ragdb.http import models as m
 from ragdb.http.corpora import CORPUS, Corpus
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Routes, Token
+from ragdb.http.routes import Count, Routes, Token
 from ragdb.http.server import Server
 
 Version = Annotated[int, Query(ge=0, le=9223372036854775807, description="A version.")]
@@ -60,7 +60,7 @@ def register(app: FastAPI, server: Server) -> None:
         at: Annotated[
             datetime | None, Query(description="A time: the version of then alone.")
         ] = None,
-        count: Annotated[int, Query(ge=1, le=10000)] = 100,
+        count: Count = 100,
     ) -> Answer:
         """List the versions that a corpus can be searched as of."""
         async with server.transaction(request) as db:

@@ -14,13 +14,12 @@ from ragdb.client.rows import record
 from ragdb.http import models as m
 from ragdb.http.gate import Answer
 from ragdb.http.records import served_trace
-from ragdb.http.routes import Routes, Token, failures
+from ragdb.http.routes import InCorpus, Routes, Token, failures
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
 
 Statement = Annotated[str, Field(min_length=1, max_length=32768)]
 Count = Annotated[int, Query(ge=1, le=10000, description="Rows at most.")]
-InCorpus = Annotated[m.Corpus, Query()]
 
 
 class Anchor(m.Body):

@@ -13,14 +13,13 @@ from ragdb.client._generated import rows
 from ragdb.client.rows import record
 from ragdb.http import personal
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Routes, Token, failures
+from ragdb.http.routes import Count, Routes, Token, failures
 from ragdb.http.server import Server
 
 Corpus = Annotated[
     str | None, Query(min_length=1, max_length=64, description="Name of a corpus. Default: all.")
 ]
 Since = Annotated[datetime | None, Query(description="Only what was recorded from then on.")]
-Count = Annotated[int, Query(ge=1, le=10000)]
 
 
 class Answers(BaseModel):

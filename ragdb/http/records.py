@@ -15,7 +15,7 @@ from ragdb.http import models as m
 from ragdb.http import personal
 from ragdb.http.corpora import CORPUS, Corpus
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Routes, Token, failures
+from ragdb.http.routes import Count, InCorpus, Routes, Token, failures
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
 
@@ -94,9 +94,9 @@ def register(app: FastAPI, server: Server) -> None:
     async def list_traces(
         request: Request,
         _: Token,
-        corpus: Annotated[m.Corpus, Query()] = None,
+        corpus: InCorpus = None,
         since: Annotated[AwareDatetime | None, Query(description="Recorded then or later.")] = None,
-        count: Annotated[int, Query(ge=1, le=10000)] = 50,
+        count: Count = 50,
         until: Annotated[AwareDatetime | None, Query(description="Recorded before then.")] = None,
         mode: Annotated[m.Mode, Query()] = None,
         outcome: Annotated[
@@ -193,7 +193,7 @@ def register(app: FastAPI, server: Server) -> None:
         corpus: Corpus,
         _: Token,
         after: Annotated[int, Query(ge=0, le=2**62, description="next of the page before.")] = 0,
-        count: Annotated[int, Query(ge=1, le=10000)] = 100,
+        count: Count = 100,
     ) -> Answer:
         """Return the envelopes of the next events of a corpus."""
         async with server.transaction(request) as db:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, TypeVar
 
-from fastapi import FastAPI, Security
+from fastapi import FastAPI, Query, Security
 from fastapi.security import HTTPBearer
 
 from ragdb.http import models as m
@@ -28,6 +28,8 @@ WHAT = {
 
 bearer = HTTPBearer(auto_error=False, description="A token of `ragdb token create`.")
 Token = Annotated[Any, Security(bearer)]
+Count = Annotated[int, Query(ge=1, le=10000)]
+InCorpus = Annotated[m.Corpus, Query()]
 
 
 def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -19,7 +19,6 @@ from ragdb.http.server import CLIENT, Server
 from ragdb.http.spans import current, ids
 from ragdb.http.transactions import Refused
 
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Name = Annotated[str, Field(min_length=1, max_length=64)]
 Corpora = Annotated[
     list[Name] | None,
@@ -67,10 +66,10 @@ class Search(m.Body):
         Literal["convex", "rrf"], Field(description="How a hybrid search joins its legs.")
     ] = "convex"
     lexical_weight: Annotated[
-        Share | None, Field(description="Share of the lexical leg; null: what its embedder says.")
+        m.Share | None, Field(description="Share of the lexical leg; null: what its embedder says.")
     ] = None
-    min_lexical: Annotated[Share, Field(description="Least lexical score.")] = 0.0
-    min_semantic: Annotated[Share, Field(description="Least semantic score.")] = 0.0
+    min_lexical: Annotated[m.Share, Field(description="Least lexical score.")] = 0.0
+    min_semantic: Annotated[m.Share, Field(description="Least semantic score.")] = 0.0
     syntax: Syntax = "plain"
     per_document: Annotated[
         int | None, Field(ge=1, le=1000, description="Hits of one document at most.")
@@ -79,7 +78,7 @@ class Search(m.Body):
         False
     )
     diversity: Annotated[
-        Share, Field(description="What likeness to better hits takes from a score.")
+        m.Share, Field(description="What likeness to better hits takes from a score.")
     ] = 0.0
     context: Annotated[
         int, Field(ge=0, le=20, description="Neighbours of a hit on each side, in its `context`.")
