@@ -131,7 +131,7 @@ def _corpora(routes: Routes, server: Server) -> None:
 
     @routes.delete(CORPUS, response_model=Dropped)
     async def drop_corpus(
-        request: Request, corpus: Corpus, _: Token, reason: Annotated[Reason, Query()] = None
+        request: Request, corpus: Corpus, _: Token, reason: Reason = None
     ) -> Answer:
         """Drop a corpus with its documents and what was derived from them."""
         async with server.transaction(request) as db:
@@ -188,7 +188,7 @@ def _documents(routes: Routes, server: Server) -> None:
             Literal["redact", "erase"],
             Query(description="Whether atoms and proposals lose their text, or go too."),
         ] = "redact",
-        reason: Annotated[Reason, Query()] = None,
+        reason: Reason = None,
     ) -> Answer:
         """Delete a document, and what was derived from it."""
         async with server.transaction(request) as db:

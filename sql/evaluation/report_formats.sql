@@ -17,7 +17,7 @@ begin atomic
       || ': ' || min(r.message))
   from ragdb_internal.report_rows(run) r where r.kind = 'retrieved' having count(*) > 0;
 end;
-comment on function ragdb_internal.report_lines(ragdb.eval_runs) is
+comment on function ragdb_internal.report_lines is
   'Returns a line for all that a run tested, and one for the cases that assert nothing.';
 
 create or replace function ragdb_internal.report_table(run ragdb.eval_runs) returns text
@@ -37,7 +37,7 @@ return pg_catalog.format(
       || pg_catalog.to_char(m.value, 'FM990.0000'), E'\n' order by m.metric) || E'\n'
     from ragdb.eval_metrics m where m.corpus_id = (run).corpus_id and m.run_id = (run).run_id
       and m.case_no = 0), '');
-comment on function ragdb_internal.report_table(ragdb.eval_runs) is
+comment on function ragdb_internal.report_table is
   'Returns the report of a run for a terminal.';
 
 create or replace function ragdb_internal.report_tap(run ragdb.eval_runs) returns text
@@ -54,7 +54,7 @@ return (
       pg_catalog.to_json(r.kind), r.code, coalesce(r.expected, 'null'), coalesce(r.actual, 'null'))
         end, E'\n' order by r.n) || E'\n'
   from ragdb_internal.report_rows(run) r);
-comment on function ragdb_internal.report_tap(ragdb.eval_runs) is
+comment on function ragdb_internal.report_tap is
   'Returns the report of a run as TAP 14; what is advisory is TODO.';
 
 -- By hand: a server built without libxml has no xmlelement. XML 1.0 has no way to write most
@@ -68,7 +68,7 @@ return pg_catalog.replace(
     'g'),
   '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), E'\n', '&#10;'), E'\r', '&#13;'),
     E'\t', '&#9;');
-comment on function ragdb_internal.xml(text) is
+comment on function ragdb_internal.xml is
   'Returns a text as it is written in XML, U+FFFD for what XML 1.0 does not allow.';
 
 create or replace function ragdb_internal.report_junit(run ragdb.eval_runs) returns text
@@ -98,7 +98,7 @@ return (
       || E'\n', '')
     || E'</testsuite>\n</testsuites>\n'
   from ragdb_internal.report_rows(run) r);
-comment on function ragdb_internal.report_junit(ragdb.eval_runs) is
+comment on function ragdb_internal.report_junit is
   'Returns the report of a run as JUnit XML: a failed assertion is a failure, one that could not '
   'be evaluated an error, an advisory one skipped.';
 
@@ -106,7 +106,7 @@ create or replace function ragdb_internal.md(text text) returns text
 language sql immutable parallel safe
 return pg_catalog.regexp_replace(ragdb_internal.one_line(md.text),
   '([\\`*_<>|\[\]#])', '\\\1', 'g');
-comment on function ragdb_internal.md(text) is
+comment on function ragdb_internal.md is
   'Returns a text as it is written in a table of Markdown.';
 
 create or replace function ragdb_internal.report_md(run ragdb.eval_runs) returns text
@@ -131,7 +131,7 @@ return pg_catalog.format(
         pg_catalog.to_char(m.value, 'FM990.0000')), E'\n' order by m.metric) || E'\n'
     from ragdb.eval_metrics m where m.corpus_id = (run).corpus_id and m.run_id = (run).run_id
       and m.case_no = 0), '');
-comment on function ragdb_internal.report_md(ragdb.eval_runs) is
+comment on function ragdb_internal.report_md is
   'Returns the report of a run in Markdown: what did not pass, and the metrics.';
 
 -- A formula is a text for a spreadsheet only when it does not begin like one.
@@ -140,7 +140,7 @@ language sql immutable parallel safe
 return case when csv.text is null then '' else '"' || pg_catalog.replace(
   case when csv.text ~ '^[=+@\t\r-]' and csv.text !~ '^-?[0-9.]+$' then ''''
     else '' end || ragdb_internal.one_line(csv.text), '"', '""') || '"' end;
-comment on function ragdb_internal.csv(text) is
+comment on function ragdb_internal.csv is
   'Returns a text as a field of CSV that no spreadsheet runs.';
 
 create or replace function ragdb_internal.report_csv(run ragdb.eval_runs) returns text
@@ -151,7 +151,7 @@ return E'n,case,kind,required,passed,code,message,expected,actual\n' || coalesce
     ragdb_internal.csv(r.message), ragdb_internal.csv(r.expected #>> '{}'),
     ragdb_internal.csv(r.actual #>> '{}')), E'\n' order by r.n) || E'\n'
   from ragdb_internal.report_rows(run) r), '');
-comment on function ragdb_internal.report_csv(ragdb.eval_runs) is
+comment on function ragdb_internal.report_csv is
   'Returns everything that a run tested as CSV.';
 
 create or replace function ragdb_internal.report_json(run ragdb.eval_runs) returns text
@@ -163,5 +163,5 @@ return pg_catalog.jsonb_pretty(pg_catalog.to_jsonb(run) || pg_catalog.jsonb_buil
     from ragdb.eval_metrics m
     where m.corpus_id = (run).corpus_id and m.run_id = (run).run_id and m.case_no = 0), '{}')))
       || E'\n';
-comment on function ragdb_internal.report_json(ragdb.eval_runs) is
+comment on function ragdb_internal.report_json is
   'Returns a run with all that it tested and its metrics as JSON.';

@@ -36,18 +36,18 @@ begin atomic
     where not ((run).metric_value is not null and r.reason like (run).metric || ' is %')
   ) x;
 end;
-comment on function ragdb_internal.report_rows(ragdb.eval_runs) is
+comment on function ragdb_internal.report_rows is
   'Returns everything that a run tested, in order: assertions, cases without any, the gate, and '
   'why it failed beyond those.';
 
 create or replace function ragdb_internal.run_title(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return (run).rag || ' / ' || (run).eval || coalesce(' (' || (run).label || ')', '');
-comment on function ragdb_internal.run_title(ragdb.eval_runs) is
+comment on function ragdb_internal.run_title is
   'Returns the name of a run for people.';
 
 create or replace function ragdb_internal.one_line(text text) returns text
 language sql immutable parallel safe
 return pg_catalog.regexp_replace(one_line.text, U&'[\0001-\001F\007F-\009F\2028\2029]+', ' ', 'g');
-comment on function ragdb_internal.one_line(text) is
+comment on function ragdb_internal.one_line is
   'Returns a text without line ends and control characters.';

@@ -3,12 +3,12 @@
 create or replace function ragdb_internal.search_modes() returns text[]
 language sql immutable parallel safe
 return array['lexical', 'semantic', 'hybrid', 'reference'];
-comment on function ragdb_internal.search_modes() is 'Lists the modes of a search.';
+comment on function ragdb_internal.search_modes is 'Lists the modes of a search.';
 
 create or replace function ragdb_internal.uses_embeddings(mode text) returns boolean
 language sql immutable parallel safe
 return mode in ('semantic', 'hybrid');
-comment on function ragdb_internal.uses_embeddings(text) is
+comment on function ragdb_internal.uses_embeddings is
   'Whether a search of this mode compares the embedding of its query with those of chunks; null '
   'for a mode that is null.';
 
@@ -23,5 +23,5 @@ begin
             hint = 'leave mode out for the default';
   end if;
 end $$;
-comment on function ragdb_internal.check_mode(text) is
+comment on function ragdb_internal.check_mode is
   'Refuses an unknown mode of a search; null is none. Raises RG400.';

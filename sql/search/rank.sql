@@ -48,8 +48,7 @@ begin
   end if;
   return request;
 end $$;
-comment on function ragdb_internal.with_mode(
-  ragdb.corpora[], ragdb_internal.search_request) is
+comment on function ragdb_internal.with_mode is
   'Returns a request with its mode chosen, and the embedding of its query where the database makes '
   'it. Raises RG400, RG415, RG417.';
 
@@ -99,8 +98,7 @@ begin
   end if;
   return v_ranked;
 end $$;
-comment on function ragdb_internal.rank_near(
-  ragdb.corpora, ragdb.corpora, ragdb_internal.search_request) is
+comment on function ragdb_internal.rank_near is
   'Ranks a corpus by meaning (semantic) or by words and meaning (hybrid). Raises RG410, RG415, '
   'RG418.';
 
@@ -136,8 +134,7 @@ begin
   end if;
   return v_ranked;
 end $$;
-comment on function ragdb_internal.rank(
-  ragdb.corpora, ragdb.corpora, ragdb_internal.search_request) is
+comment on function ragdb_internal.rank is
   'Returns at least the k best chunks of a corpus in a mode, in no order. Raises RG410, RG415, '
   'RG418.';
 
@@ -148,8 +145,7 @@ language sql immutable parallel safe
 return (ranked).score >= (request).min_score
   and coalesce((ranked).lexical_score, 0) >= (request).min_lexical
   and coalesce((ranked).semantic_score, 0) >= (request).min_semantic;
-comment on function ragdb_internal.reaches_floors(
-  ragdb_internal.ranked, ragdb_internal.search_request) is
+comment on function ragdb_internal.reaches_floors is
   'Whether a chunk in a ranking reaches the floors of a search.';
 
 create or replace function ragdb_internal.rank_corpora(
@@ -183,8 +179,7 @@ begin
   end if;
   return v_ranked;
 end $$;
-comment on function ragdb_internal.rank_corpora(
-  ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request) is
+comment on function ragdb_internal.rank_corpora is
   'Returns at least the k best chunks of each of some corpora that reach the floors of a search, '
   'weighed by the statistics of a corpus (null: each by its own, and a part by those of its '
   'whole), in no order.';

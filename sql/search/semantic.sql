@@ -11,8 +11,7 @@ begin atomic
   from ragdb_internal.nearest(rank_semantic.corpus, rank_semantic.space, rank_semantic.embedding,
     rank_semantic.k, rank_semantic.among) n;
 end;
-comment on function ragdb_internal.rank_semantic(
-  ragdb.corpora, ragdb.embedding_spaces, vector, integer, ragdb_internal.restriction) is
+comment on function ragdb_internal.rank_semantic is
   'Ranks the k chunks of a corpus nearest to an embedding, and what ties with the last, under a '
   'restriction.';
 
@@ -41,7 +40,7 @@ begin
     ragdb_internal.chunks_demanded(corpus.corpus_id, v_demands),
     array(select x.chunk_no from ragdb.chunk_lexemes x where x.corpus_id = corpus.corpus_id)));
 end $$;
-comment on function ragdb_internal.demanded_chunks(ragdb.corpora, text, integer[]) is
+comment on function ragdb_internal.demanded_chunks is
   'Returns those of the given chunks (all of the corpus when null) that satisfy the +words, -words '
   'and phrases of a query; what it was given when the query has none.';
 
@@ -66,8 +65,7 @@ begin
       ragdb_internal.quote(v_embedder.name))]);
   return query_embedding;
 end $$;
-comment on function ragdb_internal.query_vector(
-  ragdb.corpora, ragdb.embedding_spaces, text, real[], boolean) is
+comment on function ragdb_internal.query_vector is
   'Returns the embedding to search a corpus by: the one given, checked unless it is fit, or the '
   'one kept for the query, or null. Raises RG418.';
 
@@ -110,8 +108,7 @@ begin
                    'ragdb.embed_query(…)';
   end if;
 end $$;
-comment on function ragdb_internal.note_no_embedding(
-  ragdb.corpora, ragdb.embedding_spaces, text, text) is
+comment on function ragdb_internal.note_no_embedding is
   'Says why a search cannot compare meanings: an error where a mode was asked for, else a notice. '
   'Raises RG415.';
 
@@ -132,7 +129,7 @@ begin
   end loop;
   return true;
 end $$;
-comment on function ragdb_internal.are_filled(ragdb.corpora[]) is
+comment on function ragdb_internal.are_filled is
   'Whether every chunk of every one of some corpora has had an embedding.';
 
 -- A corpus that has no embeddings says nothing: that is how it is. Beside others it changes what
@@ -156,7 +153,7 @@ begin
           else format(', which %s need too; or search the others without them', v_more) end;
   end if;
 end $$;
-comment on function ragdb_internal.note_unfilled(ragdb.corpora[]) is
+comment on function ragdb_internal.note_unfilled is
   'Says in a notice which of some corpora keeps the others from being searched by meaning.';
 
 create or replace function ragdb.query_embedder(corpora text[], mode text default null)
@@ -181,7 +178,7 @@ begin
     return query select e.* from ragdb.embedders e where e.embedder_id = v_embedders[1];
   end if;
 end $$;
-comment on function ragdb.query_embedder(text[], text) is
+comment on function ragdb.query_embedder is
   'Returns the model outside the database that embeds the queries of a search of some corpora '
   '(null: all that the caller may read) in a mode; no row when it compares words alone, as it does '
   'without a mode until all is embedded, when the database embeds by itself, and when the corpora '
