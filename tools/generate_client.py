@@ -89,7 +89,7 @@ def python_default(argument: Argument) -> str:
         return value.title()
     if re.fullmatch(r"-?\d+(\.\d+)?", value):
         return value if python_type(argument.type) != "float" or "." in value else f"{value}.0"
-    if is_empty_object(argument):
+    if empty_json(argument):
         return "None"
     text = re.fullmatch(r"'(-?(?:[^']|'')*)'", value)
     if text:
@@ -98,9 +98,10 @@ def python_default(argument: Argument) -> str:
     raise ValueError(f"the default {argument.default} of {argument.name} is not a literal")
 
 
-def is_empty_object(argument: Argument) -> bool:
-    """Whether the default is `{}`, which Python's None then stands for: it cannot be changed."""
-    return argument.type == "jsonb" and argument.default == "'{}'"
+def empty_json(argument: Argument) -> str | None:
+    """The default where it is `{}` or `[]`, for which Python's None stands: it cannot change."""
+    given = (argument.default or "").strip("'")
+    return given if argument.type == "jsonb" and given in ("{}", "[]") else None
 
 
 def camel(name: str) -> str:
@@ -144,7 +145,7 @@ def client(connection: psycopg.Connection[Any]) -> dict[str, str]:
         for name, function in zip(names, group, strict=True):
             if function.columns:
                 rows.setdefault(row_name(function), (function.chapter, row_class(function)))
-            constants.append(call(name, function))
+            constants.append(call(name, function, is_overload=len(group) > 1))
         for is_async in methods:
             methods[is_async].append(method(group, names, is_async))
 
@@ -179,10 +180,12 @@ if TYPE_CHECKING:
 {imports}
 
 ROOMS = {{
-{rooms}
+    name: room
+    for room, names in {{
+{names}
+    }}.items()
+    for name in names.split()
 }}
-__all__ = [{names}]
-
 
 if not TYPE_CHECKING:
 
@@ -203,11 +206,15 @@ def row_modules(rows: dict[str, tuple[str, str]]) -> dict[str, str]:
         by_room[rows[name][0]].append(name)
     package = LAZILY.format(
         imports="\n".join(
-            f"    from ragdb.client._generated.rows.{room} import {', '.join(names)}"
+            f"    from ragdb.client._generated.rows.{room} import *  # noqa: F403"
+            for room in sorted(by_room)
+        ),
+        names="\n".join(
+            f'"{room}": '
+            + "\n".join(f'"{line} "' for line in textwrap.wrap(" ".join(names), 72))
+            + ","
             for room, names in sorted(by_room.items())
         ),
-        rooms="\n".join(f'    "{name}": "{rows[name][0]}",' for name in sorted(rows)),
-        names=", ".join(f'"{name}"' for name in sorted(rows)),
     )
     return {"rows/__init__.py": formatted(f'"""Rows. {DO_NOT_EDIT}"""\n{package}')} | {
         f"rows/{room}.py": source(f"Rows of {room}.", "", "\n\n".join(rows[n][1] for n in names))
@@ -236,12 +243,13 @@ def row_class(function: Function) -> str:
     )
 
 
-def call(name: str, function: Function) -> str:
+def call(name: str, function: Function, *, is_overload: bool) -> str:
+    """A call. Its method has the defaults, unless it is an overload; none but JSON needs them."""
     types = ", ".join(f'"{a.name}": "{a.type}"' for a in function.arguments)
     defaults = ", ".join(
-        f'"{a.name}": {"{}" if is_empty_object(a) else python_default(a)}'
+        f'"{a.name}": {empty_json(a) or python_default(a)}'
         for a in function.arguments
-        if a.default is not None
+        if empty_json(a) or (is_overload and a.default is not None)
     )
     procedure = ", procedure=True" if function.is_procedure else ""
     given = f", {{{defaults}}}" if defaults else ""
@@ -259,30 +267,20 @@ def method(group: list[Function], constants: list[str], is_async: bool) -> str:
     heads = ["@overload\n" + head(f, is_async) + (documented(f, is_async) or " ...") for f in group]
     runner, row = how(first)
     of_calls = ", ".join(f"calls.{name}" for name in constants)
-    what = f"{awaited}self.{runner}(call{row}, *values)"
     body = (
         f"{'async ' if is_async else ''}def {first.name}(self, *args: Any, **kwargs: Any) "
         f"-> {result(first)}:"
         + described(group, is_async)
-        + f"\n    call, values = choose(({of_calls}), args, kwargs)\n"
-        f"    {returned_value(first, runner, what)}\n"
+        + f"\n    call, given = choose(({of_calls}), args, kwargs)\n"
+        f"    return {awaited}self.{runner}(call{row}, given)\n"
     )
     return "\n".join([*heads, body])
 
 
-def returned_value(function: Function, runner: str, what: str) -> str:
-    """What returns the result of a call: a value that psycopg gives has no type of its own."""
-    kind = result(function)
-    if runner == "_value" and kind != "Any":
-        return f"value: {kind} = {what}\n    return value"
-    return f"return {what}"
-
-
 def one_method(function: Function, name: str, is_async: bool) -> str:
     runner, row = how(function)
-    values = "".join(f", {a.name}" for a in function.arguments)
-    what = f"{'await ' if is_async else ''}self.{runner}(calls.{name}{row}{values})"
-    body = what if result(function) == "None" else returned_value(function, runner, what)
+    what = f"{'await ' if is_async else ''}self.{runner}(calls.{name}{row}, locals())"
+    body = what if result(function) == "None" else f"return {what}"
     return head(function, is_async) + documented(function, is_async) + f"\n    {body}\n"
 
 

@@ -114,7 +114,7 @@ def function(name: str, body: str, comment: str) -> str:
         f"create or replace function ragdb_internal.{name}() returns text\n"
         "language sql immutable parallel safe set search_path = pg_catalog, pg_temp\n"
         f"as $$ select\n{value} $$;\n"
-        f"comment on function ragdb_internal.{name}() is\n  '{comment}';\n"
+        f"comment on function ragdb_internal.{name} is\n  '{comment}';\n"
     )
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Connection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
+Given = Mapping[str, Any]  # each argument by its name, and maybe more
 Row = TypeVar("Row")
 Client = TypeVar("Client")
 
@@ -72,8 +73,9 @@ def _columns(row: type) -> str:
 
 
 class Call:
-    """One SQL function: its arguments with their types, and the values of those left out.
+    """One SQL function: its arguments with their types, and defaults that its method lacks.
 
+    A method has none where it is one of several overloads, and None where a default is empty JSON.
     Every argument is passed by name and cast, so that an overload is never guessed.
     """
 
@@ -99,7 +101,7 @@ class Call:
     def sent(
         self,
         connection: Connection,
-        values: Sequence[Any],
+        given: Given,
         row: type | None = None,
         *,
         recorded: bool = False,
@@ -110,15 +112,16 @@ class Call:
         # what makes a router is the router's own
         if is_routed(connection) and not self.name.startswith("cluster_"):
             sql = sql.replace(" ragdb.", " ragdb_at.")
-        return sql, self.parameters(values)
+        return sql, self.parameters(given)
 
-    def parameters(self, values: Sequence[Any]) -> list[Any]:
-        """The values as psycopg takes them: a dict or list for a jsonb argument is wrapped.
+    def parameters(self, given: Given) -> list[Any]:
+        """The arguments as psycopg takes them: a dict or list for a jsonb argument is wrapped.
 
         Raises TypeError for bytes where a text is wanted.
         """
-        given = []
-        for (name, kind), value in zip(self.types.items(), values, strict=True):
+        sent = []
+        for name, kind in self.types.items():
+            value = given[name]
             if kind == "jsonb":
                 if value is None:
                     value = self.defaults.get(name)
@@ -130,11 +133,11 @@ class Call:
             elif kind == "text" and isinstance(value, bytes | bytearray | memoryview):
                 # PostgreSQL would take them for a text of their hexadecimal digits
                 raise TypeError(f"{self.name}() was given bytes for {name!r}: decode them")
-            given.append(value)
-        return given
+            sent.append(value)
+        return sent
 
-    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any] | None:
-        """The values of all arguments in order; None when these are another overload's."""
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
+        """All arguments by name; None when these are another overload's."""
         if len(args) > len(self.types):
             return None
         given = dict(zip(self.types, args, strict=False))
@@ -149,20 +152,20 @@ class Call:
                 continue
             if isinstance(value, list | tuple) != kind.endswith("[]") or isinstance(value, dict):
                 return None
-        return [given[name] for name in self.types]
+        return given
 
-    def texts_as_json(self, values: Sequence[Any]) -> int:
+    def texts_as_json(self, given: Given) -> int:
         """How many texts are given for arguments that are JSON."""
-        kinds = zip(self.types.values(), values, strict=True)
-        return sum(kind == "jsonb" and isinstance(value, str) for kind, value in kinds)
+        kinds = self.types.items()
+        return sum(kind == "jsonb" and isinstance(given[name], str) for name, kind in kinds)
 
 
 def choose(calls: Sequence[Call], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The overload that takes these arguments, and its values. Raises TypeError.
+    """The overload that takes these arguments, and these by name. Raises TypeError.
 
     A text is for the overload that takes a text, rather than for one that takes JSON.
     """
-    bound = [(call, values) for call in calls if (values := call.bind(args, kwargs)) is not None]
+    bound = [(call, given) for call in calls if (given := call.bind(args, kwargs)) is not None]
     if bound:
         return min(bound, key=lambda pair: pair[0].texts_as_json(pair[1]))
     raise TypeError(_problem(calls, args, kwargs))
@@ -221,39 +224,42 @@ def documented_by(other: type) -> Callable[[type[Client]], type[Client]]:
 
 
 class Caller:
-    """Calls SQL functions on a connection that it borrows: it never commits or rolls back."""
+    """Calls SQL functions on a connection that it borrows: it never commits or rolls back.
+
+    A method hands on its own arguments, which are its `locals()`.
+    """
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self.connection = connection
 
-    def _rows(self, call: Call, row: type[Row], *values: Any) -> Rows[Row]:
+    def _rows(self, call: Call, row: type[Row], given: Given) -> Rows[Row]:
         with self.connection.cursor(row_factory=class_row(row)) as cursor:
-            found = cursor.execute(*call.sent(self.connection, values, row))
+            found = cursor.execute(*call.sent(self.connection, given, row))
             return Rows(found.fetchall(), row)
 
-    def _recorded(self, call: Call, row: type[Row], *values: Any) -> Recorded[Row]:
+    def _recorded(self, call: Call, row: type[Row], given: Given) -> Recorded[Row]:
         with self.connection.cursor(row_factory=tuple_row) as cursor:
-            cursor.execute(*call.sent(self.connection, values, row, recorded=True))
+            cursor.execute(*call.sent(self.connection, given, row, recorded=True))
             return Recorded.of(row, cursor.fetchall())
 
-    def _row(self, call: Call, row: type[Row], *values: Any) -> Row:
-        (found,) = self._rows(call, row, *values)
+    def _row(self, call: Call, row: type[Row], given: Given) -> Row:
+        (found,) = self._rows(call, row, given)
         return found
 
-    def _row_if_any(self, call: Call, row: type[Row], *values: Any) -> Row | None:
-        return next(iter(self._rows(call, row, *values)), None)
+    def _row_if_any(self, call: Call, row: type[Row], given: Given) -> Row | None:
+        return next(iter(self._rows(call, row, given)), None)
 
-    def _values(self, call: Call, *values: Any) -> list[Any]:
+    def _values(self, call: Call, given: Given) -> list[Any]:
         with self.connection.cursor(row_factory=tuple_row) as cursor:
-            return [row[0] for row in cursor.execute(*call.sent(self.connection, values))]
+            return [row[0] for row in cursor.execute(*call.sent(self.connection, given))]
 
-    def _value(self, call: Call, *values: Any) -> Any:
+    def _value(self, call: Call, given: Given) -> Any:
         with self.connection.cursor(row_factory=tuple_row) as cursor:
-            row = cursor.execute(*call.sent(self.connection, values)).fetchone()
+            row = cursor.execute(*call.sent(self.connection, given)).fetchone()
             return row[0] if row else None
 
-    def _run(self, call: Call, *values: Any) -> None:
-        self.connection.execute(*call.sent(self.connection, values))
+    def _run(self, call: Call, given: Given) -> None:
+        self.connection.execute(*call.sent(self.connection, given))
 
 
 class AsyncCaller:
@@ -262,33 +268,33 @@ class AsyncCaller:
     def __init__(self, connection: psycopg.AsyncConnection[Any]) -> None:
         self.connection = connection
 
-    async def _rows(self, call: Call, row: type[Row], *values: Any) -> Rows[Row]:
+    async def _rows(self, call: Call, row: type[Row], given: Given) -> Rows[Row]:
         async with self.connection.cursor(row_factory=class_row(row)) as cursor:
-            found = await cursor.execute(*call.sent(self.connection, values, row))
+            found = await cursor.execute(*call.sent(self.connection, given, row))
             return Rows(await found.fetchall(), row)
 
-    async def _recorded(self, call: Call, row: type[Row], *values: Any) -> Recorded[Row]:
+    async def _recorded(self, call: Call, row: type[Row], given: Given) -> Recorded[Row]:
         async with self.connection.cursor(row_factory=tuple_row) as cursor:
-            await cursor.execute(*call.sent(self.connection, values, row, recorded=True))
+            await cursor.execute(*call.sent(self.connection, given, row, recorded=True))
             return Recorded.of(row, await cursor.fetchall())
 
-    async def _row(self, call: Call, row: type[Row], *values: Any) -> Row:
-        (found,) = await self._rows(call, row, *values)
+    async def _row(self, call: Call, row: type[Row], given: Given) -> Row:
+        (found,) = await self._rows(call, row, given)
         return found
 
-    async def _row_if_any(self, call: Call, row: type[Row], *values: Any) -> Row | None:
-        return next(iter(await self._rows(call, row, *values)), None)
+    async def _row_if_any(self, call: Call, row: type[Row], given: Given) -> Row | None:
+        return next(iter(await self._rows(call, row, given)), None)
 
-    async def _values(self, call: Call, *values: Any) -> list[Any]:
+    async def _values(self, call: Call, given: Given) -> list[Any]:
         async with self.connection.cursor(row_factory=tuple_row) as cursor:
             return [
-                row[0] async for row in await cursor.execute(*call.sent(self.connection, values))
+                row[0] async for row in await cursor.execute(*call.sent(self.connection, given))
             ]
 
-    async def _value(self, call: Call, *values: Any) -> Any:
+    async def _value(self, call: Call, given: Given) -> Any:
         async with self.connection.cursor(row_factory=tuple_row) as cursor:
-            row = await (await cursor.execute(*call.sent(self.connection, values))).fetchone()
+            row = await (await cursor.execute(*call.sent(self.connection, given))).fetchone()
             return row[0] if row else None
 
-    async def _run(self, call: Call, *values: Any) -> None:
-        await self.connection.execute(*call.sent(self.connection, values))
+    async def _run(self, call: Call, given: Given) -> None:
+        await self.connection.execute(*call.sent(self.connection, given))

@@ -15,7 +15,7 @@ from ragdb.http import models as m
 from ragdb.http.asking import EVENTS, Asked, Question
 from ragdb.http.gate import Answer
 from ragdb.http.records import served_trace
-from ragdb.http.routes import Token, failures
+from ragdb.http.routes import Routes, Token, failures
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
 
@@ -81,6 +81,8 @@ class CitationsAnswer(BaseModel):
 
 
 def register(app: FastAPI, server: Server) -> None:
+    routes = Routes(app, "Answers", 404, 409)
+
     told: dict[int | str, dict[str, Any]] = {
         200: {
             "description": "The answer; as text/event-stream, with Accept, the stages before it: "
@@ -89,12 +91,7 @@ def register(app: FastAPI, server: Server) -> None:
         }
     }
 
-    @app.post(
-        "/api/ask",
-        tags=["Answers"],
-        response_model=Told,
-        responses=failures(404, 409) | told,
-    )
+    @routes.post("/api/ask", response_model=Told, responses=failures(404, 409) | told)
     async def ask(request: Request, body: Question, _: Token) -> Response:
         """Answer a question from a corpus; retrieval, gate and answer are recorded."""
         if body.by == "model" and server.config.model is None:
@@ -105,21 +102,14 @@ def register(app: FastAPI, server: Server) -> None:
             return await asked.stream()
         return Answer(await asked.run())
 
-    @app.post(
-        "/api/packs", tags=["Answers"], response_model=PackAnswer, responses=failures(404, 409)
-    )
+    @routes.post("/api/packs", response_model=PackAnswer)
     async def build_evidence_pack(request: Request, body: Pack, _: Token) -> Answer:
         """Pack the hits of a trace, or chunks, into one text."""
         _one_of(trace_id=body.trace_id, chunk_ids=body.chunk_ids)
         async with server.transaction(request) as db:
             return Answer(await _packed(server, db, body, body.max_context, body.unit))
 
-    @app.post(
-        "/api/citations",
-        tags=["Answers"],
-        response_model=CitationsAnswer,
-        responses=failures(404, 409),
-    )
+    @routes.post("/api/citations", response_model=CitationsAnswer)
     async def citations(request: Request, body: Citations, _: Token) -> Answer:
         """Check that what an output cites is in its evidence and says it. Nothing is recorded."""
         _one_of(evidence=body.evidence, trace_id=body.trace_id, chunk_ids=body.chunk_ids)

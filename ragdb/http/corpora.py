@@ -12,7 +12,7 @@ from ragdb.client.rows import record
 from ragdb.http import models as m
 from ragdb.http import personal
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Token, failures
+from ragdb.http.routes import Count, Routes, Token, failures
 from ragdb.http.server import Server
 
 Corpus = Annotated[str, Path(min_length=1, max_length=64, description="Name of the corpus.")]
@@ -92,22 +92,22 @@ class Removed(BaseModel):
 
 
 def register(app: FastAPI, server: Server) -> None:
-    _corpora(app, server)
-    _documents(app, server)
-    _synonyms(app, server)
+    routes = Routes(app, "Corpora", 404)
+    _corpora(routes, server)
+    _documents(routes, server)
+    _synonyms(routes, server)
 
 
-def _corpora(app: FastAPI, server: Server) -> None:
-    @app.get("/api/corpora", tags=["Corpora"], response_model=Corpora, responses=failures())
+def _corpora(routes: Routes, server: Server) -> None:
+    @routes.get("/api/corpora", response_model=Corpora, responses=failures())
     async def list_corpora(request: Request, _: Token) -> Answer:
         """List the corpora that the role may read, with their sizes."""
         async with server.transaction(request) as db:
             listed = await db.list_corpora()
         return Answer({"corpora": personal.served(listed, "name")})
 
-    @app.post(
+    @routes.post(
         "/api/corpora",
-        tags=["Corpora"],
         status_code=201,
         response_model=rows.CorpusInfoRow,
         responses=failures(404, 409),
@@ -122,16 +122,16 @@ def _corpora(app: FastAPI, server: Server) -> None:
             made = await db.corpus_info(body.corpus)
         return Answer(record(made), 201)
 
-    @app.get(CORPUS, tags=["Corpora"], response_model=rows.CorpusInfoRow, responses=failures(404))
+    @routes.get(CORPUS, response_model=rows.CorpusInfoRow)
     async def corpus_info(request: Request, corpus: Corpus, _: Token) -> Answer:
         """Return a corpus with how it is searched and the role's right to it."""
         async with server.transaction(request) as db:
             found = await db.corpus_info(server.served(corpus))
         return Answer(record(found))
 
-    @app.delete(CORPUS, tags=["Corpora"], response_model=Dropped, responses=failures(404))
+    @routes.delete(CORPUS, response_model=Dropped)
     async def drop_corpus(
-        request: Request, corpus: Corpus, _: Token, reason: Annotated[Reason, Query()] = None
+        request: Request, corpus: Corpus, _: Token, reason: Reason = None
     ) -> Answer:
         """Drop a corpus with its documents and what was derived from them."""
         async with server.transaction(request) as db:
@@ -139,26 +139,23 @@ def _corpora(app: FastAPI, server: Server) -> None:
         return Answer({"dropped": corpus})
 
 
-def _documents(app: FastAPI, server: Server) -> None:
-    @app.get(
-        f"{CORPUS}/documents", tags=["Corpora"], response_model=Documents, responses=failures(404)
-    )
+def _documents(routes: Routes, server: Server) -> None:
+    @routes.get(f"{CORPUS}/documents", response_model=Documents)
     async def list_documents(
         request: Request,
         corpus: Corpus,
         _: Token,
         prefix: Annotated[str, Query(max_length=2048, description="How sources begin.")] = "",
         after: Annotated[str, Query(max_length=2048, description="The last source seen.")] = "",
-        count: Annotated[int, Query(ge=1, le=10000)] = 100,
+        count: Count = 100,
     ) -> Answer:
         """List the documents of a corpus by their source."""
         async with server.transaction(request) as db:
             listed = await db.list_documents(server.served(corpus), prefix, after, count)
         return Answer({"documents": listed})
 
-    @app.get(
+    @routes.get(
         f"{CORPUS}/documents/{{document:path}}",
-        tags=["Corpora"],
         response_model=DocumentAnswer,
         responses=failures(404, 409),
     )
@@ -177,9 +174,8 @@ def _documents(app: FastAPI, server: Server) -> None:
             versions = await db.document_versions(corpus, document)
         return Answer({"document": found, "chunks": chunks, "versions": versions})
 
-    @app.delete(
+    @routes.delete(
         f"{CORPUS}/documents/{{document:path}}",
-        tags=["Corpora"],
         response_model=rows.DeleteDocumentRow,
         responses=failures(404, 409),
     )
@@ -192,7 +188,7 @@ def _documents(app: FastAPI, server: Server) -> None:
             Literal["redact", "erase"],
             Query(description="Whether atoms and proposals lose their text, or go too."),
         ] = "redact",
-        reason: Annotated[Reason, Query()] = None,
+        reason: Reason = None,
     ) -> Answer:
         """Delete a document, and what was derived from it."""
         async with server.transaction(request) as db:
@@ -200,24 +196,24 @@ def _documents(app: FastAPI, server: Server) -> None:
         return Answer(record(gone))
 
 
-def _synonyms(app: FastAPI, server: Server) -> None:
+def _synonyms(routes: Routes, server: Server) -> None:
     path = f"{CORPUS}/synonyms"
 
-    @app.get(path, tags=["Corpora"], response_model=Synonyms, responses=failures(404))
+    @routes.get(path, response_model=Synonyms)
     async def list_synonyms(request: Request, corpus: Corpus, _: Token) -> Answer:
         """List the words of a corpus that have synonyms."""
         async with server.transaction(request) as db:
             listed = await db.list_synonyms(server.served(corpus))
         return Answer({"synonyms": listed})
 
-    @app.post(path, tags=["Corpora"], response_model=Added, responses=failures(404))
+    @routes.post(path, response_model=Added)
     async def add_synonyms(request: Request, corpus: Corpus, body: Words, _: Token) -> Answer:
         """Make words synonyms in a corpus, and say how many pairs are new."""
         async with server.transaction(request) as db:
             added = await db.add_synonyms(server.served(corpus), body.words)
         return Answer({"added": added})
 
-    @app.delete(path, tags=["Corpora"], response_model=Removed, responses=failures(404))
+    @routes.delete(path, response_model=Removed)
     async def remove_synonyms(
         request: Request,
         corpus: Corpus,

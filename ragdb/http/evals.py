@@ -13,7 +13,7 @@ from ragdb.client._generated import rows
 from ragdb.http import models as m
 from ragdb.http import personal
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Token, failures
+from ragdb.http.routes import Count, Routes, Token, failures
 from ragdb.http.server import Server
 
 Format = Literal["json", "table", "tap", "junit", "md", "csv"]
@@ -63,15 +63,23 @@ class Compared(BaseModel):
 
 
 def register(app: FastAPI, server: Server) -> None:
-    _add_cases(app, server)
+    routes = Routes(app, "Evaluation", 404)
+    _add_cases(routes, server)
 
-    @app.get("/api/evals/runs", tags=["Evaluation"], response_model=Runs, responses=failures())
+    @routes.get("/api/evals", response_model=Evals, responses=failures())
+    async def list_evals(request: Request, _: Token) -> Answer:
+        """List the evals of the contracts in force, with their latest run and their baseline."""
+        async with server.transaction(request) as db:
+            listed = await db.list_evals()
+        return Answer({"evals": personal.served(listed)})
+
+    @routes.get("/api/evals/runs", response_model=Runs, responses=failures())
     async def list_eval_runs(
         request: Request,
         _: Token,
         rag: Filter = None,
         eval: Filter = None,
-        count: Annotated[int, Query(ge=1, le=10000)] = 50,
+        count: Count = 50,
     ) -> Answer:
         """List the latest runs, newest first."""
         async with server.transaction(request) as db:
@@ -88,11 +96,8 @@ def register(app: FastAPI, server: Server) -> None:
         }
     }
 
-    @app.get(
-        "/api/evals/runs/{id}/report",
-        tags=["Evaluation"],
-        response_class=Response,
-        responses=failures(404) | report,
+    @routes.get(
+        "/api/evals/runs/{id}/report", response_class=Response, responses=failures(404) | report
     )
     async def eval_report(
         request: Request, id: UUID, _: Token, format: Annotated[Format, Query()] = "json"
@@ -104,20 +109,8 @@ def register(app: FastAPI, server: Server) -> None:
         return Response(made, media_type=MEDIA[format])
 
 
-def _add_cases(app: FastAPI, server: Server) -> None:
-    @app.get("/api/evals", tags=["Evaluation"], response_model=Evals, responses=failures())
-    async def list_evals(request: Request, _: Token) -> Answer:
-        """List the evals of the contracts in force, with their latest run and their baseline."""
-        async with server.transaction(request) as db:
-            listed = await db.list_evals()
-        return Answer({"evals": personal.served(listed)})
-
-    @app.get(
-        "/api/evals/cases",
-        tags=["Evaluation"],
-        response_model=EvalCases,
-        responses=failures(404),
-    )
+def _add_cases(routes: Routes, server: Server) -> None:
+    @routes.get("/api/evals/cases", response_model=EvalCases)
     async def list_cases(
         request: Request,
         _: Token,
@@ -129,25 +122,14 @@ def _add_cases(app: FastAPI, server: Server) -> None:
             await personal.check_rag_served(db, rag)
             return Answer({"cases": list(await db.list_eval_cases(rag, eval))})
 
-    @app.post(
-        "/api/evals/cases",
-        tags=["Evaluation"],
-        status_code=201,
-        response_model=Case,
-        responses=failures(404),
-    )
+    @routes.post("/api/evals/cases", status_code=201, response_model=Case)
     async def add_case(request: Request, body: NewCase, _: Token) -> Answer:
         """Make a case of a question; it fails until the question is answered."""
         async with server.transaction(request) as db:
             await personal.check_rag_served(db, body.rag)
             return Answer({"name": await db.add_eval_case(**body.model_dump())}, 201)
 
-    @app.get(
-        "/api/evals/runs/{id}",
-        tags=["Evaluation"],
-        response_model=RunCases,
-        responses=failures(404),
-    )
+    @routes.get("/api/evals/runs/{id}", response_model=RunCases)
     async def get_run(request: Request, id: UUID, _: Token) -> Answer:
         """Return a run with its cases, what was tested of each, and the metrics (case 0: all)."""
         async with server.transaction(request) as db:
@@ -160,12 +142,7 @@ def _add_cases(app: FastAPI, server: Server) -> None:
             }
         return Answer(found)
 
-    @app.get(
-        "/api/evals/runs/{id}/compare",
-        tags=["Evaluation"],
-        response_model=Compared,
-        responses=failures(404),
-    )
+    @routes.get("/api/evals/runs/{id}/compare", response_model=Compared)
     async def compare(request: Request, id: UUID, baseline: UUID, _: Token) -> Answer:
         """Compare a run with another: the verdict, and each metric with interval and p."""
         async with server.transaction(request) as db:

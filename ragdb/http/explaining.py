@@ -11,8 +11,8 @@ from ragdb.client._generated import rows
 from ragdb.client.rows import record
 from ragdb.http import models as m
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Token, failures
-from ragdb.http.search import Filter, Name, Share, Syntax
+from ragdb.http.routes import Routes, Token
+from ragdb.http.search import Filter, Name, Syntax
 from ragdb.http.server import Server
 
 
@@ -29,7 +29,7 @@ class Ranking(m.Body):
         Field(min_length=1, max_length=16000),
     ] = None
     fusion: Literal["convex", "rrf"] = "convex"
-    lexical_weight: Share | None = None
+    lexical_weight: m.Share | None = None
     syntax: Syntax = "plain"
     typos: bool = True
 
@@ -40,11 +40,11 @@ class Missing(Ranking):
     k: m.Limit = 10
     min_score: m.Similarity = 0.0
     filter: Filter = None
-    min_lexical: Share = 0.0
-    min_semantic: Share = 0.0
+    min_lexical: m.Share = 0.0
+    min_semantic: m.Share = 0.0
     per_document: Annotated[int | None, Field(ge=1, le=1000)] = None
     collapse: bool = False
-    diversity: Share = 0.0
+    diversity: m.Share = 0.0
 
 
 class Quote(m.Body):
@@ -71,7 +71,9 @@ class Place(BaseModel):
 
 
 def register(app: FastAPI, server: Server) -> None:
-    @app.post("/api/explain/score", tags=["Search"], response_model=Parts, responses=failures(404))
+    routes = Routes(app, "Search", 404)
+
+    @routes.post("/api/explain/score", response_model=Parts)
     async def explain_score(request: Request, body: Ranking, _: Token) -> Answer:
         """Take the score of a chunk apart: what each word gives, and what the meaning gives."""
         async with server.transaction(request) as db:
@@ -79,12 +81,7 @@ def register(app: FastAPI, server: Server) -> None:
             parts = await db.explain_score(corpus, **body.model_dump(exclude={"corpus"}))
         return Answer({"parts": parts})
 
-    @app.post(
-        "/api/explain/missing",
-        tags=["Search"],
-        response_model=rows.ExplainMissingRow,
-        responses=failures(404),
-    )
+    @routes.post("/api/explain/missing", response_model=rows.ExplainMissingRow)
     async def explain_missing(request: Request, body: Missing, _: Token) -> Answer:
         """Say at which step a search leaves a chunk out."""
         async with server.transaction(request) as db:
@@ -92,7 +89,7 @@ def register(app: FastAPI, server: Server) -> None:
             found = await db.explain_missing(corpus, **body.model_dump(exclude={"corpus"}))
         return Answer(record(found))
 
-    @app.post("/api/quotes", tags=["Search"], response_model=Place, responses=failures(404))
+    @routes.post("/api/quotes", response_model=Place)
     async def locate_quote(request: Request, body: Quote, _: Token) -> Answer:
         """Find where a chunk says a quote, as citations are checked."""
         async with server.transaction(request) as db:

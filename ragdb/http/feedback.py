@@ -13,7 +13,7 @@ from ragdb.http import models as m
 from ragdb.http import personal
 from ragdb.http.gate import Answer
 from ragdb.http.records import served_trace
-from ragdb.http.routes import Token, failures
+from ragdb.http.routes import Count, InCorpus, Routes, Token, failures
 from ragdb.http.server import Server
 
 
@@ -41,13 +41,9 @@ class FeedbackCases(BaseModel):
 
 
 def register(app: FastAPI, server: Server) -> None:
-    @app.post(
-        "/api/feedback",
-        tags=["Feedback"],
-        status_code=201,
-        response_model=FeedbackAnswer,
-        responses=failures(404),
-    )
+    routes = Routes(app, "Feedback", 404)
+
+    @routes.post("/api/feedback", status_code=201, response_model=FeedbackAnswer)
     async def record_feedback(request: Request, body: Feedback, _: Token) -> Answer:
         """Record what a person says of a retrieval, of a hit of it, or of an answer."""
         async with server.transaction(request) as db:
@@ -62,15 +58,13 @@ def register(app: FastAPI, server: Server) -> None:
             )
         return Answer({"feedback_id": made}, 201)
 
-    @app.get(
-        "/api/feedback", tags=["Feedback"], response_model=FeedbackList, responses=failures(404)
-    )
+    @routes.get("/api/feedback", response_model=FeedbackList)
     async def list_feedback(
         request: Request,
         _: Token,
-        corpus: Annotated[m.Corpus, Query()] = None,
+        corpus: InCorpus = None,
         since: Annotated[AwareDatetime | None, Query(description="Given then or later.")] = None,
-        count: Annotated[int, Query(ge=1, le=10000)] = 50,
+        count: Count = 50,
     ) -> Answer:
         """List the latest feedback of the role and on its retrievals; for an auditor, all."""
         async with server.transaction(request) as db:
@@ -78,16 +72,11 @@ def register(app: FastAPI, server: Server) -> None:
             listed = await db.list_feedback(named, since, count)
         return Answer({"feedback": personal.served(listed, "corpus_name")})
 
-    @app.get(
-        "/api/feedback/cases",
-        tags=["Feedback"],
-        response_model=FeedbackCases,
-        responses=failures(404, 409),
-    )
+    @routes.get("/api/feedback/cases", response_model=FeedbackCases, responses=failures(404, 409))
     async def feedback_cases(
         request: Request,
         _: Token,
-        corpus: Annotated[m.Corpus, Query()] = None,
+        corpus: InCorpus = None,
         since: Annotated[AwareDatetime | None, Query(description="Given then or later.")] = None,
     ) -> Answer:
         """Return the cases with labels that feedback makes for an eval."""

@@ -11,7 +11,7 @@ from ragdb.client._generated import rows
 from ragdb.http import models as m
 from ragdb.http.corpora import CORPUS, Added, Corpus, Removed
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Token, failures
+from ragdb.http.routes import Routes, Token, failures
 from ragdb.http.server import Server
 
 Session = Annotated[str, Path(min_length=1, max_length=500, description="Name of the session.")]
@@ -72,14 +72,14 @@ class Around(BaseModel):
 
 
 def register(app: FastAPI, server: Server) -> None:
-    _turns(app, server)
-    _edges(app, server)
+    routes = Routes(app, "Corpora", 404)
+    _turns(routes, server)
+    _edges(routes, server)
 
 
-def _turns(app: FastAPI, server: Server) -> None:
-    @app.post(
+def _turns(routes: Routes, server: Server) -> None:
+    @routes.post(
         f"{CORPUS}/sessions/{{session:path}}/turns",
-        tags=["Corpora"],
         response_model=Appended,
         responses=failures(404, 409),
     )
@@ -93,10 +93,10 @@ def _turns(app: FastAPI, server: Server) -> None:
         return Answer({"turns": made})
 
 
-def _edges(app: FastAPI, server: Server) -> None:
+def _edges(routes: Routes, server: Server) -> None:
     path = f"{CORPUS}/edges"
 
-    @app.get(path, tags=["Corpora"], response_model=Around, responses=failures(404))
+    @routes.get(path, response_model=Around)
     async def list_edges(
         request: Request,
         corpus: Corpus,
@@ -111,7 +111,7 @@ def _edges(app: FastAPI, server: Server) -> None:
             children = await db.get_children(corpus, chunk_id, after, count)
         return Answer({"parents": parents, "children": children})
 
-    @app.post(path, tags=["Corpora"], response_model=Added, responses=failures(404))
+    @routes.post(path, response_model=Added)
     async def add_edges(request: Request, corpus: Corpus, body: Edges, _: Token) -> Answer:
         """Join chunks of any sessions and documents, and say how many edges are new."""
         edges = [edge.model_dump() for edge in body.edges]
@@ -119,7 +119,7 @@ def _edges(app: FastAPI, server: Server) -> None:
             added = await db.add_edges(server.served(corpus), edges)
         return Answer({"added": added})
 
-    @app.delete(path, tags=["Corpora"], response_model=Removed, responses=failures(404))
+    @routes.delete(path, response_model=Removed)
     async def remove_edge(
         request: Request,
         corpus: Corpus,

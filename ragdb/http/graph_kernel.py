@@ -10,7 +10,7 @@ from pydantic import AwareDatetime, BaseModel, Field
 from ragdb.client._generated import rows
 from ragdb.http import models as m
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Token, check_turn_ids, failures, policy_of, ref_of
+from ragdb.http.routes import Count, Routes, Token, check_turn_ids, failures, policy_of, ref_of
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
 
@@ -46,17 +46,14 @@ class VerifyRequest(m.Body):
     corpus: m.Corpus = None
 
 
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-
-
 class PhaseWeights(m.Body):
     """What each phase of a conversation weighs."""
 
-    synthesis: Share = 1.0
-    planning: Share = 0.9
-    consolidation: Share = 0.6
-    debugging: Share = 0.5
-    exploration: Share = 0.3
+    synthesis: m.Share = 1.0
+    planning: m.Share = 0.9
+    consolidation: m.Share = 0.6
+    debugging: m.Share = 0.5
+    exploration: m.Share = 0.3
 
 
 class Policy(m.Body):
@@ -66,8 +63,8 @@ class Policy(m.Body):
     max_nodes: Annotated[int, Field(ge=1, le=10000)] = 256
     max_radius: Annotated[int, Field(ge=0, le=10000)] = 10
     phase_weights: PhaseWeights = PhaseWeights()
-    salience_weight: Share = 0.3
-    distance_decay: Share = 0.9
+    salience_weight: m.Share = 0.3
+    distance_decay: m.Share = 0.9
     include_siblings: bool = True
     max_siblings_per_node: Annotated[int, Field(ge=0, le=10000)] = 5
 
@@ -162,14 +159,10 @@ def _slice(row: Any) -> dict[str, Any]:
 
 
 def register(app: FastAPI, server: Server) -> None:
-    _stored_slices(app, server)
+    routes = Routes(app, "Graph Kernel", 404, 409)
+    _stored_slices(routes, server)
 
-    @app.post(
-        "/api/slice",
-        tags=["Graph Kernel"],
-        response_model=SliceAnswer,
-        responses=failures(404, 409),
-    )
+    @routes.post("/api/slice", response_model=SliceAnswer)
     async def build_slice(request: Request, body: SliceRequest, _: Token) -> Answer:
         """Build the slice that a policy admits around an anchor, with its admissibility token."""
         check_turn_ids([body.anchor_turn_id])
@@ -178,12 +171,7 @@ def register(app: FastAPI, server: Server) -> None:
             built = await db.build_slice(corpus, body.anchor_turn_id, policy_of(body.policy_ref))
         return Answer({"slice": _slice(built), "policy_ref": ref_of(built)})
 
-    @app.post(
-        "/api/slice/batch",
-        tags=["Graph Kernel"],
-        response_model=BatchAnswer,
-        responses=failures(404, 409),
-    )
+    @routes.post("/api/slice/batch", response_model=BatchAnswer)
     async def build_slices(request: Request, body: BatchRequest, _: Token) -> Answer:
         """Build a slice for each anchor; an anchor that is missing does not fail the others."""
         check_turn_ids(body.anchor_turn_ids)
@@ -209,12 +197,7 @@ def register(app: FastAPI, server: Server) -> None:
             }
         )
 
-    @app.post(
-        "/api/verify_token",
-        tags=["Graph Kernel"],
-        response_model=Verdict,
-        responses=failures(404, 409),
-    )
+    @routes.post("/api/verify_token", response_model=Verdict)
     async def verify_token(request: Request, body: VerifyRequest, _: Token) -> Answer:
         """Say whether a token was issued for these fields and the evidence is still what it was."""
         check_turn_ids([body.anchor_turn_id, *(body.turn_ids or ())])
@@ -234,7 +217,7 @@ def register(app: FastAPI, server: Server) -> None:
             )
         return Answer({"valid": verdict.valid, "reason": verdict.reason})
 
-    @app.get("/api/policies", tags=["Graph Kernel"], response_model=Policies, responses=failures())
+    @routes.get("/api/policies", response_model=Policies, responses=failures())
     async def list_policies(request: Request, _: Token) -> Answer:
         """List the slice policies that may be named: the registered ones and the default."""
         async with server.transaction(request) as db:
@@ -251,12 +234,7 @@ def register(app: FastAPI, server: Server) -> None:
         ]
         return Answer({"policies": listed, "registry_fingerprint": fingerprint})
 
-    @app.post(
-        "/api/policies",
-        tags=["Graph Kernel"],
-        response_model=PolicyAnswer,
-        responses=failures(409),
-    )
+    @routes.post("/api/policies", response_model=PolicyAnswer, responses=failures(409))
     async def register_policy(request: Request, body: Policy, _: Token) -> Answer:
         """Register a slice policy; registering it again changes nothing."""
         async with server.transaction(request) as db:
@@ -264,14 +242,14 @@ def register(app: FastAPI, server: Server) -> None:
         return Answer({"policy_ref": ref_of(row)})
 
 
-def _stored_slices(app: FastAPI, server: Server) -> None:
-    @app.get("/api/slices", tags=["Graph Kernel"], response_model=Stored, responses=failures(404))
+def _stored_slices(routes: Routes, server: Server) -> None:
+    @routes.get("/api/slices", response_model=Stored, responses=failures(404))
     async def list_slices(
         request: Request,
         _: Token,
         corpus: Annotated[str, Query(min_length=1, max_length=64)],
         since: Annotated[AwareDatetime | None, Query(description="Stored then or later.")] = None,
-        count: Annotated[int, Query(ge=1, le=10000)] = 50,
+        count: Count = 50,
         before: Annotated[str | None, Query(description="Last id of the page before.")] = None,
     ) -> Answer:
         """List the stored slices of a corpus, newest first."""
@@ -279,9 +257,7 @@ def _stored_slices(app: FastAPI, server: Server) -> None:
             listed = await db.list_slices(server.served(corpus), since, count, before)
         return Answer({"slices": listed})
 
-    @app.post(
-        "/api/slice/graph", tags=["Graph Kernel"], response_model=Graph, responses=failures(404)
-    )
+    @routes.post("/api/slice/graph", response_model=Graph, responses=failures(404))
     async def slice_graph(request: Request, body: GraphRequest, _: Token) -> Answer:
         """Return the chunks of a slice with their edges, and those it refused, each with why."""
         if body.policy is not None and body.policy_ref is not None:

@@ -13,7 +13,7 @@ from ragdb.client.rows import record
 from ragdb.http import models as m
 from ragdb.http.corpora import CORPUS, Corpus
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Token, failures
+from ragdb.http.routes import Count, Routes, Token
 from ragdb.http.server import Server
 
 Version = Annotated[int, Query(ge=0, le=9223372036854775807, description="A version.")]
@@ -47,9 +47,11 @@ class DroppedVersions(BaseModel):
 
 
 def register(app: FastAPI, server: Server) -> None:
+    routes = Routes(app, "Corpora", 404)
+
     path = f"{CORPUS}/history"
 
-    @app.get(path, tags=["Corpora"], response_model=Versions, responses=failures(404))
+    @routes.get(path, response_model=Versions)
     async def list_versions(
         request: Request,
         corpus: Corpus,
@@ -58,7 +60,7 @@ def register(app: FastAPI, server: Server) -> None:
         at: Annotated[
             datetime | None, Query(description="A time: the version of then alone.")
         ] = None,
-        count: Annotated[int, Query(ge=1, le=10000)] = 100,
+        count: Count = 100,
     ) -> Answer:
         """List the versions that a corpus can be searched as of."""
         async with server.transaction(request) as db:
@@ -67,23 +69,21 @@ def register(app: FastAPI, server: Server) -> None:
             listed = await db.list_versions(server.served(corpus), before, count)
         return Answer({"versions": listed})
 
-    @app.put(path, tags=["Corpora"], response_model=rows.KeepHistoryRow, responses=failures(404))
+    @routes.put(path, response_model=rows.KeepHistoryRow)
     async def keep_history(request: Request, corpus: Corpus, body: Kept, _: Token) -> Answer:
         """Have a corpus keep its history from now on, so long."""
         async with server.transaction(request) as db:
             kept = await db.keep_history(server.served(corpus), timedelta(days=body.days))
         return Answer(record(kept))
 
-    @app.delete(path, tags=["Corpora"], response_model=DroppedVersions, responses=failures(404))
+    @routes.delete(path, response_model=DroppedVersions)
     async def drop_history(request: Request, corpus: Corpus, _: Token) -> Answer:
         """Remove the history of a corpus and keep none; says how many rows it had."""
         async with server.transaction(request) as db:
             dropped = await db.drop_history(server.served(corpus))
         return Answer({"dropped": dropped})
 
-    @app.get(
-        f"{CORPUS}/diff", tags=["Corpora"], response_model=Differences, responses=failures(404)
-    )
+    @routes.get(f"{CORPUS}/diff", response_model=Differences)
     async def diff_corpus(
         request: Request, corpus: Corpus, _: Token, since: Version, until: Version | None = None
     ) -> Answer:
@@ -92,12 +92,7 @@ def register(app: FastAPI, server: Server) -> None:
             found = await db.diff_corpus(server.served(corpus), since, until)
         return Answer({"differences": found})
 
-    @app.post(
-        f"{CORPUS}/erase",
-        tags=["Corpora"],
-        response_model=rows.EraseSourceRow,
-        responses=failures(404),
-    )
+    @routes.post(f"{CORPUS}/erase", response_model=rows.EraseSourceRow)
     async def erase_source(request: Request, corpus: Corpus, body: Erased, _: Token) -> Answer:
         """Delete a source, and take what was ever found there out of every version."""
         async with server.transaction(request) as db:

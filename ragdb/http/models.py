@@ -21,6 +21,7 @@ Corpus = Annotated[
 Query = Annotated[str, Field(min_length=1, max_length=32768, description="What is asked.")]
 Limit = Annotated[int, Field(ge=1, le=1000, description="Results at most.")]
 Similarity = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="Least score.")]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Mode = Annotated[
     Literal["lexical", "semantic", "hybrid", "reference"] | None,
     Field(description="How results are ranked; hybrid where the corpus has embeddings."),

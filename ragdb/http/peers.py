@@ -12,7 +12,7 @@ from ragdb.client._generated import rows
 from ragdb.client.rows import record
 from ragdb.http.corpora import CORPUS, Corpus
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Token, failures
+from ragdb.http.routes import Routes, Token
 from ragdb.http.server import Server
 
 
@@ -35,16 +35,16 @@ class EventPage(BaseModel):
 
 
 def register(app: FastAPI, server: Server) -> None:
-    @app.get(f"{CORPUS}/feed", tags=["Peers"], response_model=Feed, responses=failures(404))
+    routes = Routes(app, "Peers", 404)
+
+    @routes.get(f"{CORPUS}/feed", response_model=Feed)
     async def feed(request: Request, corpus: Corpus, _: Token) -> Answer:
         """Return the feed of a corpus that is shared with peers."""
         async with server.transaction(request) as db:
             found = await db.shared_feed(server.served(corpus))
         return Answer(record(found))
 
-    @app.get(
-        f"{CORPUS}/feed/events", tags=["Peers"], response_model=EventPage, responses=failures(404)
-    )
+    @routes.get(f"{CORPUS}/feed/events", response_model=EventPage)
     async def feed_events(
         request: Request,
         corpus: Corpus,

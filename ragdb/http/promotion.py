@@ -14,13 +14,12 @@ from ragdb.client.rows import record
 from ragdb.http import models as m
 from ragdb.http.gate import Answer
 from ragdb.http.records import served_trace
-from ragdb.http.routes import Token, failures
+from ragdb.http.routes import InCorpus, Routes, Token, failures
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
 
 Statement = Annotated[str, Field(min_length=1, max_length=32768)]
 Count = Annotated[int, Query(ge=1, le=10000, description="Rows at most.")]
-InCorpus = Annotated[m.Corpus, Query()]
 
 
 class Anchor(m.Body):
@@ -87,9 +86,10 @@ def _settled(row: Any, done: str, status: int = 200) -> Answer:
 
 
 def register(app: FastAPI, server: Server) -> None:
+    routes = Routes(app, "Promotion", 404, 409)
     _anchors(app, server)
-    _atoms(app, server)
-    _proposals(app, server)
+    _atoms(routes, server)
+    _proposals(routes, server)
 
 
 def _anchors(app: FastAPI, server: Server) -> None:
@@ -114,14 +114,8 @@ def _anchors(app: FastAPI, server: Server) -> None:
         return Answer(await server.when_ready(request, named, body.query, None, resolve))
 
 
-def _atoms(app: FastAPI, server: Server) -> None:
-    @app.post(
-        "/api/atoms",
-        tags=["Promotion"],
-        status_code=201,
-        response_model=rows.PromoteToAtomRow,
-        responses=failures(404, 409),
-    )
+def _atoms(routes: Routes, server: Server) -> None:
+    @routes.post("/api/atoms", status_code=201, response_model=rows.PromoteToAtomRow)
     async def promote_to_atom(request: Request, body: Promotion, _: Token) -> Answer:
         """Make a statement out of hits of an admissible retrieval. A refusal is an incident."""
         async with server.transaction(request) as db:
@@ -129,7 +123,7 @@ def _atoms(app: FastAPI, server: Server) -> None:
             made = await db.promote_to_atom(**body.model_dump())
         return _settled(made, "PROMOTED", 201)
 
-    @app.get("/api/atoms", tags=["Promotion"], response_model=Atoms, responses=failures(404, 409))
+    @routes.get("/api/atoms", response_model=Atoms)
     async def list_atoms(
         request: Request, _: Token, corpus: InCorpus = None, count: Count = 100
     ) -> Answer:
@@ -138,12 +132,7 @@ def _atoms(app: FastAPI, server: Server) -> None:
             listed = await db.list_atoms(await server.corpus(db, corpus), count)
         return Answer({"atoms": listed})
 
-    @app.get(
-        "/api/incidents",
-        tags=["Promotion"],
-        response_model=Incidents,
-        responses=failures(404, 409),
-    )
+    @routes.get("/api/incidents", response_model=Incidents)
     async def list_incidents(
         request: Request, _: Token, corpus: InCorpus = None, count: Count = 100
     ) -> Answer:
@@ -153,14 +142,8 @@ def _atoms(app: FastAPI, server: Server) -> None:
         return Answer({"incidents": listed})
 
 
-def _proposals(app: FastAPI, server: Server) -> None:
-    @app.post(
-        "/api/proposals",
-        tags=["Promotion"],
-        status_code=201,
-        response_model=rows.ProposeRow,
-        responses=failures(404, 409),
-    )
+def _proposals(routes: Routes, server: Server) -> None:
+    @routes.post("/api/proposals", status_code=201, response_model=rows.ProposeRow)
     async def propose(request: Request, body: Proposal, _: Token) -> Answer:
         """Store a conclusion that rests on atoms. A refusal is an incident."""
         async with server.transaction(request) as db:
@@ -168,12 +151,7 @@ def _proposals(app: FastAPI, server: Server) -> None:
             made = await db.propose(corpus, body.atom_ids, body.text)
         return _settled(made, "PROPOSED", 201)
 
-    @app.get(
-        "/api/proposals",
-        tags=["Promotion"],
-        response_model=Proposals,
-        responses=failures(404, 409),
-    )
+    @routes.get("/api/proposals", response_model=Proposals)
     async def list_proposals(
         request: Request,
         _: Token,
@@ -186,12 +164,7 @@ def _proposals(app: FastAPI, server: Server) -> None:
             listed = await db.list_proposals(await server.corpus(db, corpus), state, count)
         return Answer({"proposals": listed})
 
-    @app.post(
-        "/api/proposals/{id}/decision",
-        tags=["Promotion"],
-        response_model=rows.DecideProposalRow,
-        responses=failures(404, 409),
-    )
+    @routes.post("/api/proposals/{id}/decision", response_model=rows.DecideProposalRow)
     async def decide(request: Request, id: UUID, body: Decision, _: Token) -> Answer:
         """Accept or reject an open conclusion, once."""
         async with server.transaction(request) as db:

@@ -12,7 +12,7 @@ from ragdb.client._generated.rows import TurnHit
 from ragdb.client.client import AsyncClient
 from ragdb.http import models as m
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Token, check_turn_ids, failures, policy_of
+from ragdb.http.routes import InCorpus, Token, check_turn_ids, failures, policy_of
 from ragdb.http.server import CLIENT, Server
 from ragdb.http.spans import current, ids
 
@@ -163,7 +163,7 @@ def register(app: FastAPI, server: Server) -> None:
         limit: Annotated[int, Query(ge=1, le=1000, description="Results at most.")] = 10,
         min_similarity: Annotated[m.Similarity, Query()] = 0.0,
         mode: Annotated[m.Mode, Query()] = None,
-        corpus: Annotated[m.Corpus, Query()] = None,
+        corpus: InCorpus = None,
     ) -> Answer:
         async def search(db: Any, corpus: str) -> Any:
             hits = await db.retrieve_global(

@@ -13,14 +13,13 @@ from ragdb.client._generated import rows
 from ragdb.client.rows import record
 from ragdb.http import personal
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Token, failures
+from ragdb.http.routes import Count, Routes, Token, failures
 from ragdb.http.server import Server
 
 Corpus = Annotated[
     str | None, Query(min_length=1, max_length=64, description="Name of a corpus. Default: all.")
 ]
 Since = Annotated[datetime | None, Query(description="Only what was recorded from then on.")]
-Count = Annotated[int, Query(ge=1, le=10000)]
 
 
 class Answers(BaseModel):
@@ -68,12 +67,12 @@ class Map(BaseModel):
 
 
 def register(app: FastAPI, server: Server) -> None:
-    _add_evidence(app, server)
+    _add_evidence(Routes(app, "Answers", 404), server)
     _add_state(app, server)
 
 
-def _add_evidence(app: FastAPI, server: Server) -> None:
-    @app.get("/api/answers", tags=["Answers"], response_model=Answers, responses=failures(404))
+def _add_evidence(routes: Routes, server: Server) -> None:
+    @routes.get("/api/answers", response_model=Answers)
     async def list_answers(
         request: Request, _: Token, corpus: Corpus = None, since: Since = None, count: Count = 50
     ) -> Answer:
@@ -82,12 +81,7 @@ def _add_evidence(app: FastAPI, server: Server) -> None:
         async with server.transaction(request) as db:
             return Answer({"answers": personal.served(await db.list_answers(corpus, since, count))})
 
-    @app.get(
-        "/api/answers/{id}",
-        tags=["Answers"],
-        response_model=AnswerWithCitations,
-        responses=failures(404),
-    )
+    @routes.get("/api/answers/{id}", response_model=AnswerWithCitations)
     async def get_answer(request: Request, id: UUID, _: Token) -> Answer:
         """Return a recorded answer with the chunks that it cites and what is wrong with each."""
         async with server.transaction(request) as db:
@@ -95,7 +89,7 @@ def _add_evidence(app: FastAPI, server: Server) -> None:
             personal.check_served(found.corpus, "ANSWER_NOT_FOUND")
             return Answer({"answer": found, "citations": list(await db.list_citations(id))})
 
-    @app.get("/api/gates", tags=["Answers"], response_model=Gates, responses=failures(404))
+    @routes.get("/api/gates", response_model=Gates)
     async def list_gates(
         request: Request, _: Token, corpus: Corpus = None, since: Since = None, count: Count = 50
     ) -> Answer:
@@ -104,9 +98,7 @@ def _add_evidence(app: FastAPI, server: Server) -> None:
         async with server.transaction(request) as db:
             return Answer({"gates": personal.served(await db.list_gates(corpus, since, count))})
 
-    @app.get(
-        "/api/unanswered", tags=["Answers"], response_model=Unanswered, responses=failures(404)
-    )
+    @routes.get("/api/unanswered", response_model=Unanswered)
     async def list_unanswered(
         request: Request, _: Token, corpus: Corpus = None, since: Since = None, count: Count = 50
     ) -> Answer:
@@ -119,7 +111,9 @@ def _add_evidence(app: FastAPI, server: Server) -> None:
 
 
 def _add_state(app: FastAPI, server: Server) -> None:
-    @app.get("/api/traffic", tags=["Health"], response_model=Traffic, responses=failures())
+    routes = Routes(app, "Health")
+
+    @routes.get("/api/traffic", response_model=Traffic)
     async def traffic(
         request: Request,
         since: datetime,
@@ -132,7 +126,7 @@ def _add_state(app: FastAPI, server: Server) -> None:
         async with server.transaction(request) as db:
             return Answer({"traffic": list(await db.traffic(since, until, corpus))})
 
-    @app.get("/api/status", tags=["Health"], response_model=Status, responses=failures())
+    @routes.get("/api/status", response_model=Status)
     async def status(request: Request, _: Token) -> Answer:
         """Return how far the embeddings of corpora are, what workers have yet to do, and advice."""
         async with server.transaction(request) as db:

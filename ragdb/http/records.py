@@ -15,7 +15,7 @@ from ragdb.http import models as m
 from ragdb.http import personal
 from ragdb.http.corpora import CORPUS, Corpus
 from ragdb.http.gate import Answer
-from ragdb.http.routes import Token, failures
+from ragdb.http.routes import Count, InCorpus, Routes, Token, failures
 from ragdb.http.server import Server
 from ragdb.http.transactions import Refused
 
@@ -88,13 +88,15 @@ class Traces(BaseModel):
 
 
 def register(app: FastAPI, server: Server) -> None:
-    @app.get("/api/traces", tags=["Traces"], response_model=Traces, responses=failures(404))
+    traces, ingest = Routes(app, "Traces", 404), Routes(app, "Ingest", 404)
+
+    @traces.get("/api/traces", response_model=Traces)
     async def list_traces(
         request: Request,
         _: Token,
-        corpus: Annotated[m.Corpus, Query()] = None,
+        corpus: InCorpus = None,
         since: Annotated[AwareDatetime | None, Query(description="Recorded then or later.")] = None,
-        count: Annotated[int, Query(ge=1, le=10000)] = 50,
+        count: Count = 50,
         until: Annotated[AwareDatetime | None, Query(description="Recorded before then.")] = None,
         mode: Annotated[m.Mode, Query()] = None,
         outcome: Annotated[
@@ -114,9 +116,7 @@ def register(app: FastAPI, server: Server) -> None:
             )
         return Answer({"traces": personal.served(listed)})
 
-    @app.get(
-        "/api/traces/{id}", tags=["Traces"], response_model=TraceAnswer, responses=failures(404)
-    )
+    @traces.get("/api/traces/{id}", response_model=TraceAnswer)
     async def get_trace(request: Request, id: UUID, _: Token) -> Answer:
         """Return a recorded retrieval with its hits, its reranking and its provenance."""
         async with server.transaction(request) as db:
@@ -135,12 +135,7 @@ def register(app: FastAPI, server: Server) -> None:
             }
         )
 
-    @app.post(
-        "/api/traces/{id}/replay",
-        tags=["Traces"],
-        response_model=ReplayAnswer,
-        responses=failures(404),
-    )
+    @traces.post("/api/traces/{id}/replay", response_model=ReplayAnswer)
     async def replay(request: Request, id: UUID, _: Token) -> Answer:
         """Run a recorded retrieval again and say how the results compare, hit by hit."""
         async with server.transaction(request) as db:
@@ -149,12 +144,7 @@ def register(app: FastAPI, server: Server) -> None:
             hits = await db.replay_hits(id)
         return Answer({**record(verdict), "hits": hits})
 
-    @app.get(
-        "/api/traces/{id}/why-not",
-        tags=["Traces"],
-        response_model=WhyNot,
-        responses=failures(404),
-    )
+    @traces.get("/api/traces/{id}/why-not", response_model=WhyNot)
     async def why_not(
         request: Request,
         id: UUID,
@@ -171,9 +161,8 @@ def register(app: FastAPI, server: Server) -> None:
     octets = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
     blob: dict[str, Any] = {"required": True, "content": octets}
 
-    @app.post(
+    @ingest.post(
         "/api/blobs",
-        tags=["Ingest"],
         status_code=201,
         response_model=Blob,
         responses=failures(),
@@ -191,29 +180,27 @@ def register(app: FastAPI, server: Server) -> None:
             cid = await db.put_blob(data, media_type)
         return Answer({"doc_cid": cid, "media_type": media_type, "size": len(data)}, 201)
 
-    @app.get("/api/jobs/{id}", tags=["Ingest"], response_model=Job, responses=failures(404))
+    @ingest.get("/api/jobs/{id}", response_model=Job)
     async def job(request: Request, id: UUID, _: Token) -> Answer:
         """Say what has become of the job of a partition answer."""
         async with server.transaction(request) as db:
             state = await db.job_state(id)
         return Answer({"job_id": id, **record(state)})
 
-    @app.get(
-        f"{CORPUS}/events", tags=["Ingest"], response_model=CorpusEvents, responses=failures(404)
-    )
+    @ingest.get(f"{CORPUS}/events", response_model=CorpusEvents)
     async def corpus_events(
         request: Request,
         corpus: Corpus,
         _: Token,
         after: Annotated[int, Query(ge=0, le=2**62, description="next of the page before.")] = 0,
-        count: Annotated[int, Query(ge=1, le=10000)] = 100,
+        count: Count = 100,
     ) -> Answer:
         """Return the envelopes of the next events of a corpus."""
         async with server.transaction(request) as db:
             page = await db.corpus_event_envelopes(server.served(corpus), after, count)
         return Answer(page)
 
-    @app.post("/api/events", tags=["Ingest"], response_model=Events, responses=failures())
+    @ingest.post("/api/events", response_model=Events, responses=failures())
     async def events(request: Request, body: After, _: Token) -> Answer:
         """Return the envelopes of the next events of all corpora."""
         async with server.transaction(request) as db:

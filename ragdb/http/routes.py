@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, TypeVar
 
-from fastapi import Security
+from fastapi import FastAPI, Query, Security
 from fastapi.security import HTTPBearer
 
 from ragdb.http import models as m
 from ragdb.http.transactions import Refused
 
+Handler = TypeVar("Handler", bound=Callable[..., Any])
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 WHAT = {
     400: "A field is missing, unknown or out of range (INVALID_TURN_ID, BAD_REQUEST, …).",
@@ -27,12 +28,34 @@ WHAT = {
 
 bearer = HTTPBearer(auto_error=False, description="A token of `ragdb token create`.")
 Token = Annotated[Any, Security(bearer)]
+Count = Annotated[int, Query(ge=1, le=10000)]
+InCorpus = Annotated[m.Corpus, Query()]
 
 
 def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The errors that a route may answer, for the OpenAPI document."""
     listed = sorted({400, 401, 408, 413, 429, 500, 503, *statuses})
     return {status: {"model": m.Error, "description": WHAT[status]} for status in listed}
+
+
+class Routes:
+    """Registers routes with one tag; each may answer these errors, unless it says which."""
+
+    def __init__(self, app: FastAPI, tag: str, *statuses: int) -> None:
+        self.app = app
+        self.shared: dict[str, Any] = {"tags": [tag], "responses": failures(*statuses)}
+
+    def get(self, path: str, **how: Any) -> Callable[[Handler], Handler]:
+        return self.app.get(path, **self.shared | how)
+
+    def post(self, path: str, **how: Any) -> Callable[[Handler], Handler]:
+        return self.app.post(path, **self.shared | how)
+
+    def put(self, path: str, **how: Any) -> Callable[[Handler], Handler]:
+        return self.app.put(path, **self.shared | how)
+
+    def delete(self, path: str, **how: Any) -> Callable[[Handler], Handler]:
+        return self.app.delete(path, **self.shared | how)
 
 
 def check_turn_ids(ids: Sequence[str]) -> None:

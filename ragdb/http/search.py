@@ -14,12 +14,11 @@ from ragdb.client.rows import record
 from ragdb.http import models as m
 from ragdb.http.gate import Answer
 from ragdb.http.hints import spoken
-from ragdb.http.routes import Token, failures
+from ragdb.http.routes import Routes, Token, failures
 from ragdb.http.server import CLIENT, Server
 from ragdb.http.spans import current, ids
 from ragdb.http.transactions import Refused
 
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Name = Annotated[str, Field(min_length=1, max_length=64)]
 Corpora = Annotated[
     list[Name] | None,
@@ -67,10 +66,10 @@ class Search(m.Body):
         Literal["convex", "rrf"], Field(description="How a hybrid search joins its legs.")
     ] = "convex"
     lexical_weight: Annotated[
-        Share | None, Field(description="Share of the lexical leg; null: what its embedder says.")
+        m.Share | None, Field(description="Share of the lexical leg; null: what its embedder says.")
     ] = None
-    min_lexical: Annotated[Share, Field(description="Least lexical score.")] = 0.0
-    min_semantic: Annotated[Share, Field(description="Least semantic score.")] = 0.0
+    min_lexical: Annotated[m.Share, Field(description="Least lexical score.")] = 0.0
+    min_semantic: Annotated[m.Share, Field(description="Least semantic score.")] = 0.0
     syntax: Syntax = "plain"
     per_document: Annotated[
         int | None, Field(ge=1, le=1000, description="Hits of one document at most.")
@@ -79,7 +78,7 @@ class Search(m.Body):
         False
     )
     diversity: Annotated[
-        Share, Field(description="What likeness to better hits takes from a score.")
+        m.Share, Field(description="What likeness to better hits takes from a score.")
     ] = 0.0
     context: Annotated[
         int, Field(ge=0, le=20, description="Neighbours of a hit on each side, in its `context`.")
@@ -140,7 +139,9 @@ class FacetsAnswer(BaseModel):
 
 
 def register(app: FastAPI, server: Server) -> None:
-    @app.post("/api/search", tags=["Search"], response_model=Found, responses=failures(404, 409))
+    routes = Routes(app, "Search", 404)
+
+    @routes.post("/api/search", response_model=Found, responses=failures(404, 409))
     async def search(request: Request, body: Search, _: Token) -> Answer:
         """Search corpora as ragdb.search does. Nothing is written unless `record` is true."""
         how = body.model_dump(exclude={"query", "corpora", "record"})
@@ -205,7 +206,7 @@ def register(app: FastAPI, server: Server) -> None:
             span.stage("search")
         return Answer(found)
 
-    @app.post("/api/facets", tags=["Search"], response_model=FacetsAnswer, responses=failures(404))
+    @routes.post("/api/facets", response_model=FacetsAnswer)
     async def facets(request: Request, body: Facets, _: Token) -> Answer:
         """Count what matches a query by the values of fields, exactly."""
 
@@ -219,9 +220,7 @@ def register(app: FastAPI, server: Server) -> None:
 
         return Answer(await server.read(request, ask))
 
-    @app.post(
-        "/api/count", tags=["Search"], response_model=rows.CountMatchesRow, responses=failures(404)
-    )
+    @routes.post("/api/count", response_model=rows.CountMatchesRow)
     async def count(request: Request, body: Matching, _: Token) -> Answer:
         """Count the documents and chunks that match a query."""
 

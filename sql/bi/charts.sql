@@ -13,7 +13,7 @@ begin atomic
         when value <= 0 then 0 end as eighths) b
     where highest > 0 and width > 0;
 end;
-comment on function bi.bar(float8, float8, integer) is
+comment on function bi.bar is
   'Returns a bar for a value of 0 to highest, up to width characters (at most 200) long; null for '
   'a null, and where highest is not positive.';
 
@@ -29,5 +29,5 @@ begin atomic
     cross join (select least(0, min(q.point)) as low, max(q.point) as high
       from pg_catalog.unnest(points) q (point)) r;
 end;
-comment on function bi.sparkline(float8[]) is
+comment on function bi.sparkline is
   'Returns a character for each point, from 0 or the lowest one to the highest; a dot for a null.';

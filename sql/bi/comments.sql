@@ -25,7 +25,7 @@ begin
       v_column.meaning);
   end loop;
 end $$;
-comment on function ragdb_internal.comment_columns(text[]) is
+comment on function ragdb_internal.comment_columns is
   'Comments the columns of views: names, or view.name, each before its meaning.';
 
 do $$ begin

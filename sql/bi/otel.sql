@@ -3,7 +3,7 @@ create or replace function bi.as_json(score float8) returns json
 language sql immutable parallel safe
 set extra_float_digits = 1
 return pg_catalog.to_json(score);
-comment on function bi.as_json(float8) is
+comment on function bi.as_json is
   'Returns a score as JSON, whatever digits a session shows.';
 
 -- Attributes as OpenTelemetry's conventions for generative AI (in development) and OpenInference

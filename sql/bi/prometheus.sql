@@ -19,7 +19,7 @@ begin atomic
       select k.*, pg_catalog.row_number() over (order by k.corpus_id) as n
         from bi.dim_corpus k) r;
 end;
-comment on function ragdb_internal.metric_corpora() is
+comment on function ragdb_internal.metric_corpora is
   'Returns the corpora that the caller sees in schema bi: the 200 oldest by their names, the '
   'others as "(other)".';
 
@@ -37,7 +37,7 @@ begin atomic
       ('ragdb_corpus_size_bytes', 'Bytes of the documents of a corpus.', s.size_bytes::float8)
     ) m (name, help, value);
 end;
-comment on function ragdb_internal.corpus_samples() is 'Returns the sizes of corpora.';
+comment on function ragdb_internal.corpus_samples is 'Returns the sizes of corpora.';
 
 -- A counter of this month: it starts anew with the next, which Prometheus takes for a restart.
 create or replace function ragdb_internal.month_rollups()
@@ -57,7 +57,7 @@ begin atomic
       and r.bucket_at >= pg_catalog.date_trunc('month', ragdb_internal.now(), 'UTC')
     group by c.label, r.retrieval_mode, coalesce(r.rank_mode, ''), coalesce(r.error_code, '');
 end;
-comment on function ragdb_internal.month_rollups() is
+comment on function ragdb_internal.month_rollups is
   'Returns the retrievals of this month (UTC) by corpus, modes and error, as the rollups have '
   'them; within counts those that returned in 0.01, 0.03, 0.1, 0.3, 1 and 3 seconds.';
 
@@ -102,7 +102,7 @@ begin atomic
       and r.bucket_at >= pg_catalog.date_trunc('month', ragdb_internal.now(), 'UTC')
     having count(*) > 0;
 end;
-comment on function ragdb_internal.retrieval_samples() is
+comment on function ragdb_internal.retrieval_samples is
   'Returns what the rollups count of the retrievals of this month.';
 
 -- A chunk beyond queued_to waits without a job: a claim makes it.
@@ -137,7 +137,7 @@ begin
             where g.corpus_id = c.corpus_id limit most) i
           limit most) j;
 end $$;
-comment on function ragdb_internal.waiting_work(integer[], integer) is
+comment on function ragdb_internal.waiting_work is
   'Returns a row for each job of some corpora and each chunk that has yet to become one, no more '
   'than most (rows) of each kind.';
 
@@ -157,7 +157,7 @@ begin atomic
     left join work w on w.queue = q.queue and w.state = s.state
     group by q.queue, s.state;
 end;
-comment on function ragdb_internal.queue_samples() is
+comment on function ragdb_internal.queue_samples is
   'Returns how much of each queue waits, is in work and has failed, counting 10000 at most.';
 
 -- Definer: the tables are granted to nobody. It shows what the views of schema bi show, to whoever
@@ -173,7 +173,7 @@ begin atomic
     order by s.name, s.labels - 'le', s.suffix, s.labels ->> 'le' = '+Inf',
       (nullif(s.labels ->> 'le', '+Inf'))::float8;
 end;
-comment on function ragdb.metrics() is
+comment on function ragdb.metrics is
   'Returns samples for Prometheus, at a cost that grows with neither documents nor retrievals: '
   'sizes of corpora (the 200 oldest by name, the others together), the retrievals of this month '
   '(UTC) as ragdb.refresh_rollups has counted them, and the queues, counting some 10000 jobs. The '

@@ -20,7 +20,7 @@ begin atomic
         or pg_catalog.pg_has_role(ragdb_internal.caller(), 'bi_reader', 'usage')
           and not c.is_restricted and not (ragdb_internal.whole_of(c)).is_restricted);
 end;
-comment on function bi.readable_corpora() is
+comment on function bi.readable_corpora is
   'Returns the corpora whose retrievals the caller sees in the views of schema bi, whether each is '
   'one of ragdb itself, whether the text of queries may be shown, and whether also of what others '
   'than role asked.';

@@ -11,7 +11,7 @@ begin atomic
       case g.grain when 'day' then interval '1 day' else interval '1 hour' end, 'UTC')
       b (bucket_at);
 end;
-comment on function ragdb_internal.traffic_buckets(timestamptz, timestamptz) is
+comment on function ragdb_internal.traffic_buckets is
   'Returns the hours of a span of at most seven days, or the days of a longer one (UTC).';
 
 create or replace function ragdb_internal.latency_percentile(lower float8[], upper float8[],
@@ -25,7 +25,7 @@ return (
     from unnest(latency_percentile.lower, latency_percentile.upper, counts) u (lower, upper, n))
   select b.lower + (b.upper - b.lower) * least(1, (share * b.total - b.upto + b.n) / b.n)
   from bins b where b.upto >= share * b.total order by b.upper limit 1);
-comment on function ragdb_internal.latency_percentile(float8[], float8[], bigint[], float8) is
+comment on function ragdb_internal.latency_percentile is
   'Returns a percentile (share 0 to 1) of a histogram, interpolated within its bin.';
 
 create or replace function ragdb_internal.check_period(since timestamptz, until timestamptz)
@@ -44,7 +44,7 @@ begin
         hint = 'give a span of at most ten years';
   end if;
 end $$;
-comment on function ragdb_internal.check_period(timestamptz, timestamptz) is
+comment on function ragdb_internal.check_period is
   'Refuses a span of time that is null, empty or longer than ten years. Raises RG400.';
 
 -- Definer: the rollups are granted to nobody; bi.readable_corpora is the gate.
@@ -76,15 +76,14 @@ begin
       where r.bucket_at >= date_trunc('day', traffic.since, 'UTC') and r.bucket_at < v_until
       group by r.grain, r.bucket_at),
     bins as (
-      select h.grain, h.bucket_at, h.bin, sum(h.retrievals)::bigint as n
-      from ragdb.histogram_rollups h join corpora c on c.corpus_id = h.corpus_id
+      select h.grain, h.bucket_at, h.lower_end, h.upper_end, sum(h.retrievals)::bigint as n
+      from ragdb_internal.counted_bins h join corpora c on c.corpus_id = h.corpus_id
       where h.measure = 'latency' and h.bucket_at >= date_trunc('day', traffic.since, 'UTC')
         and h.bucket_at < v_until
-      group by h.grain, h.bucket_at, h.bin),
+      group by h.grain, h.bucket_at, h.lower_end, h.upper_end),
     timed as (
-      select b.grain, b.bucket_at,
-        array_agg(case when b.bin = -20 then 0 else power(2, b.bin / 4::float8) end) as low,
-        array_agg(power(2, (b.bin + 1) / 4::float8)) as high, array_agg(b.n) as n
+      select b.grain, b.bucket_at, array_agg(b.lower_end) as low, array_agg(b.upper_end) as high,
+        array_agg(b.n) as n
       from bins b group by b.grain, b.bucket_at)
     select s.bucket_at, s.grain, coalesce(k.found, 0), coalesce(k.nothing, 0),
       coalesce(k.failed, 0), coalesce(k.sliced, 0), coalesce(k.admissible, 0),
@@ -96,7 +95,7 @@ begin
       left join timed t on t.grain = s.grain and t.bucket_at = s.bucket_at
     order by s.bucket_at;
 end $$;
-comment on function ragdb.traffic(timestamptz, timestamptz, text) is
+comment on function ragdb.traffic is
   'Returns retrievals by hour of a span of at most seven days, by day (UTC) of a longer one, of '
   'one corpus or of all that the caller sees in schema bi but system: those that found something, '
   'found nothing or failed, those under a slice with the admissible and the shortfalls among them, '

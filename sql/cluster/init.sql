@@ -12,7 +12,7 @@ begin
       hint = 'install it, put it into shared_preload_libraries, and: create extension citus';
   end if;
 end $$;
-comment on function ragdb_internal.require_citus() is
+comment on function ragdb_internal.require_citus is
   'Refuses a database without the extension citus. Raises RG459.';
 
 -- Those of an earlier version go first: what they took or returned may have changed.
@@ -36,7 +36,7 @@ begin
     execute v_statement;
   end loop;
 end $$;
-comment on function ragdb_internal.drop_wrappers() is
+comment on function ragdb_internal.drop_wrappers is
   'Drops the wrappers of a router.';
 
 create or replace function ragdb_internal.make_wrapper(routed ragdb_internal.routed) returns void
@@ -65,7 +65,7 @@ begin
     execute format('grant execute on routine %s to %s', v_wrapper, v_role);
   end loop;
 end $$;
-comment on function ragdb_internal.make_wrapper(ragdb_internal.routed) is
+comment on function ragdb_internal.make_wrapper is
   'Makes the wrapper of a public function in schema ragdb_at, with its comment and its grants.';
 
 create or replace function ragdb_internal.make_wrappers() returns bigint
@@ -76,7 +76,7 @@ begin
   perform ragdb_internal.drop_wrappers();
   return (select count(ragdb_internal.make_wrapper(r)) from ragdb_internal.routed_functions() r);
 end $$;
-comment on function ragdb_internal.make_wrappers() is
+comment on function ragdb_internal.make_wrappers is
   'Makes the wrappers of a router anew, at its making and at each upgrade; returns how many.';
 
 create or replace function ragdb.cluster_init(host text, port integer default 5432)
@@ -95,7 +95,7 @@ begin
   end if;
   return ragdb_internal.make_wrappers();
 end $$;
-comment on function ragdb.cluster_init(text, integer) is
+comment on function ragdb.cluster_init is
   'Makes this database a router: host and port are those by which the nodes reach it. Schema '
   'ragdb_at then has each public function, which is called at the node of its corpus. Returns how '
   'many there are. Takes a superuser. Raises RG459.';

@@ -22,7 +22,7 @@ begin
       hint = 'run `ragdb init` there, of the same version, and set max_prepared_transactions';
   end if;
 end $$;
-comment on function ragdb_internal.check_node(integer) is
+comment on function ragdb_internal.check_node is
   'Refuses a node that is not a ragdb of the build of the router. Raises RG459.';
 
 create or replace function ragdb_internal.adopt_corpora(node integer) returns void
@@ -47,7 +47,7 @@ begin
     end if;
   end loop;
 end $$;
-comment on function ragdb_internal.adopt_corpora(integer) is
+comment on function ragdb_internal.adopt_corpora is
   'Has the router find the corpora that a node brings. Raises RG459.';
 
 create or replace function ragdb_internal.make_node(host text, port integer) returns void
@@ -71,7 +71,7 @@ begin
   insert into ragdb_at.members (node) values (v_node) on conflict do nothing;
   perform ragdb_internal.adopt_corpora(v_node);
 end $$;
-comment on function ragdb_internal.make_node(text, integer) is
+comment on function ragdb_internal.make_node is
   'Makes what asks a node that Citus knows. Raises RG459.';
 
 -- Two transactions: within one, Citus would wait for itself.
@@ -84,7 +84,7 @@ begin
   commit;
   perform ragdb_internal.make_node(host, port);
 end $$;
-comment on procedure ragdb.cluster_add_node(text, integer) is
+comment on procedure ragdb.cluster_add_node is
   'Adds a node to a router: a whole ragdb of the same build. New corpora go to the node that has '
   'the fewest. Where it ends with an error, it goes on when it is called again. Takes a superuser. '
   'Raises RG459.';
@@ -115,6 +115,6 @@ begin
   execute format('drop function ragdb_at.at_%s; drop table ragdb_at.node_%1$s', node);
   perform citus_remove_node(v_host, v_port);
 end $$;
-comment on function ragdb.cluster_remove_node(integer) is
+comment on function ragdb.cluster_remove_node is
   'Removes a node that has no corpora from a router; its database stays as it is, with what was '
   'recorded of corpora that moved away. Takes a superuser. Raises RG459.';

@@ -17,7 +17,7 @@ begin
       hint = 'ragdb.cluster_status() lists the nodes';
   end if;
 end $$;
-comment on function ragdb_internal.require_router(integer) is
+comment on function ragdb_internal.require_router is
   'Refuses a database that is not a router, or a number that is none of a node. Raises RG459.';
 
 create or replace function ragdb.cluster_isolate(node integer, is_isolated boolean default true)
@@ -30,7 +30,7 @@ begin
   update ragdb_at.members m set is_isolated = cluster_isolate.is_isolated
     where m.node = cluster_isolate.node;
 end $$;
-comment on function ragdb.cluster_isolate(integer, boolean) is
+comment on function ragdb.cluster_isolate is
   'Says whether new corpora keep away from a node. Takes a superuser. Raises RG459.';
 
 create or replace function ragdb.cluster_place(corpus text, node integer) returns void
@@ -42,7 +42,7 @@ begin
   insert into ragdb_at.placement as p (corpus, node) values (cluster_place.corpus, node)
     on conflict on constraint placement_pkey do update set node = excluded.node;
 end $$;
-comment on function ragdb.cluster_place(text, integer) is
+comment on function ragdb.cluster_place is
   'Says at which node a corpus is from now on; it does not bring it there, as ragdb cluster move '
   'does. Takes a superuser. Raises RG459.';
 
@@ -55,7 +55,7 @@ begin
   perform ragdb_internal.require_router();
   return query select p.corpus, p.node from ragdb_at.placement p order by p.corpus;
 end $$;
-comment on function ragdb.cluster_corpora() is
+comment on function ragdb.cluster_corpora is
   'Lists at which node each corpus is that was made through a router, or came with a node; one '
   'that was dropped keeps its place. Takes a superuser. Raises RG459.';
 
@@ -76,6 +76,6 @@ begin
       join run_command_on_all_nodes('select 1') r on r.nodeid = n.nodeid
     order by m.node;
 end $$;
-comment on function ragdb.cluster_status() is
+comment on function ragdb.cluster_status is
   'Lists the nodes of a router with the number of corpora that were put on each, and the problem '
   'where one does not answer. Takes a superuser. Raises RG459.';

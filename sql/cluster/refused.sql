@@ -27,5 +27,5 @@ begin atomic
     ('it does not name a corpus', 'rag_list_corpora embed_text')
   ) as r (reason, names);
 end;
-comment on function ragdb_internal.refused_routes() is
+comment on function ragdb_internal.refused_routes is
   'Lists the functions that a router does not route, with the reason.';

@@ -59,7 +59,7 @@ begin atomic
   ) as l (route, detail, names)
   union all select 'refused', r.reason, r.names from ragdb_internal.refused_routes() r;
 end;
-comment on function ragdb_internal.route_lines() is
+comment on function ragdb_internal.route_lines is
   'Lists how functions are routed, by their names. For corpus, detail finds the node; for each, '
   'it says which rows count.';
 
@@ -77,7 +77,7 @@ begin atomic
   where p.pronamespace = 'ragdb'::regnamespace
     and p.prorettype <> 'pg_catalog.trigger'::regtype;
 end;
-comment on function ragdb_internal.routes() is
+comment on function ragdb_internal.routes is
   'Lists every public function with its route; null where it has none.';
 
 create or replace function ragdb.cluster_routes()
@@ -88,7 +88,7 @@ begin atomic
     case when r.route in ('here', 'all', 'refused') then r.detail end
   from ragdb_internal.routes() r order by r.name, 1;
 end;
-comment on function ragdb.cluster_routes() is
+comment on function ragdb.cluster_routes is
   'Lists where a router of several databases sends each public function: corpus (the node of its '
   'corpus), find (the first node that has what is named), each (node by node), all (the router and '
   'each node), some (the first node that has work), space (the node that a number says), last (the '

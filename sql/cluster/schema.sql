@@ -20,7 +20,7 @@ create table ragdb_at.placement (
 alter table ragdb_at.members owner to ragdb_owner;
 alter table ragdb_at.placement owner to ragdb_owner;
 $ddl$;
-comment on function ragdb_internal.router_tables() is
+comment on function ragdb_internal.router_tables is
   'Returns the statements that make schema ragdb_at and its tables: the nodes, and the node of '
   'each corpus that was made through the router.';
 
@@ -65,7 +65,7 @@ alter function ragdb_at.nodes(boolean) owner to ragdb_owner;
 alter function ragdb_at.node_of(text) owner to ragdb_owner;
 alter function ragdb_at.place(text, text) owner to ragdb_owner;
 $ddl$;
-comment on function ragdb_internal.router_lookups() is
+comment on function ragdb_internal.router_lookups is
   'Returns the statements that make what wrappers call to find the node of a corpus.';
 
 create or replace function ragdb_internal.router_calls() returns text
@@ -91,7 +91,7 @@ language plpgsql volatile set search_path = pg_catalog, pg_temp as $$ begin
   return query execute call;
 end $$;
 $ddl$;
-comment on function ragdb_internal.router_calls() is
+comment on function ragdb_internal.router_calls is
   'Returns the statements that make what wrappers call to ask a node.';
 
 -- A contract, a pack, a run or a result says of which corpus it is, or of which trace.
@@ -123,7 +123,7 @@ begin
 end $$;
 grant execute on all functions in schema ragdb_at to ragdb_reader, bi_reader;
 $ddl$;
-comment on function ragdb_internal.router_evidence() is
+comment on function ragdb_internal.router_evidence is
   'Returns the statements that make what finds the node of what is given as JSON, and the grants '
   'of all of these.';
 
@@ -149,5 +149,5 @@ select create_distributed_function('ragdb_at.at_%1$s(integer,text,text[])', 'nod
   colocate_with => 'ragdb_at.node_%1$s', force_delegation => true);
 grant execute on function ragdb_at.at_%1$s(integer,text,text[]) to ragdb_reader, bi_reader;
 $ddl$;
-comment on function ragdb_internal.node_schema() is
+comment on function ragdb_internal.node_schema is
   'Returns the statements, with the number of a node to be put in, that make what asks that node.';

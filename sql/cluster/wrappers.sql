@@ -22,7 +22,7 @@ begin atomic
     from pg_catalog.pg_proc p join pg_catalog.pg_type t on t.oid = p.prorettype
     where p.oid = router_columns.routine and t.typrelid = 0 and p.prorettype <> 'record'::regtype;
 end;
-comment on function ragdb_internal.router_columns(oid) is
+comment on function ragdb_internal.router_columns is
   'Lists the columns of what a public function returns; a value alone is column the_value.';
 
 -- Each of these but the oid is SQL, or a part of it.
@@ -48,7 +48,7 @@ return (select pg_catalog.format('%s from ragdb.%I(%s) t',
             else '($1)[%s]::%s' end, a.n, pg_catalog.format_type(a.type, null)), ', ' order by a.n)
       from pg_catalog.unnest(p.proargtypes::oid[]) with ordinality a (type, n)), ''))
   from pg_catalog.pg_proc p where p.oid = router_call.routine);
-comment on function ragdb_internal.router_call(oid) is
+comment on function ragdb_internal.router_call is
   'Returns what a node is asked for: columns of a public function, whose arguments are elements of '
   'an array of texts.';
 
@@ -63,7 +63,7 @@ return case router_asks.route
       else 'case when %1$I is null then ragdb_at.nodes(%2$L)'
         ' else array[ragdb_at.node_of(%1$I)] end' end,
     router_asks.corpus, router_asks.route = 'some') end;
-comment on function ragdb_internal.router_asks(text, text, text) is
+comment on function ragdb_internal.router_asks is
   'Returns the expression of a wrapper for the nodes that are asked, in order.';
 
 -- What one node is asked, and when no other is.
@@ -80,7 +80,7 @@ return case router_step.kind
       when router_step.route = 'find' then ' if v_found is not null then return v_found; end if;'
       else '' end
   end;
-comment on function ragdb_internal.router_step(text, text) is
+comment on function ragdb_internal.router_step is
   'Returns the statements by which a wrapper asks one node; kind is set, void or value.';
 
 create or replace function ragdb_internal.routed_functions()
@@ -109,7 +109,7 @@ begin atomic
   from ragdb_internal.routes() r join pg_catalog.pg_proc p on p.oid = r.routine
   where p.prokind = 'f' or r.route = 'refused';
 end;
-comment on function ragdb_internal.routed_functions() is
+comment on function ragdb_internal.routed_functions is
   'Lists the public functions, and the procedures that are refused, with what their wrappers are '
   'made of.';
 
@@ -143,7 +143,7 @@ begin
       when routine.kind <> 'value' then ''
       when routine.route = 'each' then 'return v_sum;' else 'return v_found;' end);
 end $$;
-comment on function ragdb_internal.router_body(ragdb_internal.routed) is
+comment on function ragdb_internal.router_body is
   'Returns the statements of a wrapper.';
 
 create or replace function ragdb_internal.router_wrapper(routine ragdb_internal.routed)
@@ -164,5 +164,5 @@ return pg_catalog.format(
   case when (routine).kind = 'value' then pg_catalog.format(
     E'  v_found %s;\n  v_sum %1$s;\n', (routine).result) else '' end,
   ragdb_internal.router_body(routine));
-comment on function ragdb_internal.router_wrapper(ragdb_internal.routed) is
+comment on function ragdb_internal.router_wrapper is
   'Returns the statement that makes the wrapper of a public function.';

@@ -24,7 +24,7 @@ return case
             or not f.is_fraction and pg_catalog.mod((f.value #>> '{}')::numeric, 1) <> 0
           else true end)
   else false end;
-comment on function ragdb_internal.is_answer_contract(jsonb) is
+comment on function ragdb_internal.is_answer_contract is
   'Whether a value has what ragdb.evaluate_answer() takes, each of its type and in its range.';
 
 create type ragdb_internal.answer_terms as (
@@ -48,7 +48,7 @@ return row(
   coalesce((contract ->> 'abstained')::boolean, false),
   coalesce((contract ->> 'allowAbstain')::boolean, false),
   contract ->> 'abstainAnswer')::ragdb_internal.answer_terms;
-comment on function ragdb_internal.answer_terms(jsonb) is
+comment on function ragdb_internal.answer_terms is
   'Returns the terms of an answer contract.';
 
 create or replace function ragdb_internal.declared_spans(declared ragdb.contract_nodes)
@@ -62,7 +62,7 @@ return coalesce((
   from ragdb.contract_nodes s
   where s.contract = (declared).contract and s.version = (declared).version
     and s.parent_no = (declared).node_no and s.node = 'answerSpan'), '[]');
-comment on function ragdb_internal.declared_spans(ragdb.contract_nodes) is
+comment on function ragdb_internal.declared_spans is
   'Returns the answerSpan nodes of a ragAnswerContract as ragdb.evaluate_answer takes them.';
 
 -- The grounding of the rag says what is asked where the node itself does not.
@@ -94,5 +94,5 @@ return (
       where g.contract = (declared).contract and g.version = (declared).version
         and g.node in ('rag', 'grounding') and g.rag = (declared).rag) r
     join ragdb_internal.grounding_policies() p on p.policy = coalesce(r.policy, 'strict'));
-comment on function ragdb_internal.answer_contract(ragdb.contract_nodes) is
+comment on function ragdb_internal.answer_contract is
   'Returns a ragAnswerContract of a contract as ragdb.evaluate_answer takes it.';

@@ -6,7 +6,7 @@ returns jsonb
 language sql immutable parallel safe
 return pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
   'code', code, 'message', message, 'spanIndex', span_index, 'chunkId', chunk_id));
-comment on function ragdb_internal.diagnostic(text, text, integer, text) is
+comment on function ragdb_internal.diagnostic is
   'Returns a diagnostic of an answer.';
 
 create type ragdb_internal.answer_span as (
@@ -53,7 +53,7 @@ begin
     return next v_span;
   end loop;
 end $$;
-comment on function ragdb_internal.answer_spans(jsonb, text, text) is
+comment on function ragdb_internal.answer_spans is
   'Reads the spans of an answer, whose offsets are counted in a unit (codepoint, utf16 or byte).';
 
 create type ragdb_internal.span_verdict as (
@@ -100,8 +100,7 @@ begin
   return row(v_diagnostics, v_ids, v_refusal is null, ragdb_internal.has_numbers(v_said,
     array(select chunks -> i ->> 'text' from unnest(v_ids) i)))::ragdb_internal.span_verdict;
 end $$;
-comment on function ragdb_internal.judge_span(ragdb_internal.answer_span,
-  ragdb_internal.answer_terms, jsonb, jsonb) is
+comment on function ragdb_internal.judge_span is
   'Judges a span that is sound; chunks are those retrieved, by their ids, and forms their texts as '
   'lexical support compares them.';
 
@@ -114,7 +113,7 @@ return (
     select distinct p #>> '{}' as id
     from pg_catalog.jsonb_path_query(spans, '$[*].chunkIds[*]', silent => true) p) i
   where chunks ? i.id);
-comment on function ragdb_internal.cited_forms(jsonb, jsonb) is
+comment on function ragdb_internal.cited_forms is
   'Returns the texts of the chunks that spans cite as lexical support compares them, by their ids.';
 
 create type ragdb_internal.grounding as (
@@ -155,5 +154,5 @@ begin
   end loop;
   return v_found;
 end $$;
-comment on function ragdb_internal.judge_spans(jsonb, text, ragdb_internal.answer_terms, jsonb) is
+comment on function ragdb_internal.judge_spans is
   'Judges the spans of an answer in their order; chunks are those retrieved, by their ids.';

@@ -17,7 +17,7 @@ return provenance -> 'query' is not distinct from retrieval -> 'query'
       select c.chunk ->> 'source' as source, pg_catalog.min(c.n) as n
       from pg_catalog.jsonb_array_elements(retrieval -> 'chunks') with ordinality c (chunk, n)
       group by 1) s);
-comment on function ragdb_internal.is_of_retrieval(jsonb, jsonb) is
+comment on function ragdb_internal.is_of_retrieval is
   'Whether a provenance, {"query", "chunkCount", "chunkHashes", "sources"}, is that of a '
   'retrieval.';
 
@@ -38,7 +38,7 @@ return array(
       pg_catalog.jsonb_typeof(coalesce(contract -> 'groundingSpans', '[]')) <> 'array')
   ) m (n, code, message, is_so)
   where m.is_so order by m.n);
-comment on function ragdb_internal.mismatches(jsonb, jsonb, boolean) is
+comment on function ragdb_internal.mismatches is
   'Returns what is wrong with an answer contract before its spans are looked at.';
 
 create or replace function ragdb_internal.is_enough(terms ragdb_internal.answer_terms,
@@ -49,7 +49,7 @@ return pg_catalog.jsonb_array_length(chunks) >= (terms).min_retrieved
   and coalesce((
     select pg_catalog.max(ragdb_internal.double((c ->> 'score')::numeric))
     from pg_catalog.jsonb_array_elements(chunks) c), 0) >= (terms).min_top_score;
-comment on function ragdb_internal.is_enough(ragdb_internal.answer_terms, jsonb) is
+comment on function ragdb_internal.is_enough is
   'Whether retrieved chunks are the evidence that an answer needs.';
 
 create or replace function ragdb_internal.abstention_problems(terms ragdb_internal.answer_terms,
@@ -71,7 +71,7 @@ return array(
       is_enough and not ((terms).min_retrieved = 0 and (terms).min_top_score = 0))
   ) d (n, code, message, is_so)
   where d.is_so order by d.n);
-comment on function ragdb_internal.abstention_problems(ragdb_internal.answer_terms, boolean) is
+comment on function ragdb_internal.abstention_problems is
   'Returns what is wrong with an answer that abstains.';
 
 create or replace function ragdb_internal.grounding_problems(terms ragdb_internal.answer_terms,
@@ -95,8 +95,7 @@ return array(
       has_text and coverage < (terms).min_coverage)
   ) d (n, code, message, is_so)
   where d.is_so order by d.n);
-comment on function ragdb_internal.grounding_problems(ragdb_internal.answer_terms, boolean, boolean,
-  boolean, integer, float8) is
+comment on function ragdb_internal.grounding_problems is
   'Returns what is wrong with an answer that does not abstain, besides its spans.';
 
 create or replace function ragdb_internal.answer_status(codes text[], abstains boolean,
@@ -109,7 +108,7 @@ return case
   when grounded = 0 then 'ungrounded'
   else 'partially_grounded'
 end;
-comment on function ragdb_internal.answer_status(text[], boolean, bigint) is
+comment on function ragdb_internal.answer_status is
   'Returns the status of an answer by the codes of its diagnostics and its grounded characters.';
 
 create or replace function ragdb_internal.cited_sources(cited text[], chunks jsonb) returns text[]
@@ -118,7 +117,7 @@ return array(
   select c.chunk ->> 'source' from pg_catalog.jsonb_array_elements(chunks) c (chunk)
   where c.chunk ->> 'id' = any (cited)
   group by 1 order by pg_catalog.min(pg_catalog.array_position(cited, c.chunk ->> 'id')));
-comment on function ragdb_internal.cited_sources(text[], jsonb) is
+comment on function ragdb_internal.cited_sources is
   'Returns the sources of the cited chunks, in the order of their first citation.';
 
 -- Nothing of an answer can be judged by a retrieval that cannot be read.
@@ -134,7 +133,7 @@ return pg_catalog.jsonb_build_object(
   'diagnostics', pg_catalog.jsonb_build_array(ragdb_internal.diagnostic('RETRIEVER_ERROR',
     coalesce(retrieval ->> 'error',
       'the retrieval is not {"query", "chunks"} with sound chunks'))));
-comment on function ragdb_internal.unjudged_answer(jsonb, jsonb) is
+comment on function ragdb_internal.unjudged_answer is
   'Returns the outcome of an answer whose retrieval failed or cannot be read.';
 
 create or replace function ragdb_internal.judge_answer(contract jsonb, retrieval jsonb)
@@ -173,7 +172,7 @@ begin
     'numbersGrounded', v_grounding.has_numbers,
     'codes', v_codes, 'diagnostics', v_diagnostics);
 end $$;
-comment on function ragdb_internal.judge_answer(jsonb, jsonb) is
+comment on function ragdb_internal.judge_answer is
   'Returns the outcome of an answer by a retrieval that can be read.';
 
 create or replace function ragdb.evaluate_answer(contract jsonb, retrieval jsonb) returns jsonb
@@ -194,7 +193,7 @@ begin
   end if;
   return ragdb_internal.judge_answer(contract, retrieval);
 end $$;
-comment on function ragdb.evaluate_answer(jsonb, jsonb) is
+comment on function ragdb.evaluate_answer is
   'Evaluates an answer, {"query", "answer", "groundingSpans": [{"start", "end", "chunkIds", '
   '"required"}], "requireCitations", "minGroundingCoverage" (0 to 1, default 1), "minCitedChunks", '
   '"evidencePolicy", "abstained", "allowAbstain", "abstainAnswer", "lexicalSupport", "unit", '

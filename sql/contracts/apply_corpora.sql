@@ -33,7 +33,7 @@ begin
     end if;
   end loop;
 end $$;
-comment on function ragdb_internal.apply_grants(text, integer, text, text[], text, text[]) is
+comment on function ragdb_internal.apply_grants is
   'Brings the grants of a corpus in line with a contract: admin to its tenant, read to its '
   'readers, and nothing to those of the version before. Raises RG400, RG401.';
 
@@ -58,7 +58,7 @@ begin
   perform ragdb_internal.apply_grants(corpus, v_corpus.corpus_id, tenant, readers, was_tenant,
     was_readers);
 end $$;
-comment on function ragdb_internal.apply_corpus(text, text, text, text[], text, text[]) is
+comment on function ragdb_internal.apply_corpus is
   'Makes a corpus of a contract, or brings its title and grants in line. Raises RG400, RG401.';
 
 -- What the version before gave is taken from the stored nodes, so that it can be taken back.
@@ -89,7 +89,7 @@ begin
       v_corpus.readers, v_corpus.was_tenant, v_corpus.was_readers);
   end loop;
 end $$;
-comment on function ragdb_internal.apply_corpora(ragdb_internal.contract_item[], text, integer) is
+comment on function ragdb_internal.apply_corpora is
   'Makes the corpora of a contract, or brings them in line, in the order of their names. Raises '
   'RG400, RG401.';
 
@@ -117,7 +117,7 @@ begin
   end if;
   perform ragdb.embed_corpus(corpus, v_embedder.name);
 end $$;
-comment on function ragdb_internal.apply_embedder(text, text, integer, text) is
+comment on function ragdb_internal.apply_embedder is
   'Has a corpus embedded by the model of a contract, and creates its embedder where there is none. '
   'Raises RG400, RG401, RG417.';
 
@@ -144,5 +144,5 @@ begin
     end if;
   end loop;
 end $$;
-comment on function ragdb_internal.check_may_apply(ragdb_internal.contract_item[]) is
+comment on function ragdb_internal.check_may_apply is
   'Refuses a contract over corpora that the caller may neither write nor create. Raises RG401.';

@@ -34,8 +34,7 @@ begin atomic
     from pg_catalog.unnest(items) n where n.node = 'embed' and n.corpus is not null) e
   where e.nth > 1;
 end;
-comment on function ragdb_internal.breaches_of_corpora(ragdb_internal.contract_item[],
-  ragdb_internal.contract_names) is
+comment on function ragdb_internal.breaches_of_corpora is
   'Returns the corpora whose name cannot be stored, the nodes whose corpus is missing or unknown, '
   'and the second embeds of a corpus.';
 
@@ -48,7 +47,7 @@ return case kind
   when 'local' then uri !~ '^([/~]|[a-z0-9]+://)' and uri !~ '(^|/)\.\.(/|$)'
   else true
 end;
-comment on function ragdb_internal.is_source_uri(text, text) is
+comment on function ragdb_internal.is_source_uri is
   'Whether an address is one of a source of this kind.';
 
 create or replace function ragdb_internal.breaches_of_sources(items ragdb_internal.contract_item[])
@@ -83,7 +82,7 @@ begin atomic
   select ragdb_internal.breach('rag-source-acl-conflict', s.item, 'acl')
   from sources s where s.acl is distinct from s.first_acl;
 end;
-comment on function ragdb_internal.breaches_of_sources(ragdb_internal.contract_item[]) is
+comment on function ragdb_internal.breaches_of_sources is
   'Returns the sources whose address, resource or acl is wrong.';
 
 create or replace function ragdb_internal.breaches_of_chunkings(
@@ -122,6 +121,6 @@ begin atomic
     array[c.keys ->> 'maxTokens'], words => 'overlap-of-default-too-long')
   from chunkings c where not c.keys ? 'overlap' and c.max_tokens <= 48;
 end;
-comment on function ragdb_internal.breaches_of_chunkings(ragdb_internal.contract_item[]) is
+comment on function ragdb_internal.breaches_of_chunkings is
   'Returns the chunkings of an unknown source or of one that has another, and those whose overlap '
   'is too long.';

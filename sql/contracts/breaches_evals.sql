@@ -27,8 +27,7 @@ begin atomic
   from pg_catalog.unnest(items) n
   where n.node = 'ragCase' and n.keys ? 'policy' and not n.keys ? 'anchor';
 end;
-comment on function ragdb_internal.breaches_of_evals(ragdb_internal.contract_item[],
-  ragdb_internal.contract_names) is
+comment on function ragdb_internal.breaches_of_evals is
   'Returns the evaluations and cases that lack what their other keys need.';
 
 -- A kind that is unknown breaks that rule alone.
@@ -72,7 +71,7 @@ begin atomic
   select ragdb_internal.breach('rag-assert-negate-invalid', a.item, 'negate', array[a.name])
   from assertions a where a.keys ? 'negate' and a.is_frozen;
 end;
-comment on function ragdb_internal.breaches_of_kinds(ragdb_internal.contract_item[]) is
+comment on function ragdb_internal.breaches_of_kinds is
   'Returns the assertions of an unknown kind, and those whose keys are not those of their kind.';
 
 create or replace function ragdb_internal.breaches_of_assertions(
@@ -111,8 +110,7 @@ begin atomic
   from assertions a
   where a.vacuous_at_0 and case a.property when 'count' then a.count else a.threshold end = 0;
 end;
-comment on function ragdb_internal.breaches_of_assertions(ragdb_internal.contract_item[],
-  ragdb_internal.contract_names) is
+comment on function ragdb_internal.breaches_of_assertions is
   'Returns the assertions of a known kind whose value cannot pass, cannot fail or cannot be read.';
 
 create or replace function ragdb_internal.breaches_of_answers(items ragdb_internal.contract_item[],
@@ -159,7 +157,6 @@ begin atomic
     and ragdb_internal.number(n.keys ->> 'minGroundingCoverage', 0, 1)
       > a.covered::float8 / nullif(a.total, 0);
 end;
-comment on function ragdb_internal.breaches_of_answers(ragdb_internal.contract_item[],
-  ragdb_internal.contract_names) is
+comment on function ragdb_internal.breaches_of_answers is
   'Returns the answer contracts and spans that cannot hold: spans outside the answer, too few of '
   'them, or citations that the rag does not require.';

@@ -37,7 +37,7 @@ begin atomic
     array[n.node, pg_catalog.length(n.name)::text])
   from pg_catalog.unnest(items) n where pg_catalog.length(n.name) > 200;
 end;
-comment on function ragdb_internal.breaches_of_form(ragdb_internal.contract_item[]) is
+comment on function ragdb_internal.breaches_of_form is
   'Returns the nodes that do not have the form of a node, that are unknown or misplaced, or whose '
   'name is too long.';
 
@@ -56,7 +56,7 @@ return case type
     then value ~ '^\s*[0-9]{1,6}\s*(s|m|h|d|w|second|minute|hour|day|week)s?\s*$'
   else true
 end;
-comment on function ragdb_internal.is_value(text, text, float8, float8, text[]) is
+comment on function ragdb_internal.is_value is
   'Whether a text is a value of a key of this type, range and choices.';
 
 create or replace function ragdb_internal.listed_metrics() returns text
@@ -65,7 +65,7 @@ return (
   select pg_catalog.array_to_string(m.names[:pg_catalog.cardinality(m.names) - 1], ', ')
     || ' or ' || m.names[pg_catalog.cardinality(m.names)]
   from (select array(select l.written from ragdb_internal.eval_metrics() l) as names) m);
-comment on function ragdb_internal.listed_metrics() is
+comment on function ragdb_internal.listed_metrics is
   'Returns the metrics as a contract may write them, as one text.';
 
 -- Blank chunks of a span are missing, and reported as that.
@@ -105,7 +105,7 @@ begin atomic
   where n.is_sound and (n.keys ->> a.key) ~ '\S' is not true
     and not (a.type in ('integer', 'number', 'choice') and n.keys ? a.key);
 end;
-comment on function ragdb_internal.breaches_of_keys(ragdb_internal.contract_item[]) is
+comment on function ragdb_internal.breaches_of_keys is
   'Returns the keys of nodes that are unknown, that are missing, or whose value is wrong.';
 
 -- A tool and a prompt of one name would be one tool.
@@ -144,5 +144,5 @@ begin atomic
     words => case when d.unique_per is null then 'declared-twice' else 'name-not-unique' end)
   from named d where d.nth > 1;
 end;
-comment on function ragdb_internal.breaches_of_names(ragdb_internal.contract_item[]) is
+comment on function ragdb_internal.breaches_of_names is
   'Returns the nodes whose name another node before them has where names are unique.';

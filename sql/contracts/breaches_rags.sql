@@ -27,7 +27,7 @@ begin atomic
   from retrievers r
   where ragdb_internal.uses_embeddings(r.keys ->> 'mode') and not r.keys ? 'embed';
 end;
-comment on function ragdb_internal.breaches_of_retrievers(ragdb_internal.contract_item[]) is
+comment on function ragdb_internal.breaches_of_retrievers is
   'Returns the retrievers whose embed is missing, unknown or of another corpus.';
 
 create or replace function ragdb_internal.breaches_of_rags(items ragdb_internal.contract_item[],
@@ -71,7 +71,6 @@ begin atomic
     from pg_catalog.unnest(items) n where n.node = 'grounding' and n.rag is not null) g
   where g.nth > 1;
 end;
-comment on function ragdb_internal.breaches_of_rags(ragdb_internal.contract_item[],
-  ragdb_internal.contract_names) is
+comment on function ragdb_internal.breaches_of_rags is
   'Returns the nodes whose rag is missing or unknown, the rags whose retriever is unknown or whose '
   'grounding does not require citations as they do, and the second groundings of a rag.';

@@ -10,7 +10,7 @@ return exists (
   where k.contract = is_others_contract.contract and k.version = is_others_contract.version
     and n.node = 'corpus' and n.corpus = 'personal'
     and not ragdb_internal.is_caller(k.applied_by, k.applied_by_oid));
-comment on function ragdb_internal.is_others_contract(text, integer) is
+comment on function ragdb_internal.is_others_contract is
   'Whether a version of a contract is over the corpus personal of another role than the caller.';
 
 create or replace function ragdb_internal.may_read_contract(contract text, version integer)
@@ -24,7 +24,7 @@ return (exists (
       and ragdb_internal.privilege(c) > 0)
   or pg_catalog.pg_has_role(ragdb_internal.caller(), 'ragdb_admin', 'usage'))
   and not ragdb_internal.is_others_contract(may_read_contract.contract, may_read_contract.version);
-comment on function ragdb_internal.may_read_contract(text, integer) is
+comment on function ragdb_internal.may_read_contract is
   'Whether the caller may read a corpus of a contract, or is an admin; of a contract over the '
   'corpus personal, whether the caller applied it.';
 
@@ -34,7 +34,7 @@ return pg_catalog.jsonb_build_object('node', (node).node, 'line', (node).line,
     'column', (node)."column", 'keys', (node).keys, 'columns', (node).columns)
   || case when (node).prompt_sha256 is null then '{}'
     else pg_catalog.jsonb_build_object('prompt_sha256', (node).prompt_sha256) end;
-comment on function ragdb_internal.node_json(ragdb.contract_nodes) is
+comment on function ragdb_internal.node_json is
   'Returns a stored node as ragdb.apply_contract takes it, without those below it.';
 
 create or replace function ragdb_internal.contract_tree(contract text, version integer)
@@ -56,7 +56,7 @@ begin atomic
     join ragdb.contract_nodes n on n.contract = contract_tree.contract
       and n.version = contract_tree.version and n.node_no = w.node_no;
 end;
-comment on function ragdb_internal.contract_tree(text, integer) is
+comment on function ragdb_internal.contract_tree is
   'Returns the top nodes of a contract with all below them, as JSON.';
 
 create or replace function ragdb_internal.contract_version(contract text, version integer)
@@ -81,7 +81,7 @@ begin
   end if;
   return v_version;
 end $$;
-comment on function ragdb_internal.contract_version(text, integer) is
+comment on function ragdb_internal.contract_version is
   'Returns a version of a contract (null: the one in force) that the caller may read. Raises '
   'RG441.';
 
@@ -98,7 +98,7 @@ begin
   return jsonb_build_object('contract', contract, 'version', v_version,
     'nodes', ragdb_internal.contract_tree(contract, v_version));
 end $$;
-comment on function ragdb.export_contract(text, integer) is
+comment on function ragdb.export_contract is
   'Returns an applied contract (the version in force unless another is named) in the form that '
   'ragdb.apply_contract takes. Raises RG441.';
 
@@ -117,5 +117,5 @@ begin atomic
   from ragdb.contracts k where ragdb_internal.may_read_contract(k.contract, k.version)
   order by k.contract, k.version desc;
 end;
-comment on function ragdb.list_contracts() is
+comment on function ragdb.list_contracts is
   'Lists every version of the contracts that the caller may read, the newest of each first.';

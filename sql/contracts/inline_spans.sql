@@ -8,7 +8,7 @@ begin atomic
   from pg_catalog.regexp_matches(marked.answer,
     '(\[[0-9]{1,6}(?:[ \t]*,[ \t]*[0-9]{1,6})*\])|([^\[]+|\[)', 'g') with ordinality p (part, n);
 end;
-comment on function ragdb_internal.marked(text) is
+comment on function ragdb_internal.marked is
   'Cuts an answer into its [n] markers and what is said between them; either marker or said is '
   'null.';
 
@@ -45,7 +45,7 @@ begin
     v_from := v_marker.stop;
   end loop;
 end $$;
-comment on function ragdb_internal.markers(text) is
+comment on function ragdb_internal.markers is
   'Returns the numbers of the [n] markers of an answer, each with the range of the text it grounds '
   'and its own place, from 0.';
 
@@ -89,6 +89,6 @@ begin
         group by 1, 2, 3) c
       group by c.start_offset, c.end_offset) s), '[]');
 end $$;
-comment on function ragdb.inline_spans(text, text[]) is
+comment on function ragdb.inline_spans is
   'Returns the grounding spans (code points) that markers [1] or [1, 2] in an answer mean, given '
   'the ids of the chunks in the order of their numbers. Raises RG400, RG442.';

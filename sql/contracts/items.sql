@@ -15,7 +15,7 @@ return pg_catalog.jsonb_typeof(is_contract.contract) = 'object'
   and coalesce(pg_catalog.jsonb_typeof(is_contract.contract -> 'nodes') = 'array', false)
   and coalesce(is_contract.contract ->> 'contract', 'contract')
     ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$';
-comment on function ragdb_internal.is_contract(jsonb) is
+comment on function ragdb_internal.is_contract is
   'Whether a value has the form {"contract": name, "nodes": […]}.';
 
 create or replace function ragdb_internal.is_contract_node(written jsonb) returns boolean
@@ -30,7 +30,7 @@ return pg_catalog.jsonb_typeof(written) = 'object'
   and pg_catalog.jsonb_path_exists(written,
     'strict $.keys.* ? (@.type() == "object" || @.type() == "array" || @.type() == "null")',
     '{}', true) is not true;
-comment on function ragdb_internal.is_contract_node(jsonb) is
+comment on function ragdb_internal.is_contract_node is
   'Whether a value has the form {"node", "keys", "children"} of a node.';
 
 create or replace function ragdb_internal.json_part(written jsonb, key text, type text)
@@ -38,7 +38,7 @@ create or replace function ragdb_internal.json_part(written jsonb, key text, typ
 language sql immutable parallel safe
 return case pg_catalog.jsonb_typeof(written -> key) when type then written -> key
   else case type when 'array' then '[]' else '{}' end::jsonb end;
-comment on function ragdb_internal.json_part(jsonb, text, text) is
+comment on function ragdb_internal.json_part is
   'Returns the array or object (type) under a key; an empty one where it is anything else.';
 
 -- Depth 17 is one too many, and enough to say so.
@@ -60,7 +60,7 @@ begin atomic
   select w.path, pg_catalog.row_number() over (order by w.path)::integer, w.depth, w.written
   from walk w;
 end;
-comment on function ragdb_internal.written_nodes(jsonb) is
+comment on function ragdb_internal.written_nodes is
   'Returns the nodes of a contract as they are written, numbered from 1, with their depth from 1.';
 
 create or replace function ragdb_internal.named_or_above(named text, wanted text, parent_node text,
@@ -68,7 +68,7 @@ create or replace function ragdb_internal.named_or_above(named text, wanted text
 returns text
 language sql immutable parallel safe
 return coalesce(named, case when parent_node = wanted then parent_name end);
-comment on function ragdb_internal.named_or_above(text, text, text, text) is
+comment on function ragdb_internal.named_or_above is
   'Returns the corpus or rag (wanted) that a node names itself, or else that it stands in.';
 
 create or replace function ragdb_internal.corpus_of(node text, keys jsonb, parent_node text,
@@ -81,13 +81,13 @@ return case
     then ragdb_internal.named_or_above(keys ->> 'corpus', 'corpus', parent_node, parent_name)
   when node in ('embed', 'retriever') then keys ->> 'corpus'
 end;
-comment on function ragdb_internal.corpus_of(text, jsonb, text, text) is
+comment on function ragdb_internal.corpus_of is
   'Returns the name of the corpus that a node of a contract belongs to; null for other nodes.';
 
 create or replace function ragdb_internal.retriever_mode(keys jsonb) returns text
 language sql immutable parallel safe
 return coalesce(keys ->> 'mode', case when keys ? 'embed' then 'hybrid' else 'lexical' end);
-comment on function ragdb_internal.retriever_mode(jsonb) is
+comment on function ragdb_internal.retriever_mode is
   'Returns the mode of a retriever by its keys: hybrid with an embed, else lexical, unless '
   'declared.';
 
@@ -100,7 +100,7 @@ return coalesce((
   from ragdb_internal.assertion_kinds() k
   where k.kind = keys ->> 'kind' and k.property in ('threshold', 'count', 'valueMs')
     and keys ? 'value' and not keys ? k.property), keys);
-comment on function ragdb_internal.assertion_keys(jsonb) is
+comment on function ragdb_internal.assertion_keys is
   'Returns the keys of an assertion; a value that stands for the one bound of its kind goes under '
   'the name of that bound.';
 
@@ -142,7 +142,7 @@ begin atomic
     left join placed g on g.node_no = p.parent_no
   order by n.node_no;
 end;
-comment on function ragdb_internal.contract_items(jsonb) is
+comment on function ragdb_internal.contract_items is
   'Returns the nodes of a contract in their order, with the corpus and the rag that each belongs '
   'to.';
 
@@ -173,5 +173,5 @@ return (
     select null, i.rag, true from pg_catalog.unnest(items) i
     where i.node = 'rag' and i.keys ->> 'citations' = 'true') n
   where n.name is not null);
-comment on function ragdb_internal.contract_names(ragdb_internal.contract_item[]) is
+comment on function ragdb_internal.contract_names is
   'Returns the names that a contract declares, each once.';

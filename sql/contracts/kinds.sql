@@ -22,8 +22,7 @@ returns ragdb_internal.assertion_kind
 language sql immutable parallel safe
 return row(kind, property, meaning, expectation, is_frozen, option, metric, seeks, splits, needs,
   vacuous_at_0)::ragdb_internal.assertion_kind;
-comment on function ragdb_internal.assertion_kind(text, text, text, text, boolean, text, text, text,
-  boolean, text, boolean) is
+comment on function ragdb_internal.assertion_kind is
   'Returns a row of the list of assertion kinds.';
 
 create or replace function ragdb_internal.assertion_kinds()
@@ -145,7 +144,7 @@ begin atomic
       'expected the answer to abstain', needs => 'answer')
   ]) k;
 end;
-comment on function ragdb_internal.assertion_kinds() is
+comment on function ragdb_internal.assertion_kinds is
   'Lists the kinds of ragAssert.';
 
 -- Of these kinds `count` is a number of places, so it begins at 1.
@@ -155,7 +154,7 @@ language sql immutable parallel safe
 return 'count' = any (pg_catalog.string_to_array(
     pg_catalog.concat_ws(' ', (kind).property, (kind).option), ' '))
   and pg_catalog.num_nonnulls((kind).metric, (kind).seeks) > 0;
-comment on function ragdb_internal.counts_places(ragdb_internal.assertion_kind) is
+comment on function ragdb_internal.counts_places is
   'Whether the count of a kind of assertion is a number of places, from 1.';
 
 -- Definer: what it calls is private.
@@ -165,7 +164,7 @@ language sql immutable parallel safe security definer
 begin atomic
   select k.kind, k.is_frozen, k.property, k.meaning from ragdb_internal.assertion_kinds() k;
 end;
-comment on function ragdb.assertion_kinds() is
+comment on function ragdb.assertion_kinds is
   'Lists the kinds of ragAssert: the closed group of eleven (is_frozen) and the second group, the '
   'properties that each takes, and when it passes.';
 
@@ -187,7 +186,7 @@ begin atomic
     ('map', 'map', false)
   ) as m (metric, written, has_depth);
 end;
-comment on function ragdb_internal.eval_metrics() is
+comment on function ragdb_internal.eval_metrics is
   'Lists the metrics of evaluations: as stored, as written in a contract, and whether each is '
   'measured at a depth k.';
 
@@ -205,7 +204,7 @@ return (
         '([a-z])([A-Z])', '\1_\2', 'g') collate "C") as name,
       nullif(pg_catalog.split_part(eval_metric.metric, '@', 2), '') as depth) m
     join ragdb_internal.eval_metrics() l on l.metric = m.name);
-comment on function ragdb_internal.eval_metric(text) is
+comment on function ragdb_internal.eval_metric is
   'Returns the stored name of a metric that is written in camel or snake case, with @k (10 unless '
   'given) where it has a depth; null for an unknown one.';
 
@@ -218,6 +217,6 @@ begin atomic
     ('lenient', 0, false)
   ) as p (policy, min_coverage, lexical_support);
 end;
-comment on function ragdb_internal.grounding_policies() is
+comment on function ragdb_internal.grounding_policies is
   'Lists the policies of grounding, the default first: the share of an answer that must be '
   'grounded, and whether a span''s text must be in a chunk, unless a contract says otherwise.';

@@ -24,7 +24,7 @@ begin atomic
     ('retrieve', array['tool', 'prompt'], 'mcp-retrieve-missing-container')
   ) as p (node, parents, rule);
 end;
-comment on function ragdb_internal.contract_parents() is
+comment on function ragdb_internal.contract_parents is
   'Lists the nodes of the contract language with the nodes that each may stand in (an empty name: '
   'at the top), and the rule that another place breaks.';
 
@@ -165,7 +165,7 @@ begin atomic
     ('retrieve', 'scoreField', 'text', null, null, null, null, null)
   ) as k (node, key, type, low, high, choices, rule, missing);
 end;
-comment on function ragdb_internal.contract_keys() is
+comment on function ragdb_internal.contract_keys is
   'Lists the keys of the contract language with their type, their range or choices, and the rules '
   'that a wrong or a missing value breaks.';
 
@@ -173,6 +173,6 @@ create or replace function ragdb_internal.contract_slug(name text) returns text
 language sql immutable parallel safe
 return pg_catalog.left(pg_catalog.regexp_replace(
   pg_catalog.lower(contract_slug.name collate "C"), '[^a-z0-9-]+', '-', 'g'), 64);
-comment on function ragdb_internal.contract_slug(text) is
+comment on function ragdb_internal.contract_slug is
   'Returns the stored name of a contract''s corpus: in lower case, with a hyphen for every run of '
   'characters that are not a-z, 0-9 or a hyphen.';

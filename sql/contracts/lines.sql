@@ -28,7 +28,7 @@ begin atomic
     case when pg_catalog.left(contract, 1) = U&'\FEFF' then pg_catalog.substr(contract, 2)
       else contract end, E'\n') with ordinality s (written, line);
 end;
-comment on function ragdb_internal.text_lines(text) is
+comment on function ragdb_internal.text_lines is
   'Returns the lines of a text, numbered from 1.';
 
 create or replace function ragdb_internal.contract_lines(contract text)
@@ -47,7 +47,7 @@ begin atomic
     and pg_catalog.left(n.written, 1) <> E'\t'
     and l.written !~ '[\x01-\x08\x0a-\x1f\x7f]';
 end;
-comment on function ragdb_internal.contract_lines(text) is
+comment on function ragdb_internal.contract_lines is
   'Returns the lines of a contract that say something and can be read, without their place among '
   'the others.';
 
@@ -69,7 +69,7 @@ begin atomic
   where p.words is not null
   order by l.line;
 end;
-comment on function ragdb_internal.problems_of_lines(text) is
+comment on function ragdb_internal.problems_of_lines is
   'Returns the lines of a contract that cannot be read: one has a control character, or a tab in '
   'its indentation.';
 
@@ -108,7 +108,7 @@ begin
     return next v_line;
   end loop;
 end $$;
-comment on function ragdb_internal.placed_lines(ragdb_internal.contract_line[]) is
+comment on function ragdb_internal.placed_lines is
   'Returns the lines of a contract with the line that each stands below and its depth, which is '
   'null for one that is more than 16 levels deep.';
 
@@ -123,6 +123,6 @@ begin atomic
         else '{}' end) with ordinality w (words, n)
   order by l.line, w.n;
 end;
-comment on function ragdb_internal.problems_of_places(ragdb_internal.contract_line[]) is
+comment on function ragdb_internal.problems_of_places is
   'Returns the lines of a contract that are wrongly indented, or that do not begin with the name '
   'of a node.';

@@ -23,5 +23,5 @@ begin atomic
     '' order by p.node_no), '') || ']')::jsonb
   from placed p;
 end;
-comment on function ragdb_internal.nested_nodes(ragdb_internal.flat_node[]) is
+comment on function ragdb_internal.nested_nodes is
   'Returns the top nodes of a contract, each with those below it.';

@@ -29,7 +29,7 @@ begin
       set tried_at = excluded.tried_at, read_at = coalesce(excluded.read_at, r.read_at),
         documents = excluded.documents, failed = excluded.failed, read_by = excluded.read_by;
 end $$;
-comment on function ragdb.record_reading(text, text, integer, integer) is
+comment on function ragdb.record_reading is
   'Records that a source of a contract was read now: so many documents, those included that had '
   'not changed, and so many failures. A source of which nothing could be read stays as old as it '
   'was. Raises RG400, RG401, RG404.';
@@ -57,7 +57,7 @@ begin atomic
     where k.is_current and not ragdb_internal.is_others_contract(k.contract, k.version)) s
   order by s.contract, s.corpus, s.name;
 end;
-comment on function ragdb.list_sources() is
+comment on function ragdb.list_sources is
   'Lists the sources of the contracts in force whose corpus the caller may read: what is read from '
   'where, when it was last read, how old that may be (refresh; null: any age), and whether it is '
   'due. A source that was never read is due.';

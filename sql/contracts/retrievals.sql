@@ -5,7 +5,7 @@ create or replace function ragdb_internal.is_cited(citation jsonb) returns boole
 language sql immutable parallel safe
 return coalesce((is_cited.citation ->> 'uri') ~ '\S', false)
   or coalesce((is_cited.citation ->> 'locator') ~ '\S', false);
-comment on function ragdb_internal.is_cited(jsonb) is
+comment on function ragdb_internal.is_cited is
   'Whether a citation has a uri or a locator that is not blank.';
 
 create or replace function ragdb_internal.is_retrieved_chunk(chunk jsonb) returns boolean
@@ -17,7 +17,7 @@ return pg_catalog.jsonb_typeof(chunk) = 'object'
   and pg_catalog.jsonb_typeof(coalesce(chunk -> 'citation', '{}')) = 'object'
   and pg_catalog.jsonb_typeof(coalesce(chunk #> '{citation,uri}', '""')) = 'string'
   and pg_catalog.jsonb_typeof(coalesce(chunk #> '{citation,locator}', '""')) = 'string';
-comment on function ragdb_internal.is_retrieved_chunk(jsonb) is
+comment on function ragdb_internal.is_retrieved_chunk is
   'Whether a value has the form {"id", "text", "source", "citation"} of a retrieved chunk.';
 
 create or replace function ragdb_internal.chunks_problem(chunks jsonb) returns text
@@ -37,7 +37,7 @@ return (
       end as problem
     from pg_catalog.jsonb_array_elements(chunks) with ordinality c (chunk, n)) p
   where p.problem is not null order by p.n limit 1);
-comment on function ragdb_internal.chunks_problem(jsonb) is
+comment on function ragdb_internal.chunks_problem is
   'Returns what is wrong with the first wrong one of some retrieved chunks; null when none is.';
 
 create or replace function ragdb_internal.retrieval_problem(case_name text, retrieval jsonb)
@@ -50,7 +50,7 @@ return 'RAG eval case ''' || coalesce(case_name, '') || ''' retriever failed: '
       or pg_catalog.jsonb_typeof(retrieval -> 'chunks') is distinct from 'array'
       then 'retriever returned no query and chunks'
     else ragdb_internal.chunks_problem(retrieval -> 'chunks') end) || '.';
-comment on function ragdb_internal.retrieval_problem(text, jsonb) is
+comment on function ragdb_internal.retrieval_problem is
   'Returns what is wrong with a retrieval given as JSON; null for one that can be evaluated.';
 
 -- The one rule of maxContext: whole texts in their order while they fit, the next one cut, none
@@ -67,6 +67,6 @@ begin atomic
     from pg_catalog.unnest(texts) with ordinality u (text, n)) t
   where t.before < coalesce(max_context, 2147483647);
 end;
-comment on function ragdb_internal.within_context(text[], integer) is
+comment on function ragdb_internal.within_context is
   'Returns the texts, numbered from 1, that a context of so many code points (null: any number) '
   'takes in, each as much as fits.';

@@ -27,7 +27,7 @@ begin
   end if;
   return v_node;
 end $$;
-comment on function ragdb_internal.contract_node(text, text) is
+comment on function ragdb_internal.contract_node is
   'Returns a retriever, rag or tool of the contracts in force by its name. Raises RG441.';
 
 create type ragdb.retriever_settings as (
@@ -45,7 +45,7 @@ return row((retriever).corpus, ragdb_internal.retriever_mode((retriever).keys),
     where e.contract = (retriever).contract and e.version = (retriever).version
       and e.node = 'embed' and e.name = (retriever).keys ->> 'embed'),
   nullif((retriever).keys ->> 'rerank', 'none'))::ragdb.retriever_settings;
-comment on function ragdb_internal.retriever_settings(ragdb.contract_nodes) is
+comment on function ragdb_internal.retriever_settings is
   'Returns the settings of a retriever: unless it declares others, mode lexical, or hybrid with an '
   'embed, topK 5, minScore 0 and no reranker.';
 
@@ -75,7 +75,7 @@ begin
   end if;
   return v_settings;
 end $$;
-comment on function ragdb_internal.open_retriever(ragdb.contract_nodes) is
+comment on function ragdb_internal.open_retriever is
   'Returns the settings of a retriever whose corpus the caller may read and is embedded by the '
   'declared model. Raises RG404, RG417.';
 
@@ -92,7 +92,7 @@ begin
   end if;
   return ragdb_internal.open_retriever(ragdb_internal.contract_node('retriever', retriever));
 end $$;
-comment on function ragdb.get_retriever(text) is
+comment on function ragdb.get_retriever is
   'Returns how a retriever of a contract in force searches when nothing else is asked: corpus, '
   'mode, k, min_score, the model that it is declared for and the reranker (null for none). Raises '
   'RG400, RG404, RG417, RG441.';
@@ -127,7 +127,7 @@ begin
   v_named.settings := ragdb_internal.open_retriever(v_named.retriever);
   return v_named;
 end $$;
-comment on function ragdb_internal.named_retriever(text, text) is
+comment on function ragdb_internal.named_retriever is
   'Returns a retriever by its name or that of a rag, with its settings. Raises RG400, RG404, '
   'RG417, RG441.';
 
@@ -153,7 +153,7 @@ begin
           'retrieve_with(…, rerank => ''none'') gives the ranking before';
   end if;
 end $$;
-comment on function ragdb_internal.check_rerank(text, text, text) is
+comment on function ragdb_internal.check_rerank is
   'Refuses to search without the reranker that a retriever declares (null: none) unless rerank is '
   'none. Raises RG400, RG415.';
 
@@ -175,7 +175,7 @@ begin
     from ragdb.search(v_settings.corpus, query, coalesce(k, v_settings.k), v_settings.mode,
       coalesce(min_score, v_settings.min_score), filter, query_embedding => query_embedding) h;
 end $$;
-comment on function ragdb.search_with(text, text, integer, float8, jsonb, float8[], text, text) is
+comment on function ragdb.search_with is
   'Searches as ragdb.retrieve_with does, and records nothing. Raises what ragdb.search raises, '
   'RG415, RG417, RG441.';
 
@@ -201,8 +201,7 @@ begin
       asker => ragdb_internal.call_context(client, otel_trace_id, otel_span_id,
         (v_named.retriever).name, v_named.rag)) h;
 end $$;
-comment on function ragdb.retrieve_with(text, text, integer, float8, jsonb, float8[], text, text,
-  text, text, text) is
+comment on function ragdb.retrieve_with is
   'Searches through a retriever of a contract, or that of a rag, by its mode, topK and minScore '
   'unless k (1 to 1000) or min_score (0 to 1) say otherwise, and records the trace with both '
   'names. A retriever that declares a reranker must be asked for its ranking before reranking '

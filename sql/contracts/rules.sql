@@ -11,7 +11,7 @@ create or replace function ragdb_internal.node_title(item ragdb_internal.contrac
 language sql immutable parallel safe
 return (item).node
   || case when (item).name ~ '\S' then ' ' || ragdb_internal.quote((item).name) else '' end;
-comment on function ragdb_internal.node_title(ragdb_internal.contract_item) is
+comment on function ragdb_internal.node_title is
   'Returns what a message calls a node: its kind and its name.';
 
 create or replace function ragdb_internal.breach(rule text, item ragdb_internal.contract_item,
@@ -21,8 +21,7 @@ returns ragdb_internal.breach
 language sql immutable parallel safe
 return row(rule, coalesce(words, rule), (item).node_no, key, ragdb_internal.node_title(item),
   details, nearest)::ragdb_internal.breach;
-comment on function ragdb_internal.breach(text, ragdb_internal.contract_item, text, text[], text,
-  text) is
+comment on function ragdb_internal.breach is
   'Returns a breach of a rule by a node; its words are those of the rule unless others are named.';
 
 -- %1$s is the node, %2$s and so on are the details of the breach. A breach that knows the nearest
@@ -208,5 +207,5 @@ begin atomic
       'only the param that a retrieve names as queryParam is used')
   ) as w (words, severity, message, hint);
 end;
-comment on function ragdb_internal.rule_words() is
+comment on function ragdb_internal.rule_words is
   'Lists the words of the rules of contracts: severity (error or warning), message and hint.';

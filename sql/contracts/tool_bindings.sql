@@ -40,7 +40,7 @@ begin atomic
     cross join lateral ragdb_internal.retriever_settings(s) d
   where k.is_current and not ragdb_internal.is_others_contract(k.contract, k.version);
 end;
-comment on function ragdb_internal.tool_bindings() is
+comment on function ragdb_internal.tool_bindings is
   'Returns the tools and prompts of the contracts in force whose corpus the caller may read.';
 
 create or replace function ragdb_internal.tool_params(tool ragdb_internal.tool_binding)
@@ -52,7 +52,7 @@ begin atomic
     and p.parent_no = (tool).node_no and p.node = 'param'
   order by p.node_no;
 end;
-comment on function ragdb_internal.tool_params(ragdb_internal.tool_binding) is
+comment on function ragdb_internal.tool_params is
   'Returns the param nodes of a tool in their order.';
 
 -- The query cannot be left out, whatever its param says.
@@ -61,8 +61,7 @@ create or replace function ragdb_internal.is_required_param(tool ragdb_internal.
 language sql immutable parallel safe
 return (param).name is not distinct from (tool).query_param
   or coalesce(((param).keys ->> 'required')::boolean, true);
-comment on function ragdb_internal.is_required_param(ragdb_internal.tool_binding,
-  ragdb.contract_nodes) is
+comment on function ragdb_internal.is_required_param is
   'Whether a call of a tool must give this argument.';
 
 create or replace function ragdb_internal.open_tool(tool text) returns ragdb_internal.tool_binding
@@ -84,7 +83,7 @@ begin
   end if;
   return v_tool;
 end $$;
-comment on function ragdb_internal.open_tool(text) is
+comment on function ragdb_internal.open_tool is
   'Returns a tool or prompt that the caller may use. Raises RG441.';
 
 create or replace function ragdb_internal.tool_query(tool ragdb_internal.tool_binding,
@@ -122,7 +121,7 @@ begin
   end if;
   return coalesce(tool.query, arguments ->> tool.query_param);
 end $$;
-comment on function ragdb_internal.tool_query(ragdb_internal.tool_binding, jsonb) is
+comment on function ragdb_internal.tool_query is
   'Returns the query of a call of a tool. Raises RG400.';
 
 create or replace function ragdb_internal.tool_depth(tool ragdb_internal.tool_binding,
@@ -137,7 +136,6 @@ begin
   end if;
   return case when settings.reranker is null then tool.k else ragdb.rerank_depth(tool.k) end;
 end $$;
-comment on function ragdb_internal.tool_depth(ragdb_internal.tool_binding,
-  ragdb.retriever_settings, jsonb) is
+comment on function ragdb_internal.tool_depth is
   'Returns how many hits a call of a tool retrieves: more than topK where a reranker chooses among '
   'them. Raises RG415 where its reranker was not asked.';

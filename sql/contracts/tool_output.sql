@@ -15,7 +15,7 @@ return array(
   from pg_catalog.unnest(hits) h
     left join pg_catalog.unnest(reranks) r on r.chunk_id = h.chunk_id
   where reranks = '{}' or r.is_returned order by coalesce(r.rank, h.rank));
-comment on function ragdb_internal.returned_hits(ragdb.hit[], ragdb.retrieval_reranks[]) is
+comment on function ragdb_internal.returned_hits is
   'Returns the hits that a tool returns, in their order.';
 
 create or replace function ragdb_internal.check_tool_evidence(tool ragdb_internal.tool_binding,
@@ -46,8 +46,7 @@ begin
           'source';
   end if;
 end $$;
-comment on function ragdb_internal.check_tool_evidence(ragdb_internal.tool_binding,
-  ragdb_internal.returned_hit[]) is
+comment on function ragdb_internal.check_tool_evidence is
   'Refuses what a tool found where its contract requires a chunk, or a citation of every chunk. '
   'Raises RG445.';
 
@@ -71,8 +70,7 @@ return (
       array(select (o.hit).text from pg_catalog.unnest(returned) with ordinality
         o (rank, hit, rerank_score, n) order by o.n),
       (tool).max_context) t on t.n = u.n);
-comment on function ragdb_internal.tool_chunks(ragdb_internal.tool_binding,
-  ragdb_internal.returned_hit[]) is
+comment on function ragdb_internal.tool_chunks is
   'Returns the chunks of a call of a tool as JSON, each with its provenance, cut to maxContext.';
 
 create or replace function ragdb_internal.tool_provenance(tool ragdb_internal.tool_binding,
@@ -89,8 +87,7 @@ return pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
   'ranking_hash', ragdb_internal.ranking_hash(corpus),
   'result_hash', ragdb_internal.result_hash(ragdb_internal.hit_rows(null, hits)),
   'trace_id', trace_id));
-comment on function ragdb_internal.tool_provenance(ragdb_internal.tool_binding, ragdb.corpora,
-  ragdb.hit[], integer, ragdb.retrieval_reranks[], uuid) is
+comment on function ragdb_internal.tool_provenance is
   'Returns by what contract, corpus and ranking a call of a tool was answered.';
 
 create or replace function ragdb_internal.tool_output(tool ragdb_internal.tool_binding,
@@ -107,7 +104,6 @@ begin
     'provenance', ragdb_internal.tool_provenance(tool, corpus, hits, cardinality(v_returned),
       reranks, trace_id));
 end $$;
-comment on function ragdb_internal.tool_output(ragdb_internal.tool_binding, ragdb.corpora,
-  ragdb.hit[], uuid, ragdb.retrieval_reranks[]) is
+comment on function ragdb_internal.tool_output is
   'Returns what a call of a tool returns: the chunks found, in the order of their reranking where '
   'there is one, and their provenance. Raises RG445.';

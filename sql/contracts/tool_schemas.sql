@@ -12,7 +12,7 @@ return (
     'required', coalesce(pg_catalog.jsonb_agg(p.name order by p.node_no)
       filter (where ragdb_internal.is_required_param(tool, p)), '[]'))
   from ragdb_internal.tool_params(tool) p);
-comment on function ragdb_internal.tool_input_schema(ragdb_internal.tool_binding) is
+comment on function ragdb_internal.tool_input_schema is
   'Returns the JSON schema of the arguments of a tool.';
 
 create or replace function ragdb_internal.tool_chunk_schema(tool ragdb_internal.tool_binding)
@@ -28,7 +28,7 @@ return pg_catalog.jsonb_build_object('type', 'object',
     (tool).score_field, '{"type": "number", "minimum": 0, "maximum": 1}'::jsonb,
     (tool).citation_field, '{"type": "object"}'::jsonb,
     'provenance', '{"type": "object"}'::jsonb));
-comment on function ragdb_internal.tool_chunk_schema(ragdb_internal.tool_binding) is
+comment on function ragdb_internal.tool_chunk_schema is
   'Returns the JSON schema of a chunk that a tool returns.';
 
 create or replace function ragdb_internal.tool_output_schema(tool ragdb_internal.tool_binding)
@@ -40,7 +40,7 @@ return pg_catalog.jsonb_build_object('type', 'object',
     (tool).result_field, pg_catalog.jsonb_build_object('type', 'array',
       'items', ragdb_internal.tool_chunk_schema(tool)),
     'provenance', '{"type": "object"}'::jsonb));
-comment on function ragdb_internal.tool_output_schema(ragdb_internal.tool_binding) is
+comment on function ragdb_internal.tool_output_schema is
   'Returns the JSON schema of what a tool returns.';
 
 -- Definer: contracts are granted to nobody; a tool is listed for whoever may read its corpus.
@@ -55,7 +55,7 @@ begin atomic
     t.contract_version, (ragdb_internal.retriever_settings(t.retriever)).reranker
   from ragdb_internal.tool_bindings() t order by t.name;
 end;
-comment on function ragdb.list_tools() is
+comment on function ragdb.list_tools is
   'Lists the tools and prompts (kind) of the contracts in force that have a retrieve and whose '
   'corpus the caller may read: JSON schemas of arguments and output, the fixed query or the '
   'argument that is the query, corpus and mode searched, and the reranker (null for none).';

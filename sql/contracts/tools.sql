@@ -29,7 +29,7 @@ begin
   end if;
   return ragdb_internal.tool_output(v_tool, v_corpus, v_hits, null, v_reranks);
 end $$;
-comment on function ragdb.search_tool(text, jsonb, float8[], jsonb) is
+comment on function ragdb.search_tool is
   'Calls a tool of a contract: {"<as>": [{"id", "text", "<sourceField>", "<scoreField>", '
   '"<citationField>", "provenance"}], "provenance"}, under the names that its retrieve node gives '
   '(chunks, source, score and citation unless it gives others), cut to its rag''s maxContext in '
@@ -72,7 +72,7 @@ begin
     ragdb_internal.open_corpus(v_settings.corpus, 'read', true), v_hits, ragdb.last_trace_id(),
     v_reranks);
 end $$;
-comment on function ragdb.retrieve_tool(text, jsonb, float8[], text, text, text, jsonb) is
+comment on function ragdb.retrieve_tool is
   'Calls a tool of a contract as ragdb.search_tool does and records the trace, with the reranking; '
   'the id of the trace is in the provenance. client, otel_trace_id and otel_span_id are those of '
   'ragdb.retrieve. Raises what ragdb.search_tool and ragdb.retrieve raise.';
@@ -99,7 +99,7 @@ begin
       ragdb_internal.tool_depth(v_tool, v_settings, '{}'), v_settings.mode, v_tool.min_score,
       query_embedding => tool_candidates.query_embedding) h;
 end $$;
-comment on function ragdb.tool_candidates(text, jsonb, float8[]) is
+comment on function ragdb.tool_candidates is
   'Returns what a reranker has to score for a call of a tool: its name, the query, and the chunks '
   'found (four times topK, at most 1000) with the passages to give it; nothing when the retriever '
   'does not declare one. Raises what ragdb.search_tool raises.';

@@ -16,7 +16,7 @@ begin atomic
     left join ragdb.retrieval_hits h on h.corpus_id = top_scores.corpus_id and h.trace_id = t.id
       and h.created_at = t.created_at and h.rank = 1;
 end;
-comment on function ragdb_internal.top_scores(integer, text) is
+comment on function ragdb_internal.top_scores is
   'Returns the best score of each of the last 1,000 recorded retrievals of a corpus in a mode; '
   'where one found nothing, the threshold (below) that its best score did not reach.';
 
@@ -56,7 +56,7 @@ begin atomic
   from thresholds t
     join reached r on r.corpus = t.corpus and r.mode = t.mode and r.min_score = t.min_score;
 end;
-comment on function ragdb_internal.breaches_of_thresholds(ragdb_internal.contract_item[]) is
+comment on function ragdb_internal.breaches_of_thresholds is
   'Returns the retrievers and cases whose minScore few queries of their corpus reach; only of '
   'corpora that the caller may read.';
 
@@ -72,7 +72,7 @@ begin atomic
   where n.node = 'retriever' and n.keys ->> 'rerank' <> 'none'
     and not exists (select from ragdb.rerankers r where r.name = n.keys ->> 'rerank');
 end;
-comment on function ragdb_internal.breaches_of_rerankers(ragdb_internal.contract_item[]) is
+comment on function ragdb_internal.breaches_of_rerankers is
   'Returns the retrievers that name a reranker which was not bound.';
 
 create or replace function ragdb_internal.contract_breaches(items ragdb_internal.contract_item[])
@@ -99,7 +99,7 @@ begin atomic
   union all select b.* from ragdb_internal.breaches_of_thresholds(items) b
   union all select b.* from ragdb_internal.breaches_of_rerankers(items) b;
 end;
-comment on function ragdb_internal.contract_breaches(ragdb_internal.contract_item[]) is
+comment on function ragdb_internal.contract_breaches is
   'Returns every breach of a rule by the nodes of a contract, in no order.';
 
 -- Definer: it looks at rerankers, and at those corpora and recorded scores that the caller may
@@ -157,8 +157,7 @@ begin
         || coalesce(', column ' || "column", ''), ''), errors),
       hint = coalesce(hint || '; ', '') || 'ragdb.validate_contract() lists them all';
 end $$;
-comment on function ragdb_internal.refuse_contract(text, text, integer, integer, text, text,
-  bigint) is
+comment on function ragdb_internal.refuse_contract is
   'Raises RG440 with the first problem of a contract and the number of all.';
 
 create or replace function ragdb_internal.problem_rows(problems ragdb_internal.syntax_problem[])
@@ -173,7 +172,7 @@ begin atomic
     join ragdb_internal.rule_words() w on w.words = p.words
   order by p.n;
 end;
-comment on function ragdb_internal.problem_rows(ragdb_internal.syntax_problem[]) is
+comment on function ragdb_internal.problem_rows is
   'Returns problems of a text in words, as ragdb.validate_contract does.';
 
 -- Definer: it calls private functions, and reads and writes nothing.
@@ -195,7 +194,7 @@ begin
   end if;
   return v_read.contract;
 end $$;
-comment on function ragdb.parse_contract(text, text) is
+comment on function ragdb.parse_contract is
   'Returns the text of a contract (up to 10000000 characters, in the line syntax or as JSON) as '
   '{"contract": name, "nodes": [{"node", "line", "column", "keys", "columns", "children"}]}, which '
   'ragdb.apply_contract takes; lines and columns count from 1, and a column is a character. What '

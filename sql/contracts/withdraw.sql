@@ -17,7 +17,7 @@ begin
   delete from ragdb.eval_cases c where c.contract = withdraw_contract.contract;
   perform ragdb_internal.record_state('contract', null, contract);
 end $$;
-comment on function ragdb.withdraw_contract(text) is
+comment on function ragdb.withdraw_contract is
   'Takes a contract out of force: its retrievers, rags, tools and cases go, and their names are '
   'free. Its versions, runs, corpora, grants and embedders stay; ragdb.apply_contract puts it in '
   'force again. Raises RG401, RG441.';

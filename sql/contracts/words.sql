@@ -48,7 +48,7 @@ begin atomic
   from valued v
   order by v.line, v.place;
 end;
-comment on function ragdb_internal.contract_words(ragdb_internal.contract_line[]) is
+comment on function ragdb_internal.contract_words is
   'Returns the words of the lines of a contract; comments only where a space is missing before '
   'them.';
 
@@ -57,7 +57,7 @@ create or replace function ragdb_internal.word_json(word ragdb_internal.contract
 language sql stable parallel safe
 return case when (word).quoted is null then ragdb_internal.bare_json((word).bare)
   else pg_catalog.replace((word).quoted, E'\t', '\t') end;
-comment on function ragdb_internal.word_json(ragdb_internal.contract_word) is
+comment on function ragdb_internal.word_json is
   'Returns the value of a word without problems as JSON. What is quoted is JSON already, but for '
   'its tabs.';
 
@@ -85,8 +85,7 @@ begin atomic
   from shown s
   order by s.line, s."column";
 end;
-comment on function ragdb_internal.problems_of_pairs(ragdb_internal.contract_line[],
-  ragdb_internal.contract_word[]) is
+comment on function ragdb_internal.problems_of_pairs is
   'Returns the words that are not key=value, the first 1000.';
 
 create or replace function ragdb_internal.problems_of_keys(words ragdb_internal.contract_word[])
@@ -103,7 +102,7 @@ begin atomic
     from pg_catalog.unnest(words) w where w.key is not null) k
   where k."column" > k.first_column;
 end;
-comment on function ragdb_internal.problems_of_keys(ragdb_internal.contract_word[]) is
+comment on function ragdb_internal.problems_of_keys is
   'Returns the words that a space is missing before, and the keys that a line has already.';
 
 create or replace function ragdb_internal.problems_of_values(words ragdb_internal.contract_word[])
@@ -122,5 +121,5 @@ begin atomic
   where w.quoted is not null
     and (pg_catalog.strpos(w.quoted, '\') > 0 or ragdb_internal.is_open(w.quoted));
 end;
-comment on function ragdb_internal.problems_of_values(ragdb_internal.contract_word[]) is
+comment on function ragdb_internal.problems_of_values is
   'Returns what is wrong with the values of words.';

@@ -9,7 +9,7 @@ return (written ->> 'node') || coalesce((
     order by ragdb_internal.whole(written -> 'columns' ->> k.key, 1, 10000000) nulls first, k.n)
   from pg_catalog.jsonb_each(ragdb_internal.json_part(written, 'keys', 'object'))
     with ordinality k (key, value, n)), '');
-comment on function ragdb_internal.written_line(jsonb) is
+comment on function ragdb_internal.written_line is
   'Returns a node as the line of a contract, without its children.';
 
 create or replace function ragdb_internal.check_writable(contract jsonb) returns void
@@ -33,7 +33,7 @@ begin
         'as names of nodes and keys, up to 16 levels deep',
       hint = 'ragdb.validate_contract() says what is wrong';
 end $$;
-comment on function ragdb_internal.check_writable(jsonb) is
+comment on function ragdb_internal.check_writable is
   'Refuses what the line syntax cannot say. Raises RG440.';
 
 -- Definer: it calls private functions, and reads and writes nothing.
@@ -49,6 +49,6 @@ begin
       '' order by w.path)
     from ragdb_internal.written_nodes(contract) w), '');
 end $$;
-comment on function ragdb.write_contract(jsonb) is
+comment on function ragdb.write_contract is
   'Returns a contract in the line syntax, from which ragdb.parse_contract reads the same nodes and '
   'keys. Raises RG440.';

@@ -11,7 +11,7 @@ return ragdb_internal.fields_hash(
   ragdb_internal.utf8((event).role), pg_catalog.oidsend((event).role_oid),
   ragdb_internal.utf8((event).session_role), pg_catalog.int4send((event).corpus_id),
   ragdb_internal.utf8((event).corpus), ragdb_internal.utf8((event).what));
-comment on function ragdb_internal.access_event_hash(ragdb.access_events) is
+comment on function ragdb_internal.access_event_hash is
   'Returns the sha256 of an event of access: all its columns but event_hash, in their order.';
 
 -- Not to a client, however much of the log it asks for: a refusal names what is hidden from it.
@@ -25,7 +25,7 @@ begin
   raise log 'ragdb access: %', jsonb_build_object('kind', kind, 'corpus', corpus, 'what', what,
     'role', ragdb_internal.caller(), 'session_role', session_user);
 end $$;
-comment on function ragdb_internal.log_access(text, text, text) is
+comment on function ragdb_internal.log_access is
   'Writes a read, an export or a refusal of the caller into the server''s log.';
 
 -- A transaction that is rolled back takes its event with it, and one that is read-only, as on a
@@ -51,7 +51,7 @@ begin
     perform ragdb_internal.note('access', v_event.id::text, v_event.event_hash);
   end if;
 end $$;
-comment on function ragdb_internal.record_access(text, integer, text, text) is
+comment on function ragdb_internal.record_access is
   'Writes an event of access of the caller, and a line of the server''s log where it is a read or '
   'a refusal.';
 
@@ -62,7 +62,7 @@ return coalesce((
   select m.found[1] from pg_catalog.regexp_matches(called_function.context,
     '^PL/pgSQL function ragdb\.([a-z0-9_]+)\(', 'gn') with ordinality m (found, n)
   order by m.n desc limit 1), 'a function in SQL');
-comment on function ragdb_internal.called_function(text) is
+comment on function ragdb_internal.called_function is
   'Returns the name of the public function that a call stack began with.';
 
 -- A session that has a primary to ask instead sets ragdb.record_reads to required: its reads then
@@ -88,5 +88,5 @@ begin
   perform ragdb_internal.record_access('read', corpus.corpus_id, corpus.name,
     ragdb_internal.called_function(v_context));
 end $$;
-comment on function ragdb_internal.record_read(ragdb.corpora) is
+comment on function ragdb_internal.record_read is
   'Records that the caller reads a corpus. Raises RG471.';

@@ -13,7 +13,7 @@ begin atomic
     else pg_catalog.clock_timestamp()
   end;
 end;
-comment on function ragdb_internal.now() is
+comment on function ragdb_internal.now is
   'Returns the database clock; the setting ragdb.now replaces it where settings.allow_test_clock '
   'is true.';
 
@@ -28,7 +28,7 @@ begin
         hint = 'give a date up to today, such as current_date - 365';
   end if;
 end $$;
-comment on function ragdb_internal.check_ended(date, text) is
+comment on function ragdb_internal.check_ended is
   'Refuses to drop what is before a day that is null or has yet to come. Raises RG400.';
 
 -- No lease and no back-off is longer than a day and a half. Without this what was written while the
@@ -36,7 +36,7 @@ comment on function ragdb_internal.check_ended(date, text) is
 create or replace function ragdb_internal.latest_due() returns timestamptz
 language sql volatile parallel safe
 return pg_catalog.clock_timestamp() + interval '2 days';
-comment on function ragdb_internal.latest_due() is
+comment on function ragdb_internal.latest_due is
   'Returns when a job that is there is due at the latest; one that says later was written while '
   'the clock was ahead, and is due at once.';
 
@@ -45,7 +45,7 @@ create or replace function ragdb_internal.ms_since(began timestamptz) returns nu
 language sql parallel safe
 return pg_catalog.round(
   (1000 * extract(epoch from pg_catalog.clock_timestamp() - ms_since.began))::numeric, 3);
-comment on function ragdb_internal.ms_since(timestamptz) is
+comment on function ragdb_internal.ms_since is
   'Returns the milliseconds since a time, to a microsecond.';
 
 -- Inside a definer function current_user is the owner and session_user ignores `set role`; only
@@ -53,7 +53,7 @@ comment on function ragdb_internal.ms_since(timestamptz) is
 create or replace function ragdb_internal.caller() returns text
 language sql stable parallel safe
 return coalesce(nullif(pg_catalog.current_setting('role'), 'none'), session_user);
-comment on function ragdb_internal.caller() is
+comment on function ragdb_internal.caller is
   'Returns the role on whose behalf the statement runs.';
 
 -- Errors quote user text, and never more than a line of it.
@@ -65,7 +65,7 @@ return case
     then '"' || pg_catalog.left(value, (ragdb_internal.limits()).quoted_characters - 1) || '…"'
   else '"' || value || '"'
 end;
-comment on function ragdb_internal.quote(text) is
+comment on function ragdb_internal.quote is
   'Quotes a value for an error message, shortened to 80 characters.';
 
 -- A list whose parts cannot run into each other: ('ab', 'c') and ('a', 'bc') differ.
@@ -92,14 +92,14 @@ return (
     coalesce(pg_catalog.int4send(pg_catalog.octet_length(f.bytes)) || f.bytes, '\xffffffff'::bytea),
     ''::bytea order by f.n), ''::bytea))
   from pg_catalog.unnest(fields) with ordinality as f (bytes, n));
-comment on function ragdb_internal.fields_hash(bytea[]) is
+comment on function ragdb_internal.fields_hash is
   'Returns the sha256 of a list of fields, each preceded by its length in four bytes, a null being '
   'length -1.';
 
 create or replace function ragdb_internal.utf8(value text) returns bytea
 language sql stable parallel safe
 return pg_catalog.convert_to(value, 'UTF8');
-comment on function ragdb_internal.utf8(text) is 'Returns the UTF-8 bytes of a text.';
+comment on function ragdb_internal.utf8 is 'Returns the UTF-8 bytes of a text.';
 
 create or replace function ragdb_internal.refuse_change() returns trigger
 language plpgsql
@@ -118,7 +118,7 @@ begin
           then 'ragdb.register_policy() adds a policy; a registered one stays'
         else 'nothing changes or removes one; what happens later is another row' end;
 end $$;
-comment on function ragdb_internal.refuse_change() is
+comment on function ragdb_internal.refuse_change is
   'Trigger of append-only tables: refuses every update, delete and truncate. Raises RG414.';
 
 create or replace function ragdb_internal.make_append_only(
@@ -136,7 +136,7 @@ begin
   execute format('alter table ragdb.%I enable always trigger rows_are_append_only,'
     ' enable always trigger table_is_append_only', relation);
 end $$;
-comment on function ragdb_internal.make_append_only(text, text) is
+comment on function ragdb_internal.make_append_only is
   'Puts the triggers on a table or a partition that keep its rows as they were written, for their '
   'owner too; refusal is the call that an update or a delete of a row runs.';
 
@@ -155,6 +155,6 @@ begin
     perform pg_notify(channel, '');
   end if;
 end $$;
-comment on function ragdb_internal.notify(text) is
+comment on function ragdb_internal.notify is
   'Wakes who listens to a channel, unless another transaction is about to, or a router asked: its '
   'callers listen at the router.';

@@ -15,7 +15,7 @@ begin atomic
   union all select b.bound_to, b.bound_oid, 'traces' from ragdb.role_bindings b
   union all select q.role, q.role_oid, 'quotas' from ragdb.role_quotas q where q.role <> 'public';
 end;
-comment on function ragdb_internal.held() is
+comment on function ragdb_internal.held is
   'Returns what is judged by a role, one row for each thing.';
 
 create or replace function ragdb.dead_roles()
@@ -29,7 +29,7 @@ begin atomic
   where not ragdb_internal.is_role(h.role, h.role_oid)
   group by h.role, h.role_oid order by h.role collate "C", h.role_oid;
 end;
-comment on function ragdb.dead_roles() is
+comment on function ragdb.dead_roles is
   'Lists the roles that are gone and still hold something (personal, grants, tokens, uploads, '
   'jobs, contracts, quotas, traces), and whether another role has the name now. After a restore '
   'on another server that is every role.';
@@ -60,7 +60,7 @@ begin
         hint = 'have it dropped, or exported and imported under another name, before';
   end if;
 end $$;
-comment on function ragdb_internal.check_may_bind(text, text) is
+comment on function ragdb_internal.check_may_bind is
   'Refuses to give what a role held to another. Raises RG400, RG401, RG409.';
 
 -- A role that lives keeps what it has, so nobody is robbed by a binding.
@@ -94,7 +94,7 @@ begin
       using role, becomes, becomes_oid;
   end loop;
 end $$;
-comment on function ragdb_internal.move_held(text, text, oid) is
+comment on function ragdb_internal.move_held is
   'Gives what dead roles of a name held to a role.';
 
 create or replace function ragdb.bind_role(role text, becomes text default null) returns void
@@ -115,7 +115,7 @@ begin
   perform ragdb_internal.record_access('bind_role', null, null,
     format('%s to %s', ragdb_internal.quote(role), ragdb_internal.quote(v_becomes)));
 end $$;
-comment on function ragdb.bind_role(text, text) is
+comment on function ragdb.bind_role is
   'Gives what dead roles of a name held (ragdb.dead_roles lists it) and their traces to the role '
   'of that name now, or to becomes. Only the owner of the database may. After a restore on another '
   'server: select ragdb.bind_role(role) from ragdb.dead_roles() where name_is_taken. Raises RG400, '

@@ -111,6 +111,6 @@ begin atomic
       'a source that a peer changed was changed here too, and that is not published')
   ) as c (sqlstate, name, wire_word, http_status, meaning);
 end;
-comment on function ragdb.error_codes() is
+comment on function ragdb.error_codes is
   'Lists every SQLSTATE of class RG with its class name in Python, its wire word, its HTTP status '
   'and its meaning.';

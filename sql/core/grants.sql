@@ -13,13 +13,13 @@ begin
         hint = 'put the documents into a corpus of another name';
   end if;
 end $$;
-comment on function ragdb_internal.check_may_restrict(text) is
+comment on function ragdb_internal.check_may_restrict is
   'Refuses the two corpora whose rights are fixed. Raises RG400.';
 
 create or replace function ragdb_internal.rights_lock(corpus_id integer) returns text
 language sql immutable parallel safe
 return 'rights of corpus ' || rights_lock.corpus_id;
-comment on function ragdb_internal.rights_lock(integer) is
+comment on function ragdb_internal.rights_lock is
   'Returns the name of the lock of the rights to a corpus.';
 
 -- Whoever changes who may do what with a corpus holds this lock from a look at its own right to the
@@ -35,7 +35,7 @@ begin
   perform ragdb_internal.hold(ragdb_internal.rights_lock(corpus.corpus_id));
   return ragdb_internal.open_again(corpus, 'admin', takes_parts, takes_moved);
 end $$;
-comment on function ragdb_internal.lock_rights(ragdb.corpora, boolean, boolean) is
+comment on function ragdb_internal.lock_rights is
   'Locks the rights to a corpus that was opened to the end of the transaction, and returns its row '
   'where the caller still has the right admin. Raises RG401, RG404, RG438, RG456.';
 
@@ -49,7 +49,7 @@ begin
     where c.corpus_id = close_corpus.corpus_id and not c.is_restricted;
   perform ragdb_internal.record_state('settings', close_corpus.corpus_id) where found;
 end $$;
-comment on function ragdb_internal.close_corpus(integer) is
+comment on function ragdb_internal.close_corpus is
   'Closes an open corpus to everybody but admins and the roles that have a grant.';
 
 create or replace function ragdb_internal.set_grant(corpus_id integer, role text, privilege text)
@@ -66,7 +66,7 @@ begin atomic
       set_grant.privilege || ' to ' || ragdb_internal.quote(set_grant.role))
     from ragdb.corpora c where c.corpus_id = set_grant.corpus_id;
 end;
-comment on function ragdb_internal.set_grant(integer, text, text) is
+comment on function ragdb_internal.set_grant is
   'Restricts a corpus and gives a role a right to it, which is an event of access.';
 
 create or replace function ragdb.grant_corpus(corpus text, role text, privilege text) returns void
@@ -92,7 +92,7 @@ begin
     ragdb_internal.lock_rights(v_corpus, true),
     ragdb_internal.set_grant(v_corpus.corpus_id, role, privilege);
 end $$;
-comment on function ragdb.grant_corpus(text, text, text) is
+comment on function ragdb.grant_corpus is
   'Gives a role the right read, write or admin to a corpus, in place of the right it had; the '
   'corpus is restricted from then on: closed to all other readers and writers. Where it was open '
   'it waits for who writes to it. Raises RG400, RG401, RG404.';
@@ -116,7 +116,7 @@ begin
   perform ragdb_internal.record_access('revoke', v_corpus.corpus_id, corpus,
     'from ' || ragdb_internal.quote(role));
 end $$;
-comment on function ragdb.revoke_corpus(text, text) is
+comment on function ragdb.revoke_corpus is
   'Takes a role''s right to a corpus away, also that of a role that is gone. The corpus stays '
   'restricted: without any grant left it is the admins'' alone. Raises RG400, RG401, RG404.';
 
@@ -133,7 +133,7 @@ begin
     ragdb_internal.lock_rights(v_corpus, true), ragdb_internal.close_corpus(v_corpus.corpus_id);
   perform ragdb_internal.record_access('restrict', v_corpus.corpus_id, corpus, '');
 end $$;
-comment on function ragdb.restrict_corpus(text) is
+comment on function ragdb.restrict_corpus is
   'Closes a corpus to everybody but admins and the roles that have a grant, until '
   'ragdb.unrestrict_corpus. Where it was open it waits for who writes to it. Raises RG400, RG401, '
   'RG404.';
@@ -158,7 +158,7 @@ begin
     v_revoked || ' grants removed');
   return v_revoked;
 end $$;
-comment on function ragdb.unrestrict_corpus(text) is
+comment on function ragdb.unrestrict_corpus is
   'Opens a restricted corpus to every reader and writer, removes its grants and returns their '
   'number. Nothing else opens a corpus. Raises RG400, RG401, RG404.';
 
@@ -175,6 +175,6 @@ begin
     from ragdb.corpus_grants g where g.corpus_id = v_corpus.corpus_id
     order by g.role, g.role_oid;
 end $$;
-comment on function ragdb.list_grants(text) is
+comment on function ragdb.list_grants is
   'Lists the roles that have a right to a restricted corpus; is_dead where the role is gone, so '
   'that nobody has the right. Raises RG400, RG401, RG404.';

@@ -28,7 +28,7 @@ begin
   perform ragdb_internal.renew_statistics('{ragdb.corpus_versions,ragdb.past_rows}');
   perform set_config('ragdb.history', 'on', true);
 end $$;
-comment on function ragdb_internal.begin_version(ragdb.corpora) is
+comment on function ragdb_internal.begin_version is
   'Keeps what a corpus with history is before this transaction writes to it, once for a version; '
   'the caller has just locked and read its row.';
 
@@ -36,7 +36,7 @@ comment on function ragdb_internal.begin_version(ragdb.corpora) is
 create or replace function ragdb_internal.past_kinds() returns text[]
 language sql immutable parallel safe
 return '{document,source,chunk,turn,edge,embedding,synonym}'::text[];
-comment on function ragdb_internal.past_kinds() is
+comment on function ragdb_internal.past_kinds is
   'Returns the kinds of rows that a corpus with history keeps as they were.';
 
 create or replace function ragdb_internal.past_row_hash(kind text, key text, was jsonb)
@@ -44,7 +44,7 @@ returns bytea
 language sql stable parallel safe
 return pg_catalog.sha256(ragdb_internal.utf8(
   pg_catalog.jsonb_build_array(past_row_hash.kind, past_row_hash.key, past_row_hash.was)::text));
-comment on function ragdb_internal.past_row_hash(text, text, jsonb) is
+comment on function ragdb_internal.past_row_hash is
   'Returns the SHA-256 of a row of the past, as it goes into the hash of its version.';
 
 -- By the hash, because the key of a source is its name.
@@ -54,7 +54,7 @@ returns text
 language sql immutable parallel safe
 return 'past:' || erased_entry.corpus_id || '/' || erased_entry.until || '/'
   || pg_catalog.encode(erased_entry.erased_hash, 'hex');
-comment on function ragdb_internal.erased_entry(integer, bigint, bytea) is
+comment on function ragdb_internal.erased_entry is
   'Returns what an act calls a row of the past that it erased.';
 
 -- What a version makes is not kept as absent before it: numbers are given in order, so the number
@@ -75,7 +75,7 @@ begin atomic
         when 'document' then 'next_doc_no' else 'next_chunk_no' end)::integer, true)
     on conflict on constraint past_rows_are_unique do nothing;
 end;
-comment on function ragdb_internal.keep_image(integer, text, text, integer, jsonb) is
+comment on function ragdb_internal.keep_image is
   'Keeps a row of a corpus with history as it was before this version (null: absent), unless this '
   'version made it, as the number of its document or chunk says (null: it has none).';
 
@@ -114,7 +114,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function ragdb_internal.keep_past_row() is
+comment on function ragdb_internal.keep_past_row is
   'Trigger of the tables of a corpus: keeps the row that goes or changes, or that there was none, '
   'and notes it where the corpus moves; its argument is the kind of row.';
 

@@ -14,7 +14,7 @@ return ragdb_internal.fields_hash('ragdb.key-event/1'::bytea,
   pg_catalog.timestamptz_send((event).active_until),
   pg_catalog.timestamptz_send((event).not_after),
   pg_catalog.timestamptz_send((event).compromised_since), (event).previous);
-comment on function ragdb_internal.key_event_hash(ragdb.key_events) is
+comment on function ragdb_internal.key_event_hash is
   'Returns the SHA-256 of an event of a key: of all its columns but hash and mac.';
 
 create or replace function ragdb_internal.key_event_mac(hash bytea, secret bytea) returns bytea
@@ -22,7 +22,7 @@ language sql immutable parallel safe
 return case when hash is not null and secret is not null then
   ragdb_internal.hmac_sha256(secret, ragdb_internal.packed('ragdb-key-event-1'::bytea)
     || ragdb_internal.packed(hash)) end;
-comment on function ragdb_internal.key_event_mac(bytea, bytea) is
+comment on function ragdb_internal.key_event_mac is
   'Signs the hash of an event of a key with its secret; null where either is.';
 
 -- Whoever calls it holds the lock of signing_keys: numbers have no gap.
@@ -57,7 +57,7 @@ begin
   insert into ragdb.key_events values (v_event.*);
   perform ragdb_internal.note('key', v_event.event_no::text, v_event.hash);
 end $$;
-comment on function ragdb_internal.record_key_event(text, text) is
+comment on function ragdb_internal.record_key_event is
   'Writes down what was done with a key, and what its row is now.';
 
 create type ragdb_internal.key_finding as (key_id text, severity text, finding text, detail text);
@@ -81,7 +81,7 @@ begin atomic
       or e.mac is null and e.kind in ('created', 'registered', 'imported')
     order by e.event_no;
 end;
-comment on function ragdb_internal.chain_findings() is
+comment on function ragdb_internal.chain_findings is
   'Returns the events of keys whose hash, place, predecessor or signature is not right.';
 
 create or replace function ragdb_internal.key_findings()
@@ -115,6 +115,6 @@ begin atomic
     from ragdb.signing_secrets s join ragdb.signing_keys k on k.key_id = s.key_id
     where ragdb_internal.key_commitment(k.key_id, k.created_at, s.secret) <> k.commitment;
 end;
-comment on function ragdb_internal.key_findings() is
+comment on function ragdb_internal.key_findings is
   'Returns what is wrong with keys: events, rows that events do not account for, and secrets that '
   'do not fit.';

@@ -16,7 +16,7 @@ begin
   end if;
   perform ragdb_internal.hold('signing_keys');
 end $$;
-comment on function ragdb_internal.lock_signing_keys() is
+comment on function ragdb_internal.lock_signing_keys is
   'Waits for other transactions that make or change signing keys, and has others wait until this '
   'one ends.';
 
@@ -31,7 +31,7 @@ begin
         hint = 'such as key-2026; ragdb.create_signing_key() can make one of the time';
   end if;
 end $$;
-comment on function ragdb_internal.check_key_id(text) is
+comment on function ragdb_internal.check_key_id is
   'Refuses what cannot be the id of a key. Raises RG400.';
 
 -- To the millisecond, as the times of traces are.
@@ -49,7 +49,7 @@ begin
     perform ragdb_internal.record_key_event(v_id, 'retired');
   end if;
 end $$;
-comment on function ragdb_internal.retire_signing_key() is
+comment on function ragdb_internal.retire_signing_key is
   'Makes the active key, if there is one, a key that only verifies.';
 
 create or replace function ragdb_internal.make_key(key_id text, secret bytea, kind text)
@@ -74,7 +74,7 @@ begin
   end if;
   perform ragdb_internal.record_key_event(make_key.key_id, kind);
 end $$;
-comment on function ragdb_internal.make_key(text, bytea, text) is
+comment on function ragdb_internal.make_key is
   'Makes a key the one that signs; its secret stays here where the kind is created. Raises RG409.';
 
 create or replace function ragdb_internal.unused_key_id() returns text
@@ -119,7 +119,7 @@ begin
       || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'created');
   return v_id;
 end $$;
-comment on function ragdb.create_signing_key(text) is
+comment on function ragdb.create_signing_key is
   'Makes the key that signs from now on, keeps its secret in this database, and returns its id; '
   'the key that signed before still verifies. Raises RG400, RG401, RG409.';
 
@@ -141,7 +141,7 @@ begin
   perform ragdb_internal.lock_signing_keys();
   perform ragdb_internal.make_key(register_signing_key.key_id, v_secret, 'registered');
 end $$;
-comment on function ragdb.register_signing_key(text) is
+comment on function ragdb.register_signing_key is
   'Makes the key whose secret this session was given the one that signs from now on; the database '
   'keeps a commitment to the secret and not the secret. Raises RG400, RG409.';
 
@@ -168,7 +168,7 @@ begin
   end if;
   perform ragdb_internal.record_key_event(revoke_key.key_id, kind);
 end $$;
-comment on function ragdb_internal.revoke_key(text, timestamptz, text) is
+comment on function ragdb_internal.revoke_key is
   'Has a key verify no token any more, and its signatures since a time not be trusted (null: '
   'none). Raises RG432.';
 
@@ -178,7 +178,7 @@ set search_path = pg_catalog, pg_temp
 begin atomic
   select ragdb_internal.revoke_key(key_id, null, 'revoked');
 end;
-comment on function ragdb.revoke_signing_key(text) is
+comment on function ragdb.revoke_signing_key is
   'Revokes a key: every token it signed fails from now on. Raises RG432.';
 
 create or replace function ragdb.report_key_compromise(
@@ -196,7 +196,7 @@ begin
   perform ragdb_internal.revoke_key(
     key_id, coalesce(since, '-infinity'), 'compromised');
 end $$;
-comment on function ragdb.report_key_compromise(text, timestamptz) is
+comment on function ragdb.report_key_compromise is
   'Revokes a key that somebody else may have had since a time (null: always): verification says '
   'of every trace that it signed since then that it is not to be trusted. A later call can only '
   'move the time back. Raises RG400, RG432.';
@@ -214,7 +214,7 @@ begin atomic
     pg_catalog.encode(k.commitment, 'hex')
   from ragdb.signing_keys k order by k.created_at, k.key_id;
 end;
-comment on function ragdb.list_signing_keys() is
+comment on function ragdb.list_signing_keys is
   'Lists the signing keys without their secrets: whether the secret is kept in this database, and '
   'whether this session can sign or verify by it.';
 
@@ -224,5 +224,5 @@ set search_path = pg_catalog, pg_temp
 begin atomic
   select e.* from ragdb.key_events e order by e.event_no;
 end;
-comment on function ragdb.list_key_events() is
+comment on function ragdb.list_key_events is
   'Lists what was done with signing keys, by whom and when, the first event first.';

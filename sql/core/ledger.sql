@@ -13,7 +13,7 @@ begin
     where not exists (select from ragdb.settings s
       where s.key = 'ledger_is_on' and s.value = 'false'::jsonb);
 end $$;
-comment on function ragdb_internal.note(text, text, bytea) is
+comment on function ragdb_internal.note is
   'Notes a row of evidence for the ledger, with its hash where the writer has it; does nothing '
   'while the ledger is off.';
 
@@ -28,7 +28,7 @@ begin
       where s.key = 'ledger_is_on' and s.value = 'false'::jsonb)
     order by i.n;
 end $$;
-comment on function ragdb_internal.note_all(text, text[]) is
+comment on function ragdb_internal.note_all is
   'Notes some rows of one kind for the ledger; does nothing while it is off.';
 
 -- Noted even while the ledger is off: that it is off is such an act.
@@ -45,7 +45,7 @@ begin
   insert into ragdb.ledger_acts values (act.*);
   insert into ragdb.ledger_pending values ('act', act.act_id::text, null);
 end $$;
-comment on function ragdb_internal.record_act(ragdb.ledger_acts) is
+comment on function ragdb_internal.record_act is
   'Records what was done to evidence on purpose, by whom and when.';
 
 create or replace function ragdb_internal.record_retention(month date, reason text) returns void
@@ -53,7 +53,7 @@ language sql
 return ragdb_internal.record_act(row(null, null, 'retention', null,
   '{answer,feedback,gate,rerank,trace}'::text[], null, month::timestamp at time zone 'UTC',
   (month + interval '1 month') at time zone 'UTC', null, reason)::ragdb.ledger_acts);
-comment on function ragdb_internal.record_retention(date, text) is
+comment on function ragdb_internal.record_retention is
   'Records that the traces of a month (its first day, UTC), and what hangs from them, were dropped '
   'by their age.';
 
@@ -63,14 +63,14 @@ return ragdb_internal.record_act(row(null, null, 'erasure', null, array(
     select distinct pg_catalog.split_part(e.entry, ':', 1)
     from pg_catalog.unnest(record_erased.entries) e (entry) order by 1),
   null, null, null, record_erased.entries, reason)::ragdb.ledger_acts);
-comment on function ragdb_internal.record_erased(text[], text) is
+comment on function ragdb_internal.record_erased is
   'Records that some rows, each named kind:id, were erased or redacted.';
 
 create or replace function ragdb_internal.document_entry(corpus_id integer, event_id text)
 returns text
 language sql immutable parallel safe
 return 'document:' || document_entry.corpus_id || '/' || document_entry.event_id;
-comment on function ragdb_internal.document_entry(integer, text) is
+comment on function ragdb_internal.document_entry is
   'Returns what an act calls a document: by its event.';
 
 -- Documents are not rows of the ledger, and what an act calls them excuses nothing there. Their
@@ -82,7 +82,7 @@ language sql
 return ragdb_internal.record_act(row(null, null, record_deletion.act, null, null,
   (corpus).corpus_id, null, null, record_deletion.documents, record_deletion.reason
   )::ragdb.ledger_acts);
-comment on function ragdb_internal.record_deletion(text, ragdb.corpora, text[], text) is
+comment on function ragdb_internal.record_deletion is
   'Records that documents of a corpus (each by its event) or rows of its history went, and why.';
 
 create or replace function ragdb_internal.is_deleted_on_record(corpus_id integer, event_id uuid)
@@ -91,7 +91,7 @@ language sql stable parallel safe
 return exists (
   select from ragdb.ledger_acts a where a.entries @> array[ragdb_internal.document_entry(
     is_deleted_on_record.corpus_id, is_deleted_on_record.event_id::text)]);
-comment on function ragdb_internal.is_deleted_on_record(integer, uuid) is
+comment on function ragdb_internal.is_deleted_on_record is
   'Tells whether an act says that a document of this event was deleted.';
 
 create or replace function ragdb_internal.record_corpus_dropped(corpus ragdb.corpora) returns void
@@ -99,7 +99,7 @@ language sql
 return ragdb_internal.record_act(row(null, null, 'corpus_dropped', null,
   '{atom,decision,event,proposal,slice,version}'::text[], (corpus).corpus_id, null, null, null,
   'corpus ' || (corpus).name)::ragdb.ledger_acts);
-comment on function ragdb_internal.record_corpus_dropped(ragdb.corpora) is
+comment on function ragdb_internal.record_corpus_dropped is
   'Records that a corpus was dropped with what hangs from it.';
 
 -- The name is given when it is first needed and not when ragdb is installed: the dump of an
@@ -107,7 +107,7 @@ comment on function ragdb_internal.record_corpus_dropped(ragdb.corpora) is
 create or replace function ragdb_internal.ledger_origin() returns text
 language sql stable parallel safe
 return (select s.value #>> '{}' from ragdb.settings s where s.key = 'ledger_origin');
-comment on function ragdb_internal.ledger_origin() is
+comment on function ragdb_internal.ledger_origin is
   'Returns the name of this database in the checkpoints of its ledger; null before it has one.';
 
 create or replace function ragdb_internal.name_ledger() returns text
@@ -121,5 +121,5 @@ begin
     on conflict on constraint settings_key_is_unique do nothing;
   return ragdb_internal.ledger_origin();
 end $$;
-comment on function ragdb_internal.name_ledger() is
+comment on function ragdb_internal.name_ledger is
   'Names this database in checkpoints by its id where it has no name there; returns the name.';

@@ -41,5 +41,5 @@ return row(
   4000000,  -- page_bytes: of documents in a page of an export or of events, if it is more than one
   32000000  -- peer_document_bytes: of a document as it is sent to peers
 )::ragdb_internal.limits;
-comment on function ragdb_internal.limits() is
+comment on function ragdb_internal.limits is
   'Returns how much ragdb takes of each thing.';

@@ -17,7 +17,7 @@ begin
     update ragdb.locks l set name = l.name where l.name = hold.name;
   end if;
 end $$;
-comment on function ragdb_internal.hold(text, boolean) is
+comment on function ragdb_internal.hold is
   'Waits until no other transaction holds a name (or holds it alone, with is_shared), and holds it '
   'to the end of this one.';
 
@@ -35,7 +35,7 @@ begin
   perform ragdb_internal.hold(try_hold.name);
   return true;
 end $$;
-comment on function ragdb_internal.try_hold(text) is
+comment on function ragdb_internal.try_hold is
   'Holds a name to the end of the transaction and returns true; false where another holds it.';
 
 -- A slot is an advisory lock of the transaction, so that it can be taken on a standby too and ends
@@ -69,6 +69,6 @@ begin
       and l.database = (select d.oid from pg_database d where d.datname = current_database())
       and pg_has_role(a.usesysid, v_role, 'member'));
 end $$;
-comment on function ragdb_internal.take_slot_of(text, integer) is
+comment on function ragdb_internal.take_slot_of is
   'Takes one of the caller''s slots of something until the transaction ends; false where sessions '
   'of the caller have all of them.';

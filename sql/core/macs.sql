@@ -24,7 +24,7 @@ begin atomic
   select pg_catalog.sha256(p.outer_pad || pg_catalog.sha256(p.inner_pad || message))
   from pads p;
 end;
-comment on function ragdb_internal.hmac_sha256(bytea, bytea) is
+comment on function ragdb_internal.hmac_sha256 is
   'Returns HMAC-SHA256 (RFC 2104): 32 bytes.';
 
 -- The bytes that a token signs. There is no function that signs bytes of the caller's choice.
@@ -47,8 +47,7 @@ return ragdb_internal.packed('rgt1')
   || ragdb_internal.packed(schema_version)
   || ragdb_internal.packed(pg_catalog.int8send(issued_at))
   || ragdb_internal.packed(pg_catalog.int8send(expires_at));
-comment on function ragdb_internal.token_message(text, text, text, text, text, bytea, text, text,
-  bigint, bigint) is
+comment on function ragdb_internal.token_message is
   'Returns the length-prefixed fields that an admissibility token of this database signs; times in '
   'seconds since 1970.';
 
@@ -60,6 +59,6 @@ return case when trace_hash is not null and secret is not null then
   ragdb_internal.hmac_sha256(secret, ragdb_internal.packed('ragdb-trace-1'::bytea)
     || ragdb_internal.packed(ragdb_internal.origin_bytes())
     || ragdb_internal.packed(trace_hash)) end;
-comment on function ragdb_internal.trace_mac(bytea, bytea) is
+comment on function ragdb_internal.trace_mac is
   'Signs the hash of a trace, or of another row of evidence, of this database with a secret; null '
   'where either is.';

@@ -13,7 +13,7 @@ begin atomic
   from ragdb.signing_keys k join ragdb.signing_secrets s on s.key_id = k.key_id
   order by k.created_at, k.key_id;
 end;
-comment on function ragdb.export_signing_keys() is
+comment on function ragdb.export_signing_keys is
   'Returns the signing keys that are kept in this database with their secrets in hex, to be kept '
   'apart from the dump and imported into a restored copy.';
 
@@ -64,8 +64,7 @@ begin
     then coalesce(v_key.active_until, imported_key.active_until, v_now) end;
   return v_key;
 end $$;
-comment on function ragdb_internal.imported_key(text, text, text, timestamptz, timestamptz,
-  timestamptz) is
+comment on function ragdb_internal.imported_key is
   'Returns the row of a key as an import makes it. Raises RG400, RG409.';
 
 create or replace function ragdb.import_signing_key(
@@ -97,7 +96,6 @@ begin
     on conflict on constraint signing_secrets_are_unique do nothing;
   perform ragdb_internal.record_key_event(v_key.key_id, 'imported');
 end $$;
-comment on function ragdb.import_signing_key(text, text, text, timestamptz, timestamptz,
-  timestamptz) is
+comment on function ragdb.import_signing_key is
   'Puts an exported key back, so that a restored copy verifies the tokens and traces of the '
   'original; an active one signs from now on, a revoked one stays revoked. Raises RG400, RG409.';

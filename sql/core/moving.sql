@@ -6,7 +6,7 @@ create or replace function ragdb_internal.is_arriving(corpus ragdb.corpora) retu
 language sql stable parallel safe
 return (corpus).moving = 'arriving'
   and ((corpus).import_xid = pg_catalog.pg_current_xact_id_if_assigned()) is not true;
-comment on function ragdb_internal.is_arriving(ragdb.corpora) is
+comment on function ragdb_internal.is_arriving is
   'Whether a corpus arrives from another database, and this transaction is not one that brings it.';
 
 create or replace function ragdb_internal.last_move_out(corpus ragdb.corpora) returns ragdb.moves
@@ -14,14 +14,14 @@ language sql stable parallel safe
 return (select m from ragdb.moves m
   where m.corpus_id = (last_move_out.corpus).corpus_id and m.direction = 'out' and m.state = 'done'
   order by m.ended_at desc limit 1);
-comment on function ragdb_internal.last_move_out(ragdb.corpora) is
+comment on function ragdb_internal.last_move_out is
   'Returns the move that took a corpus to another database last.';
 
 create or replace function ragdb_internal.moved_to(corpus ragdb.corpora) returns text
 language sql stable parallel safe
 return case (moved_to.corpus).moving
   when 'moved' then (ragdb_internal.last_move_out(moved_to.corpus)).peer end;
-comment on function ragdb_internal.moved_to(ragdb.corpora) is
+comment on function ragdb_internal.moved_to is
   'Returns the database to which a corpus has moved; null for one that is here.';
 
 create or replace function ragdb_internal.refuse_moved(corpus ragdb.corpora) returns void
@@ -38,7 +38,7 @@ begin
         to_char(v_move.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')),
       hint = 'connect to that database';
 end $$;
-comment on function ragdb_internal.refuse_moved(ragdb.corpora) is
+comment on function ragdb_internal.refuse_moved is
   'Says where a corpus has moved to. Raises RG456.';
 
 -- The two settings are those by which the triggers of core/history.sql fire, and note.
@@ -53,7 +53,7 @@ begin
     perform set_config('ragdb.history', 'on', true), set_config('ragdb.moving', 'on', true);
   end if;
 end $$;
-comment on function ragdb_internal.begin_moving_write(ragdb.corpora) is
+comment on function ragdb_internal.begin_moving_write is
   'Has the changes of a corpus that leaves noted for the rest of the transaction, and refuses one '
   'that has moved; the caller has just locked and read its row. Raises RG456.';
 
@@ -73,7 +73,7 @@ return case changed_keys.kind
       (changed ->> 'chunk_no')::integer, (changed ->> 'parent_no')::integer,
       (changed ->> 'child_no')::integer))
   end;
-comment on function ragdb_internal.changed_keys(integer, text, jsonb) is
+comment on function ragdb_internal.changed_keys is
   'Returns what a row of a corpus that was written says has changed: d and the numbers of '
   'documents, s and the uri of a source.';
 
@@ -91,5 +91,5 @@ begin atomic
     where c.corpus_id = note_changes.corpus_id and c.moving = 'leaving' and k.key is not null
     on conflict on constraint move_changes_are_unique do nothing;
 end;
-comment on function ragdb_internal.note_changes(integer, text, jsonb, jsonb) is
+comment on function ragdb_internal.note_changes is
   'Notes what changed in a corpus that leaves, of a row before and after it was written.';

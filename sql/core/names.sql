@@ -22,7 +22,7 @@ begin
   end loop;
   return v_row[length(b) + 1];
 end $$;
-comment on function ragdb_internal.edit_distance(text, text) is
+comment on function ragdb_internal.edit_distance is
   'Returns the Levenshtein distance of two words, ignoring case.';
 
 create or replace function ragdb_internal.nearest_name(word text, names text[]) returns text
@@ -35,5 +35,5 @@ return (
       pg_catalog.left(nearest_name.word, 40), pg_catalog.left(n.name, 64)),
     n.name collate "C"
   limit 1);
-comment on function ragdb_internal.nearest_name(text, text[]) is
+comment on function ragdb_internal.nearest_name is
   'Returns the name nearest to a word; null when there is none, or no word.';

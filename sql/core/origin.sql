@@ -9,7 +9,7 @@ begin atomic
       'id', pg_catalog.gen_random_uuid(), 'name', pg_catalog.current_database()))
     on conflict on constraint settings_key_is_unique do nothing;
 end;
-comment on function ragdb_internal.make_origin() is
+comment on function ragdb_internal.make_origin is
   'Gives this database its id and its name, once.';
 
 create or replace function ragdb_internal.origin_bytes() returns bytea
@@ -17,7 +17,7 @@ language sql stable parallel safe
 return coalesce((
   select pg_catalog.uuid_send((s.value ->> 'id')::uuid)
     from ragdb.settings s where s.key = 'origin'), '');
-comment on function ragdb_internal.origin_bytes() is
+comment on function ragdb_internal.origin_bytes is
   'Returns the id of this database as signatures cover it: 16 bytes, or none before it has one.';
 
 create or replace function ragdb.origin() returns table (id uuid, name text)
@@ -27,6 +27,6 @@ begin atomic
   select (s.value ->> 'id')::uuid, s.value ->> 'name'
     from ragdb.settings s where s.key = 'origin';
 end;
-comment on function ragdb.origin() is
+comment on function ragdb.origin is
   'Returns the id of this database, which signatures cover, and the name that it had when the id '
   'was made with its first key; no row before. A restored copy has the same id.';

@@ -17,7 +17,7 @@ begin
         hint = 'ragdb.Servers in Python, and `ragdb search --server`, ask all servers';
   end if;
 end $$;
-comment on function ragdb_internal.say_parts_elsewhere(ragdb.corpora) is
+comment on function ragdb_internal.say_parts_elsewhere is
   'Says in a notice that a corpus has parts on other servers, which a call does not reach.';
 
 -- A whole is never less than all of its parts: hits that somebody may not see would be missing
@@ -53,7 +53,7 @@ begin
   end if;
   return v_parts;
 end $$;
-comment on function ragdb_internal.open_parts(ragdb.corpora, boolean, boolean) is
+comment on function ragdb_internal.open_parts is
   'Returns the parts of a corpus, all of which the caller must be able to read unless the call '
   'takes some; it says where parts are elsewhere, unless several servers are asked. Raises RG401, '
   'RG471.';
@@ -64,7 +64,7 @@ returns ragdb.corpora[]
 language sql stable
 return case when (corpus).parts > 0
   then ragdb_internal.open_parts(corpus, parts_or_itself.takes_some) else array[corpus] end;
-comment on function ragdb_internal.parts_or_itself(ragdb.corpora, boolean) is
+comment on function ragdb_internal.parts_or_itself is
   'Returns the parts of a corpus that was opened to be read, or itself where it has none. Raises '
   'RG401, RG471.';
 
@@ -72,7 +72,7 @@ create or replace function ragdb_internal.open_with_parts(corpus text) returns r
 language sql stable
 return ragdb_internal.parts_or_itself(
   ragdb_internal.open_corpus(open_with_parts.corpus, 'read', true));
-comment on function ragdb_internal.open_with_parts(text) is
+comment on function ragdb_internal.open_with_parts is
   'Opens a corpus to read it, with all of its parts where it has any, and returns those instead. '
   'Raises RG400, RG401, RG404, RG470, RG471.';
 
@@ -82,7 +82,7 @@ return array(
   select c.corpus_id from ragdb.corpora c
   where c.corpus_id = with_parts.corpus_id or c.part_of = with_parts.corpus_id
   order by c.corpus_id);
-comment on function ragdb_internal.with_parts(integer) is
+comment on function ragdb_internal.with_parts is
   'Returns the id of a corpus and those of all of its parts.';
 
 create or replace function ragdb_internal.only_corpora(corpus text, privilege text)
@@ -90,7 +90,7 @@ returns integer[]
 language sql stable
 return case when corpus is not null then ragdb_internal.with_parts(
   (ragdb_internal.open_corpus(corpus, only_corpora.privilege, true)).corpus_id) end;
-comment on function ragdb_internal.only_corpora(text, text) is
+comment on function ragdb_internal.only_corpora is
   'Opens a corpus by a right and returns its id and those of its parts; null where none is named. '
   'Raises RG401, RG404, RG470, RG471.';
 
@@ -98,7 +98,7 @@ create or replace function ragdb_internal.members(corpus ragdb.corpora) returns 
 language sql stable parallel safe
 return case when (corpus).parts = 0 then array[corpus] else array(
   select p from ragdb.corpora p where p.part_of = (corpus).corpus_id order by p.corpus_id) end;
-comment on function ragdb_internal.members(ragdb.corpora) is
+comment on function ragdb_internal.members is
   'Returns the parts of a corpus, whoever may read them; itself where it has none.';
 
 -- What the caller may not read of a part is not there for them.
@@ -109,7 +109,7 @@ return case when (corpus).parts = 0 then array[(corpus).corpus_id] else array(
   where p.part_of = (corpus).corpus_id
     and case when p.is_restricted then ragdb_internal.privilege(p) > 0 else true end
   order by p.corpus_id) end;
-comment on function ragdb_internal.readable_ids(ragdb.corpora) is
+comment on function ragdb_internal.readable_ids is
   'Returns the id of a corpus, or those of its parts that the caller may read.';
 
 create or replace function ragdb_internal.chunk_of(corpus_id integer, chunk_id text)
@@ -126,7 +126,7 @@ begin atomic
       and case when p.is_restricted then ragdb_internal.privilege(p) > 0 else true end
   limit 1;
 end;
-comment on function ragdb_internal.chunk_of(integer, text) is
+comment on function ragdb_internal.chunk_of is
   'Returns a chunk of a corpus, or of one of its parts that the caller may read.';
 
 create or replace function ragdb_internal.missing_chunk(corpus ragdb.corpora, chunk_id text)
@@ -141,7 +141,7 @@ begin
     using errcode = 'RG406', detail = 'the id of a chunk changes with its text and its source',
       hint = 'ragdb.search() returns chunk ids';
 end $$;
-comment on function ragdb_internal.missing_chunk(ragdb.corpora, text) is
+comment on function ragdb_internal.missing_chunk is
   'Says that a corpus, or the whole that it is a part of, lacks a chunk. Raises RG406.';
 
 -- One that a chunk is asked of by its id is read, and no other part.
@@ -167,7 +167,7 @@ begin
   end if;
   return v_part;
 end $$;
-comment on function ragdb_internal.open_with_chunk(text, text) is
+comment on function ragdb_internal.open_with_chunk is
   'Opens a corpus to read a chunk of it and returns it, or that of its parts which has the chunk. '
   'Raises RG400, RG404, RG406, RG470, RG471.';
 
@@ -189,5 +189,5 @@ begin
   end if;
   return v_chunk;
 end $$;
-comment on function ragdb_internal.chunk(ragdb.corpora[], text) is
+comment on function ragdb_internal.chunk is
   'Returns the row of a chunk of one of some corpora. Raises RG406.';

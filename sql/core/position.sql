@@ -9,7 +9,7 @@ return case when pg_catalog.pg_is_in_recovery() then (
     from pg_catalog.pg_control_checkpoint() c, pg_catalog.pg_control_recovery() r)
   else ('x' || pg_catalog.left(
     pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 8))::bit(32)::bigint end;
-comment on function ragdb_internal.timeline() is
+comment on function ragdb_internal.timeline is
   'Returns the timeline of the log that this server writes or replays.';
 
 create or replace function ragdb.log_position() returns text
@@ -21,7 +21,7 @@ begin atomic
         else pg_current_wal_insert_lsn() end)
     from pg_control_system() s;
 end;
-comment on function ragdb.log_position() is
+comment on function ragdb.log_position is
   'Returns where this server stands in the log, as SYSTEM/TIMELINE/LSN: what it has written, or on '
   'a standby what it has replayed. Asked for after a commit, it is a position that only those '
   'servers have reached which show what was committed.';
@@ -43,6 +43,6 @@ begin
   -- after a failover nobody knows which commits of the old timeline are in the new one
   return v_here[1:2] = v_asked[1:2] and v_here[3]::pg_lsn >= v_asked[3]::pg_lsn;
 end $$;
-comment on function ragdb.has_reached(text) is
+comment on function ragdb.has_reached is
   'Tells whether this server has all that was committed before a position of ragdb.log_position() '
   'was asked for; false for a position of another system or timeline. Raises RG400.';

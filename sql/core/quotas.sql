@@ -5,7 +5,7 @@ language sql stable parallel safe
 return (select q from ragdb.role_quotas q
   where q.role = 'public' or ragdb_internal.is_caller(q.role, q.role_oid)
   order by q.role_oid desc limit 1);
-comment on function ragdb_internal.quota() is
+comment on function ragdb_internal.quota is
   'Returns the quota of the caller''s role, else that of public; null where there is neither.';
 
 create or replace function ragdb_internal.refuse_quota(what text, taken bigint, quota bigint)
@@ -18,7 +18,7 @@ begin
     using errcode = 'RG470', detail = format('it may have %s and has %s', quota, taken),
       hint = 'an admin can call ragdb.set_quota(); ragdb.list_quotas() shows what is set';
 end $$;
-comment on function ragdb_internal.refuse_quota(text, bigint, bigint) is
+comment on function ragdb_internal.refuse_quota is
   'Refuses what is over a quota. Raises RG470.';
 
 -- Every call of a corpus passes here, and hardly any database has such a quota.
@@ -34,7 +34,7 @@ begin
     perform ragdb_internal.refuse_quota('concurrent calls', v_most, v_most);
   end if;
 end $$;
-comment on function ragdb_internal.take_call() is
+comment on function ragdb_internal.take_call is
   'Takes one of the concurrent calls of the caller''s role until the transaction ends. Raises '
   'RG470.';
 
@@ -57,7 +57,7 @@ begin
       v_most);
   end if;
 end $$;
-comment on function ragdb_internal.check_blob_quota(bigint) is
+comment on function ragdb_internal.check_blob_quota is
   'Refuses a blob of so many bytes from a role that has as many as it may. Raises RG470.';
 
 create or replace function ragdb_internal.failures_of_hour() returns bigint
@@ -72,14 +72,14 @@ return (select count(*) from ragdb.retrieval_traces t
       and e.created_at <= ragdb_internal.now()
       and e.kind = 'refused' and e.role = ragdb_internal.caller()
       and e.role_oid = ragdb_internal.caller_oid());
-comment on function ragdb_internal.failures_of_hour() is
+comment on function ragdb_internal.failures_of_hour is
   'Returns how many failures and refusals of the caller were recorded in the last hour.';
 
 create or replace function ragdb_internal.may_record_failure() returns boolean
 language sql stable parallel safe
 return case when (ragdb_internal.quota()).hourly_failures is null then true
   else ragdb_internal.failures_of_hour() < (ragdb_internal.quota()).hourly_failures end;
-comment on function ragdb_internal.may_record_failure() is
+comment on function ragdb_internal.may_record_failure is
   'Whether the caller''s role may have another failure recorded in this hour.';
 
 create or replace function ragdb_internal.check_failure_quota() returns void
@@ -92,6 +92,6 @@ begin
       ragdb_internal.failures_of_hour(), (ragdb_internal.quota()).hourly_failures);
   end if;
 end $$;
-comment on function ragdb_internal.check_failure_quota() is
+comment on function ragdb_internal.check_failure_quota is
   'Refuses to record another failure of a role that has as many in an hour as it may. Raises '
   'RG470.';

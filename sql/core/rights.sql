@@ -4,21 +4,21 @@ create or replace function ragdb_internal.privilege_level(privilege text) return
 language sql immutable parallel safe
 return case privilege_level.privilege
   when 'read' then 1 when 'write' then 2 when 'admin' then 3 end;
-comment on function ragdb_internal.privilege_level(text) is
+comment on function ragdb_internal.privilege_level is
   'Returns 1 for read, 2 for write, 3 for admin, each of which includes the ones before it; null '
   'for what is not a privilege.';
 
 create or replace function ragdb_internal.privilege_name(level integer) returns text
 language sql immutable parallel safe
 return case privilege_name.level when 1 then 'read' when 2 then 'write' when 3 then 'admin' end;
-comment on function ragdb_internal.privilege_name(integer) is
+comment on function ragdb_internal.privilege_name is
   'Returns the name of a privilege by its level.';
 
 create or replace function ragdb_internal.whole_of(corpus ragdb.corpora) returns ragdb.corpora
 language sql stable parallel safe
 return case when (corpus).part_of is null then corpus
   else (select w from ragdb.corpora w where w.corpus_id = (corpus).part_of) end;
-comment on function ragdb_internal.whole_of(ragdb.corpora) is
+comment on function ragdb_internal.whole_of is
   'Returns the corpus that a corpus is a part of, by whose statistics and under whose name it '
   'ranks; itself where it is not a part.';
 
@@ -28,7 +28,7 @@ return case when (corpus).parts = 0 then (corpus).version
   else (corpus).version + (
     select coalesce(sum(p.version), 0)::bigint from ragdb.corpora p
     where p.part_of = (corpus).corpus_id) end;
-comment on function ragdb_internal.version_of(ragdb.corpora) is
+comment on function ragdb_internal.version_of is
   'Returns the version of a corpus, which every write to one of its parts raises too.';
 
 -- Not in SQL: such a function starts a statement for a corpus without parts too.
@@ -42,7 +42,7 @@ begin
   end if;
   return (select min(p.corpus_id) from ragdb.corpora p where p.part_of = corpus.corpus_id);
 end $$;
-comment on function ragdb_internal.embedded_as(ragdb.corpora) is
+comment on function ragdb_internal.embedded_as is
   'Returns the corpus by whose embedder a corpus is searched: its first part, where it has parts.';
 
 create or replace function ragdb_internal.check_has_no_parts(corpus ragdb.corpora) returns void
@@ -56,7 +56,7 @@ begin
         hint = 'pass the name of a part: ragdb.list_parts() lists them, and a hit says its corpus';
   end if;
 end $$;
-comment on function ragdb_internal.check_has_no_parts(ragdb.corpora) is
+comment on function ragdb_internal.check_has_no_parts is
   'Refuses a corpus that is made of parts. Raises RG438.';
 
 -- Decided once, at the entry of a function (never per row). A part that is not restricted itself
@@ -92,7 +92,7 @@ begin
     where g.corpus_id = corpus.corpus_id and ragdb_internal.is_role(g.role, g.role_oid)
       and pg_has_role(v_caller, g.role_oid, 'usage')), 0);
 end $$;
-comment on function ragdb_internal.privilege(ragdb.corpora) is
+comment on function ragdb_internal.privilege is
   'Returns the caller''s right to a corpus: 0 none, 1 read, 2 write, 3 admin.';
 
 -- A name that is off by much is meant for none.
@@ -110,7 +110,7 @@ begin atomic
     limit 1000)) n (name)
   where n.name is not null and length(nearest_corpus.corpus) <= 64;
 end;
-comment on function ragdb_internal.nearest_corpus(text) is
+comment on function ragdb_internal.nearest_corpus is
   'Returns the corpus that the caller probably meant, of those that the caller may read; null for '
   'none.';
 
@@ -131,7 +131,7 @@ return case when exists (
   then 'functions that take several corpora take an array: corpora => ''{one,two}'''
   else coalesce('did you mean ' || ragdb_internal.nearest_corpus(corpus) || '? ', '')
     || 'ragdb.list_corpora() lists the names; ragdb.create_corpus() makes one' end;
-comment on function ragdb_internal.hint_of_missing_corpus(text) is
+comment on function ragdb_internal.hint_of_missing_corpus is
   'Returns what helps a caller who cannot see a corpus.';
 
 -- A corpus that the caller may not read does not exist for them.
@@ -156,7 +156,7 @@ begin
         then 'the system corpus is read-only; use a corpus of your own'
         else 'an admin of the corpus can call ragdb.grant_corpus()' end;
 end $$;
-comment on function ragdb_internal.refuse_corpus(text, text, integer) is
+comment on function ragdb_internal.refuse_corpus is
   'Says that the caller, who has a right (0: none) to a corpus, lacks the one that a call takes. '
   'Raises RG401, RG404.';
 
@@ -186,7 +186,7 @@ begin
     perform ragdb_internal.check_has_no_parts(corpus);
   end if;
 end $$;
-comment on function ragdb_internal.check_opened(ragdb.corpora, text, boolean, boolean) is
+comment on function ragdb_internal.check_opened is
   'Refuses a corpus that is not there (it has a name alone), one to which the caller lacks a '
   'right, and one that has moved or is made of parts where a call does not take those. Raises '
   'RG401, RG404, RG438, RG456.';
@@ -227,7 +227,7 @@ begin
   end if;
   return v_corpus;
 end $$;
-comment on function ragdb_internal.open_corpus(text, text, boolean, boolean) is
+comment on function ragdb_internal.open_corpus is
   'Returns the row of a corpus that the caller has at least the given right to (read, write, '
   'admin), and records the read where that is wanted; one that is made of parts, and one that has '
   'moved, is refused unless the call takes those. Raises RG400, RG401, RG404, RG438, RG456, RG470, '

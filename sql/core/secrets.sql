@@ -8,7 +8,7 @@ returns bytea
 language sql stable parallel safe
 return pg_catalog.sha256(ragdb_internal.packed('ragdb-key-1') || ragdb_internal.packed(key_id)
   || pg_catalog.timestamptz_send(created_at) || secret);
-comment on function ragdb_internal.key_commitment(text, timestamptz, bytea) is
+comment on function ragdb_internal.key_commitment is
   'Returns the SHA-256 by which a key is known without its secret: of its id, the microsecond of '
   'its creation and its secret.';
 
@@ -23,7 +23,7 @@ return (
             pg_catalog.split_part(s.key, ':', 2) as hex) g
     where g.id = given_secret.key_id and g.hex ~ '^([0-9a-fA-F]{2}){32,128}$'
     limit 1);
-comment on function ragdb_internal.given_secret(text) is
+comment on function ragdb_internal.given_secret is
   'Returns the secret that this session was given for a key by the setting ragdb.signing_key '
   '(id:hex, with commas between several); null where it was given none.';
 
@@ -39,7 +39,7 @@ return (
     where ragdb_internal.key_commitment((key).key_id, (key).created_at, s.secret)
       = (key).commitment
     limit 1);
-comment on function ragdb_internal.secret_at_hand(ragdb.signing_keys) is
+comment on function ragdb_internal.secret_at_hand is
   'Returns the secret of a key, of this database or given to this session, when it fits the '
   'commitment of the key; else null.';
 
@@ -54,7 +54,7 @@ return array(
   select row(k.key_id, ragdb_internal.secret_at_hand(k), k.created_at, k.active_until,
       k.not_after, k.compromised_since)::ragdb_internal.signer
     from ragdb.signing_keys k order by k.created_at desc, k.key_id);
-comment on function ragdb_internal.signers() is
+comment on function ragdb_internal.signers is
   'Returns all keys, the newest first, with the secrets that are at hand.';
 
 -- Nothing is recorded unsigned because a session was not given the key, and nothing by a key that
@@ -105,6 +105,6 @@ begin
   return row(v_key.key_id, v_secret, v_key.created_at, v_key.active_until, v_key.not_after,
     v_key.compromised_since)::ragdb_internal.signer;
 end $$;
-comment on function ragdb_internal.signing_key() is
+comment on function ragdb_internal.signing_key is
   'Returns the key that signs now; null when there is none. Raises RG433 when its secret is not at '
   'hand or the clock is behind its creation, and 40001.';

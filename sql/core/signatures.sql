@@ -10,7 +10,7 @@ language sql stable parallel safe
 return (
   select pg_catalog.concat_ws(': ', f.finding, f.key_id)
     from ragdb_internal.key_findings() f limit 1);
-comment on function ragdb_internal.keys_problem() is
+comment on function ragdb_internal.keys_problem is
   'Says what is wrong with the keys themselves; null when nothing is.';
 
 -- Nothing signed: that is right only where no key was active, and the rows of keys can be believed.
@@ -25,8 +25,7 @@ return coalesce(
       and coalesce(least(s.active_until, s.not_after) > unsigned_problem.at, true)
     limit 1),
   'it is not signed, and the keys are not what they were: ' || keys_problem);
-comment on function ragdb_internal.unsigned_problem(
-  timestamptz, ragdb_internal.signer[], text) is
+comment on function ragdb_internal.unsigned_problem is
   'Says why a trace of some time must be signed; null when it need not be.';
 
 -- A day's grace after the end of a key: a transaction may be as old as that when it signs.
@@ -42,7 +41,7 @@ return case
   when at >= (signer).compromised_since
     then 'not to be trusted: key ' || (signer).key_id || ' is reported compromised'
   end;
-comment on function ragdb_internal.signer_problem(ragdb_internal.signer, timestamptz) is
+comment on function ragdb_internal.signer_problem is
   'Says why the signature of a key is worth nothing under a trace of some time; null when it is '
   'right.';
 
@@ -54,7 +53,7 @@ comment on type ragdb_internal.known_keys is
 create or replace function ragdb_internal.known_keys() returns ragdb_internal.known_keys
 language sql stable parallel safe
 return row(ragdb_internal.signers(), ragdb_internal.keys_problem())::ragdb_internal.known_keys;
-comment on function ragdb_internal.known_keys() is
+comment on function ragdb_internal.known_keys is
   'Returns what signatures are judged by now.';
 
 create or replace function ragdb_internal.signature(
@@ -91,7 +90,6 @@ begin
   end if;
   return row(false, null::text, 'none of the keys of this database made it'::text);
 end $$;
-comment on function ragdb_internal.signature(
-  bytea, bytea, timestamptz, ragdb_internal.known_keys) is
+comment on function ragdb_internal.signature is
   'Judges the signature of a trace by its hash, its time and all keys. A signature that only a key '
   'that is not at hand can have made is not judged.';

@@ -8,7 +8,7 @@
 create or replace function ragdb_internal.ask_for_stages() returns text
 language sql
 return pg_catalog.set_config('ragdb.stages', ';', true);
-comment on function ragdb_internal.ask_for_stages() is
+comment on function ragdb_internal.ask_for_stages is
   'Begins to note the stages of a search, until ragdb_internal.noted_stages() is called.';
 
 create or replace function ragdb_internal.keep_stage(stage text, started timestamptz)
@@ -21,7 +21,7 @@ begin
     || 1000 * extract(epoch from clock_timestamp() - started) || ';', true);
   return clock_timestamp();
 end $$;
-comment on function ragdb_internal.keep_stage(text, timestamptz) is
+comment on function ragdb_internal.keep_stage is
   'Notes that a stage has run since then, and returns when the next begins.';
 
 create or replace function ragdb_internal.note_stage(stage text, started timestamptz)
@@ -29,7 +29,7 @@ returns timestamptz
 language sql
 return case when pg_catalog.current_setting('ragdb.stages', true) <> ''
   then ragdb_internal.keep_stage(stage, started) else pg_catalog.clock_timestamp() end;
-comment on function ragdb_internal.note_stage(text, timestamptz) is
+comment on function ragdb_internal.note_stage is
   'Notes that a stage has run since then, where a retrieval has asked for it, and returns when the '
   'next begins.';
 
@@ -48,5 +48,5 @@ begin
         sum(split_part(n.note, ' ', 2)::float8) as ms
       from string_to_table(nullif(v_noted, ''), ';') n (note) group by 1) s);
 end $$;
-comment on function ragdb_internal.noted_stages() is
+comment on function ragdb_internal.noted_stages is
   'Returns the milliseconds of each stage that was noted, and ends it; null where none was.';

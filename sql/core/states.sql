@@ -14,7 +14,7 @@ return pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array(
     extract(epoch from corpus.created_at))::text)
   || pg_catalog.float8send(corpus.k1) || pg_catalog.float8send(corpus.b)
   || pg_catalog.float8send(corpus.pivot));
-comment on function ragdb_internal.settings_hash(ragdb.corpora) is
+comment on function ragdb_internal.settings_hash is
   'Returns the SHA-256 of what a corpus is searched, opened and recorded by.';
 
 create or replace function ragdb_internal.cases_hash(corpus_id integer, rag text, eval text)
@@ -34,7 +34,7 @@ return (
     where c.corpus_id = cases_hash.corpus_id and c.rag = cases_hash.rag
       and c.eval = cases_hash.eval and c.origin <> 'contract'
     having count(*) > 0);
-comment on function ragdb_internal.cases_hash(integer, text, text) is
+comment on function ragdb_internal.cases_hash is
   'Returns the SHA-256 of the cases of an eval that were imported or asked, and of their labels; '
   'null for none.';
 
@@ -46,7 +46,7 @@ return (
         pg_catalog.jsonb_build_array(s.word, s.means, s.lexeme) order by s.word, s.means))::text))
     from ragdb.synonyms s where s.corpus_id = corpus.corpus_id
     having count(*) > 0 or corpus.has_synonyms);
-comment on function ragdb_internal.synonyms_hash(ragdb.corpora) is
+comment on function ragdb_internal.synonyms_hash is
   'Returns the SHA-256 of the synonyms of a corpus, and whether it is searched by them; null for '
   'none.';
 
@@ -55,7 +55,7 @@ returns bytea
 language sql stable parallel safe
 return pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array(baseline.run_id,
   extract(epoch from baseline.blessed_at), baseline.blessed_by, baseline.reason)::text));
-comment on function ragdb_internal.baseline_hash(ragdb.eval_baselines) is
+comment on function ragdb_internal.baseline_hash is
   'Returns the SHA-256 of a baseline: the run, and who made it one, when and why.';
 
 -- A kind is one branch here, and a record where it changes.
@@ -82,7 +82,7 @@ begin atomic
   select null, 'contract', k.contract, pg_catalog.sha256(pg_catalog.int4send(k.version))
     from ragdb.contracts k where k.is_current;
 end;
-comment on function ragdb_internal.present_states() is
+comment on function ragdb_internal.present_states is
   'Returns what is recorded whenever it changes, as it is now, each with its hash: settings and '
   'synonyms of corpora, cases of evals, baselines, and the contracts in force by their versions.';
 
@@ -128,14 +128,14 @@ begin
   end if;
   perform ragdb_internal.note_all('state', v_ids) where v_ids is not null;
 end $$;
-comment on function ragdb_internal.record_states(integer, text, text[], bytea[]) is
+comment on function ragdb_internal.record_states is
   'Records the hashes of some things of one kind after a change on purpose (null: it is gone); its '
   'caller holds what keeps others from changing them. Raises 40001.';
 
 create or replace function ragdb_internal.is_one_of_many(kind text) returns boolean
 language sql immutable parallel safe
 return is_one_of_many.kind in ('edge', 'original');
-comment on function ragdb_internal.is_one_of_many(text) is
+comment on function ragdb_internal.is_one_of_many is
   'Tells whether things of a kind are so many that they are recorded and verified in batches: '
   'added edges, and the originals of a corpus.';
 
@@ -148,7 +148,7 @@ return ragdb_internal.record_states(record_state.corpus_id, record_state.kind,
     select p.hash from ragdb_internal.present_states() p
       where p.kind = record_state.kind and p.key = record_state.key
         and p.corpus_id is not distinct from record_state.corpus_id)]);
-comment on function ragdb_internal.record_state(text, integer, text) is
+comment on function ragdb_internal.record_state is
   'Records what something is after a change on purpose; its caller holds what keeps others from '
   'changing it.';
 
@@ -160,6 +160,6 @@ return (
     where s.corpus_id = last_state.corpus_id and s.kind = last_state.kind
       and s.key = last_state.key
     order by s.nth desc limit 1);
-comment on function ragdb_internal.last_state(integer, text, text) is
+comment on function ragdb_internal.last_state is
   'Returns what was recorded last of something of a corpus; null where nothing was, and where it '
   'is gone since.';

@@ -42,7 +42,7 @@ begin
     execute format('analyze (skip_locked) %s', v_table);
   end loop;
 end $$;
-comment on function ragdb_internal.renew_statistics(regclass[], boolean) is
+comment on function ragdb_internal.renew_statistics is
   'Analyzes those of some tables into which ten times as many rows were written since they were '
   'analyzed as the planner knows of, at the end of a load as many as were analyzed; none with less '
   'than 400.';

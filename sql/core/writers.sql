@@ -31,7 +31,7 @@ begin
   end if;
   return v_corpus;
 end $$;
-comment on function ragdb_internal.lock_opened(ragdb.corpora, boolean) is
+comment on function ragdb_internal.lock_opened is
   'Locks the row of a corpus to the end of the transaction, raises its version once, and returns '
   'it. Raises RG404, RG456.';
 
@@ -54,7 +54,7 @@ begin
   perform ragdb_internal.check_opened(v_corpus, privilege, takes_parts, takes_moved);
   return v_corpus;
 end $$;
-comment on function ragdb_internal.open_again(ragdb.corpora, text, boolean, boolean) is
+comment on function ragdb_internal.open_again is
   'Returns the row of a corpus that was opened before a wait as it is now, where the caller still '
   'has the right to it. Raises RG401, RG404, RG438, RG456.';
 
@@ -72,7 +72,7 @@ begin
   perform ragdb_internal.check_opened(v_corpus, privilege, takes_parts, takes_moved);
   return v_corpus;
 end $$;
-comment on function ragdb_internal.lock_corpus(text, text, boolean, boolean) is
+comment on function ragdb_internal.lock_corpus is
   'Opens a corpus, locks its row to the end of the transaction, raises its version once, and '
   'returns it. Raises RG400, RG401, RG404, RG438, RG456.';
 
@@ -85,7 +85,7 @@ begin
     where c.corpus_id = try_corpus.corpus_id for no key update skip locked;
   return found;
 end $$;
-comment on function ragdb_internal.try_corpus(integer) is
+comment on function ragdb_internal.try_corpus is
   'Holds the row of a corpus to the end of the transaction and returns true; false where another '
   'holds it, or it is gone.';
 
@@ -97,7 +97,7 @@ as $$
 begin
   perform from ragdb.corpora c where c.corpus_id = hold_corpus_alone.corpus_id for update;
 end $$;
-comment on function ragdb_internal.hold_corpus_alone(integer) is
+comment on function ragdb_internal.hold_corpus_alone is
   'Waits for whoever stores something under a corpus whose lock the caller has, and keeps all '
   'others from that until the transaction ends.';
 
@@ -115,5 +115,5 @@ begin
         hint = 'ragdb.list_corpora() lists the names';
   end if;
 end $$;
-comment on function ragdb_internal.hold_corpus(integer) is
+comment on function ragdb_internal.hold_corpus is
   'Keeps a corpus from being dropped until the transaction ends. Raises RG404.';

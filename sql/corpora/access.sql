@@ -20,7 +20,7 @@ begin
   perform ragdb_internal.lock_rights(v_corpus, true);
   perform ragdb_internal.record_access('record_reads', v_corpus.corpus_id, corpus, mode);
 end $$;
-comment on function ragdb.record_reads(text, text) is
+comment on function ragdb.record_reads is
   'Says whether reads of a corpus and of all its parts are events of access: off (the default), '
   'on (recorded where the transaction can write, so not on a standby), or required (refused where '
   'they cannot be). A reader who rolls back takes the event back; a line of the server''s log '
@@ -39,7 +39,7 @@ begin
     perform ragdb_internal.record_access('refused', v_corpus.corpus_id, v_corpus.name, error_code);
   end if;
 end $$;
-comment on function ragdb_internal.note_refusal(text, text) is
+comment on function ragdb_internal.note_refusal is
   'Records that the caller was refused at a corpus, where there is one that can refuse them.';
 
 -- A refusal is rolled back by its own error, so the client records it in its next transaction. The
@@ -57,7 +57,7 @@ begin
   perform ragdb_internal.check_failure_quota();
   perform ragdb_internal.note_refusal(corpus, error_code);
 end $$;
-comment on function ragdb.record_refusal(text, text) is
+comment on function ragdb.record_refusal is
   'Records that the caller was refused at a corpus by RG401, RG404 or 42501; a client calls it '
   'after the rollback. It records nothing where there is no such corpus or the caller has every '
   'right to it, and does not say so. Raises RG400, RG470, and 25006 where nothing can be written.';
@@ -78,7 +78,7 @@ begin
       and (list_access_events.corpus is null or e.corpus = list_access_events.corpus)
     order by e.id desc limit list_access_events.count;
 end $$;
-comment on function ragdb.list_access_events(text, timestamptz, integer) is
+comment on function ragdb.list_access_events is
   'Returns the latest events of access, newest first, of one corpus or of all, at or after since: '
   'read, refused, export, export_keys, grant, revoke, restrict, unrestrict, record_reads, '
   'bind_role, set_quota, create_token, revoke_token, drop_events. count is 1 to 10000. Raises '
@@ -106,6 +106,6 @@ begin
     format('%s before %s', v_rows, to_char(before, 'YYYY-MM-DD')));
   return v_rows;
 end $$;
-comment on function ragdb.drop_access_events_before(date) is
+comment on function ragdb.drop_access_events_before is
   'Drops the events of access before a day (UTC), records that as an event, and returns their '
   'number. Raises RG400.';

@@ -11,7 +11,7 @@ begin
         hint = 'write it in lower case, with - for every other character';
   end if;
 end $$;
-comment on function ragdb_internal.check_corpus_name(text) is
+comment on function ragdb_internal.check_corpus_name is
   'Refuses what is not a name for a corpus. Raises RG411.';
 
 create or replace function ragdb_internal.check_corpus_settings(
@@ -48,7 +48,7 @@ begin
         hint = 'the default is full';
   end if;
 end $$;
-comment on function ragdb_internal.check_corpus_settings(text, float8, float8, text) is
+comment on function ragdb_internal.check_corpus_settings is
   'Refuses settings of a corpus that are null or out of range. Raises RG400.';
 
 create or replace function ragdb_internal.check_may_create(corpus text) returns void
@@ -79,7 +79,7 @@ begin
         hint = 'choose another name, or ask that role or an admin to create it';
   end if;
 end $$;
-comment on function ragdb_internal.check_may_create(text) is
+comment on function ragdb_internal.check_may_create is
   'Refuses to create a corpus that the caller may not create. Raises RG401.';
 
 create or replace function ragdb_internal.check_new_corpus(
@@ -91,7 +91,7 @@ begin atomic
     ragdb_internal.check_corpus_settings(text_config, k1, b, record_query_text),
     ragdb_internal.check_may_create(corpus);
 end;
-comment on function ragdb_internal.check_new_corpus(text, text, float8, float8, text) is
+comment on function ragdb_internal.check_new_corpus is
   'Refuses a corpus that cannot be, or that the caller may not create. Raises RG400, RG401, RG411.';
 
 create or replace function ragdb_internal.insert_corpus(
@@ -133,8 +133,7 @@ begin
   perform ragdb_internal.record_state('settings', v_id);
   return v_id;
 end $$;
-comment on function ragdb_internal.insert_corpus(
-  text, text, text, float8, float8, text, interval) is
+comment on function ragdb_internal.insert_corpus is
   'Stores a new corpus and returns its number. Raises RG409.';
 
 create or replace function ragdb.create_corpus(
@@ -166,8 +165,7 @@ begin
   perform ragdb_internal.join_whole(v_id, v_whole) where part_of is not null;
   perform ragdb.maintain();
 end $$;
-comment on function ragdb.create_corpus(
-  text, text, text, float8, float8, text, boolean, interval, text) is
+comment on function ragdb.create_corpus is
   'Creates an empty corpus, embedded by the default embedder if there is one: name 1 to 64 of a-z, '
   '0-9 and -, text configuration of pg_catalog, k1 0 to 10, b 0 to 1, record_query_text full, hash '
   'or none; is_restricted makes it the caller''s and the admins'' alone until ragdb.grant_corpus; '

@@ -42,8 +42,7 @@ begin
         hint = 'pass a row of ragdb.part_statistics() of the server that has the part';
   end if;
 end $$;
-comment on function ragdb_internal.check_part_statistics(
-  ragdb.corpora, text, ragdb.part_states) is
+comment on function ragdb_internal.check_part_statistics is
   'Refuses numbers that no part can have, or that no corpus can count. Raises RG400.';
 
 create or replace function ragdb_internal.replace_elsewhere(
@@ -70,7 +69,7 @@ begin
   perform ragdb_internal.count_whole(whole.corpus_id, v_added);
   return v_changed;
 end $$;
-comment on function ragdb_internal.replace_elsewhere(ragdb.corpora, text, ragdb.part_states[]) is
+comment on function ragdb_internal.replace_elsewhere is
   'Counts a part on another server as it is given, or with an empty list no more; returns how many '
   'lexemes that changed. The caller holds the lock of the whole. Raises RG413.';
 
@@ -104,8 +103,7 @@ begin
     v_given.chunks, v_given.lexeme_count, v_given.lexemes, v_given.dfs);
   return ragdb_internal.replace_elsewhere(v_whole, part, array[v_given]);
 end $$;
-comment on function ragdb.put_part_statistics(
-  text, text, bigint, integer, bigint, text[], integer[], timestamptz) is
+comment on function ragdb.put_part_statistics is
   'Has the statistics of a corpus count a part that is on another server, as '
   'ragdb.part_statistics gave it there, and returns how many lexemes that changed. It takes the '
   'right to write to the corpus, whose ranking rests on what is given: each df is 1 to chunks, and '
@@ -128,7 +126,7 @@ begin
   end if;
   return ragdb_internal.replace_elsewhere(v_whole, part, '{}');
 end $$;
-comment on function ragdb.drop_part_statistics(text, text) is
+comment on function ragdb.drop_part_statistics is
   'Has the statistics of a corpus count a part on another server no more, because it is gone or '
   'has come here, and returns how many lexemes that changed. Raises RG400, RG401, RG404.';
 
@@ -158,7 +156,7 @@ begin
       from ragdb.parts_elsewhere e where e.corpus_id = v_whole.corpus_id) s
     order by s.part;
 end $$;
-comment on function ragdb.part_statistics(text, text[]) is
+comment on function ragdb.part_statistics is
   'Returns what the statistics of a corpus count of each of its parts, here and on other servers '
   '(is_elsewhere): chunks, lexemes with each occurrence, and their SHA-256; of those named also '
   'each lexeme with how many chunks have it (null of others), for ragdb.put_part_statistics on '

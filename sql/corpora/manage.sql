@@ -19,7 +19,7 @@ begin
   perform ragdb_internal.remove_corpus(v_id);
   perform ragdb_internal.record_corpus_dropped(v_corpus);
 end $$;
-comment on function ragdb.drop_corpus(text, text) is
+comment on function ragdb.drop_corpus is
   'Removes a corpus with its documents, index, grants and events, and erases its atoms and '
   'proposals, which is recorded with the reason (up to 10000 characters); its traces and '
   'evaluation runs stay. Raises RG400, RG401, RG404.';
@@ -44,7 +44,7 @@ begin atomic
       group by l.key order by sum(l.value::integer) desc, l.key collate "C" limit 1)
   from counted c;
 end;
-comment on function ragdb_internal.counts(ragdb.corpora) is
+comment on function ragdb_internal.counts is
   'Returns what a corpus has, or those of its parts that the caller may read have together.';
 
 -- The personal corpora of other roles are not in it, for anybody.
@@ -72,7 +72,7 @@ begin atomic
   where ragdb_internal.privilege(c) > 0
   order by c.name;
 end;
-comment on function ragdb.list_corpora() is
+comment on function ragdb.list_corpora is
   'Lists the corpora that the caller may read: counts (of one that has parts, of those that the '
   'caller may read), the language of most documents, the drift of the mean length from the pivot '
   '(0.1 is 10 % longer; null without chunks, of a part and of one that has moved), whether '
@@ -104,7 +104,7 @@ begin
       v_corpus.next_chunk_no - v_corpus.optimized_to
     from ragdb.list_corpora() l where l.name = v_corpus.name;
 end $$;
-comment on function ragdb.corpus_info(text) is
+comment on function ragdb.corpus_info is
   'Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes (each '
   'occurrence counted), the caller''s right to it, the floors of its gate by mode (null: not '
   'measured yet), and how many chunks came since ragdb.optimize_corpus. Raises RG400, RG404.';

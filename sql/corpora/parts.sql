@@ -37,8 +37,7 @@ begin
         hint = 'leave text_config, k1 and b out';
   end if;
 end $$;
-comment on function ragdb_internal.check_becomes_part(
-  text, ragdb.corpora, text, float8, float8, interval) is
+comment on function ragdb_internal.check_becomes_part is
   'Refuses a new corpus as a part of another where either cannot be, or where its settings are '
   'neither the defaults nor those of the whole. Raises RG400, RG409.';
 
@@ -64,7 +63,7 @@ begin
       v_space.m, v_space.ef_construction);
   end if;
 end $$;
-comment on function ragdb_internal.join_whole(integer, ragdb.corpora) is
+comment on function ragdb_internal.join_whole is
   'Makes a new corpus a part of another, which is searched and embedded as that is; the caller '
   'holds the lock of the whole.';
 
@@ -92,7 +91,7 @@ begin
       where c.corpus_id = v_whole.corpus_id;
   end if;
 end $$;
-comment on function ragdb_internal.leave_whole(ragdb.corpora) is
+comment on function ragdb_internal.leave_whole is
   'Takes a part that is about to be dropped out of the statistics of its whole.';
 
 create or replace function ragdb.list_parts(corpus text)
@@ -115,7 +114,7 @@ begin
     from ragdb.parts_elsewhere e where e.corpus_id = v_whole.corpus_id
     order by 1;
 end $$;
-comment on function ragdb.list_parts(text) is
+comment on function ragdb.list_parts is
   'Lists the parts of a corpus that the caller may read: counts, and whether one was written to '
   'since ragdb.sync_statistics counted it (is_stale), with how many chunks that counted and when. '
   'Of a part on another server (is_elsewhere) it says what that server counted and gave; what has '

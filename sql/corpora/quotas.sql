@@ -33,7 +33,7 @@ begin
       coalesce(blob_bytes::text, 'any'), coalesce(hourly_failures::text, 'any'),
       coalesce(concurrent_calls::text, 'any')));
 end $$;
-comment on function ragdb.set_quota(text, bigint, integer, integer) is
+comment on function ragdb.set_quota is
   'Sets what a role may take, in place of what was set: bytes of blobs, failures and refusals '
   'recorded in an hour, and transactions that use corpora at once (1 to 1000); null is any. The '
   'quota of public is that of every role without one of its own. Over a quota calls raise RG470. '
@@ -51,5 +51,5 @@ begin atomic
     q.role <> 'public' and not ragdb_internal.is_role(q.role, q.role_oid), q.set_at, q.set_by
   from ragdb.role_quotas q order by q.role, q.role_oid;
 end;
-comment on function ragdb.list_quotas() is
+comment on function ragdb.list_quotas is
   'Lists the quotas that are set, and the bytes of blobs that each role has.';

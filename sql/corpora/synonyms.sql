@@ -14,7 +14,7 @@ begin
         hint = 'give two words or more, such as car, automobile and motor car';
   end if;
 end $$;
-comment on function ragdb_internal.check_synonyms(text[]) is
+comment on function ragdb_internal.check_synonyms is
   'Refuses what is not a list of 2 to 50 words of 1 to 200 characters. Raises RG400.';
 
 create or replace function ragdb_internal.store_synonyms(
@@ -50,7 +50,7 @@ begin
   perform ragdb_internal.record_state('synonyms', corpus.corpus_id) where v_added > 0;
   return v_added;
 end $$;
-comment on function ragdb_internal.store_synonyms(ragdb.corpora, text[], text[]) is
+comment on function ragdb_internal.store_synonyms is
   'Stores pairs of a word and what stands for it, and returns how many are new; the caller holds '
   'the corpus lock. Raises RG413.';
 
@@ -65,7 +65,7 @@ begin
         hint = 'pass the name of the whole: ragdb.corpus_info() has it as part_of';
   end if;
 end $$;
-comment on function ragdb_internal.check_is_no_part(ragdb.corpora) is
+comment on function ragdb_internal.check_is_no_part is
   'Refuses a corpus that is a part of another. Raises RG400.';
 
 -- Definer, like all that writes tables.
@@ -82,7 +82,7 @@ begin
     select ragdb_internal.store_synonyms(v_corpus, array_agg(w), array_agg(m))
     from unnest(words) w cross join unnest(words) m);
 end $$;
-comment on function ragdb.add_synonyms(text, text[]) is
+comment on function ragdb.add_synonyms is
   'Makes 2 to 50 words, or expressions of several, synonyms in a corpus: a query that has one of '
   'the single words also ranks by the others, at 0.7 of their weight. Returns the pairs that are '
   'new. Raises RG400, RG401, RG404, RG413.';
@@ -110,7 +110,7 @@ begin
   perform ragdb_internal.record_state('synonyms', v_corpus.corpus_id) where v_removed > 0;
   return v_removed;
 end $$;
-comment on function ragdb.remove_synonyms(text, text) is
+comment on function ragdb.remove_synonyms is
   'Takes a word out of the synonyms of a corpus, and returns how many pairs had it. Raises RG400, '
   'RG401, RG404.';
 
@@ -127,6 +127,6 @@ begin
     select s.word, array_agg(s.means order by s.means) from ragdb.synonyms s
     where s.corpus_id = v_corpus.corpus_id group by s.word order by s.word;
 end $$;
-comment on function ragdb.list_synonyms(text) is
+comment on function ragdb.list_synonyms is
   'Lists the words of a corpus, or of its whole, that have synonyms, with these. '
   'Raises RG400, RG404.';

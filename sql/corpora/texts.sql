@@ -18,7 +18,7 @@ begin
     null;  -- another was quicker, or it is hidden from the caller, which the gate says
   end;
 end $$;
-comment on function ragdb_internal.ensure_corpus(text) is
+comment on function ragdb_internal.ensure_corpus is
   'Creates a corpus where there is none of its name; null is left to the gate. Raises RG401, '
   'RG411.';
 
@@ -34,7 +34,7 @@ return (
     order by c.ordinal), '[]')
   from ragdb_internal.chunk_text(text_chunks.text, text_chunks.strategy, text_chunks.max_tokens,
     text_chunks.overlap, text_chunks.unit) c);
-comment on function ragdb_internal.text_chunks(text, text, integer, integer, text) is
+comment on function ragdb_internal.text_chunks is
   'Returns the chunks of a text as a document gives them. Raises RG400.';
 
 create or replace function ragdb.put_text(
@@ -66,8 +66,7 @@ begin
       title => title, language => language, media_type => media_type, metadata => metadata,
       external_id => external_id, size_bytes => octet_length(v_bytes)::bigint, force => force) p;
 end $$;
-comment on function ragdb.put_text(text, text, text, text, text, jsonb, text, text, integer,
-  integer, text, text, boolean) is
+comment on function ragdb.put_text is
   'Cuts a text by the chunker para-sent/1 (docs/chunker.md) and stores it as the document of a '
   'source, as ragdb.put_documents does; creates the corpus where there is none. Raises RG400, '
   'RG401, RG404, RG409, RG411, RG412.';
@@ -104,7 +103,7 @@ begin
         hint = 'pass lists of one length, or null for ids and metadatas';
   end if;
 end $$;
-comment on function ragdb_internal.check_texts(text[], jsonb, text[], boolean, text, real[]) is
+comment on function ragdb_internal.check_texts is
   'Refuses texts with ids or metadata of another number, and embeddings that do not fit. Raises '
   'RG400.';
 
@@ -129,7 +128,7 @@ begin atomic
         offset 0) m (metadata)) g
   order by case when given_texts.ids is null then g.id else g.n::text end, g.n;
 end;
-comment on function ragdb_internal.given_texts(text[], jsonb, text[]) is
+comment on function ragdb_internal.given_texts is
   'Returns some texts with their ids; without ids each is named by the hash of what it is, and '
   'equal ones are one.';
 
@@ -157,7 +156,7 @@ begin atomic
     select convert_to(jsonb_build_object('id', (given).id, 'text', (given).text,
       'metadata', (given).metadata)::text, 'UTF8') as record offset 0) r;
 end;
-comment on function ragdb_internal.text_document(ragdb_internal.given_text, boolean) is
+comment on function ragdb_internal.text_document is
   'Returns a given text as a document: a record of its id, text and metadata, cut or whole.';
 
 -- A text without a word has no chunk, and a model may have no vector for it.
@@ -187,8 +186,7 @@ begin
   perform ragdb_internal.give_embeddings(
     ragdb_internal.lock_corpus(corpus, 'write'), v_ids, embeddings);
 end $$;
-comment on function ragdb_internal.give_text_embeddings(
-  text, ragdb_internal.given_text[], integer, real[]) is
+comment on function ragdb_internal.give_text_embeddings is
   'Stores the embeddings of so many texts that have just been put, each by its place among them. '
   'Raises RG415, RG418.';
 
@@ -225,8 +223,7 @@ begin
       join unnest(v_results) r on r.position = g.place - 1
     order by g.n;
 end $$;
-comment on function ragdb.put_texts(
-  text, text[], jsonb, text[], boolean, text, float8[]) is
+comment on function ragdb.put_texts is
   'Stores texts, at most 10000, each as the document of a source that is called as its id, and '
   'returns the ids; a text that has the id of an earlier one takes its place. metadatas is an '
   'array of objects. Without ids each text is named by a hash of itself and its metadata. The '

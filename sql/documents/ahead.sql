@@ -28,7 +28,7 @@ begin
   end;
   return false;
 end $$;
-comment on function ragdb_internal.writes_alone(integer) is
+comment on function ragdb_internal.writes_alone is
   'Notes that this transaction is about to write documents to a corpus, and tells whether no other '
   'is.';
 
@@ -80,7 +80,7 @@ begin
     ::ragdb_internal.analysed_chunks;
   return v_given;
 end $$;
-comment on function ragdb_internal.analysed_ahead(ragdb.corpora, jsonb) is
+comment on function ragdb_internal.analysed_ahead is
   'Analyses the chunks of given documents whose bytes a corpus does not have, if another '
   'transaction holds the corpus or is about to write to it; null for a call of more than 32 MB. If '
   'no other does, the caller holds it.';
@@ -122,7 +122,6 @@ begin
   end if;
   return v_ready;
 end $$;
-comment on function ragdb_internal.ready_chunks(integer, ragdb_internal.touched_document[],
-  ragdb_internal.given_analysis) is
+comment on function ragdb_internal.ready_chunks is
   'Returns what was analysed ahead for this corpus of the documents that are new or written, under '
   'the numbers of their chunks.';

@@ -13,7 +13,7 @@ return coalesce((
     from ragdb.corpus_blobs b join ragdb.corpora c on c.corpus_id = b.corpus_id
     where b.cid = blob_type.cid and ragdb_internal.privilege(c) >= 1
     order by b.corpus_id limit 1));
-comment on function ragdb_internal.blob_type(text) is
+comment on function ragdb_internal.blob_type is
   'Returns the media type of a blob that the caller put, or that somebody brought to a corpus that '
   'the caller may read; null for any other.';
 
@@ -65,7 +65,7 @@ begin
   end if;
   return v_cid;
 end $$;
-comment on function ragdb.put_blob(bytea, text, text) is
+comment on function ragdb.put_blob is
   'Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex digits; the '
   'media type that the caller, or whoever brought them to the corpus, gave first stays. Readers of '
   'the corpus may read them, and of every corpus in which the caller puts their document. Raises '
@@ -95,6 +95,6 @@ begin
         hint = 'originals are not kept where documents were put without them';
   end if;
 end $$;
-comment on function ragdb.get_blob(text) is
+comment on function ragdb.get_blob is
   'Returns original bytes that the caller brought, or that somebody brought to a corpus that the '
   'caller may read. Raises RG408, RG471.';

@@ -17,7 +17,7 @@ begin atomic
   from ragdb.chunks c join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
   where c.corpus_id = chunk_by_id.corpus_id and c.chunk_id = chunk_by_id.chunk_id;
 end;
-comment on function ragdb_internal.chunk_by_id(integer, text) is
+comment on function ragdb_internal.chunk_by_id is
   'Returns the chunk of an id; no row where there is none.';
 
 create or replace function ragdb.get_chunk(corpus text, chunk_id text) returns setof ragdb.chunk
@@ -34,7 +34,7 @@ begin
     perform ragdb_internal.missing_chunk(v_corpus, chunk_id);
   end if;
 end $$;
-comment on function ragdb.get_chunk(text, text) is
+comment on function ragdb.get_chunk is
   'Returns one chunk by its id. Raises RG400, RG404, RG406.';
 
 -- A reader is shown the beginning of an id, and may give that back.
@@ -65,7 +65,7 @@ begin
   end if;
   return v_id;
 end $$;
-comment on function ragdb.find_chunk(text, text) is
+comment on function ragdb.find_chunk is
   'Returns the id of the one chunk of a corpus that is named so, or whose id alone begins so. '
   'Raises RG400, also where two do, RG404, RG406.';
 
@@ -94,7 +94,7 @@ begin
       and c.ordinal >= first and (count is null or c.ordinal < first::bigint + count)
     order by c.ordinal;
 end $$;
-comment on function ragdb.document_chunks(text, text, integer, integer) is
+comment on function ragdb.document_chunks is
   'Returns the chunks of a document, named as for ragdb.get_document, in order: all, or count (1 '
   'or more) from the ordinal first on. Raises RG400, RG404, RG405, RG425.';
 
@@ -118,7 +118,7 @@ return (
     where c.corpus_id = joined_text.corpus_id and c.doc_no = joined_text.doc_no
       and c.ordinal between joined_text.first_ordinal and joined_text.last_ordinal
     window w as (order by c.ordinal)) x);
-comment on function ragdb_internal.joined_text(integer, integer, integer, integer) is
+comment on function ragdb_internal.joined_text is
   'Returns the text of a run of chunks of a document.';
 
 create or replace function ragdb.document_text(corpus text, document text) returns text
@@ -134,7 +134,7 @@ begin
   return ragdb_internal.joined_text(
     v_document.corpus_id, v_document.doc_no, 0, v_document.chunks);
 end $$;
-comment on function ragdb.document_text(text, text) is
+comment on function ragdb.document_text is
   'Returns the text of a document, named as for ragdb.get_document, as its chunks have it: each '
   'character once, with a line end or two for white space that no chunk has; null without chunks. '
   'Raises RG400, RG404, RG405, RG425.';

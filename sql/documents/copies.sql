@@ -32,7 +32,7 @@ begin atomic
       offset 0) k
   where t.state = 'new' and (k.heading, k.text) = (c.heading, c.text);
 end;
-comment on function ragdb_internal.copies(ragdb.corpora, ragdb_internal.touched_document[]) is
+comment on function ragdb_internal.copies is
   'Returns the chunks of new documents of which an older document of the same bytes has the same '
   'title, heading and text, each with the chunk there.';
 
@@ -57,6 +57,5 @@ begin
     order by s.space_id, c.chunk_no
     on conflict do nothing;
 end $$;
-comment on function ragdb_internal.copy_embeddings(ragdb.corpora,
-  ragdb_internal.touched_document[]) is
+comment on function ragdb_internal.copy_embeddings is
   'Gives new chunks the vectors of the chunks that they are copies of, unless they are imported.';

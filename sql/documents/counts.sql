@@ -27,7 +27,7 @@ return (
         select o.language, o.tokens, o.size_bytes from ragdb.documents o
         where o.corpus_id = count_documents.corpus_id and o.doc_no = x.doc_no offset 0) d
     group by d.language) l);
-comment on function ragdb_internal.count_documents(integer, integer[]) is
+comment on function ragdb_internal.count_documents is
   'Counts some documents of a corpus, their tokens, their bytes and their languages.';
 
 create or replace function ragdb_internal.count_corpus(corpus_id integer)
@@ -35,7 +35,7 @@ returns ragdb_internal.document_counts
 language sql stable parallel safe
 return ragdb_internal.count_documents(count_corpus.corpus_id, array(
   select d.doc_no from ragdb.documents d where d.corpus_id = count_corpus.corpus_id));
-comment on function ragdb_internal.count_corpus(integer) is
+comment on function ragdb_internal.count_corpus is
   'Counts all documents of a corpus, their tokens, their bytes and their languages.';
 
 create or replace function ragdb_internal.recounted(counts jsonb, gone jsonb, come jsonb)
@@ -53,5 +53,5 @@ return (
       select l.key, l.value::integer from pg_catalog.jsonb_each_text(recounted.come) l) c
     group by c.key
     having sum(c.count) <> 0) n);
-comment on function ragdb_internal.recounted(jsonb, jsonb, jsonb) is
+comment on function ragdb_internal.recounted is
   'Returns counts by key without what is gone and with what has come.';

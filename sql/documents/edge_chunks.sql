@@ -30,7 +30,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function ragdb_internal.check_edge_chunks() is
+comment on function ragdb_internal.check_edge_chunks is
   'Trigger of ragdb.edges: refuses edges of chunks that are not there, and holds the others to the '
   'end of the transaction.';
 
@@ -56,7 +56,7 @@ begin
         where c.child_no = g.chunk_no and c.corpus_id = g.corpus_id offset 0) o));
   return null;
 end $$;
-comment on function ragdb_internal.drop_edges() is
+comment on function ragdb_internal.drop_edges is
   'Trigger of ragdb.chunks: removes the edges of the chunks that went.';
 
 create or replace trigger edges_go_with_chunks after delete on ragdb.chunks

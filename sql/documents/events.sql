@@ -27,7 +27,7 @@ return ragdb_internal.chunks_hashes(array(
           where h.told > 0 and d.corpus_id = told_chunks.corpus_id and d.doc_no = h.doc_no
           offset 0) e on true
     order by h.nth));
-comment on function ragdb_internal.told_chunks(integer, integer[], integer[]) is
+comment on function ragdb_internal.told_chunks is
   'Returns the hashes of the chunks of some documents, of each the first so many (null or 0: none) '
   'by its last event.';
 
@@ -81,8 +81,7 @@ begin
   perform ragdb_internal.renew_statistics('{ragdb.events}'),
     ragdb_internal.note_all('event', v_events), ragdb_internal.notify('ragdb_events');
 end $$;
-comment on function ragdb_internal.write_events(
-  ragdb.corpora, integer[], integer[], uuid[]) is
+comment on function ragdb_internal.write_events is
   'Writes an event for each of some documents, of each with so many chunks (null: none) as its '
   'last event told them, and under the id that its row has already (null: the row gets one), and '
   'tells who listens; the caller holds the corpus lock.';
@@ -102,7 +101,7 @@ begin
         hint = 'pass the last "next" as it came, or null for the beginning';
   end if;
 end $$;
-comment on function ragdb_internal.check_positions(jsonb) is
+comment on function ragdb_internal.check_positions is
   'Refuses what no page of events said to go on from. Raises RG400.';
 
 create or replace function ragdb_internal.events_of(
@@ -118,7 +117,7 @@ begin
     where e.corpus_id = (events_of.corpus).corpus_id and e.lamport > events_of.after
     order by e.lamport limit events_of.count);
 end $$;
-comment on function ragdb_internal.events_of(ragdb.corpora, bigint, integer) is
+comment on function ragdb_internal.events_of is
   'Returns the events of a corpus after a tick, oldest first. Raises RG400.';
 
 create or replace function ragdb.corpus_events(
@@ -140,7 +139,7 @@ begin
       v_corpus, coalesce(corpus_events.after, 0), corpus_events.count)) e
     order by e.lamport;
 end $$;
-comment on function ragdb.corpus_events(text, bigint, integer) is
+comment on function ragdb.corpus_events is
   'Returns the events of a corpus after a tick (0: from the beginning), oldest first, at most '
   'count (1 to 10000). To go on, pass the lamport of the last one as after. Raises RG400, RG401, '
   'RG404, RG438.';
@@ -177,7 +176,7 @@ begin
       order by b.lamport, b.corpus_id, e.lamport limit next_events.count) p
     order by (p.event).lamport, (p.event).corpus_id);
 end $$;
-comment on function ragdb_internal.next_events(jsonb, integer, boolean) is
+comment on function ragdb_internal.next_events is
   'Returns the next events after a place, of the corpora that the caller may read: of each corpus '
   'in their order. Raises RG400.';
 
@@ -202,7 +201,7 @@ return (
     where k.corpus_id in (select r.corpus_id from readable r)
       or k.corpus_id > (select coalesce(max(r.corpus_id), 0) from readable r)
     group by k.corpus_id) p);
-comment on function ragdb_internal.next_position(jsonb, ragdb.events[]) is
+comment on function ragdb_internal.next_position is
   'Returns the place behind a page of events: a tick for each corpus.';
 
 create or replace function ragdb.events_after(after jsonb default null, count integer default 100)
@@ -224,7 +223,7 @@ begin
       corpus, doc_cid, source, title, language, chunks, document_hash, chunks_hash, n)
     order by e.n;
 end $$;
-comment on function ragdb.events_after(jsonb, integer) is
+comment on function ragdb.events_after is
   'Returns the next events of all corpora that the caller may read, at most count (1 to 10000): of '
   'each corpus in their order. To go on, pass next of the last row as after (null: from the '
   'beginning); it is null in the other rows. Raises RG400.';

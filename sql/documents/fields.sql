@@ -44,7 +44,7 @@ begin atomic
     ('links', '{array,"null"}', null, null, null, '"%s" must be an array')
   ) f (name, types, pattern, fewest, most, must_be);
 end;
-comment on function ragdb_internal.document_fields() is
+comment on function ragdb_internal.document_fields is
   'Lists the fields that a given document may have.';
 
 create or replace function ragdb_internal.chunk_fields()
@@ -67,7 +67,7 @@ begin atomic
       '"%s" must be a text of %s to %s bytes where the chunker is turns/1')
   ) f (name, types, pattern, fewest, most, must_be);
 end;
-comment on function ragdb_internal.chunk_fields() is
+comment on function ragdb_internal.chunk_fields is
   'Lists the fields that a chunk of a given document may have.';
 
 create or replace function ragdb_internal.fits_field(
@@ -83,7 +83,7 @@ return case
     pg_catalog.octet_length(object ->> (field).name) between (field).fewest and (field).most, true)
   else true
 end;
-comment on function ragdb_internal.fits_field(jsonb, ragdb_internal.given_field) is
+comment on function ragdb_internal.fits_field is
   'Tells whether an object has in a field what that must be.';
 
 -- A function of sets, because only these are inlined with a query in them: one that is not takes as
@@ -107,7 +107,7 @@ begin atomic
         where k not in (select f.name from unnest(field_problems.fields) f) limit 1) end)
   end;
 end;
-comment on function ragdb_internal.field_problems(jsonb, text, ragdb_internal.given_field[]) is
+comment on function ragdb_internal.field_problems is
   'Returns in one row what is wrong with the fields of an object, a document or a chunk as what '
   'says; null for nothing.';
 
@@ -129,6 +129,6 @@ return case
   when has_turns <> (chunk ? 'id') or chunk -> 'id' = 'null'
     then '"id" must be a text where the chunker is turns/1, and is not given elsewhere'
 end;
-comment on function ragdb_internal.chunk_contradiction(jsonb, boolean) is
+comment on function ragdb_internal.chunk_contradiction is
   'Returns in what a chunk whose fields are right contradicts itself or its document; null for '
   'nothing.';

@@ -22,7 +22,7 @@ return row(
   coalesce(nullif(given_description.document -> 'metadata', 'null'), '{}'),
   given_description.document -> 'chunking',
   given_description.document ->> 'external_id')::ragdb_internal.document_description;
-comment on function ragdb_internal.given_description(jsonb, text) is
+comment on function ragdb_internal.given_description is
   'Returns what a given document says of itself; the language is a default for one that names '
   'none.';
 
@@ -32,13 +32,13 @@ language sql immutable parallel safe
 return row(
   document.title, document.language, document.media_type, document.metadata, document.chunking,
   document.external_id)::ragdb_internal.document_description;
-comment on function ragdb_internal.stored_description(ragdb.documents) is
+comment on function ragdb_internal.stored_description is
   'Returns what a stored document says of itself.';
 
 create or replace function ragdb_internal.given_source_name(document jsonb) returns text
 language sql immutable parallel safe
 return coalesce(given_source_name.document ->> 'source_name', '');
-comment on function ragdb_internal.given_source_name(jsonb) is
+comment on function ragdb_internal.given_source_name is
   'Returns the name of the source that a given document comes from; empty for none.';
 
 -- Two files of the same bytes are two documents, each cited by its own name. One record that is
@@ -52,7 +52,7 @@ return case
   when document_name.external_id is not null then 'id ' || document_name.external_id
   else 'source ' || document_name.source
 end;
-comment on function ragdb_internal.document_name(jsonb, text, text) is
+comment on function ragdb_internal.document_name is
   'Returns what tells a document from others of the same bytes: its external id, else its source. '
   'A conversation needs neither: its messages have ids.';
 
@@ -60,7 +60,7 @@ create or replace function ragdb_internal.given_name(document jsonb) returns tex
 language sql immutable parallel safe
 return ragdb_internal.document_name(given_name.document -> 'chunking',
   given_name.document ->> 'external_id', given_name.document ->> 'uri');
-comment on function ragdb_internal.given_name(jsonb) is
+comment on function ragdb_internal.given_name is
   'Returns the name of a given document.';
 
 create type ragdb_internal.chunk_content as (
@@ -87,7 +87,7 @@ begin atomic
     c.v ->> 'id'
   from jsonb_array_elements(given_chunks.document -> 'chunks') with ordinality c (v, n);
 end;
-comment on function ragdb_internal.given_chunks(jsonb) is
+comment on function ragdb_internal.given_chunks is
   'Returns the chunks of a given document.';
 
 -- The texts are compared: who claims the identity of some bytes says nothing of what they say.
@@ -104,7 +104,7 @@ return array(
     select c.text from ragdb.chunks c
       where c.corpus_id = says_the_same.corpus_id and c.doc_no = says_the_same.doc_no
       order by c.ordinal);
-comment on function ragdb_internal.says_the_same(jsonb, integer, integer) is
+comment on function ragdb_internal.says_the_same is
   'Tells whether a given document has the texts of a stored one as its chunks, in their order.';
 
 create or replace function ragdb_internal.letters(texts text[], starts integer[]) returns text
@@ -118,7 +118,7 @@ return (
           over (order by u.start, u.n rows between unbounded preceding and 1 preceding) as covered
         from unnest(letters.texts, letters.starts)
           with ordinality u (text, start, n)) x);
-comment on function ragdb_internal.letters(text[], integer[]) is
+comment on function ragdb_internal.letters is
   'Returns what chunks say together, without white space and without what one repeats of another.';
 
 -- Whoever claims the identity of some bytes chooses how he says that he cut them.
@@ -137,7 +137,7 @@ return (
       from ragdb.chunks c
       where c.corpus_id = says_the_same_cut_otherwise.corpus_id
         and c.doc_no = says_the_same_cut_otherwise.doc_no);
-comment on function ragdb_internal.says_the_same_cut_otherwise(jsonb, integer, integer) is
+comment on function ragdb_internal.says_the_same_cut_otherwise is
   'Tells whether a given document says what a stored one says, however each of them is cut.';
 
 create or replace function ragdb_internal.stored_chunks(document ragdb.documents)
@@ -149,5 +149,5 @@ begin atomic
   from ragdb.chunks c
   where c.corpus_id = document.corpus_id and c.doc_no = document.doc_no;
 end;
-comment on function ragdb_internal.stored_chunks(ragdb.documents) is
+comment on function ragdb_internal.stored_chunks is
   'Returns the chunks of a stored document, in no order.';

@@ -41,8 +41,7 @@ begin
       where t.state = 'renamed') l
       join unnest(planned) p on p.doc_no = l.doc_no and p.ordinal = l.ordinal);
 end $$;
-comment on function ragdb_internal.planned_links(integer, jsonb, ragdb_internal.touched_document[],
-  ragdb_internal.planned_chunk[]) is
+comment on function ragdb_internal.planned_links is
   'Returns the hyperlinks that there shall be: those given for a document that is new or written, '
   'its own for one that is renamed.';
 
@@ -52,7 +51,7 @@ language sql stable parallel safe
 return exists (
   select from ragdb.turns t
   where t.corpus_id = is_turn.corpus_id and t.chunk_no = is_turn.chunk_no);
-comment on function ragdb_internal.is_turn(integer, integer) is
+comment on function ragdb_internal.is_turn is
   'Tells whether a chunk is a message of a conversation.';
 
 -- Rows that are taken away or changed are found by key, and then by where they are: a join with
@@ -84,8 +83,7 @@ begin
     where not exists (select from unnest(links) n
       where n.chunk_no = k.chunk_no and n.target = o.target)));
 end $$;
-comment on function ragdb_internal.drop_old_edges(integer, integer[], ragdb_internal.chunk_edge[],
-  ragdb_internal.chunk_link[]) is
+comment on function ragdb_internal.drop_old_edges is
   'Removes the edges within documents and the links of chunks that stay, except the given ones.';
 
 create or replace function ragdb_internal.insert_edges(
@@ -105,7 +103,7 @@ begin
     order by n.parent_no, n.child_no
     on conflict on constraint edges_are_unique do nothing;
 end $$;
-comment on function ragdb_internal.insert_edges(integer, ragdb_internal.chunk_edge[]) is
+comment on function ragdb_internal.insert_edges is
   'Stores edges between chunks, references with the salience of the turns that they lead to; one '
   'that is there already stays.';
 
@@ -122,7 +120,7 @@ begin
     order by n.chunk_no, n.target
     on conflict on constraint document_links_are_unique do nothing;
 end $$;
-comment on function ragdb_internal.insert_links(integer, ragdb_internal.chunk_link[]) is
+comment on function ragdb_internal.insert_links is
   'Stores hyperlinks of chunks; one that is there already stays.';
 
 create or replace function ragdb_internal.resolve_links(corpus_id integer, linking integer[])
@@ -146,7 +144,7 @@ begin
         where n.parent_no = a.chunk_no and n.child_no = o.child_no)));
   perform ragdb_internal.insert_edges(resolve_links.corpus_id, v_edges);
 end $$;
-comment on function ragdb_internal.resolve_links(integer, integer[]) is
+comment on function ragdb_internal.resolve_links is
   'Makes the reference edges of some chunks what their hyperlinks say: an edge to the first chunk '
   'of each document that a link leads to.';
 
@@ -186,7 +184,6 @@ begin
     perform ragdb_internal.resolve_links(v_id, v_linking);
   end if;
 end $$;
-comment on function ragdb_internal.link_chunks(integer, ragdb_internal.planned_chunk[],
-  ragdb_internal.chunk_link[], integer[], text[]) is
+comment on function ragdb_internal.link_chunks is
   'Makes the edges and links of the given chunks what they shall be, and resolves links to the '
   'given uris again.';

@@ -19,7 +19,7 @@ begin atomic
       order by h.chunk_id collate "C" limit page_of_chunks.count)) p
   order by 1 limit page_of_chunks.count;
 end;
-comment on function ragdb_internal.page_of_chunks(integer, integer[], text, integer) is
+comment on function ragdb_internal.page_of_chunks is
   'Returns the ids of the next chunks of a corpus, among some or all (null), in their order.';
 
 create or replace function ragdb.list_chunks(
@@ -55,7 +55,7 @@ begin
       cross join lateral ragdb_internal.chunk_by_id(p.corpus_id, p.chunk_id) r
     order by r.chunk_id collate "C";
 end $$;
-comment on function ragdb.list_chunks(text, jsonb, text[], text, integer) is
+comment on function ragdb.list_chunks is
   'Lists the chunks of a corpus by their ids: those that a filter leaves, among some ids or all '
   '(null), that come after a given one, at most count (1 to 10000). Ids that no chunk has are '
   'passed over. Raises RG400, RG404, RG410.';

@@ -5,7 +5,7 @@ returns bytea
 language sql stable parallel safe
 return pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array((original).cid,
   (original).media_type, (original).brought_by, extract(epoch from (original).brought_at))::text));
-comment on function ragdb_internal.original_hash(ragdb.corpus_blobs) is
+comment on function ragdb_internal.original_hash is
   'Returns the SHA-256 of what a corpus says of an original: its identity, which is that of its '
   'bytes, its media type, who brought it and when.';
 
@@ -24,7 +24,7 @@ begin atomic
         where o.corpus_id = record_originals.corpus_id and o.cid = c.cid offset 0) b on true
     having count(*) > 0;
 end;
-comment on function ragdb_internal.record_originals(integer, text[]) is
+comment on function ragdb_internal.record_originals is
   'Records of some originals of a corpus that they were brought, or that they went.';
 
 create or replace function ragdb_internal.bring_original(original ragdb.corpus_blobs)
@@ -42,6 +42,6 @@ begin
     perform ragdb_internal.record_originals(original.corpus_id, array[original.cid]);
   end if;
 end $$;
-comment on function ragdb_internal.bring_original(ragdb.corpus_blobs) is
+comment on function ragdb_internal.bring_original is
   'Notes that bytes came to a corpus, on record, where they are there and it does not have them '
   'yet. Raises RG404.';

@@ -48,7 +48,7 @@ begin atomic
       where h.corpus_id = (corpus).corpus_id and h.doc_no = t.doc_no offset 0) d
   where (corpus).next_doc_no > 1;
 end;
-comment on function ragdb_internal.documents_at(ragdb.corpora, text[], jsonb) is
+comment on function ragdb_internal.documents_at is
   'Returns the documents of a corpus that have one of some sources, or the bytes and the name of '
   'one of some documents.';
 
@@ -71,7 +71,7 @@ begin atomic
       then ragdb_internal.says_the_same(i.v, (corpus).corpus_id, d.doc_no)
       else ragdb_internal.says_the_same_cut_otherwise(i.v, (corpus).corpus_id, d.doc_no) end) o;
 end;
-comment on function ragdb_internal.disputed(ragdb.corpora, jsonb) is
+comment on function ragdb_internal.disputed is
   'Returns the numbers of the stored documents whose bytes are given with other texts, however '
   'they are cut, each with the position of the first source that gives them.';
 
@@ -123,6 +123,6 @@ begin
     from old o full join first f on (f.doc_cid, f.name) = (o.doc_cid, o.name)
     order by o.doc_no, f.position);
 end $$;
-comment on function ragdb_internal.touched_documents(ragdb.corpora, jsonb, boolean, text[]) is
+comment on function ragdb_internal.touched_documents is
   'Returns the documents that a call touches, in the order of their numbers; those that are not '
   'stored yet have the next numbers, in the order of the input.';

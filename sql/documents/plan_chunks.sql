@@ -46,8 +46,7 @@ begin atomic
         select s.* from ragdb_internal.stored_chunks(d.stored) s where t.state = 'renamed') h
     where t.state in ('new', 'written', 'renamed')) c;
 end;
-comment on function ragdb_internal.named_chunks(ragdb.corpora, jsonb,
-  ragdb_internal.touched_document[]) is
+comment on function ragdb_internal.named_chunks is
   'Returns the chunks that there shall be, without numbers and in no order: those given for a '
   'document that is new or written, its own for one that is renamed.';
 
@@ -74,7 +73,7 @@ begin atomic
       where k.corpus_id = existing_chunks.corpus_id and k.doc_no = t.doc_no offset 0) c
   where t.state in ('written', 'renamed', 'gone');
 end;
-comment on function ragdb_internal.existing_chunks(integer, ragdb_internal.touched_document[]) is
+comment on function ragdb_internal.existing_chunks is
   'Returns the chunks of documents that change, under the document that they may stay in: of one '
   'that is gone, a new one of the same bytes; nth is how many chunks before it in its document '
   'have its content.';
@@ -114,8 +113,7 @@ begin
     from wanted w left join stays s on s.chunk_id = w.chunk_id
     order by w.doc_no, w.ordinal);
 end $$;
-comment on function ragdb_internal.planned_chunks(ragdb.corpora, jsonb,
-  ragdb_internal.touched_document[]) is
+comment on function ragdb_internal.planned_chunks is
   'Returns the chunks that there shall be, in the order of their documents: with the number of the '
   'row that stays, or with the next numbers.';
 
@@ -149,8 +147,7 @@ begin atomic
       on o.doc_no not in (select x.doc_no from others x)
   where t.state in ('new', 'written', 'renamed') and d.external_id is not null;
 end;
-comment on function ragdb_internal.wanted_ids(integer, ragdb_internal.touched_document[],
-  ragdb_internal.planned_chunk[]) is
+comment on function ragdb_internal.wanted_ids is
   'Returns the ids that the documents of a call want, for themselves (kind external_id) and for '
   'their chunks (chunk id), each with the position of its document in the input, and whether a '
   'document that stays as it is has it.';
@@ -176,8 +173,7 @@ begin atomic
       where k.position is not null and (k.is_taken or k.nth > 1))) u
     order by 1 limit 100) r;
 end;
-comment on function ragdb_internal.clashing_documents(integer, ragdb_internal.touched_document[],
-  ragdb_internal.planned_chunk[]) is
+comment on function ragdb_internal.clashing_documents is
   'Returns the positions of given documents that want ids of stored documents, or of others before '
   'them: "3, 7-9", at most 100 of these; null for none.';
 
@@ -207,7 +203,6 @@ begin
           'what is newer under the source of the older';
   end if;
 end $$;
-comment on function ragdb_internal.check_ids(integer, ragdb_internal.touched_document[],
-  ragdb_internal.planned_chunk[]) is
+comment on function ragdb_internal.check_ids is
   'Refuses documents and chunks whose id another has, in the input or in a document that stays as '
   'it is. Raises RG409.';

@@ -42,7 +42,7 @@ begin
         or not ragdb_internal.says_the_same(g.v, v_id, d.doc_no))
     order by i.n;
 end $$;
-comment on function ragdb_internal.stored_already(ragdb.corpora, jsonb) is
+comment on function ragdb_internal.stored_already is
   'Returns a row for each given document when all of them are stored as they are given, else no '
   'row.';
 
@@ -66,7 +66,7 @@ begin
       select from ragdb.corpus_blobs b
       where b.corpus_id = bring_blobs.corpus_id and b.cid = u.cid offset 0);
 end $$;
-comment on function ragdb_internal.bring_blobs(integer, text[]) is
+comment on function ragdb_internal.bring_blobs is
   'Notes that the caller brought to a corpus those of some blobs whose bytes it has put.';
 
 -- Under the lock of the corpus where it is taken at all: a drop that has it would wait for whoever
@@ -76,7 +76,7 @@ returns void
 language sql
 return ragdb_internal.bring_blobs(bring_originals.corpus_id, array(
   select i ->> 'doc_cid' from pg_catalog.jsonb_array_elements(bring_originals.documents) i));
-comment on function ragdb_internal.bring_originals(integer, jsonb) is
+comment on function ragdb_internal.bring_originals is
   'Notes that the caller brought to a corpus the bytes of those of some documents that it has put.';
 
 create or replace function ragdb.put_documents(
@@ -126,7 +126,7 @@ begin
     select w.*, extract(epoch from clock_timestamp() - v_began)::float8 * 1000
     from ragdb_internal.write_documents(v_corpus, documents, force, '{}', v_ahead) w;
 end $$;
-comment on function ragdb.put_documents(text, jsonb, boolean) is
+comment on function ragdb.put_documents is
   'Stores documents with their chunks, at most 10000, in one transaction and returns a row for '
   'each: its position from 0, its identity, chunks, tokens and event, whether it was there '
   'already, and the milliseconds of the whole call. What is there already is not written again '
@@ -162,7 +162,6 @@ begin atomic
         0))),
     put_document.force);
 end;
-comment on function ragdb.put_document(text, text, text, jsonb, jsonb, text, text, text, jsonb,
-  text, text, bigint, integer, text, jsonb, boolean) is
+comment on function ragdb.put_document is
   'Stores one document, as ragdb.put_documents does; size_bytes defaults to the bytes of its '
   'chunks. Raises RG400, RG401, RG404, RG409, RG412.';

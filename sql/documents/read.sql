@@ -28,7 +28,7 @@ begin atomic
   where c.rank = (select min(m.rank) from called m)
   order by d.source;
 end;
-comment on function ragdb_internal.documents_called(integer[], text) is
+comment on function ragdb_internal.documents_called is
   'Returns the document of a source; without one those of an external id; without these those of '
   'some bytes.';
 
@@ -43,7 +43,7 @@ begin
     where p.corpus_id = document.corpus_id and p.corpus_id <> corpus.corpus_id
       and p.record_reads <> 'off';
 end $$;
-comment on function ragdb_internal.open_part_of(ragdb.documents, ragdb.corpora) is
+comment on function ragdb_internal.open_part_of is
   'Records the read of the part that a document is in, where the corpus that was opened is the '
   'whole. Raises RG471.';
 
@@ -78,7 +78,7 @@ begin
   perform ragdb_internal.open_part_of(v_documents[1], corpus) where corpus.parts > 0;
   return v_documents[1];
 end $$;
-comment on function ragdb_internal.find_document(ragdb.corpora, text) is
+comment on function ragdb_internal.find_document is
   'Returns the row of a document of a corpus, or of a part of it that the caller may read: of a '
   'source, of an external id, or of some bytes. Raises RG405, RG425.';
 
@@ -96,7 +96,7 @@ begin atomic
     document.chunks, document.tokens, document.event_id, document.created_at,
     document.updated_at;
 end;
-comment on function ragdb_internal.document_rows(ragdb.documents) is
+comment on function ragdb_internal.document_rows is
   'Returns a document with its sources, as ragdb.list_documents does.';
 
 create or replace function ragdb.list_documents(
@@ -128,7 +128,7 @@ begin
       cross join lateral ragdb_internal.document_rows(l.document) r
     order by (l.document).source;
 end $$;
-comment on function ragdb.list_documents(text, text, text, integer) is
+comment on function ragdb.list_documents is
   'Lists the documents of a corpus by their first source: those whose source begins with a prefix '
   'and comes after a given one, at most count (1 to 10000). Raises RG400, RG404.';
 
@@ -144,7 +144,7 @@ declare
 begin
   return query select r.* from ragdb_internal.document_rows(v_document) r;
 end $$;
-comment on function ragdb.get_document(text, text) is
+comment on function ragdb.get_document is
   'Returns one document, as ragdb.list_documents does, by one of its sources, by its external id, '
   'or by the identity of its bytes (sha256: and 64 hex digits): the first of these three that the '
   'corpus has. The same bytes may be several documents, which are told apart by their sources. '
@@ -170,6 +170,6 @@ begin
       from ragdb.document_sources s join ragdb.documents d using (corpus_id, doc_no)
       where s.corpus_id = any (ragdb_internal.readable_ids(v_corpus)) and s.uri = get_source.uri;
 end $$;
-comment on function ragdb.get_source(text, text) is
+comment on function ragdb.get_source is
   'Returns what document a source gave last, with the version that its store named (etag), its '
   'chunking and when that was; no row for a source that is not there. Raises RG400, RG404.';

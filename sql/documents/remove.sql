@@ -33,7 +33,7 @@ return array(
       select c.chunk_id from ragdb.chunks c
       where c.corpus_id = chunks_that_go.corpus_id and c.doc_no = g.doc_no offset 0) k
   where g.doc_cid not in (select s.doc_cid from staying s));
-comment on function ragdb_internal.chunks_that_go(integer, text[]) is
+comment on function ragdb_internal.chunks_that_go is
   'Returns the chunks of the documents whose bytes have no sources but these.';
 
 create or replace function ragdb_internal.documents_at_sources(corpus_id integer, uris text[])
@@ -49,7 +49,7 @@ return array(
       select h.event_id from ragdb.documents h
       where h.corpus_id = documents_at_sources.corpus_id and h.doc_no = s.doc_no offset 0) d
   order by 1);
-comment on function ragdb_internal.documents_at_sources(integer, text[]) is
+comment on function ragdb_internal.documents_at_sources is
   'Returns the documents found at some sources, each by its event as an act names it.';
 
 create or replace function ragdb_internal.remove_sources(
@@ -74,8 +74,7 @@ begin
       ragdb_internal.counted(chunks_deleted, 'chunk'), ': ' || reason));
   return next;
 end $$;
-comment on function ragdb_internal.remove_sources(
-  ragdb.corpora, text[], text, text, text) is
+comment on function ragdb_internal.remove_sources is
   'Takes sources away, with what was derived from documents that go, on record, and counts what '
   'went; the caller holds the corpus lock.';
 
@@ -100,7 +99,7 @@ begin
   return query select r.* from ragdb_internal.remove_sources(
     v_corpus, array[uri], derived, 'source ' || uri, reason) r;
 end $$;
-comment on function ragdb.delete_source(text, text, text, text) is
+comment on function ragdb.delete_source is
   'Forgets one source, and its document when that was the last one; returns how many documents and '
   'chunks went. When no other document has its bytes, atoms and proposals that rest on chunks that '
   'go lose their texts (derived: redact) or go too (erase), which is recorded with the reason (up '
@@ -136,7 +135,7 @@ begin
   return query select r.* from ragdb_internal.remove_sources(
     v_corpus, v_uris, derived, ragdb_internal.counted(cardinality(v_uris), 'source'), reason) r;
 end $$;
-comment on function ragdb.delete_sources(text, text[], text, text) is
+comment on function ragdb.delete_sources is
   'Forgets those of some sources that a corpus has, each as ragdb.delete_source does; returns how '
   'many documents and chunks went. Raises RG400, RG401, RG404.';
 
@@ -158,7 +157,7 @@ begin
       where s.corpus_id = v_corpus.corpus_id and s.doc_no = v_doc_no),
       derived, 'document ' || document, reason) r;
 end $$;
-comment on function ragdb.delete_document(text, text, text, text) is
+comment on function ragdb.delete_document is
   'Removes a document, named as for ragdb.get_document, with all its sources and chunks, and what '
   'was derived from it, as ragdb.delete_source does; returns how many documents and chunks went. '
   'The same bytes under another name stay. Raises RG400, RG401, RG404, RG405, RG425.';
@@ -177,7 +176,7 @@ begin atomic
       where o.corpus_id = count_without.corpus_id and o.doc_no = g.doc_no
         and o.uri <> all (count_without.uris));
 end;
-comment on function ragdb_internal.count_without(integer, text[]) is
+comment on function ragdb_internal.count_without is
   'Counts the documents, and their chunks, that would be left without a source if some were '
   'forgotten.';
 
@@ -215,7 +214,7 @@ begin
   return query select r.* from ragdb_internal.remove_sources(
     v_corpus, v_uris, derived, 'sources that begin with ' || prefix, reason) r;
 end $$;
-comment on function ragdb.prune_sources(text, text, text[], text, text, text, boolean) is
+comment on function ragdb.prune_sources is
   'Forgets the sources that begin with a prefix, came from a root (null: from anywhere) and are '
   'not among those to keep, every document that is left without one, and what was derived from it, '
   'as ragdb.delete_source does; returns how many documents and chunks went, with dry_run how many '

@@ -27,7 +27,7 @@ begin
         hint = 'give it another uri, or say "adopt": true';
   end if;
 end $$;
-comment on function ragdb_internal.check_roots(ragdb.corpora, jsonb) is
+comment on function ragdb_internal.check_roots is
   'Refuses documents whose source came from another root, unless they adopt it. Raises RG409.';
 
 create or replace function ragdb.known_sources(corpus text, uris text[])
@@ -55,6 +55,6 @@ begin
         where s.corpus_id = any (v_ids) and s.uri = u.uri
         offset 0) s;
 end $$;
-comment on function ragdb.known_sources(text, text[]) is
+comment on function ragdb.known_sources is
   'Returns those of some sources that the corpus has: where each came from (root, null where '
   'nobody said) and the identity of its document. Raises RG400, RG404.';

@@ -36,7 +36,7 @@ begin atomic
   from above o join head a on a.doc_no = o.doc_no and a.heading = o.heading
   order by o.chunk_no, o.n desc);
 end;
-comment on function ragdb_internal.document_edges(ragdb_internal.planned_chunk[], integer[]) is
+comment on function ragdb_internal.document_edges is
   'Returns the edges between chunks of documents: next chunk (default), chunk of a section and '
   'section below (branch).';
 
@@ -59,7 +59,7 @@ begin atomic
       offset 0) c
   where a.chunk_no <> c.chunk_no;
 end;
-comment on function ragdb_internal.linked_edges(integer, integer[]) is
+comment on function ragdb_internal.linked_edges is
   'Returns the reference edges that the hyperlinks of some chunks say: an edge to the first chunk '
   'of each document that a link leads to.';
 
@@ -74,7 +74,7 @@ return array(
       select h.chunking from ragdb.documents h
       where h.corpus_id = conversations_among.corpus_id and h.doc_no = n.doc_no offset 0) d
   where ragdb_internal.has_turns(d.chunking));
-comment on function ragdb_internal.conversations_among(integer, integer[]) is
+comment on function ragdb_internal.conversations_among is
   'Returns those of some documents that are conversations.';
 
 create or replace function ragdb_internal.is_answer(
@@ -88,7 +88,7 @@ return exists (
     join ragdb.chunks b on b.corpus_id = k.corpus_id and b.chunk_no = k.chunk_no
   where p.corpus_id = is_answer.corpus_id and p.chunk_no = is_answer.parent_no
     and a.doc_no = b.doc_no);
-comment on function ragdb_internal.is_answer(integer, integer, integer) is
+comment on function ragdb_internal.is_answer is
   'Tells whether two chunks are turns of one conversation, so that the edges between them are what '
   'it says.';
 
@@ -114,6 +114,6 @@ begin
     select e.* from ragdb_internal.linked_edges(
       corpus_id, array(select c.chunk_no from unnest(v_chunks) c)) e;
 end $$;
-comment on function ragdb_internal.said_edges(integer, integer[]) is
+comment on function ragdb_internal.said_edges is
   'Returns the edges that leave the chunks of some documents because these say so, but for those '
   'within a conversation.';

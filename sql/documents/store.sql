@@ -50,8 +50,7 @@ begin
     where d.ctid = o.ctid and t.state = 'renamed';
   perform ragdb_internal.renew_statistics('{ragdb.documents}');
 end $$;
-comment on function ragdb_internal.store_documents(ragdb.corpora, jsonb,
-  ragdb_internal.touched_document[], timestamptz) is
+comment on function ragdb_internal.store_documents is
   'Stores the documents that are new or written, and the first source of those that are renamed.';
 
 create or replace function ragdb_internal.store_sources(
@@ -101,8 +100,7 @@ begin
   perform ragdb_internal.renew_statistics('{ragdb.document_sources}');
   return v_moved;
 end $$;
-comment on function ragdb_internal.store_sources(integer, jsonb, ragdb_internal.touched_document[],
-  text[], timestamptz) is
+comment on function ragdb_internal.store_sources is
   'Stores where the given documents were found, forgets the sources that are gone, and returns the '
   'uris of both that changed.';
 
@@ -132,8 +130,7 @@ begin
       join unnest(touched) t on t.doc_no = k.doc_no
     where force or k.title is distinct from t.title_before or k.is_changed);
 end $$;
-comment on function ragdb_internal.changed_chunks(integer, ragdb_internal.touched_document[],
-  ragdb_internal.planned_chunk[], boolean) is
+comment on function ragdb_internal.changed_chunks is
   'Returns the chunks that stay and whose indexed text changes: title, heading or text.';
 
 create or replace function ragdb_internal.update_chunks(
@@ -158,7 +155,7 @@ begin
         is distinct from (p.doc_no, p.ordinal, p.chunk_id, p.source, p.heading, p.page,
           p.start_offset, p.end_offset, p.token_count, p.content_hash, p.text);
 end $$;
-comment on function ragdb_internal.update_chunks(integer, ragdb_internal.planned_chunk[]) is
+comment on function ragdb_internal.update_chunks is
   'Makes the chunks that stay what they shall be.';
 
 create or replace function ragdb_internal.insert_chunks(
@@ -178,7 +175,7 @@ begin
     order by p.chunk_no;
   perform ragdb_internal.renew_statistics('{ragdb.chunks}');
 end $$;
-comment on function ragdb_internal.insert_chunks(ragdb.corpora, ragdb_internal.planned_chunk[]) is
+comment on function ragdb_internal.insert_chunks is
   'Stores the chunks that are new.';
 
 -- Rows are found by key, and then taken away by where they are, as in links.sql.
@@ -194,7 +191,7 @@ begin
         select h.ctid from ragdb.chunks h
         where h.corpus_id = delete_chunks.corpus_id and h.chunk_no = g.chunk_no offset 0) o));
 end $$;
-comment on function ragdb_internal.delete_chunks(integer, integer[]) is
+comment on function ragdb_internal.delete_chunks is
   'Removes some chunks of a corpus.';
 
 create or replace function ragdb_internal.delete_documents(
@@ -211,7 +208,7 @@ begin
         where h.corpus_id = delete_documents.corpus_id and h.doc_no = t.doc_no offset 0) o
     where t.state = 'gone'));
 end $$;
-comment on function ragdb_internal.delete_documents(integer, ragdb_internal.touched_document[]) is
+comment on function ragdb_internal.delete_documents is
   'Removes the documents that are gone.';
 
 create or replace function ragdb_internal.has_bytes(corpus_id integer, doc_cid text)
@@ -220,7 +217,7 @@ language sql stable parallel safe
 return exists (
   select from ragdb.documents d
   where d.corpus_id = has_bytes.corpus_id and d.doc_cid = has_bytes.doc_cid);
-comment on function ragdb_internal.has_bytes(integer, text) is
+comment on function ragdb_internal.has_bytes is
   'Tells whether a corpus has a document of some bytes.';
 
 create or replace function ragdb_internal.recount_corpus(
@@ -240,7 +237,6 @@ begin atomic
       + (select count(*) from unnest(indexed) n where n >= (corpus).next_chunk_no)
   where c.corpus_id = (corpus).corpus_id;
 end;
-comment on function ragdb_internal.recount_corpus(ragdb.corpora, ragdb_internal.document_counts,
-  ragdb_internal.document_counts, ragdb_internal.touched_document[], integer[]) is
+comment on function ragdb_internal.recount_corpus is
   'Corrects the counts of a corpus by what its touched documents counted before and after, and '
   'moves its next numbers past those that were given.';

@@ -17,7 +17,7 @@ begin atomic
       select h.* from ragdb.document_sources h
       where h.corpus_id = found_at.corpus_id and h.doc_no = found_at.doc_no offset 0) s;
 end;
-comment on function ragdb_internal.found_at(integer, integer) is
+comment on function ragdb_internal.found_at is
   'Returns the bytes that are hashed of the sources of a document: of each in byte order its uri, '
   'name, root, version and since when; null for none.';
 
@@ -32,7 +32,7 @@ return pg_catalog.sha256(ragdb_internal.utf8(pg_catalog.jsonb_build_array(
   || pg_catalog.timestamptz_send(document.created_at)
   || pg_catalog.timestamptz_send(document.updated_at)
   || coalesce(sources, ''));
-comment on function ragdb_internal.document_hash(ragdb.documents, bytea) is
+comment on function ragdb_internal.document_hash is
   'Returns the SHA-256 of a document: all its columns but the corpus and the event, and where it '
   'was found.';
 
@@ -46,7 +46,7 @@ return pg_catalog.int4send(chunk.ordinal) || pg_catalog.int4send(chunk.chunk_no)
   || chunk.content_hash || ragdb_internal.packed(chunk.chunk_id)
   || ragdb_internal.packed(chunk.source) || ragdb_internal.packed(chunk.heading::text)
   || ragdb_internal.packed(coalesce(chunk.citation::text, ''));
-comment on function ragdb_internal.stored_bytes(ragdb.chunks) is
+comment on function ragdb_internal.stored_bytes is
   'Returns the bytes that are hashed of a chunk: all its columns, of its text the hash.';
 
 -- Not what is derived of a turn beside its phase: that changes with the turns around it. A parent
@@ -75,7 +75,7 @@ begin atomic
       select h.* from ragdb.turns h
       where h.corpus_id = said_in.corpus_id and h.chunk_no = said_in.chunk_no offset 0) t;
 end;
-comment on function ragdb_internal.said_in(integer, integer, integer) is
+comment on function ragdb_internal.said_in is
   'Returns the bytes that are hashed of a turn: who said it in which session, when and as what, '
   'and the turns of its document that it answers, by their places; no row for any other chunk.';
 
@@ -87,7 +87,7 @@ begin atomic
     from ragdb.document_links l
     where l.corpus_id = linked_in.corpus_id and l.chunk_no = linked_in.chunk_no;
 end;
-comment on function ragdb_internal.linked_in(integer, integer) is
+comment on function ragdb_internal.linked_in is
   'Returns the bytes that are hashed of the hyperlinks of a chunk; null for none.';
 
 create type ragdb_internal.chunk_chain as (
@@ -137,6 +137,6 @@ begin
   if v_nth > 0 then v_hashes[v_nth] := v_hash; end if;
   return v_hashes;
 end $$;
-comment on function ragdb_internal.chunks_hashes(ragdb_internal.chunk_chain[]) is
+comment on function ragdb_internal.chunks_hashes is
   'Returns for each of some documents the hash of its chunks: the SHA-256 of the hash so far and '
   'of a chunk with its turn and its links, chunk by chunk; empty for no chunk.';

@@ -25,7 +25,7 @@ begin atomic
         ragdb_internal.recounted((corpus).languages, d.languages, '{}'))))
   ) r ("check", expected, found);
 end;
-comment on function ragdb_internal.counter_checks(ragdb.corpora) is
+comment on function ragdb_internal.counter_checks is
   'Counts what a corpus says that it has, and holds the numbers that it gives next to those given.';
 
 create or replace function ragdb_internal.document_checks(corpus ragdb.corpora)
@@ -52,7 +52,7 @@ begin atomic
     or d.name <> ragdb_internal.document_name(d.chunking, d.external_id, d.source)
     or s.sources > 1 and d.name like 'source %');
 end;
-comment on function ragdb_internal.document_checks(ragdb.corpora) is
+comment on function ragdb_internal.document_checks is
   'Compares documents with their chunks and with their sources.';
 
 create or replace function ragdb_internal.chunk_checks(corpus ragdb.corpora)
@@ -87,7 +87,7 @@ begin atomic
     ('chunks whose id is not their content''s', 0, wrong.ids)
   ) r ("check", expected, found);
 end;
-comment on function ragdb_internal.chunk_checks(ragdb.corpora) is
+comment on function ragdb_internal.chunk_checks is
   'Compares offsets, hashes and ids of chunks with their texts.';
 
 create or replace function ragdb.check_corpus(corpus text, deep boolean default true)
@@ -118,7 +118,7 @@ begin
     from ragdb.corpora o cross join lateral ragdb_internal.whole_checks(o) w
     where o.name = check_corpus.corpus and o.parts > 0 and w.expected <> w.found;
 end $$;
-comment on function ragdb.check_corpus(text, boolean) is
+comment on function ragdb.check_corpus is
   'Recounts and recomputes a corpus, or each of its parts and what is counted of them, and returns '
   'what differs from what is stored: no row means that all is well. With deep, every chunk is '
   'analysed again, which takes as long as indexing it. Raises RG400, RG404.';
@@ -152,6 +152,6 @@ begin
   perform ragdb_internal.index_in_turns(v_id, array(
     select c.chunk_no from ragdb.chunks c where c.corpus_id = v_id order by c.chunk_no));
 end $$;
-comment on function ragdb.repair_corpus(text) is
+comment on function ragdb.repair_corpus is
   'Rebuilds a corpus''s counters and lexical index from its documents and chunks; of one with '
   'parts, what it counts of them. Raises RG400, RG401, RG404, RG413.';

@@ -46,7 +46,7 @@ begin atomic
       ('lexemes with a wrong list of chunks', c.lists),
       ('lexemes with an impact above their bound', c.bounds)) w ("check", found);
 end;
-comment on function ragdb_internal.index_checks(ragdb.corpora) is
+comment on function ragdb_internal.index_checks is
   'Compares the rows of the lexical index with the chunks, and its lexemes with its rows.';
 
 create type ragdb_internal.index_faults as (chunks bigint, words bigint);
@@ -72,7 +72,7 @@ begin atomic
       where s.corpus_id = covering_blocks.corpus_id) b) c
   where c.after < c.until;
 end;
-comment on function ragdb_internal.covering_blocks(integer, integer, integer) is
+comment on function ragdb_internal.covering_blocks is
   'Returns which blocks of a corpus cover the chunks between two numbers: each covers those after '
   'a number, a multiple of four, up to another.';
 
@@ -109,8 +109,7 @@ return (
   where p.chunk_no > p.after and p.chunk_no <= p.until and p.chunk_no <> all (p.stale_chunks)
     and p.chunk_no <> all (p.listed)
     and (p.bounds[(p.chunk_no - p.after + 3) / 4] >= 0.999999 * p.impact * p.weight) is not true);
-comment on function ragdb_internal.words_lacking(integer, integer, integer,
-  ragdb_internal.posting_list[]) is
+comment on function ragdb_internal.words_lacking is
   'Returns how many postings of the chunks between two numbers blocks should have and lack.';
 
 -- The words of a batch are numbered together: a word of many chunks is looked up once, as when they
@@ -167,7 +166,7 @@ begin
   return (v_wrong, ragdb_internal.words_lacking(
     corpus.corpus_id, first_chunk_no, last_chunk_no, v_lists));
 end $$;
-comment on function ragdb_internal.wrongly_indexed(ragdb.corpora, integer, integer) is
+comment on function ragdb_internal.wrongly_indexed is
   'Analyses the chunks between two numbers again: counts those whose row in the index has other '
   'lexemes, impacts or another order of words, and the words that blocks lack.';
 
@@ -188,7 +187,7 @@ return (
     union all
     select c::ragdb_internal.corpus_check
     from ragdb_internal.index_checks(batch_checks.corpus) c where batch_checks.is_first) k);
-comment on function ragdb_internal.batch_checks(ragdb.corpora, integer, integer, boolean) is
+comment on function ragdb_internal.batch_checks is
   'Analyses the chunks between two numbers again, and with the first chunks compares the index '
   'with the chunks and its lexemes with its rows.';
 
@@ -225,6 +224,6 @@ begin
       cross join lateral unnest(b.checks) k
     group by k."check";
 end $$;
-comment on function ragdb_internal.deep_checks(ragdb.corpora) is
+comment on function ragdb_internal.deep_checks is
   'Does what ragdb_internal.index_checks does, and analyses every chunk again: compares its '
   'lexemes with those of its row in the index and with what blocks have of them.';

@@ -36,5 +36,5 @@ begin atomic
       group by u.lexeme) n on n.lexeme = l.lexeme
   where l.df is distinct from n.df;
 end;
-comment on function ragdb_internal.whole_checks(ragdb.corpora) is
+comment on function ragdb_internal.whole_checks is
   'Compares what a corpus with parts counts of them with what they have.';

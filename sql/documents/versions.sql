@@ -22,7 +22,7 @@ begin
       where e.corpus_id = v_document.corpus_id and e.source = v_document.source
       order by e.lamport desc limit document_versions.count;
 end $$;
-comment on function ragdb.document_versions(text, text, integer) is
+comment on function ragdb.document_versions is
   'Returns when a document, named as for ragdb.get_document, was put under its first source and by '
   'whom, newest first, at most count (1 to 10000); doc_cid is the identity of its bytes then. The '
   'texts of earlier versions are not kept. Raises RG400, RG404, RG405, RG425.';

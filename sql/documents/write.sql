@@ -39,7 +39,7 @@ begin
       and not exists (select from ragdb.corpus_blobs o where o.cid = b.cid)
       and not exists (select from ragdb.blob_uploads u where u.cid = b.cid);
 end $$;
-comment on function ragdb_internal.drop_unused_blobs(integer, text[]) is
+comment on function ragdb_internal.drop_unused_blobs is
   'Takes the given blobs from a corpus and from who brought them there, and removes those that '
   'are left in none and that nobody else has put.';
 
@@ -62,8 +62,7 @@ begin
         hint = 'ragdb export and ragdb import make a corpus of what there is, numbered anew';
   end if;
 end $$;
-comment on function ragdb_internal.check_numbers(ragdb.corpora, ragdb_internal.touched_document[],
-  ragdb_internal.planned_chunk[]) is
+comment on function ragdb_internal.check_numbers is
   'Refuses documents or chunks that a corpus has no numbers left for. Raises RG413.';
 
 create or replace function ragdb_internal.tell_progress(what text, done integer, total integer)
@@ -76,7 +75,7 @@ begin
     raise notice '% of % chunks are %', least(done, total), total, what;
   end if;
 end $$;
-comment on function ragdb_internal.tell_progress(text, integer, integer) is
+comment on function ragdb_internal.tell_progress is
   'Says how far a large write is, in a notice that clients make a bar of.';
 
 create or replace function ragdb_internal.write_chunks(
@@ -125,8 +124,7 @@ begin
   return v_changed || array(
     select p.chunk_no from unnest(v_planned) p where p.chunk_no >= corpus.next_chunk_no);
 end $$;
-comment on function ragdb_internal.write_chunks(ragdb.corpora, jsonb,
-  ragdb_internal.touched_document[], boolean, text[]) is
+comment on function ragdb_internal.write_chunks is
   'Makes the chunks of the touched documents, their edges and their links what they shall be, '
   'removes the documents that are gone, and returns the chunks to be indexed. Raises RG409, RG413.';
 
@@ -152,8 +150,7 @@ begin
   end loop;
   perform ragdb_internal.record_state('settings', corpus_id) where is_first_load;
 end $$;
-comment on function ragdb_internal.index_in_turns(integer, integer[], boolean,
-  ragdb_internal.analysed_chunks) is
+comment on function ragdb_internal.index_in_turns is
   'Indexes chunks, 16384 at a time, and says after each turn how far it is where they are many. '
   'Those that a corpus begins with tell its pivot.';
 
@@ -167,7 +164,7 @@ return array(
     from pg_catalog.unnest(kept_sources.touched) with ordinality t (doc_no, doc_cid, name,
       title_before, "position", uri, source_name, state, nth)
     order by t.nth);
-comment on function ragdb_internal.kept_sources(integer, ragdb_internal.touched_document[]) is
+comment on function ragdb_internal.kept_sources is
   'Returns for each of the touched documents its sources where nothing else of it changes, else '
   'null.';
 
@@ -193,8 +190,7 @@ begin
       having count(*) > 0;
   end if;
 end $$;
-comment on function ragdb_internal.tell_of(
-  ragdb.corpora, ragdb_internal.touched_document[], bytea[]) is
+comment on function ragdb_internal.tell_of is
   'Writes the events of the touched documents that are there and changed, or whose sources did.';
 
 create or replace function ragdb_internal.write_documents(
@@ -244,7 +240,6 @@ begin
         where h.corpus_id = v_id and h.doc_no = t.doc_no offset 0) d
     order by i.n;
 end $$;
-comment on function ragdb_internal.write_documents(ragdb.corpora, jsonb, boolean, text[],
-  ragdb_internal.given_analysis) is
+comment on function ragdb_internal.write_documents is
   'Puts checked documents and takes sources away, changing only what differs; the caller holds the '
   'corpus lock. Raises RG409, RG413.';

@@ -20,7 +20,7 @@ begin
             hint = 'give a name of 1 to 200 characters and a lease from 1 second to 1 day';
   end if;
 end $$;
-comment on function ragdb_internal.check_worker(text, interval) is
+comment on function ragdb_internal.check_worker is
   'Refuses a worker without a name or a lease outside 1 second to 1 day. Raises RG400.';
 
 create or replace function ragdb_internal.check_claim(count integer, except_embedders text[])
@@ -36,7 +36,7 @@ begin
             hint = 'pass a plain list of names, {} for none';
   end if;
 end $$;
-comment on function ragdb_internal.check_claim(integer, text[]) is
+comment on function ragdb_internal.check_claim is
   'Refuses a number of inputs outside 1 to 10000 and a list of embedders that is not plain. Raises '
   'RG400.';
 
@@ -59,7 +59,7 @@ begin atomic
     and ragdb_internal.privilege(c) >= 2
   order by s.state desc, s.space_id;
 end;
-comment on function ragdb_internal.claimable_spaces(integer[], text, text[]) is
+comment on function ragdb_internal.claimable_spaces is
   'Returns the spaces that are filled, of all corpora that the caller may write or of some, and of '
   'one embedder or all but some; current ones first.';
 
@@ -93,7 +93,7 @@ begin
     where j.ctid = f.place;
   perform ragdb_internal.note_filled(bury_jobs.space_id);
 end $$;
-comment on function ragdb_internal.bury_jobs(integer, integer, boolean) is
+comment on function ragdb_internal.bury_jobs is
   'Gives up the inputs of a space that were claimed twenty times without an answer: a worker that '
   'dies takes its claim along, and an input that kills twenty workers is to blame. It locks their '
   'corpus, or leaves them to a later claim if it may not wait for it.';
@@ -128,8 +128,7 @@ begin
   select coalesce(array_agg(t.job), '{}') into v_taken from taken t;
   return v_taken;
 end $$;
-comment on function ragdb_internal.take_jobs(
-  integer, integer, text, integer, interval, boolean) is
+comment on function ragdb_internal.take_jobs is
   'Gives a worker up to count inputs of a space that are due, for the time of a lease, and returns '
   'their jobs; first gives up those that were claimed too often.';
 
@@ -153,7 +152,7 @@ begin atomic
   )
   select w.input_hash, w.attempt, w.input from wanted w;
 end;
-comment on function ragdb_internal.wanted_inputs(ragdb.embedding_jobs[], text) is
+comment on function ragdb_internal.wanted_inputs is
   'Returns the inputs of jobs of a space that some chunk has still, and drops the jobs of others: '
   'their chunks are gone or have changed.';
 
@@ -196,7 +195,7 @@ begin
     end loop;
   end loop;
 end $$;
-comment on function ragdb.claim_embeddings(text, integer, interval, text, text, text[]) is
+comment on function ragdb.claim_embeddings is
   'Claims up to count (1 to 10000) inputs of one space that wait for an embedding, for the time '
   'of the lease (1 s to 1 day), of all corpora that the caller may write or of one with its '
   'parts, and of one embedder or all but some. Commit before computing. Raises RG400, RG401, '
@@ -227,7 +226,7 @@ begin
   get diagnostics v_renewed = row_count;
   return v_renewed;
 end $$;
-comment on function ragdb.renew_embeddings(text, interval) is
+comment on function ragdb.renew_embeddings is
   'Renews the lease (1 s to 1 day) of all that a worker has claimed and not lost, and returns how '
   'many inputs that is. Raises RG400.';
 

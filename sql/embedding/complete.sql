@@ -18,7 +18,7 @@ begin
   end if;
   return v_space;
 end $$;
-comment on function ragdb_internal.space_of(integer) is
+comment on function ragdb_internal.space_of is
   'Returns a space whose corpus the caller may write. Raises RG404.';
 
 create or replace function ragdb_internal.check_claimed(
@@ -34,7 +34,7 @@ begin
             hint = 'pass them as ragdb.claim_embeddings() returned them';
   end if;
 end $$;
-comment on function ragdb_internal.check_claimed(bytea[], integer[]) is
+comment on function ragdb_internal.check_claimed is
   'Refuses lists of claimed inputs and of their attempts that are not of one length. Raises RG400.';
 
 create or replace function ragdb_internal.input_labels(
@@ -49,7 +49,7 @@ return array(
         and j.space_id = (input_labels.space).space_id and j.input_hash = h.hash
       order by c.chunk_id limit 1)), 'input ' || h.n)
   from pg_catalog.unnest(input_labels.input_hashes) with ordinality h (hash, n) order by h.n);
-comment on function ragdb_internal.input_labels(ragdb.embedding_spaces, bytea[]) is
+comment on function ragdb_internal.input_labels is
   'Returns what to call claimed inputs in an error: each by the first of its chunks.';
 
 create or replace function ragdb_internal.store_embeddings(
@@ -85,8 +85,7 @@ begin
   select coalesce(array_agg(s.chunk_no), '{}') into v_stored from stored s;
   return v_stored;
 end $$;
-comment on function ragdb_internal.store_embeddings(
-  ragdb.embedding_spaces, ragdb.embedders, bytea[], integer[], real[]) is
+comment on function ragdb_internal.store_embeddings is
   'Ends the jobs of claimed inputs that were not lost, stores their embeddings for all chunks that '
   'have these inputs still, and returns those chunks; the caller holds the corpus lock.';
 
@@ -125,7 +124,7 @@ begin
   perform ragdb_internal.derive_embedded_turns(v_space, v_stored);
   return cardinality(v_stored);
 end $$;
-comment on function ragdb.complete_embeddings(integer, bytea[], integer[], real[]) is
+comment on function ragdb.complete_embeddings is
   'Stores the embeddings (one behind the other) of claimed inputs for all chunks that have these '
   'inputs still, and returns how many chunks that is; claims lost meanwhile are left alone. Raises '
   'RG400, RG404, RG418.';
@@ -174,7 +173,7 @@ begin
   perform ragdb_internal.note_filled(v_space.space_id) where v_dead > 0;
   return v_dead;
 end $$;
-comment on function ragdb.fail_embeddings(integer, bytea[], integer[], text, interval) is
+comment on function ragdb.fail_embeddings is
   'Gives claimed inputs back after a failure, to be tried again after a back-off, or after about '
   'retry_after (at most a day) when the provider and not the input failed; the fifth failure kills '
   'a job. Returns how many died. Raises RG400, RG404.';

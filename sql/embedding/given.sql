@@ -19,7 +19,7 @@ begin
     where j.corpus_id = space.corpus_id and j.space_id = space.space_id
       and j.chunk_nos && drop_jobs.chunk_nos;
 end $$;
-comment on function ragdb_internal.drop_jobs(ragdb.embedding_spaces, integer[]) is
+comment on function ragdb_internal.drop_jobs is
   'Takes chunks that have their embedding out of the queue of a space.';
 
 create or replace function ragdb_internal.give_embeddings(
@@ -62,7 +62,7 @@ begin
   perform ragdb_internal.derive_embedded_turns(v_space, v_given);
   return cardinality(v_given);
 end $$;
-comment on function ragdb_internal.give_embeddings(ragdb.corpora, text[], real[]) is
+comment on function ragdb_internal.give_embeddings is
   'Stores embeddings, one behind the other, of those of some chunks that a corpus has, in its '
   'current space, and returns how many these are; the caller holds the corpus lock. Raises RG415, '
   'RG418.';
@@ -95,7 +95,7 @@ begin
   return ragdb_internal.give_embeddings(
     v_corpus, chunk_ids, ragdb_internal.single(embeddings));
 end $$;
-comment on function ragdb.put_embeddings(text, text[], float8[]) is
+comment on function ragdb.put_embeddings is
   'Stores embeddings that the caller made, one behind the other, for chunks of a corpus under its '
   'current embedder, in the place of any that they have, and returns for how many. Of the text of '
   'a chunk that changes later its embedding is dropped. Raises RG400, RG401, RG404, RG406, RG415, '

@@ -46,7 +46,7 @@ exception when insufficient_resources then
     using hint = format('when there is room: select ragdb.index_space(%L)', corpus.name);
   return false;
 end $$;
-comment on function ragdb_internal.build_index(ragdb.corpora, integer) is
+comment on function ragdb_internal.build_index is
   'Builds the HNSW index of a space of a corpus when it has 10,000 chunks and none yet, and says '
   'whether it did; warns where there is no room for it. Raises RG424.';
 
@@ -64,7 +64,7 @@ begin
     where s.corpus_id = v_corpus.corpus_id
       and case when embedder is null then s.state = 'current' else e.name = embedder end));
 end $$;
-comment on function ragdb.index_space(text, text) is
+comment on function ragdb.index_space is
   'Builds the HNSW index of a space of a corpus (the current one unless an embedder is named) when '
   'it has 10,000 chunks and none yet, and says whether it did; warns where there is no room for '
   'it. Raises RG400, RG401, RG404, RG424.';

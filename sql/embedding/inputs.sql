@@ -46,7 +46,7 @@ begin
   select array_agg(c.chunk_no) into v_copied from copied c;
   perform ragdb_internal.derive_embedded_turns(space, v_copied);
 end $$;
-comment on function ragdb_internal.queue_chunks(ragdb.embedding_spaces, integer[]) is
+comment on function ragdb_internal.queue_chunks is
   'Gives chunks an embedding where a static embedder makes it or an equal input of their space has '
   'it, or a job.';
 
@@ -71,7 +71,7 @@ begin
     for update;
   return case when found then ragdb_internal.lock_opened(v_corpus) end;
 end $$;
-comment on function ragdb_internal.lock_for_claim(integer, boolean) is
+comment on function ragdb_internal.lock_for_claim is
   'Locks the corpus of inputs that are claimed and returns it; null where it was dropped or moved '
   'a moment ago, or is locked by somebody else and may not be waited for.';
 
@@ -117,7 +117,7 @@ begin
   perform ragdb_internal.note_filled(v_space.space_id);
   return cardinality(v_chunks);
 end $$;
-comment on function ragdb_internal.queue_new_chunks(integer, integer, integer, boolean) is
+comment on function ragdb_internal.queue_new_chunks is
   'Queues the next chunks of a space that were never queued and have no embedding, and returns '
   'their number; it locks their corpus where there may be some, or queues none if it may not wait '
   'and somebody else has it locked.';
@@ -166,7 +166,7 @@ begin
     end if;
   end loop;
 end $$;
-comment on function ragdb_internal.refresh_embeddings(integer, integer[]) is
+comment on function ragdb_internal.refresh_embeddings is
   'Drops the embeddings of chunks whose input has changed, in every space of the corpus, and '
   'queues them; the caller holds the corpus lock.';
 
@@ -179,7 +179,7 @@ begin
     group by c.corpus_id;
   return null;
 end $$;
-comment on function ragdb_internal.refresh_changed_chunks() is
+comment on function ragdb_internal.refresh_changed_chunks is
   'Trigger of ragdb.chunks: keeps embeddings true to the chunks that an update changed.';
 
 create or replace function ragdb_internal.refresh_retitled_documents() returns trigger
@@ -197,7 +197,7 @@ begin
     group by c.corpus_id;
   return null;
 end $$;
-comment on function ragdb_internal.refresh_retitled_documents() is
+comment on function ragdb_internal.refresh_retitled_documents is
   'Trigger of ragdb.documents: keeps embeddings true to a changed title.';
 
 -- updates only: a trigger on insert would run at restore
@@ -224,5 +224,5 @@ begin
   )
   update ragdb.embedding_jobs j set due_at = clock_timestamp() from late l where j.ctid = l.place;
 end $$;
-comment on function ragdb_internal.recall_jobs(integer, integer) is
+comment on function ragdb_internal.recall_jobs is
   'Makes the inputs of a space due that were queued or claimed while the clock was ahead.';

@@ -15,7 +15,7 @@ begin
     perform ragdb_internal.build_index(corpus, v_space.space_id);
   end if;
 end $$;
-comment on function ragdb_internal.index_static(ragdb.corpora) is
+comment on function ragdb_internal.index_static is
   'Builds the index of the current space of a corpus where it is due, a static embedder made the '
   'vectors, and this pgvector may; the caller holds the corpus lock.';
 
@@ -48,7 +48,7 @@ begin
   return query select c.chunks, v_corpus.pivot, v_pivot, v_dropped
     from ragdb.corpora c where c.corpus_id = v_corpus.corpus_id;
 end $$;
-comment on function ragdb.optimize_corpus(text, float8) is
+comment on function ragdb.optimize_corpus is
   'Sets a corpus''s pivot to the mean length of its chunks (from 10,000 chunks on only where it '
   'is over 25 % off), brings bounds and blocks up to date, drops lexemes that no chunk has, and '
   'builds the index of vectors under a static embedder as ragdb.index_space does, where this '

@@ -23,7 +23,7 @@ begin
   perform ragdb_internal.notify('ragdb_embeddings');
   return false;
 end $$;
-comment on function ragdb.request_query_embedding(text, text) is
+comment on function ragdb.request_query_embedding is
   'Asks the workers for the embedding of a query (1 to 32768 characters) and says whether it is '
   'there already. Raises RG400, RG401, RG404, RG415.';
 
@@ -44,7 +44,7 @@ begin
   is_ready := coalesce(is_ready, ragdb_internal.is_static(v_space.embedder_id));
   return next;
 end $$;
-comment on function ragdb.query_embedding_state(text, text) is
+comment on function ragdb.query_embedding_state is
   'Says whether a query''s embedding is kept or made by the search itself, and why a worker failed '
   'to make it. Raises RG400, RG401, RG404, RG415.';
 
@@ -54,7 +54,7 @@ language sql stable parallel restricted
 return exists (
   select from pg_catalog.pg_stat_activity a
   where a.datname = pg_catalog.current_database() and a.application_name = 'ragdb/worker');
-comment on function ragdb.has_worker() is
+comment on function ragdb.has_worker is
   'Tells whether a worker is connected, which may embed a query on request (ragdb.embed_query).';
 
 create or replace function ragdb.claim_queries(
@@ -90,7 +90,7 @@ begin
     returning d.corpus, d.embedder, q.query_hash, q.attempt, q.query_text,
       d.query_prefix || q.query_text;
 end $$;
-comment on function ragdb.claim_queries(text, integer, interval, text) is
+comment on function ragdb.claim_queries is
   'Claims up to count (1 to 1000) queries that wait for an embedding, of corpora that the caller '
   'may write. Answer each with ragdb.put_query_embedding() or ragdb.fail_query(). Raises RG400.';
 
@@ -117,7 +117,7 @@ begin
       and q.query_hash = fail_query.query_hash and q.attempt = fail_query.attempt
       and q.embedding_hash is null;
 end $$;
-comment on function ragdb.fail_query(text, text, bytea, integer, text) is
+comment on function ragdb.fail_query is
   'Gives a claimed query back after a failure, to be tried again after a back-off, five times in '
   'all. Raises RG400, RG401, RG404, RG416.';
 
@@ -185,7 +185,7 @@ begin
     end loop;
   end loop;
 end $$;
-comment on procedure ragdb.embed_query(text, text, float8) is
+comment on procedure ragdb.embed_query is
   'Has a running worker embed a query for one corpus or all readable ones that have embeddings, '
   'and waits up to timeout_s (0 to 3600); from then on everyone can search by its meaning. Call it '
   'outside a transaction block. Raises RG400, RG401, RG404, RG415, RG419, RG420.';

@@ -22,7 +22,7 @@ begin
     ragdb_internal.space_table(space.space_id))
     into ones, others using space.corpus_id;
 end $$;
-comment on function ragdb_internal.sampled_pairs(ragdb.embedding_spaces) is
+comment on function ragdb_internal.sampled_pairs is
   'Returns 512 pairs of chunks of a space, spread evenly over it.';
 
 create or replace function ragdb_internal.points_between(space ragdb.embedding_spaces)
@@ -35,7 +35,7 @@ return pg_catalog.format(
   '   join ragdb.%2$I a on a.corpus_id = $3 and a.chunk_no = q.one'
   '   join ragdb.%2$I b on b.corpus_id = $3 and b.chunk_no = q.other offset 0)',
   ragdb_internal.vector_schema(), ragdb_internal.space_table((points_between.space).space_id));
-comment on function ragdb_internal.points_between(ragdb.embedding_spaces) is
+comment on function ragdb_internal.points_between is
   'Returns a subquery (n, between) for the points a quarter of the way from chunks $1 of a space '
   'to chunks $2; $3 is the corpus.';
 
@@ -52,7 +52,7 @@ return case when embedder.provider = 'static'
     '   join ragdb.' || ragdb_internal.space_table((asked_points.space).space_id) || ' e'
     '     on e.corpus_id = $3 and e.chunk_no = q.one offset 0)'
   else ragdb_internal.points_between(asked_points.space) end;
-comment on function ragdb_internal.asked_points(ragdb.embedding_spaces, ragdb.embedders) is
+comment on function ragdb_internal.asked_points is
   'Returns a subquery (n, between) for what is asked of a space ($4) to measure its index: by a '
   'static embedder pieces of the texts of chunks $1, else points between these and chunks $2; $3 '
   'is the corpus.';
@@ -67,8 +67,7 @@ begin atomic
     best_walked.point, 28, null, best_walked.ef_search) w
   order by w.distance limit 10;
 end;
-comment on function ragdb_internal.best_walked(
-  ragdb.embedding_spaces, ragdb.embedders, vector, integer) is
+comment on function ragdb_internal.best_walked is
   'Returns the scores of the ten best that a walk of the index of a space finds near a point.';
 
 -- Few points take much more than the others, so it takes hundreds to tell: with 64 of them the same
@@ -98,8 +97,7 @@ begin
   end loop;
   return v_ef * 5 / 4;
 end $$;
-comment on function ragdb_internal.sufficient_ef_search(
-  ragdb.embedding_spaces, ragdb.embedders, vector[]) is
+comment on function ragdb_internal.sufficient_ef_search is
   'Returns the ef_search (50 to 1000) with which the index of a space finds 98 in 100 of the ten '
   'that it finds with 1000 near some points, and a quarter more.';
 
@@ -120,5 +118,5 @@ begin
     into v_ef using v_pairs.ones, v_pairs.others, space.corpus_id, space, embedder;
   return v_ef;
 end $$;
-comment on function ragdb_internal.measure_ef_search(ragdb.embedding_spaces, ragdb.embedders) is
+comment on function ragdb_internal.measure_ef_search is
   'Returns the ef_search (50 to 1000) that suffices for what is asked of a space.';

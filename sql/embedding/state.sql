@@ -18,7 +18,7 @@ begin
   perform ragdb_internal.notify('ragdb_embeddings');
   return v_revived;
 end $$;
-comment on function ragdb.retry_failed(text) is
+comment on function ragdb.retry_failed is
   'Makes all inputs that failed, dead or backing off, due at once, of one corpus or all that the '
   'caller may write, and returns how many. Raises RG401, RG404.';
 
@@ -40,7 +40,7 @@ begin
   get diagnostics v_queued = row_count;
   return v_queued;
 end $$;
-comment on function ragdb.requeue_embeddings(text) is
+comment on function ragdb.requeue_embeddings is
   'Has workers look again at every chunk without an embedding, of one corpus or all that the '
   'caller may write, and returns the number of spaces. Raises RG401, RG404.';
 
@@ -82,7 +82,7 @@ begin
       and ragdb_internal.privilege(c) >= 1
     order by c.name, s.state = 'current' desc, s.space_id;
 end $$;
-comment on function ragdb.embedding_status(text) is
+comment on function ragdb.embedding_status is
   'Lists the spaces of one corpus, those of its parts where it has any, or of all that the caller '
   'may read: coverage (0 to 1), chunks that wait, inputs in work, failing and dead, the age of '
   'the oldest job and the last error. Raises RG401, RG404.';
@@ -131,6 +131,6 @@ begin
     where j.corpus_id = any (ragdb_internal.readable_ids(v_corpus)) and j.last_error is not null
     order by e.name, c.chunk_id;
 end $$;
-comment on function ragdb.list_failed_embeddings(text) is
+comment on function ragdb.list_failed_embeddings is
   'Lists the chunks of a corpus whose embedding failed, with the error, dead ones and those to be '
   'tried again. Raises RG400, RG401, RG404.';

@@ -16,7 +16,7 @@ begin
   end if;
   perform ragdb_internal.notify('ragdb_embeddings');
 end $$;
-comment on function ragdb_internal.fill_space(ragdb.corpora, ragdb.embedding_spaces) is
+comment on function ragdb_internal.fill_space is
   'Embeds all chunks of a new space where the embedder is static, and wakes the workers for any '
   'other; the caller holds the corpus lock.';
 
@@ -66,7 +66,7 @@ begin
   end if;
   return v_space.space_id;
 end $$;
-comment on function ragdb.embed_corpus(text, text, integer, integer) is
+comment on function ragdb.embed_corpus is
   'Has a corpus embedded by an embedder (null: the default one) from now on, and returns its '
   'space; once it is, by no other. m 2 to 100, ef_construction 2 m to 1000. Raises RG400, RG401, '
   'RG404, RG416, RG417.';
@@ -98,7 +98,7 @@ begin
   perform ragdb_internal.fill_space(v_corpus, v_space);
   return v_space.space_id;
 end $$;
-comment on function ragdb.reembed_corpus(text, text, integer, integer) is
+comment on function ragdb.reembed_corpus is
   'Starts, or takes up again, a second space of a corpus under another embedder, beside the '
   'current one, and returns it; workers fill it. Raises RG400, RG401, RG404, RG409, RG416.';
 
@@ -144,7 +144,7 @@ begin
   perform ragdb_internal.notify('ragdb_embeddings');
   return v_space.space_id;
 end $$;
-comment on function ragdb.cutover_corpus(text, text, boolean) is
+comment on function ragdb.cutover_corpus is
   'Makes the second space of a corpus the current one, in one transaction, and keeps the other for '
   'a rollback; refused while chunks are missing unless forced. Raises RG400, RG401, RG404, RG409, '
   'RG416.';
@@ -168,7 +168,7 @@ begin
   perform ragdb.cutover_corpus(corpus, v_embedder, force => true);
   return v_embedder;
 end $$;
-comment on function ragdb.rollback_corpus(text) is
+comment on function ragdb.rollback_corpus is
   'Makes the space that was current before current again, and returns its embedder; chunks that '
   'came since are queued for it. Raises RG400, RG401, RG404, RG409.';
 
@@ -191,7 +191,7 @@ begin
   end if;
   return v_space;
 end $$;
-comment on function ragdb_internal.space_of_embedder(ragdb.corpora, ragdb.embedders) is
+comment on function ragdb_internal.space_of_embedder is
   'Returns the space of a corpus that an embedder fills. Raises RG416.';
 
 create or replace function ragdb.drop_space(corpus text, embedder text) returns void
@@ -204,6 +204,6 @@ begin
   perform ragdb_internal.drop_space_table(ragdb_internal.space_of_embedder(
     ragdb_internal.lock_corpus(drop_space.corpus, 'admin'), v_embedder));
 end $$;
-comment on function ragdb.drop_space(text, text) is
+comment on function ragdb.drop_space is
   'Drops the space of a corpus under an embedder with all its embeddings. Raises RG400, RG401, '
   'RG404, RG416.';

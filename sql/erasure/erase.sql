@@ -17,7 +17,7 @@ begin
       using errcode = 'RG400', detail = 'it is kept for ever', hint = 'give at most 10000';
   end if;
 end $$;
-comment on function ragdb_internal.check_erasure(text, text) is
+comment on function ragdb_internal.check_erasure is
   'Refuses what is not a choice of redact or erase with a reason of at most 10000 characters. '
   'Raises RG400.';
 
@@ -49,7 +49,7 @@ begin atomic
         select from ragdb.chunks h
         where h.corpus_id = derived_atoms.corpus_id and h.chunk_id = o.chunk_id));
 end;
-comment on function ragdb_internal.derived_atoms(integer, text[]) is
+comment on function ragdb_internal.derived_atoms is
   'Returns the atoms of a corpus that rest on one of some chunks (null: all), or on a chunk that '
   'is gone and on a text that one of these has.';
 
@@ -80,7 +80,7 @@ begin atomic
       row(i.kind, i.id, i.hash)::ragdb_internal.derived_item order by i.kind desc, i.id), '{}')
     from item i;
 end;
-comment on function ragdb_internal.derived_items(integer, text[]) is
+comment on function ragdb_internal.derived_items is
   'Returns the atoms of a corpus that rest on one of some chunks (null: all), the proposals that '
   'rest on those, and the decisions about these.';
 
@@ -114,8 +114,7 @@ begin
       array[item.kind || ':' || corpus.corpus_id || '/' || item.item_id], cause);
   end if;
 end $$;
-comment on function ragdb_internal.record_erasure(
-  ragdb.corpora, ragdb_internal.derived_item, text, text, text) is
+comment on function ragdb_internal.record_erasure is
   'Writes that an item is redacted or erased, why, and because of what.';
 
 create or replace function ragdb_internal.ids_of_kind(
@@ -124,7 +123,7 @@ returns uuid[]
 language sql immutable parallel safe
 return array(
   select i.item_id from pg_catalog.unnest(items) i where i.kind = ids_of_kind.kind);
-comment on function ragdb_internal.ids_of_kind(ragdb_internal.derived_item[], text) is
+comment on function ragdb_internal.ids_of_kind is
   'Returns the ids of those of some items that are of a kind.';
 
 create or replace function ragdb_internal.erase_derived(
@@ -162,7 +161,7 @@ begin
       where a.corpus_id = v_id and a.atom_id = any (v_atoms);
   end if;
 end $$;
-comment on function ragdb_internal.erase_derived(ragdb.corpora, text[], text, text, text) is
+comment on function ragdb_internal.erase_derived is
   'Takes away what was derived from some chunks of a corpus (null: from all): with redact the '
   'texts, with erase the rows, each on record with the cause and the reason.';
 
@@ -186,7 +185,7 @@ begin
       from ragdb.erasures e where e.corpus_id = v_corpus.corpus_id
       order by e.created_at desc, e.erasure_id desc limit list_erasures.count;
 end $$;
-comment on function ragdb.list_erasures(text, integer) is
+comment on function ragdb.list_erasures is
   'Lists the latest 1 to 10000 atoms, proposals and decisions of a corpus that were redacted or '
   'erased with what they were derived from: who did it, when, because of what and why; is_intact '
   'tells whether the record is as it was written. Raises RG400, RG401, RG404.';

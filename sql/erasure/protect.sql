@@ -27,7 +27,7 @@ begin
     using errcode = 'RG414', detail = 'rows that are evidence are append-only, for their owner too',
       hint = 'they go with their document, on record: ragdb.delete_document()';
 end $$;
-comment on function ragdb_internal.refuse_unrecorded() is
+comment on function ragdb_internal.refuse_unrecorded is
   'Trigger of atoms, proposals and decisions (kind, column of the id, column of the text): refuses '
   'every change but to take away the row or its text after an erasure that says so. Raises RG414.';
 

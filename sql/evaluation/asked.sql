@@ -35,7 +35,7 @@ begin atomic
     and ragdb_internal.may_read_contract(k.contract, k.version)
   order by n.rag, n.name;
 end;
-comment on function ragdb.list_evals() is
+comment on function ragdb.list_evals is
   'Lists the evals of the contracts in force whose corpus the caller may read: how many cases the '
   'contract declares and how many were imported or asked, the number of runs, the latest run, and '
   'the baseline main.';
@@ -46,7 +46,7 @@ return coalesce(nullif(pg_catalog.btrim(pg_catalog.left(pg_catalog.regexp_replac
     pg_catalog.lower(query), '[^a-z0-9]+', '-', 'g'), 40), '-'), '') || '-', '')
   || pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(ragdb_internal.utf8(query)), 'hex'),
     digits);
-comment on function ragdb_internal.case_name(text, integer) is
+comment on function ragdb_internal.case_name is
   'Returns a name for a question: its first words, and the first digits of its hash.';
 
 create or replace function ragdb_internal.free_case_name(corpus_id integer,
@@ -61,7 +61,7 @@ return (
     where c.corpus_id = free_case_name.corpus_id and c.rag = (declared).rag
       and c.eval = (declared).name and c.name = n.name)
   order by d.digits limit 1);
-comment on function ragdb_internal.free_case_name(integer, ragdb.contract_nodes, text) is
+comment on function ragdb_internal.free_case_name is
   'Returns a name for a question that no case of the eval has.';
 
 -- As the gate judges by default: by the floor that was measured for the mode, or any hit at all.
@@ -74,7 +74,7 @@ return pg_catalog.jsonb_build_array(pg_catalog.jsonb_build_object(
       where g.corpus_id = asked_asserts.corpus_id and g.mode = (settings).mode), 0)))
   || case when source is null then '[]' else pg_catalog.jsonb_build_array(
     pg_catalog.jsonb_build_object('kind', 'sourceEq', 'required', true, 'value', source)) end;
-comment on function ragdb_internal.asked_asserts(ragdb.retriever_settings, integer, text) is
+comment on function ragdb_internal.asked_asserts is
   'Returns what a case of a question asserts: a first hit as good as the gate wants it, and the '
   'source that should answer, where one is known.';
 
@@ -94,7 +94,7 @@ begin
         hint = 'give 10000 characters of a query and 2048 of a source at most';
   end if;
 end $$;
-comment on function ragdb_internal.check_asked(text, text) is
+comment on function ragdb_internal.check_asked is
   'Refuses a question that is blank or too long. Raises RG400, RG413.';
 
 create or replace function ragdb.add_eval_case(rag text, eval text, query text,
@@ -138,7 +138,7 @@ begin
       jsonb_build_array(v_eval.rag, v_eval.name)::text);
   return v_name;
 end $$;
-comment on function ragdb.add_eval_case(text, text, text, text, text[]) is
+comment on function ragdb.add_eval_case is
   'Makes a case of an eval (null: the only one of the rag) of a question (up to 10000 characters) '
   'that was not answered, and returns its name, or that of the case that asks the same already. It '
   'passes once the first hit scores as the gate of the corpus wants it, and once the source is '

@@ -25,7 +25,7 @@ comment on type ragdb_internal.judged_assertion is
 create or replace function ragdb_internal.shown(number float8) returns text
 language sql stable parallel safe
 return pg_catalog.to_jsonb(shown.number)::text;
-comment on function ragdb_internal.shown(float8) is
+comment on function ragdb_internal.shown is
   'Returns a number as a message shows it; the caller sets extra_float_digits.';
 
 create or replace function ragdb_internal.texts(list jsonb) returns text[]
@@ -33,7 +33,7 @@ language sql immutable parallel safe
 return array(
   select e.text from pg_catalog.jsonb_array_elements_text(texts.list) with ordinality e (text, n)
   order by e.n);
-comment on function ragdb_internal.texts(jsonb) is
+comment on function ragdb_internal.texts is
   'Returns the elements of a JSON array as texts.';
 
 create or replace function ragdb_internal.case_fields()
@@ -47,7 +47,7 @@ begin atomic
     (4, 'sources', 'expected.sources', 'expected retrieved chunks to cover only sources %8$s')
   ) as f (n, key, kind, expectation);
 end;
-comment on function ragdb_internal.case_fields() is
+comment on function ragdb_internal.case_fields is
   'Lists the fields of a case that assert something, each with the kind that it is tested as and '
   'what its message expects (as ragdb_internal.assertion_kinds has it, and for the eighth its '
   'list).';
@@ -80,7 +80,7 @@ begin atomic
     from pg_catalog.jsonb_array_elements(coalesce(asserts, '[]')) with ordinality j (a, n)
   ) x left join ragdb_internal.assertion_kinds() k on k.kind = x.kind;
 end;
-comment on function ragdb_internal.typed_assertions(integer, jsonb, jsonb) is
+comment on function ragdb_internal.typed_assertions is
   'Returns the assertions of a case: its own fields topK, minScore, chunkCount and sources first, '
   'then the listed ones.';
 
@@ -111,7 +111,7 @@ begin atomic
   )
   select s.*, m.n from summary s left join most m on m.case_no = s.case_no;
 end;
-comment on function ragdb_internal.hit_summaries(ragdb_internal.eval_hit[]) is
+comment on function ragdb_internal.hit_summaries is
   'Returns what the hits of each case amount to.';
 
 create or replace function ragdb_internal.sought_parts(assertions ragdb_internal.eval_assertion[])
@@ -134,7 +134,7 @@ begin atomic
     cross join lateral pg_catalog.unnest(case when s.splits then ragdb_internal.list(s.value)
       else array[s.value] end) with ordinality p (part, n);
 end;
-comment on function ragdb_internal.sought_parts(ragdb_internal.eval_assertion[]) is
+comment on function ragdb_internal.sought_parts is
   'Returns what assertions look for in single chunks: one row for each text, in its case, in lower '
   'case by its map, and as a pattern.';
 
@@ -172,8 +172,7 @@ begin atomic
     left join found f on f.case_no = p.case_no and f.assert_no = p.assert_no and f.n = p.n
   group by p.case_no, p.assert_no;
 end;
-comment on function ragdb_internal.found_parts(ragdb_internal.eval_assertion[],
-  ragdb_internal.eval_hit[]) is
+comment on function ragdb_internal.found_parts is
   'Returns for each assertion that looks for texts in chunks how many chunks have one and where.';
 
 create or replace function ragdb_internal.case_grades(grades jsonb, case_no integer)
@@ -184,7 +183,7 @@ return array(
   from pg_catalog.jsonb_array_elements_text(grades -> case_grades.case_no::text)
     with ordinality g (grade, n)
   order by g.n);
-comment on function ragdb_internal.case_grades(jsonb, integer) is
+comment on function ragdb_internal.case_grades is
   'Returns the grades of the labels of a case, best first.';
 
 create or replace function ragdb_internal.judged_assertions(cases ragdb_internal.eval_case[],
@@ -223,7 +222,6 @@ begin atomic
   -- not to be merged with what reads it: each column is worked out once
   offset 0;
 end;
-comment on function ragdb_internal.judged_assertions(ragdb_internal.eval_case[],
-  ragdb_internal.eval_hit[], ragdb_internal.eval_item[], jsonb, ragdb_internal.eval_assertion[]) is
+comment on function ragdb_internal.judged_assertions is
   'Returns the assertions of the cases whose retrieval did not fail, with all that they are tested '
   'by.';

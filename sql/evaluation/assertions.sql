@@ -4,7 +4,7 @@ create or replace function ragdb_internal.fails_case(result ragdb_internal.eval_
   returns boolean
 language sql immutable parallel safe
 return not (result).passed and ((result).required or (result).code <> 'ASSERTION_FAIL');
-comment on function ragdb_internal.fails_case(ragdb_internal.eval_assert_result) is
+comment on function ragdb_internal.fails_case is
   'Whether an outcome fails its case: a failed assertion that is not required is advisory.';
 
 -- Callers have checked the right to the corpus of the hits.
@@ -34,8 +34,7 @@ begin atomic
   from pg_catalog.unnest(cases) c where c.error is not null
   order by 1, 2;
 end;
-comment on function ragdb_internal.assert_results(ragdb_internal.eval_case[],
-  ragdb_internal.eval_hit[], ragdb_internal.eval_item[], jsonb, ragdb_internal.eval_assertion[]) is
+comment on function ragdb_internal.assert_results is
   'Returns the outcome of every assertion of some cases; grades are those of all labels of a case, '
   'best first, under its number. A case whose retrieval failed has one, RETRIEVER_ERROR.';
 
@@ -83,7 +82,7 @@ begin
       select a from ragdb_internal.typed_assertions(1, "case" -> 'expected',
         "case" -> 'asserts') a)) r;
 end $$;
-comment on function ragdb.evaluate_case(jsonb, jsonb) is
+comment on function ragdb.evaluate_case is
   'Evaluates the assertions of a case, {"name", "query", "rag", "eval", "expected", "asserts"}, on '
   'a retrieval given as {"query", "chunks": [{"id", "text", "source", "citation", "score"}], '
   '"durationMs"} or {"error"}, and returns each outcome and whether it fails the case. Raises '

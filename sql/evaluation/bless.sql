@@ -32,7 +32,7 @@ begin
   perform ragdb_internal.record_state('baseline', v_run.corpus_id,
     jsonb_build_array(v_run.rag, v_run.eval, bless_run.name)::text);
 end $$;
-comment on function ragdb.bless_run(uuid, text, text) is
+comment on function ragdb.bless_run is
   'Makes a run a baseline of its eval, in place of the one of that name. Raises RG400, RG401, '
   'RG442, RG443.';
 
@@ -44,6 +44,6 @@ begin atomic
   where b.rag = baseline_run.rag and b.eval = baseline_run.eval and b.name = baseline_run.name
     and ragdb_internal.privilege(c) > 0;
 end;
-comment on function ragdb.baseline_run(text, text, text) is
+comment on function ragdb.baseline_run is
   'Returns the run that is the baseline of that name of an eval; null when there is none that the '
   'caller may see.';

@@ -32,7 +32,7 @@ begin
   end if;
   return v_eval;
 end $$;
-comment on function ragdb_internal.eval_node(text, text) is
+comment on function ragdb_internal.eval_node is
   'Returns an eval of a rag; its only one when none is named. Raises RG441.';
 
 create or replace function ragdb_internal.eval_cases(declared ragdb.contract_nodes,
@@ -58,7 +58,7 @@ begin atomic
     and c.eval = (declared).name
     and (eval_cases.tags is null or c.tags && eval_cases.tags);
 end;
-comment on function ragdb_internal.eval_cases(ragdb.contract_nodes, integer, text[]) is
+comment on function ragdb_internal.eval_cases is
   'Returns the cases of an eval that have one of the tags (null: all), those of its contract '
   'first. A contract expects of a case its sources and no others; other labels are only measured.';
 
@@ -84,7 +84,7 @@ begin
   v_setting.rerank_scores := rerank_scores;
   return v_setting;
 end $$;
-comment on function ragdb_internal.setting_of_eval(text, text, jsonb) is
+comment on function ragdb_internal.setting_of_eval is
   'Returns what a run of an eval rests on. Raises RG404, RG417, RG441.';
 
 create or replace function ragdb_internal.locked_setting(rag text, eval text, rerank_scores jsonb)
@@ -97,7 +97,7 @@ begin
   perform ragdb_internal.lock_evals(rag, false);
   return ragdb_internal.setting_of_eval(rag, eval, rerank_scores);
 end $$;
-comment on function ragdb_internal.locked_setting(text, text, jsonb) is
+comment on function ragdb_internal.locked_setting is
   'Returns what a run of an eval rests on, which stays so until the transaction ends. Raises '
   'RG404, RG417, RG441.';
 
@@ -122,7 +122,7 @@ begin
     from ragdb_internal.eval_cases(v_setting.eval, v_corpus_id, null) c
     order by c.case_no;
 end $$;
-comment on function ragdb.list_eval_cases(text, text) is
+comment on function ragdb.list_eval_cases is
   'Lists the cases of an eval (the only one of the rag unless named) in the order in which a run '
   'takes them: origin is contract, imported or asked; expected is what a contract holds the case '
   'to (topK, minScore, chunkCount, sources), asserts what is tested beside it, labels what should '
@@ -151,6 +151,6 @@ begin
           'rerank_scores';
   end if;
 end $$;
-comment on function ragdb_internal.check_rerank_scores(ragdb_internal.eval_setting) is
+comment on function ragdb_internal.check_rerank_scores is
   'Refuses a run of a reranked retriever without scores, and scores of another form. Raises RG415, '
   'RG442.';

@@ -32,8 +32,7 @@ begin
         and r.created_at = ragdb_internal.uuid_time(outcome.trace_id) and r.chunk_id = h.chunk_id
     where outcome.error is null);
 end $$;
-comment on function ragdb_internal.hits_without_limits(ragdb_internal.eval_setting,
-  ragdb_internal.eval_case, integer) is
+comment on function ragdb_internal.hits_without_limits is
   'Returns more hits than the retriever gives, ranked on, for a case whose retrieval did not fail.';
 
 create or replace function ragdb_internal.new_challenge(setting ragdb_internal.eval_setting,
@@ -69,7 +68,7 @@ begin
   v_challenge.grades := ragdb_internal.label_grades(v_challenge.labels);
   return v_challenge;
 end $$;
-comment on function ragdb_internal.new_challenge(ragdb_internal.eval_setting, text[]) is
+comment on function ragdb_internal.new_challenge is
   'Retrieves the first 500 cases of an eval that have one of the tags (null: all), with what a '
   'retriever without limits returns.';
 
@@ -88,8 +87,7 @@ begin
       challenge.grades, challenge.assertions) r
     where ragdb_internal.fails_case(r));
 end $$;
-comment on function ragdb_internal.failing_cases(ragdb_internal.challenge,
-  ragdb_internal.eval_hit[]) is
+comment on function ragdb_internal.failing_cases is
   'Returns the cases that fail with these hits.';
 
 create or replace function ragdb_internal.mutant_hits(mutant text,
@@ -105,7 +103,7 @@ begin
         ragdb_internal.broken(mutant, c.found, c.given, c.k, c.query)) b
     order by b.case_no, b.rank);
 end $$;
-comment on function ragdb_internal.mutant_hits(text, ragdb_internal.challenged_case[]) is
+comment on function ragdb_internal.mutant_hits is
   'Returns what a broken retriever returns for some cases.';
 
 create or replace function ragdb_internal.changed_cases(cases ragdb_internal.challenged_case[],
@@ -122,8 +120,7 @@ begin
         from unnest(changed_cases.hits) h group by 1) m on m.case_no = c.case_no
     where coalesce(m.hits, '{}') <> c.given);
 end $$;
-comment on function ragdb_internal.changed_cases(ragdb_internal.challenged_case[],
-  ragdb_internal.eval_hit[]) is
+comment on function ragdb_internal.changed_cases is
   'Returns the cases whose hits are not those that the sound retriever gave.';
 
 create or replace function ragdb_internal.first_names(cases ragdb_internal.challenged_case[],
@@ -134,7 +131,7 @@ return (
   from (
     select c.case_no, c.name from pg_catalog.unnest(cases) c
     where c.case_no = any (case_nos) order by c.case_no limit 5) n);
-comment on function ragdb_internal.first_names(ragdb_internal.challenged_case[], integer[]) is
+comment on function ragdb_internal.first_names is
   'Returns the names of the first five of these cases, separated by commas.';
 
 -- A case of judgements asserts nothing by itself: what notices then is the metric of all.
@@ -153,8 +150,7 @@ return (
       (challenge).grades, '{}', (setting).metric) m
     where m.metric = (setting).metric and (challenge).grades ? m.case_no::text) g
   where g.value < (setting).threshold);
-comment on function ragdb_internal.gate_missed(ragdb_internal.eval_setting,
-  ragdb_internal.challenge, ragdb_internal.eval_hit[]) is
+comment on function ragdb_internal.gate_missed is
   'Returns how the metric of labels misses its threshold with these hits; null where it does not, '
   'or where the eval has no such metric.';
 
@@ -203,7 +199,7 @@ begin
         else 'it fails with the sound one' end
     from unnest(v_challenge.cases) c where c.case_no <> all (v_catching) order by c.case_no;
 end $$;
-comment on function ragdb.challenge_eval(text, text, text[], jsonb) is
+comment on function ragdb.challenge_eval is
   'Runs an eval (its first 500 cases) against 19 broken retrievers: a row for each, whether it '
   'changes any result of a case that passes (applies) and whether it is caught: cases fail then '
   '(count), or the metric of labels misses its threshold; and a row for each case that catches '

@@ -7,7 +7,7 @@ return (
     order by c.name, c.query)
   from ragdb.eval_case_results c
   where c.corpus_id = (run).corpus_id and c.run_id = (run).run_id and c.kind = 'case');
-comment on function ragdb_internal.listed_cases(ragdb.eval_runs) is
+comment on function ragdb_internal.listed_cases is
   'Returns the names and queries of the cases of a run as one text.';
 
 create or replace function ragdb_internal.incomparable(a ragdb.eval_runs, b ragdb.eval_runs)
@@ -22,7 +22,7 @@ return array(
     (5, 'eval', (a).rag || '/' || (a).eval, (b).rag || '/' || (b).eval),
     (6, 'cases', ragdb_internal.listed_cases(a), ragdb_internal.listed_cases(b))
   ) k (n, what, of_a, of_b) where k.of_a is distinct from k.of_b order by k.n);
-comment on function ragdb_internal.incomparable(ragdb.eval_runs, ragdb.eval_runs) is
+comment on function ragdb_internal.incomparable is
   'Returns what two runs differ in that makes their figures of different things: corpus, '
   'documents, embedding model, semantics, eval, cases.';
 
@@ -45,7 +45,7 @@ return array(
         where y.corpus_id = o.corpus_id and y.run_id = o.run_id and y.case_no = o.case_no
           and y.kind = x.kind and y.expected is not distinct from x.expected and y.passed) end
   order by c.case_no, x.assert_no);
-comment on function ragdb_internal.broken_assertions(ragdb.eval_runs, ragdb.eval_runs) is
+comment on function ragdb_internal.broken_assertions is
   'Returns the required assertions that passed in a baseline and fail in a run, as case: message.';
 
 -- In whole billionths: sums of whole numbers do not depend on their order.
@@ -78,7 +78,7 @@ begin atomic
       / nullif(pg_catalog.count(*) - 1, 0)))::float8, 0)
   from pairs x group by x.metric;
 end;
-comment on function ragdb_internal.metric_differences(ragdb.eval_runs, ragdb.eval_runs) is
+comment on function ragdb_internal.metric_differences is
   'Returns for each metric the differences of the cases that a baseline (a) and a run (b) both '
   'have, in billionths, and their means and standard deviation.';
 
@@ -123,8 +123,7 @@ begin atomic
       compared_metrics.seed || ':' || h.metric,
       case when h.sd = 0 then 1 else compared_metrics.resamples end) s;
 end;
-comment on function ragdb_internal.compared_metrics(ragdb.eval_runs, ragdb.eval_runs, text, integer,
-  float8, text) is
+comment on function ragdb_internal.compared_metrics is
   'Compares two runs metric by metric; unfit is the verdict where they cannot be compared (null: '
   'they can).';
 
@@ -139,8 +138,7 @@ return (
     when 'inconclusive' = any (v.verdicts) then 'inconclusive'
     else 'within_noise' end
   from (select array(select m.verdict from pg_catalog.unnest(metrics) m) as verdicts) v);
-comment on function ragdb_internal.compared_verdict(text, text[], ragdb_internal.compared_metric[])
-  is
+comment on function ragdb_internal.compared_verdict is
   'Returns the verdict of a comparison of two runs by that of its metrics and by the assertions '
   'that broke.';
 
@@ -152,7 +150,7 @@ return nullif(pg_catalog.concat_ws('; ',
   'passed before and fails now: ' || nullif(pg_catalog.array_to_string(broken[:5], ' | '), ''),
   case when pg_catalog.cardinality(broken) > 5
     then pg_catalog.format('and %s more', pg_catalog.cardinality(broken) - 5) end), '');
-comment on function ragdb_internal.compared_detail(text[], text[]) is
+comment on function ragdb_internal.compared_detail is
   'Returns in words what two runs differ in and which assertions broke; null for neither.';
 
 create or replace function ragdb.compare_runs(
@@ -200,7 +198,7 @@ begin
           to_char(m.mde, 'FM0.0000'), m.n) end
     from unnest(v_metrics) m order by m.metric collate "C";
 end $$;
-comment on function ragdb.compare_runs(uuid, uuid, text, integer, float8) is
+comment on function ragdb.compare_runs is
   'Compares a run with a baseline: the verdict of all (metric null) and of each metric, improved, '
   'regressed, within_noise, inconclusive, incomparable, stale_labels or no_baseline. A required '
   'assertion that passed and fails now is a regression; a metric is one by a paired sign-flip test '

@@ -8,7 +8,7 @@ return pg_catalog.jsonb_typeof(label) = 'object'
   and (label ->> 'start' is null) = (label ->> 'end' is null)
   and (label ->> 'start' is null or coalesce(ragdb_internal.whole(label ->> 'start', 0, 1e9)
     < ragdb_internal.whole(label ->> 'end', 0, 1e9), false));
-comment on function ragdb_internal.is_label(jsonb) is
+comment on function ragdb_internal.is_label is
   'Whether JSON is a label: a source, a whole grade, and a span 0 <= start < end or none.';
 
 create or replace function ragdb_internal.check_imported_cases(cases jsonb) returns void
@@ -50,7 +50,7 @@ begin
       using errcode = 'RG442', detail = 'nothing was imported', hint = v_form;
   end loop;
 end $$;
-comment on function ragdb_internal.check_imported_cases(jsonb) is
+comment on function ragdb_internal.check_imported_cases is
   'Refuses what is not a list of cases with labels. Raises RG442.';
 
 create or replace function ragdb_internal.check_not_declared(corpus_id integer,
@@ -76,7 +76,7 @@ begin
         hint = 'give the case another name, or change the contract and apply it';
   end if;
 end $$;
-comment on function ragdb_internal.check_not_declared(integer, ragdb.contract_nodes, jsonb) is
+comment on function ragdb_internal.check_not_declared is
   'Refuses to import a case whose name a case of the contract has. Raises RG442.';
 
 create or replace function ragdb_internal.insert_labels(corpus_id integer,
@@ -103,7 +103,7 @@ begin
   get diagnostics v_count = row_count;
   return v_count;
 end $$;
-comment on function ragdb_internal.insert_labels(integer, ragdb.contract_nodes, jsonb) is
+comment on function ragdb_internal.insert_labels is
   'Stores the labels of imported cases and returns how many there are.';
 
 create or replace function ragdb_internal.stale_labels(corpus_id integer,
@@ -126,7 +126,7 @@ begin atomic
       join given g on g.n = r.case_no
     where r.is_stale order by g.n);
 end;
-comment on function ragdb_internal.stale_labels(integer, ragdb.contract_nodes) is
+comment on function ragdb_internal.stale_labels is
   'Returns the imported labels of an eval that do not resolve, as a message names them.';
 
 create or replace function ragdb_internal.say_stale(labels text[]) returns void
@@ -142,7 +142,7 @@ begin
                'has: ragdb.list_documents() lists the former';
   end if;
 end $$;
-comment on function ragdb_internal.say_stale(text[]) is
+comment on function ragdb_internal.say_stale is
   'Says in a notice which labels do not resolve, the first three by name.';
 
 create or replace function ragdb.import_eval(rag text, eval text, cases jsonb)
@@ -182,7 +182,7 @@ begin
   stale_labels := cardinality(v_stale);
   return next;
 end $$;
-comment on function ragdb.import_eval(text, text, jsonb) is
+comment on function ragdb.import_eval is
   'Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels": [{"source", '
   '"start", "end", "grade"}]}], in place of those imported before, while the cases of the '
   'contract, whose names are taken, and of ragdb.add_eval_case stay; a label is of a document (uri '

@@ -17,7 +17,7 @@ return (
       rows between unbounded preceding and 1 preceding), 0) as covered
     from ragdb.chunks k where k.corpus_id = span_hash.corpus_id and k.doc_no = span_hash.doc_no
       and k.start_offset < span_hash.end_offset and k.end_offset > span_hash.start_offset) c);
-comment on function ragdb_internal.span_hash(integer, integer, integer, integer) is
+comment on function ragdb_internal.span_hash is
   'Returns the sha256 of the characters, white space left out, that the chunks of a document have '
   'in a span; null when they have none.';
 
@@ -37,7 +37,7 @@ begin atomic
     where d.corpus_id = any (p.ids) and d.external_id = labelled_document.source) f
   order by f.rank, f.corpus_id, f.doc_no limit 1;
 end;
-comment on function ragdb_internal.labelled_document(integer, text) is
+comment on function ragdb_internal.labelled_document is
   'Returns the document of a uri or external id in a corpus or its parts; null when there is none.';
 
 create or replace function ragdb_internal.resolved_labels(corpus_id integer,
@@ -58,7 +58,7 @@ return array(
           cross join lateral ragdb_internal.labelled_document(
             resolved_labels.corpus_id, n.source) f) d
         on d.source = u.source) l);
-comment on function ragdb_internal.resolved_labels(integer, ragdb_internal.eval_label[]) is
+comment on function ragdb_internal.resolved_labels is
   'Returns labels with their documents; is_stale where that is gone or the text of the span is '
   'another.';
 
@@ -106,8 +106,7 @@ begin atomic
     f.label_no))::integer, f.item, f.grade, array[f.label_no]
   from found f;
 end;
-comment on function ragdb_internal.label_items(integer, ragdb_internal.eval_hit[],
-  ragdb_internal.eval_label[]) is
+comment on function ragdb_internal.label_items is
   'Returns the ranking of some cases as their labels see it.';
 
 create or replace function ragdb_internal.label_grades(labels ragdb_internal.eval_label[])
@@ -116,7 +115,7 @@ language sql immutable parallel safe
 return (select coalesce(pg_catalog.jsonb_object_agg(g.case_no, g.grades), '{}') from (
   select l.case_no, pg_catalog.jsonb_agg(l.grade order by l.grade desc) as grades
   from pg_catalog.unnest(label_grades.labels) l where not l.is_stale group by l.case_no) g);
-comment on function ragdb_internal.label_grades(ragdb_internal.eval_label[]) is
+comment on function ragdb_internal.label_grades is
   'Returns the grades of the labels of each case that are not stale, best first, under its number.';
 
 create or replace function ragdb_internal.case_labels(declared ragdb.contract_nodes,
@@ -129,7 +128,7 @@ begin atomic
   from ragdb.eval_labels l where l.corpus_id = case_labels.corpus_id
     and l.rag = (declared).rag and l.eval = (declared).name and l.name = case_labels.name;
 end;
-comment on function ragdb_internal.case_labels(ragdb.contract_nodes, integer, integer, text) is
+comment on function ragdb_internal.case_labels is
   'Returns the labels of a case.';
 
 create or replace function ragdb_internal.label_results(labels ragdb_internal.eval_label[])
@@ -144,5 +143,5 @@ begin atomic
     pg_catalog.to_jsonb(l.source), null::jsonb
   from pg_catalog.unnest(labels) l where l.is_stale;
 end;
-comment on function ragdb_internal.label_results(ragdb_internal.eval_label[]) is
+comment on function ragdb_internal.label_results is
   'Returns an outcome, STALE_LABEL, for each label that no longer resolves.';

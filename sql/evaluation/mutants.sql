@@ -7,7 +7,7 @@ return array['reversed order', 'random order', 'first result dropped', 'last res
   'one more than topK', 'only the first', 'threshold ignored', 'off by one page', 'wrong results',
   'citation stripped', 'source lost', 'text lost', 'stale chunk', 'scores doubled',
   'scores halved', 'constant score', 'every chunk twice', 'ASCII only', 'empty'];
-comment on function ragdb_internal.mutants() is
+comment on function ragdb_internal.mutants is
   'Lists the broken retrievers that evals are challenged with.';
 
 create or replace function ragdb_internal.mutant_keeps(mutant text, hit ragdb_internal.eval_hit,
@@ -24,8 +24,7 @@ return case mutant
   when 'empty' then false
   when 'ASCII only' then (hit).text !~ '[^\x01-\x7f]'
   else true end;
-comment on function ragdb_internal.mutant_keeps(text, ragdb_internal.eval_hit, integer, integer,
-  integer) is
+comment on function ragdb_internal.mutant_keeps is
   'Whether a broken retriever returns a hit, where the sound one gave so many of so many found.';
 
 create or replace function ragdb_internal.mutant_hit(mutant text, hit ragdb_internal.eval_hit)
@@ -46,7 +45,7 @@ return case
     (hit).content_hash, (hit).token_count, (hit).doc_cid, (hit).start_offset,
     (hit).end_offset)::ragdb_internal.eval_hit
 end;
-comment on function ragdb_internal.mutant_hit(text, ragdb_internal.eval_hit) is
+comment on function ragdb_internal.mutant_hit is
   'Returns a hit as a broken retriever returns it.';
 
 create or replace function ragdb_internal.ranked_hit(hit ragdb_internal.eval_hit, rank integer)
@@ -55,7 +54,7 @@ language sql immutable parallel safe
 return row((hit).case_no, ranked_hit.rank, (hit).chunk_id, (hit).source, (hit).text,
   (hit).citation, (hit).score, (hit).content_hash, (hit).token_count, (hit).doc_cid,
   (hit).start_offset, (hit).end_offset)::ragdb_internal.eval_hit;
-comment on function ragdb_internal.ranked_hit(ragdb_internal.eval_hit, integer) is
+comment on function ragdb_internal.ranked_hit is
   'Returns a hit at another rank.';
 
 -- `found` has more than the retriever gives, ranked on: what a retriever without its limits
@@ -72,8 +71,7 @@ begin atomic
   from pg_catalog.unnest(case when mutant in ('one more than topK', 'threshold ignored',
     'first result dropped', 'off by one page', 'wrong results') then found else given end) h;
 end;
-comment on function ragdb_internal.reordered_hits(text, ragdb_internal.eval_hit[],
-  ragdb_internal.eval_hit[], text) is
+comment on function ragdb_internal.reordered_hits is
   'Returns the hits that a broken retriever chooses among: found or given ones, in the order of a '
   'seed where its order is random.';
 
@@ -96,6 +94,5 @@ return (
         )::ragdb_internal.eval_hit,
       pg_catalog.cardinality(given) + h.rank
     from pg_catalog.unnest(given) h where mutant = 'every chunk twice') x);
-comment on function ragdb_internal.broken(text, ragdb_internal.eval_hit[],
-  ragdb_internal.eval_hit[], integer, text) is
+comment on function ragdb_internal.broken is
   'Returns what a broken retriever returns where a sound one gave `given`, the first of `found`.';

@@ -26,7 +26,7 @@ begin
         and n.node = 'ragAnswerContract' and n.rag = (v_setting.rag).name) q
     order by q.query collate "C";
 end $$;
-comment on function ragdb.eval_queries(text, text, text[]) is
+comment on function ragdb.eval_queries is
   'Returns the queries that a run needs the embeddings of; none when its retriever ranks by words '
   'or a static embedder makes them. '
   'Raises RG404, RG417, RG441.';
@@ -59,8 +59,7 @@ begin
       cross join lateral ragdb_internal.chunk_of((setting.corpus).corpus_id, h.chunk_id) c
       join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no;
 end $$;
-comment on function ragdb_internal.case_candidates(ragdb_internal.eval_setting, text, integer,
-  float8, text, text) is
+comment on function ragdb_internal.case_candidates is
   'Returns the chunks that a reranker has to score for a case, with their passages.';
 
 -- What has to be scored before a reranked run. A query that cannot be searched has none, and fails
@@ -97,7 +96,7 @@ begin
     end;
   end loop;
 end $$;
-comment on function ragdb.eval_candidates(text, text, text[]) is
+comment on function ragdb.eval_candidates is
   'Returns what a reranker has to score for a run: its name, and each query with the chunks that '
   'the retriever finds (four times topK, at most 1000) and the passages to give it; nothing when '
   'the retriever declares none. Raises RG404, RG417, RG441.';

@@ -5,9 +5,8 @@ create or replace function ragdb_internal.report_lines(run ragdb.eval_runs)
 returns table (n bigint, line text)
 language sql stable parallel safe
 begin atomic
-  select r.n, pg_catalog.rpad(case when r.passed then 'ok'
-      when r.code not in ('PASS', 'ASSERTION_FAIL') then 'ERROR'
-      when r.required then 'FAIL' else 'advisory' end, 10)
+  select r.n, pg_catalog.rpad(case r.outcome when 'error' then 'ERROR' when 'failed' then 'FAIL'
+      else r.outcome end, 10)
     || ragdb_internal.one_line(r.name || ': ' || r.message
       || coalesce(case r.code when 'ASSERTION_FAIL' then ', was ' || pg_catalog.left(r.was, 200)
         else ' (' || r.was || ')' end, ''))
@@ -19,7 +18,7 @@ begin atomic
       || ': ' || min(r.message))
   from ragdb_internal.report_rows(run) r where r.kind = 'retrieved' having count(*) > 0;
 end;
-comment on function ragdb_internal.report_lines(ragdb.eval_runs) is
+comment on function ragdb_internal.report_lines is
   'Returns a line for all that a run tested, and one for the cases that assert nothing.';
 
 create or replace function ragdb_internal.report_table(run ragdb.eval_runs) returns text
@@ -39,7 +38,7 @@ return pg_catalog.format(
       || pg_catalog.to_char(m.value, 'FM990.0000'), E'\n' order by m.metric) || E'\n'
     from ragdb.eval_metrics m where m.corpus_id = (run).corpus_id and m.run_id = (run).run_id
       and m.case_no = 0), '');
-comment on function ragdb_internal.report_table(ragdb.eval_runs) is
+comment on function ragdb_internal.report_table is
   'Returns the report of a run for a terminal.';
 
 create or replace function ragdb_internal.report_tap(run ragdb.eval_runs) returns text
@@ -49,15 +48,14 @@ return (
     case when r.passed then 'ok ' else 'not ok ' end || r.n || ' - '
     || pg_catalog.replace(pg_catalog.replace(
       ragdb_internal.one_line(r.name || ': ' || r.message), '\', '\\'), '#', '\#')
-    || case when not r.passed and not r.required and r.code = 'ASSERTION_FAIL'
-      then ' # TODO advisory' else '' end
+    || case when r.outcome = 'advisory' then ' # TODO advisory' else '' end
     || case when r.passed then ''
       else pg_catalog.format(
         E'\n  ---\n  kind: %s\n  code: %s\n  expected: %s\n  actual: %s\n  ...',
       pg_catalog.to_json(r.kind), r.code, coalesce(r.expected, 'null'), coalesce(r.actual, 'null'))
         end, E'\n' order by r.n) || E'\n'
   from ragdb_internal.report_rows(run) r);
-comment on function ragdb_internal.report_tap(ragdb.eval_runs) is
+comment on function ragdb_internal.report_tap is
   'Returns the report of a run as TAP 14; what is advisory is TODO.';
 
 -- By hand: a server built without libxml has no xmlelement. XML 1.0 has no way to write most
@@ -71,23 +69,19 @@ return pg_catalog.replace(
     'g'),
   '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), E'\n', '&#10;'), E'\r', '&#13;'),
     E'\t', '&#9;');
-comment on function ragdb_internal.xml(text) is
+comment on function ragdb_internal.xml is
   'Returns a text as it is written in XML, U+FFFD for what XML 1.0 does not allow.';
 
 create or replace function ragdb_internal.report_junit(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return (
-  with r as materialized (
-    select x.*, case when x.passed then 'ok' when x.code not in ('PASS', 'ASSERTION_FAIL')
-      then 'error' when x.required then 'failure' else 'skipped' end as outcome
-    from ragdb_internal.report_rows(run) x)
   select pg_catalog.format(
     E'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n<testsuite name="%s" tests="%s" '
     'failures="%s" errors="%s" skipped="%s" time="%s" timestamp="%s">\n',
       ragdb_internal.xml(ragdb_internal.run_title(run)), pg_catalog.count(*),
-        pg_catalog.count(*) filter (where r.outcome = 'failure'),
+        pg_catalog.count(*) filter (where r.outcome = 'failed'),
       pg_catalog.count(*) filter (where r.outcome = 'error'),
-        pg_catalog.count(*) filter (where r.outcome = 'skipped'),
+        pg_catalog.count(*) filter (where r.outcome = 'advisory'),
       pg_catalog.to_char((run).elapsed_ms / 1000, 'FM9999990.000'),
         pg_catalog.to_char((run).created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS'))
     || coalesce(pg_catalog.string_agg(
@@ -96,16 +90,16 @@ return (
         ragdb_internal.xml(r.n || ' ' || r.message),
           pg_catalog.to_char(r.elapsed_ms / 1000, 'FM9999990.000'))
       || case r.outcome when 'ok' then '/>'
-        when 'skipped' then pg_catalog.format('><skipped message="advisory: %s"/></testcase>',
+        when 'advisory' then pg_catalog.format('><skipped message="advisory: %s"/></testcase>',
           ragdb_internal.xml(r.message))
         else pg_catalog.format('><%1$s message="%2$s" type="%3$s">%4$s</%1$s></testcase>',
-          r.outcome, ragdb_internal.xml(r.message), r.code, ragdb_internal.xml(
-            case r.outcome when 'failure' then 'was ' else '' end || r.was)) end,
-        E'\n' order by r.n)
+          case r.outcome when 'failed' then 'failure' else 'error' end,
+          ragdb_internal.xml(r.message), r.code, ragdb_internal.xml(
+            case r.outcome when 'failed' then 'was ' else '' end || r.was)) end, E'\n' order by r.n)
       || E'\n', '')
     || E'</testsuite>\n</testsuites>\n'
-  from r);
-comment on function ragdb_internal.report_junit(ragdb.eval_runs) is
+  from ragdb_internal.report_rows(run) r);
+comment on function ragdb_internal.report_junit is
   'Returns the report of a run as JUnit XML: a failed assertion is a failure, one that could not '
   'be evaluated an error, an advisory one skipped.';
 
@@ -113,7 +107,7 @@ create or replace function ragdb_internal.md(text text) returns text
 language sql immutable parallel safe
 return pg_catalog.regexp_replace(ragdb_internal.one_line(md.text),
   '([\\`*_<>|\[\]#])', '\\\1', 'g');
-comment on function ragdb_internal.md(text) is
+comment on function ragdb_internal.md is
   'Returns a text as it is written in a table of Markdown.';
 
 create or replace function ragdb_internal.report_md(run ragdb.eval_runs) returns text
@@ -127,9 +121,7 @@ return pg_catalog.format(
       ragdb_internal.md((run).contract), (run).contract_version)
   || coalesce((
     select E'\n| | case | expected | was |\n|---|---|---|---|\n'
-      || pg_catalog.string_agg(pg_catalog.format('| %s | %s | %s | %s |',
-      case when r.code not in ('PASS', 'ASSERTION_FAIL') then 'error' when r.required then 'failed'
-        else 'advisory' end,
+      || pg_catalog.string_agg(pg_catalog.format('| %s | %s | %s | %s |', r.outcome,
       ragdb_internal.md(r.name), ragdb_internal.md(r.message),
       ragdb_internal.md(coalesce(pg_catalog.left(r.was, 200), ''))), E'\n'
         order by r.n) || E'\n'
@@ -140,7 +132,7 @@ return pg_catalog.format(
         pg_catalog.to_char(m.value, 'FM990.0000')), E'\n' order by m.metric) || E'\n'
     from ragdb.eval_metrics m where m.corpus_id = (run).corpus_id and m.run_id = (run).run_id
       and m.case_no = 0), '');
-comment on function ragdb_internal.report_md(ragdb.eval_runs) is
+comment on function ragdb_internal.report_md is
   'Returns the report of a run in Markdown: what did not pass, and the metrics.';
 
 -- A formula is a text for a spreadsheet only when it does not begin like one.
@@ -149,7 +141,7 @@ language sql immutable parallel safe
 return case when csv.text is null then '' else '"' || pg_catalog.replace(
   case when csv.text ~ '^[=+@\t\r-]' and csv.text !~ '^-?[0-9.]+$' then ''''
     else '' end || ragdb_internal.one_line(csv.text), '"', '""') || '"' end;
-comment on function ragdb_internal.csv(text) is
+comment on function ragdb_internal.csv is
   'Returns a text as a field of CSV that no spreadsheet runs.';
 
 create or replace function ragdb_internal.report_csv(run ragdb.eval_runs) returns text
@@ -160,17 +152,17 @@ return E'n,case,kind,required,passed,code,message,expected,actual\n' || coalesce
     ragdb_internal.csv(r.message), ragdb_internal.csv(r.expected #>> '{}'),
     ragdb_internal.csv(r.actual #>> '{}')), E'\n' order by r.n) || E'\n'
   from ragdb_internal.report_rows(run) r), '');
-comment on function ragdb_internal.report_csv(ragdb.eval_runs) is
+comment on function ragdb_internal.report_csv is
   'Returns everything that a run tested as CSV.';
 
 create or replace function ragdb_internal.report_json(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return pg_catalog.jsonb_pretty(pg_catalog.to_jsonb(run) || pg_catalog.jsonb_build_object(
-  'results', coalesce((select pg_catalog.jsonb_agg(pg_catalog.to_jsonb(r) order by r.n)
+  'results', coalesce((select pg_catalog.jsonb_agg(pg_catalog.to_jsonb(r) - 'outcome' order by r.n)
     from ragdb_internal.report_rows(run) r), '[]'),
   'metrics', coalesce((select pg_catalog.jsonb_object_agg(m.metric, m.value)
     from ragdb.eval_metrics m
     where m.corpus_id = (run).corpus_id and m.run_id = (run).run_id and m.case_no = 0), '{}')))
       || E'\n';
-comment on function ragdb_internal.report_json(ragdb.eval_runs) is
+comment on function ragdb_internal.report_json is
   'Returns a run with all that it tested and its metrics as JSON.';

@@ -13,12 +13,15 @@ comment on function ragdb_internal.was(text, jsonb, jsonb) is
 -- One row a thing that was tested: every assertion, a case without any, the gate.
 create or replace function ragdb_internal.report_rows(run ragdb.eval_runs)
 returns table (n bigint, case_no integer, name text, kind text, required boolean, passed boolean,
-  code text, message text, expected jsonb, actual jsonb, was text, elapsed_ms float8)
+  code text, message text, expected jsonb, actual jsonb, was text, elapsed_ms float8,
+  outcome text)
 language sql stable parallel safe
 begin atomic
   select pg_catalog.row_number() over (order by x.section, x.case_no, x.assert_no), x.case_no,
     x.name, x.kind, x.required, x.passed, x.code, x.message,
-    x.expected, x.actual, ragdb_internal.was(x.code, x.expected, x.actual), x.elapsed_ms
+    x.expected, x.actual, ragdb_internal.was(x.code, x.expected, x.actual), x.elapsed_ms,
+    case when x.passed then 'ok' when x.code not in ('PASS', 'ASSERTION_FAIL') then 'error'
+      when x.required then 'failed' else 'advisory' end
   from (
     select 1 as section, c.case_no, coalesce(a.assert_no, 0) as assert_no, c.name,
       coalesce(a.kind, 'retrieved') as kind, coalesce(a.required, true) as required,
@@ -42,18 +45,18 @@ begin atomic
     where not ((run).metric_value is not null and r.reason like (run).metric || ' is %')
   ) x;
 end;
-comment on function ragdb_internal.report_rows(ragdb.eval_runs) is
+comment on function ragdb_internal.report_rows is
   'Returns everything that a run tested, in order: assertions, cases without any, the gate, and '
   'why it failed beyond those.';
 
 create or replace function ragdb_internal.run_title(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return (run).rag || ' / ' || (run).eval || coalesce(' (' || (run).label || ')', '');
-comment on function ragdb_internal.run_title(ragdb.eval_runs) is
+comment on function ragdb_internal.run_title is
   'Returns the name of a run for people.';
 
 create or replace function ragdb_internal.one_line(text text) returns text
 language sql immutable parallel safe
 return pg_catalog.regexp_replace(one_line.text, U&'[\0001-\001F\007F-\009F\2028\2029]+', ' ', 'g');
-comment on function ragdb_internal.one_line(text) is
+comment on function ragdb_internal.one_line is
   'Returns a text without line ends and control characters.';

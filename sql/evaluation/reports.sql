@@ -21,7 +21,7 @@ begin
           hint = 'table, tap, junit, md, csv or json';
   end case;
 end $$;
-comment on function ragdb.eval_report(uuid, text) is
+comment on function ragdb.eval_report is
   'Returns the report of a run as table, tap (version 14), junit, md, csv or json. Raises RG400, '
   'RG443.';
 
@@ -40,7 +40,7 @@ begin
             hint = 'ragdb.eval_report() says what was expected';
   end if;
 end $$;
-comment on function ragdb.assert_run_passed(uuid) is
+comment on function ragdb.assert_run_passed is
   'Does nothing for a run that passed: in a script that stops at errors it is the gate. Raises '
   'RG443, RG444.';
 
@@ -78,6 +78,6 @@ begin
     where c.corpus_id = v_run.corpus_id and c.run_id = v_run.run_id and c.kind = 'case'
     order by c.case_no, i.rank;
 end $$;
-comment on function ragdb.export_trec(uuid, text) is
+comment on function ragdb.export_trec is
   'Returns the lines of a TREC run file, or of the qrels of the labels of its cases, among them '
   'the sources that a contract gives a case. Raises RG400, RG443.';

@@ -18,7 +18,7 @@ begin
   end if;
   return v_run;
 end $$;
-comment on function ragdb.get_eval_run(uuid) is
+comment on function ragdb.get_eval_run is
   'Returns a run of an eval whose corpus the caller may read. Raises RG443.';
 
 create or replace function ragdb.list_eval_runs(rag text default null, eval text default null,
@@ -36,7 +36,7 @@ begin
       and (list_eval_runs.eval is null or r.eval = list_eval_runs.eval)
     order by r.run_id desc limit list_eval_runs.count;
 end $$;
-comment on function ragdb.list_eval_runs(text, text, integer) is
+comment on function ragdb.list_eval_runs is
   'Returns the latest runs, newest first, of one rag and eval or of all that the caller may see; '
   'count is 1 to 10000. Raises RG400.';
 
@@ -60,7 +60,7 @@ begin
   end if;
   return v_id;
 end $$;
-comment on function ragdb.find_run(text) is
+comment on function ragdb.find_run is
   'Returns the id of the one run that the caller may see and whose id begins so: 8 to 32 '
   'hexadecimal digits, with or without hyphens. Raises RG400, also where two do, and RG443.';
 
@@ -75,7 +75,7 @@ begin
   return query select c.* from ragdb.eval_case_results c
     where c.corpus_id = v_run.corpus_id and c.run_id = v_run.run_id order by c.case_no;
 end $$;
-comment on function ragdb.eval_case_results(uuid) is
+comment on function ragdb.eval_case_results is
   'Returns the cases of a run in their order. Raises RG443.';
 
 create or replace function ragdb.eval_assert_results(run_id uuid)
@@ -89,7 +89,7 @@ begin
   return query select a.* from ragdb.eval_assert_results a
     where a.corpus_id = v_run.corpus_id and a.run_id = v_run.run_id order by a.case_no, a.assert_no;
 end $$;
-comment on function ragdb.eval_assert_results(uuid) is
+comment on function ragdb.eval_assert_results is
   'Returns the outcome of every assertion of a run in their order. Raises RG443.';
 
 create or replace function ragdb.eval_metrics(run_id uuid) returns setof ragdb.eval_metrics
@@ -102,5 +102,5 @@ begin
   return query select m.* from ragdb.eval_metrics m
     where m.corpus_id = v_run.corpus_id and m.run_id = v_run.run_id order by m.case_no, m.metric;
 end $$;
-comment on function ragdb.eval_metrics(uuid) is
+comment on function ragdb.eval_metrics is
   'Returns the metrics of a run (case 0) and of its cases. Raises RG443.';

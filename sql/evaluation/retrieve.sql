@@ -20,8 +20,7 @@ begin
     from unnest(v_reranks) r join unnest(hits) h on h.chunk_id = r.chunk_id
     where r.is_returned order by r.rank);
 end $$;
-comment on function ragdb_internal.rerank_case(ragdb_internal.eval_setting, uuid, text,
-  ragdb_internal.eval_hit[], integer) is
+comment on function ragdb_internal.rerank_case is
   'Records the reranking of a case''s retrieval and returns the k best hits. Raises RG423.';
 
 create or replace function ragdb_internal.global_hits(setting ragdb_internal.eval_setting,
@@ -42,8 +41,7 @@ begin
         (setting.corpus).corpus_id, h.chunk_id) c on true
     order by h.rank);
 end $$;
-comment on function ragdb_internal.global_hits(ragdb_internal.eval_setting, integer, text, integer,
-  float8) is
+comment on function ragdb_internal.global_hits is
   'Retrieves for a case from the whole corpus, best first, leaving a trace.';
 
 create or replace function ragdb_internal.slice_hits(setting ragdb_internal.eval_setting,
@@ -66,8 +64,7 @@ begin
       left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no
     order by h.rank);
 end $$;
-comment on function ragdb_internal.slice_hits(ragdb_internal.eval_setting, integer, text, integer,
-  float8, text, text) is
+comment on function ragdb_internal.slice_hits is
   'Retrieves for a case from the slice around its anchor, best first, leaving a trace.';
 
 -- Named conditions only: a deadlock or a full disk is not a verdict on a retriever.
@@ -109,7 +106,6 @@ begin
   end;
   return row(v_outcome, v_hits)::ragdb_internal.eval_retrieval;
 end $$;
-comment on function ragdb_internal.retrieve_case(ragdb_internal.eval_setting, integer, text, text,
-  integer, float8, text, text) is
+comment on function ragdb_internal.retrieve_case is
   'Retrieves for a case through the retriever of a run, and reranks, leaving a trace; a retriever '
   'that raises is noted, not raised.';

@@ -45,5 +45,5 @@ return pg_catalog.jsonb_build_object('query', query, 'chunks', coalesce((
     join ragdb_internal.within_context(
       array(select u.text from pg_catalog.unnest(hits) u order by u.rank), max_context) t
       on t.n = h.n), '[]'));
-comment on function ragdb_internal.rag_context(text, ragdb_internal.eval_hit[], integer) is
+comment on function ragdb_internal.rag_context is
   'Returns retrieved chunks as JSON, cut to a rag''s maxContext in code points.';

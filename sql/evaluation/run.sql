@@ -23,8 +23,7 @@ begin
         select x.case_no, count(*) as n, count(*) filter (where x.is_stale) as stale
         from unnest(insert_case_results.labels) x group by 1) l on l.case_no = c.case_no;
 end $$;
-comment on function ragdb_internal.insert_case_results(ragdb.eval_runs, ragdb_internal.run_case[],
-  ragdb_internal.eval_label[], ragdb_internal.eval_assert_result[]) is
+comment on function ragdb_internal.insert_case_results is
   'Writes what became of some cases of a run.';
 
 create or replace function ragdb_internal.write_cases(run ragdb.eval_runs,
@@ -67,8 +66,7 @@ begin
       run.metric) m
     where m.value is not null;
 end $$;
-comment on function ragdb_internal.write_cases(ragdb.eval_runs, ragdb.contract_nodes,
-  ragdb_internal.run_case[]) is
+comment on function ragdb_internal.write_cases is
   'Evaluates some retrieved cases of a run and writes their outcomes, items and metrics.';
 
 create or replace function ragdb_internal.insert_answer_results(run ragdb.eval_runs,
@@ -96,8 +94,7 @@ begin
     values (run.corpus_id, run.run_id, insert_answer_results.case_no, 'faithfulness',
       (result ->> 'groundingCoverage')::float8);
 end $$;
-comment on function ragdb_internal.insert_answer_results(ragdb.eval_runs, integer,
-  ragdb.contract_nodes, jsonb) is
+comment on function ragdb_internal.insert_answer_results is
   'Writes what an answer contract of a run came to.';
 
 create or replace function ragdb_internal.run_answer(run ragdb.eval_runs,
@@ -127,8 +124,7 @@ begin
   perform ragdb_internal.insert_answer_results(run, case_no, declared, v_result);
   return v_result;
 end $$;
-comment on function ragdb_internal.run_answer(ragdb.eval_runs, ragdb_internal.eval_setting, integer,
-  ragdb.contract_nodes) is
+comment on function ragdb_internal.run_answer is
   'Retrieves for an answer contract, evaluates it, writes the outcome and returns it.';
 
 create or replace function ragdb_internal.run_answers(run ragdb.eval_runs,
@@ -152,7 +148,7 @@ begin
       ragdb_internal.run_answer(run, setting, count, v_declared));
   end loop;
 end $$;
-comment on function ragdb_internal.run_answers(ragdb.eval_runs, ragdb_internal.eval_setting) is
+comment on function ragdb_internal.run_answers is
   'Runs the answer contracts of the rag of a run, as its first cases, and returns their outcomes '
   'by query, and how many there are.';
 
@@ -197,7 +193,7 @@ begin
   end loop;
   return ragdb_internal.close_run(v_run, v_started);
 end $$;
-comment on function ragdb.run_eval(text, text, text[], text, jsonb) is
+comment on function ragdb.run_eval is
   'Runs the cases of an eval (the only one of the rag unless named; those with one of the tags, '
   'all when null) and the answer contracts of its rag through the rag''s retriever, each retrieval '
   'recorded, and returns the run with its verdict. A case whose retriever raises has '

@@ -13,7 +13,7 @@ return array(
   from pg_catalog.generate_series(0, (pg_catalog.cardinality(sign_table.differences) - 1) / 8) g
     cross join pg_catalog.generate_series(0, 255) b
   order by g, b);
-comment on function ragdb_internal.sign_table(bigint[]) is
+comment on function ragdb_internal.sign_table is
   'Returns, for each eight differences and each byte, their sum with the signs of its bits.';
 
 create or replace function ragdb_internal.random_blocks(seed text, resamples integer,
@@ -28,7 +28,7 @@ begin atomic
       offset 0) s
   offset 0;
 end;
-comment on function ragdb_internal.random_blocks(text, integer, integer) is
+comment on function ragdb_internal.random_blocks is
   'Returns blocks of 64 random bytes for each replicate that a seed decides: sha512 of the seed''s '
   'sha256 and the two numbers.';
 
@@ -64,7 +64,7 @@ return (
     else (1 + pg_catalog.count(*) filter (where abs(f.total) >= f.observed))
       / (1 + pg_catalog.count(*))::float8 end
   from flips f);
-comment on function ragdb_internal.sign_flip_p(bigint[], text, integer) is
+comment on function ragdb_internal.sign_flip_p is
   'Returns the two-sided p of a paired sign-flip randomisation test of differences, in billionths; '
   'the same everywhere for the same seed.';
 
@@ -88,6 +88,6 @@ begin atomic
         least(32 * b.block + 31, pg_catalog.cardinality(bootstrap.differences) - 1)) i
     group by b.replicate) m;
 end;
-comment on function ragdb_internal.bootstrap(bigint[], text, integer) is
+comment on function ragdb_internal.bootstrap is
   'Returns the percentile bootstrap interval (95 %) of the mean of differences, given in '
   'billionths; of up to 65,536 differences.';

@@ -18,7 +18,7 @@ begin atomic
     cross join lateral ragdb_internal.eval_cases(e, (corpus_cases.corpus).corpus_id, null) c
   where e.node = 'ragEval' and c.anchor is null;
 end;
-comment on function ragdb_internal.corpus_cases(ragdb.corpora) is
+comment on function ragdb_internal.corpus_cases is
   'Returns the questions of the evals of a corpus with their labels.';
 
 create or replace function ragdb_internal.judged_items(corpus_id integer, chunk_nos integer[],
@@ -33,7 +33,7 @@ return array(
       join ragdb.chunks c on c.corpus_id = judged_items.corpus_id and c.chunk_no = n.chunk_no
       join ragdb.documents d on d.corpus_id = judged_items.corpus_id and d.doc_no = c.doc_no
     order by n.rank), judged_items.labels) i order by i.rank);
-comment on function ragdb_internal.judged_items(integer, integer[], ragdb_internal.eval_label[]) is
+comment on function ragdb_internal.judged_items is
   'Returns a ranking of chunks as the labels of one case see it.';
 
 -- Questions are those that somebody wrote down; without any, what the corpus itself says stands in
@@ -75,7 +75,7 @@ begin
       where h.query ~ E'\\S' order by h.query collate "C";
   end if;
 end $$;
-comment on function ragdb.space_questions(text, integer) is
+comment on function ragdb.space_questions is
   'Returns up to count (1 to 10000) questions to compare two embedders of a corpus by: those of '
   'its evals, else recorded ones of the caller, or of all for an auditor (their text must have '
   'been kept), else headings and titles. '
@@ -103,8 +103,7 @@ begin
       join ragdb.chunks c on c.corpus_id = corpus.corpus_id and c.chunk_no = r.chunk_no
     order by r.score desc, c.chunk_id limit k);
 end $$;
-comment on function ragdb_internal.best_in_space(ragdb.corpora, ragdb.embedding_spaces, text,
-  real[], integer, text) is
+comment on function ragdb_internal.best_in_space is
   'Returns the k best chunks of a corpus for a query by one of its spaces, semantic or hybrid, '
   'best first.';
 
@@ -123,7 +122,7 @@ begin
         hint = 'pass k from 1 to 100, mode semantic or hybrid, and at most 10000 queries';
   end if;
 end $$;
-comment on function ragdb_internal.check_comparison(text[], integer, text) is
+comment on function ragdb_internal.check_comparison is
   'Refuses arguments of a comparison of two spaces that are out of range. Raises RG400.';
 
 create or replace function ragdb_internal.check_query_embeddings(embeddings real[],
@@ -132,7 +131,7 @@ language sql immutable parallel safe
 return ragdb_internal.check_embeddings(check_query_embeddings.embeddings, (embedder).dims,
   (embedder).metric, array(
     select 'query ' || n from pg_catalog.generate_series(1, check_query_embeddings.count) n));
-comment on function ragdb_internal.check_query_embeddings(real[], ragdb.embedders, integer) is
+comment on function ragdb_internal.check_query_embeddings is
   'Refuses what is not so many embeddings of an embedder, one behind the other. Raises RG418.';
 
 create or replace function ragdb_internal.nth_embedding(embeddings real[], dims integer, n integer)
@@ -140,14 +139,14 @@ create or replace function ragdb_internal.nth_embedding(embeddings real[], dims 
 language sql immutable parallel safe
 return embeddings[(nth_embedding.n - 1) * nth_embedding.dims + 1
   : nth_embedding.n * nth_embedding.dims];
-comment on function ragdb_internal.nth_embedding(real[], integer, integer) is
+comment on function ragdb_internal.nth_embedding is
   'Returns the n-th (from 1) of embeddings that come one behind the other.';
 
 create or replace function ragdb_internal.share_in_both(a integer[], b integer[]) returns float8
 language sql immutable parallel safe
 return (select pg_catalog.count(*) from pg_catalog.unnest(a) n where n = any (b))::float8
   / nullif(greatest(pg_catalog.cardinality(a), pg_catalog.cardinality(b)), 0);
-comment on function ragdb_internal.share_in_both(integer[], integer[]) is
+comment on function ragdb_internal.share_in_both is
   'Returns the share (0 to 1) of the longer of two lists that is in both; null for empty ones.';
 
 create or replace function ragdb_internal.ndcg_of(corpus_id integer, chunk_nos integer[],
@@ -157,8 +156,7 @@ return ragdb_internal.rank_metric('ndcg', ndcg_of.k,
   ragdb_internal.judged_items(ndcg_of.corpus_id, chunk_nos, labels),
   array(select l.grade from pg_catalog.unnest(labels) l where not l.is_stale
     order by l.grade desc));
-comment on function ragdb_internal.ndcg_of(integer, integer[], ragdb_internal.eval_label[], integer)
-  is
+comment on function ragdb_internal.ndcg_of is
   'Returns the nDCG of a ranking of chunks by the labels of one case; null without a label.';
 
 create or replace function ragdb.compare_spaces(
@@ -208,7 +206,7 @@ begin
     return next;
   end loop;
 end $$;
-comment on function ragdb.compare_spaces(text, text, text[], real[], real[], integer, text) is
+comment on function ragdb.compare_spaces is
   'Compares the current space of a corpus with its space of another embedder, query by query: the '
   'share of the k (1 to 100) best that both find (0 to 1), and the nDCG of each where an eval of '
   'the corpus labels the query; mode is semantic or hybrid, embeddings of the queries by both '

@@ -8,7 +8,7 @@ return (trace).admissibility_token is not null and (
   from ragdb.verify_token((trace).corpus, (trace).admissibility_token, (trace).slice_id,
     (trace).anchor_chunk_id, (trace).policy_id, (trace).policy_params_hash,
     (trace).graph_snapshot_hash, (trace).schema_version) v);
-comment on function ragdb_internal.has_valid_token(ragdb.retrieval_traces) is
+comment on function ragdb_internal.has_valid_token is
   'Whether a trace has an admissibility token that verifies.';
 
 create or replace function ragdb_internal.are_in_slice(trace ragdb.retrieval_traces, slice_id text,
@@ -18,7 +18,7 @@ return are_in_slice.chunk_ids <> '{}' and exists (
   select from ragdb.slices s
   where s.corpus_id = (trace).corpus_id and s.slice_id = are_in_slice.slice_id
     and are_in_slice.chunk_ids <@ s.chunk_ids);
-comment on function ragdb_internal.are_in_slice(ragdb.retrieval_traces, text, text[]) is
+comment on function ragdb_internal.are_in_slice is
   'Whether there are chunks, and all are in that stored slice of the corpus of a trace.';
 
 create or replace function ragdb_internal.assert_trace(kind text, value text, trace_id uuid,
@@ -57,5 +57,5 @@ begin
   end case;
   return row(coalesce(v_holds, false), to_jsonb(v_actual));
 end $$;
-comment on function ragdb_internal.assert_trace(text, text, uuid, text[]) is
+comment on function ragdb_internal.assert_trace is
   'Tests an assertion that needs a trace.';

@@ -29,8 +29,7 @@ begin
   return ragdb.ask_verify(run, v_output,
     elapsed_ms => ragdb_internal.ms_since(v_began)::float8);
 end $$;
-comment on function ragdb_internal.answered_run(
-  jsonb, ragdb_internal.lookup, jsonb, integer) is
+comment on function ragdb_internal.answered_run is
   'Returns a planned run with what was found for it and an answer in the words of that.';
 
 create type ragdb.asked_answer as (
@@ -54,7 +53,7 @@ return array(
         on k.chunk ->> 'chunk_id' = c.citation ->> 'chunk_id'
     group by k.chunk ->> 'chunk_id', 1) s
   order by s.first);
-comment on function ragdb_internal.asked_sources(jsonb) is
+comment on function ragdb_internal.asked_sources is
   'Returns the sources that the output of a run cites, with their pages, in the order of the '
   'citations.';
 
@@ -67,7 +66,7 @@ return row(
     with ordinality p (problem, n) order by p.n),
   (run #>> '{summary,trace_ids,0}')::uuid, (run #>> '{summary,answer_id}')::uuid,
   run #>> '{pack,hash}', run -> 'gate', run -> 'summary')::ragdb.asked_answer;
-comment on function ragdb_internal.asked_answer(jsonb) is
+comment on function ragdb_internal.asked_answer is
   'Returns the row that a run comes to.';
 
 -- Definer: it writes tables that are granted to nobody. A failure of the mode required is a row and
@@ -106,9 +105,7 @@ begin
   end if;
   return ragdb_internal.asked_answer(v_run);
 end $$;
-comment on function ragdb.ask(
-  text, text, text, integer, text, integer, boolean, integer, float8, float8, boolean, integer,
-  jsonb, jsonb, text, text, text, jsonb, boolean, text, text, text) is
+comment on function ragdb.ask is
   'Answers a question (at most 10000 characters) from a corpus in its own words, with citations '
   'that were checked, and records retrievals, gate and answer unless record is false. mode is off '
   '(only evidence, chunks that the caller gives), auto (retrieves where the plan needs it), on or '

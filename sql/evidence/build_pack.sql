@@ -6,14 +6,14 @@ language sql stable parallel safe
 return E'\n\n### ' || evidence_head.n
   || ' source_id=' || ragdb_internal.evidence_field(item ->> 'source_id')
   || ' chunk_id=' || ragdb_internal.evidence_field(item ->> 'chunk_id');
-comment on function ragdb_internal.evidence_head(integer, jsonb) is
+comment on function ragdb_internal.evidence_head is
   'Returns the line that begins the block of a chunk in a pack, and the blank line before it.';
 
 create or replace function ragdb_internal.omitted_item(item jsonb) returns jsonb
 language sql stable parallel safe
 return pg_catalog.jsonb_build_object('source_id', item -> 'source_id',
   'chunk_id', item -> 'chunk_id', 'reason', 'budget');
-comment on function ragdb_internal.omitted_item(jsonb) is
+comment on function ragdb_internal.omitted_item is
   'Returns what a pack says of a chunk that it has no room for.';
 
 -- Text as evidence may be longer or shorter than the text, so the cut is moved until it fits.
@@ -33,7 +33,7 @@ begin
     said := null;
   end loop;
 end $$;
-comment on function ragdb_internal.cut_evidence(text, integer) is
+comment on function ragdb_internal.cut_evidence is
   'Returns how many characters of a text fit into so much room with the mark of a cut, and these '
   'as evidence; said is null or empty where none fit.';
 
@@ -83,7 +83,7 @@ begin
   end loop;
   canonical_text := array_to_string(v_parts, '');
 end $$;
-comment on function ragdb_internal.pack_items(text, jsonb, integer) is
+comment on function ragdb_internal.pack_items is
   'Returns the text of a pack of chunks, best first, in at most so many characters (null: no '
   'limit), the chunks in it, and those left out.';
 
@@ -102,7 +102,7 @@ return (
     select i.*, pg_catalog.encode(
       pg_catalog.sha256(pg_catalog.convert_to(i.canonical_text, 'UTF8')), 'hex') as sha256
     from ragdb_internal.pack_items(corpus, items, max_characters) i) p);
-comment on function ragdb_internal.pack_evidence(text, jsonb, integer) is
+comment on function ragdb_internal.pack_evidence is
   'Returns the pack of chunks (source_id, chunk_id, text and more), best first, in at most so many '
   'characters; null sets no limit.';
 
@@ -120,7 +120,7 @@ begin
         hint = 'pass some hundreds at least';
   end if;
 end $$;
-comment on function ragdb_internal.check_pack_room(text, integer, integer) is
+comment on function ragdb_internal.check_pack_room is
   'Refuses a max_context whose characters are too few for the first line of a pack. Raises RG400.';
 
 create or replace function ragdb_internal.check_pack_request(trace_id uuid, chunk_ids text[],
@@ -152,7 +152,7 @@ begin
     perform ragdb_internal.refuse_chunk_ids();
   end if;
 end $$;
-comment on function ragdb_internal.check_pack_request(uuid, text[], integer, text) is
+comment on function ragdb_internal.check_pack_request is
   'Refuses arguments of ragdb.build_evidence_pack that are out of range or do not go together. '
   'Raises RG400.';
 
@@ -173,7 +173,7 @@ begin
   select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = trace.corpus_id;
   return v_corpus;
 end $$;
-comment on function ragdb_internal.corpus_of_trace(ragdb.retrieval_traces, text) is
+comment on function ragdb_internal.corpus_of_trace is
   'Returns the corpus that a trace searched; corpus is its name or null. Raises RG400.';
 
 create or replace function ragdb_internal.pack_facts(pack jsonb, trace ragdb.retrieval_traces,
@@ -185,8 +185,7 @@ return pg_catalog.jsonb_build_object(
   'size', case pack_facts.unit when 'char' then pg_catalog.length(pack ->> 'canonical_text')
     else pg_catalog.ceil(pg_catalog.length(pack ->> 'canonical_text') / 4::float8) end,
   'omitted', (pack -> 'omitted') || pack_facts.lost);
-comment on function ragdb_internal.pack_facts(jsonb, ragdb.retrieval_traces, ragdb.corpora, integer,
-  text, jsonb) is
+comment on function ragdb_internal.pack_facts is
   'Returns what a pack says beside its text: what it was made of, its limit and size (in the unit, '
   'token or char), and what is left out, what was lost since the trace at the end.';
 
@@ -230,7 +229,7 @@ begin
   v_pack := ragdb_internal.pack_evidence(v_corpus.name, v_items, v_characters);
   return v_pack || ragdb_internal.pack_facts(v_pack, v_trace, v_corpus, max_context, unit, v_lost);
 end $$;
-comment on function ragdb.build_evidence_pack(uuid, text[], text, integer, text) is
+comment on function ragdb.build_evidence_pack is
   'Returns the evidence that the hits of a trace (after its reranking, the ones returned), or '
   'chunks of a corpus by their ids, amount to: canonical_text in at most max_context (1 to '
   '10000000, null: no limit) tokens (four characters each) or characters (unit: token or char), '

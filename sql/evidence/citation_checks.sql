@@ -53,7 +53,7 @@ begin atomic
     left join of_span a on (a.answer_start, a.answer_end) = (c.answer_start, c.answer_end)
   order by c.n, c.chunk_id;
 end;
-comment on function ragdb_internal.cited_chunks(jsonb, jsonb) is
+comment on function ragdb_internal.cited_chunks is
   'Returns what an output cites, in its order, each with the chunk of the evidence that it names.';
 
 create or replace function ragdb_internal.unknown_chunk(cited ragdb_internal.cited_chunk)
@@ -67,7 +67,7 @@ return row((cited).n,
       || coalesce(' of source ' || ragdb_internal.quote((cited).source_id), '') end,
   (cited).source_id, (cited).chunk_id, null, null, null, null, null
 )::ragdb_internal.citation_check;
-comment on function ragdb_internal.unknown_chunk(ragdb_internal.cited_chunk) is
+comment on function ragdb_internal.unknown_chunk is
   'Returns the problem of a citation that names nothing in the evidence.';
 
 create or replace function ragdb_internal.trace_problems(seen ragdb_internal.seen_chunk,
@@ -87,7 +87,7 @@ begin atomic
   ) as p (code, message, is_so)
   where p.is_so;
 end;
-comment on function ragdb_internal.trace_problems(ragdb_internal.seen_chunk, boolean) is
+comment on function ragdb_internal.trace_problems is
   'Returns what is wrong with a citation by what its trace saw (null: it has none).';
 
 create or replace function ragdb_internal.check_quote(checked ragdb_internal.citation_check,
@@ -129,8 +129,7 @@ begin
   end if;
   return checked;
 end $$;
-comment on function ragdb_internal.check_quote(ragdb_internal.citation_check,
-  ragdb_internal.cited_chunk, jsonb, ragdb_internal.citation_rules) is
+comment on function ragdb_internal.check_quote is
   'Returns a check with the place of the quote in its chunk, or with what is wrong with it.';
 
 create or replace function ragdb_internal.check_span(checked ragdb_internal.citation_check,
@@ -153,8 +152,7 @@ begin
   end if;
   return checked;
 end $$;
-comment on function ragdb_internal.check_span(ragdb_internal.citation_check,
-  ragdb_internal.cited_chunk, ragdb_internal.citation_rules) is
+comment on function ragdb_internal.check_span is
   'Returns a check with the range of the chunk that a citation without a quote names, or with what '
   'is wrong with it.';
 
@@ -194,7 +192,6 @@ begin
   end if;
   return checked;
 end $$;
-comment on function ragdb_internal.check_answer_span(ragdb_internal.citation_check,
-  ragdb_internal.cited_chunk, jsonb, ragdb_internal.citation_rules) is
+comment on function ragdb_internal.check_answer_span is
   'Returns a check with the range of the answer that a citation stands for, or with what is wrong '
   'with that: it is not a range, or has a number or an identifier that no cited chunk has.';

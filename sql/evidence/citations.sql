@@ -47,8 +47,7 @@ begin
     return next v_check;
   end if;
 end $$;
-comment on function ragdb_internal.check_citation(ragdb_internal.cited_chunk,
-  ragdb_internal.seen_chunk, boolean, jsonb, jsonb, ragdb_internal.citation_rules) is
+comment on function ragdb_internal.check_citation is
   'Returns the problems of a citation whose chunk is in the evidence; where it has none but '
   'advisory ones, a last row without a code.';
 
@@ -91,8 +90,7 @@ begin
       rules.require_admissible or v_trace.retrieval_mode = 'slice', output, evidence, rules) c;
   end loop;
 end $$;
-comment on function ragdb_internal.check_cited(jsonb, jsonb, uuid, ragdb.retrieval_traces,
-  ragdb_internal.citation_rules) is
+comment on function ragdb_internal.check_cited is
   'Checks every citation of an output, by the trace that is given (trace_id), that its chunk '
   'names, or that the evidence names, which is the open one. Raises RG407, RG460.';
 
@@ -118,7 +116,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function ragdb_internal.coverage_problem(text, int4multirange, float8) is
+comment on function ragdb_internal.coverage_problem is
   'Returns what to say of an answer of which less than min_coverage (0 to 1) is in the ranges that '
   'are cited; null for another.';
 
@@ -142,8 +140,7 @@ begin
         hint = 'leave an argument out for its default';
   end if;
 end $$;
-comment on function ragdb_internal.check_citation_rules(ragdb_internal.citation_rules, boolean,
-  float8) is
+comment on function ragdb_internal.check_citation_rules is
   'Refuses rules of checking citations that are null or out of range. Raises RG400.';
 
 create or replace function ragdb_internal.answer_problems(output jsonb, evidence jsonb,
@@ -169,7 +166,7 @@ begin
     group by c.answer_start, c.answer_end having count(distinct c.chunk_id) > 3
     order by c.answer_start, c.answer_end;
 end $$;
-comment on function ragdb_internal.answer_problems(jsonb, jsonb, int4multirange, boolean, float8) is
+comment on function ragdb_internal.answer_problems is
   'Returns what is wrong with the citations of an output as a whole: none, too little of the '
   'answer in the ranges that they stand for, and more than three chunks for one span.';
 
@@ -212,8 +209,7 @@ begin
       coalesce((select range_agg(c.said) from unnest(v_checks) c where c.code is null), '{}'),
       require_citations, min_coverage) p;
 end $$;
-comment on function ragdb.check_citations(jsonb, jsonb, uuid, boolean, boolean, float8, integer,
-  text) is
+comment on function ragdb.check_citations is
   'Checks without a model the citations of an output against its evidence and the trace that '
   'retrieved it: a row for each citation (from 0) with code null and where its quote stands, or '
   'one for each problem; min_coverage (0 to 1) is the share of the answer that must be cited, '

@@ -28,7 +28,7 @@ begin
   end if;
   return case when place <= length(text) then place end;
 end $$;
-comment on function ragdb_internal.code_points(text, integer, text) is
+comment on function ragdb_internal.code_points is
   'Returns a place in a text, counted in codepoint, utf16 or byte, in code points; null when it is '
   'outside or inside a character.';
 
@@ -39,7 +39,7 @@ return case unit
   when 'utf16' then place + pg_catalog.length(
     pg_catalog.regexp_replace(pg_catalog.left(text, place), '[^\U00010000-\U0010ffff]+', '', 'g'))
   else place end;
-comment on function ragdb_internal.units(text, integer, text) is
+comment on function ragdb_internal.units is
   'Returns a place in a text, counted in code points, in codepoint, utf16 or byte.';
 
 create or replace function ragdb_internal.answer_text(output jsonb) returns text
@@ -53,7 +53,7 @@ return coalesce(
         output #> '{message,content}')) with ordinality b (block, n))
     when 'string' then coalesce(output ->> 'content', output #>> '{message,content}') end,
   output ->> 'text');
-comment on function ragdb_internal.answer_text(jsonb) is
+comment on function ragdb_internal.answer_text is
   'Returns the text of an answer: answer, or the text blocks of Anthropic''s or Cohere''s content.';
 
 create or replace function ragdb_internal.as_integer(value jsonb) returns integer
@@ -62,14 +62,14 @@ return case when pg_catalog.jsonb_typeof(as_integer.value) = 'number'
   then case when (as_integer.value #>> '{}')::numeric % 1 = 0
     and pg_catalog.abs((as_integer.value #>> '{}')::numeric) < 2147483648
     then (as_integer.value #>> '{}')::numeric::integer end end;
-comment on function ragdb_internal.as_integer(jsonb) is
+comment on function ragdb_internal.as_integer is
   'Returns a whole number of JSON; null for anything else.';
 
 create or replace function ragdb_internal.list_or_none(value jsonb) returns jsonb
 language sql immutable parallel safe
 return case when pg_catalog.jsonb_typeof(list_or_none.value) = 'array' then list_or_none.value
   else '[]' end;
-comment on function ragdb_internal.list_or_none(jsonb) is
+comment on function ragdb_internal.list_or_none is
   'Returns a JSON array as it is, and an empty one for anything else.';
 
 create or replace function ragdb_internal.own_references(output jsonb)
@@ -82,7 +82,7 @@ begin atomic
       coalesce(output -> 'citations', output #> '{message,citations}')))
     with ordinality c (citation, n);
 end;
-comment on function ragdb_internal.own_references(jsonb) is
+comment on function ragdb_internal.own_references is
   'Returns the list of citations of an output, numbered from 0; is_span for those of Cohere, which '
   'give a span of the answer its documents.';
 
@@ -99,7 +99,7 @@ begin atomic
     cross join lateral pg_catalog.jsonb_array_elements(
       ragdb_internal.list_or_none(b.block -> 'citations')) with ordinality c (citation, n);
 end;
-comment on function ragdb_internal.block_references(jsonb) is
+comment on function ragdb_internal.block_references is
   'Returns the citations of Anthropic''s content, each with the range of its block in the answer.';
 
 create or replace function ragdb_internal.cited_references(output jsonb)
@@ -134,7 +134,7 @@ begin atomic
     pg_catalog.to_jsonb(b.start_offset), pg_catalog.to_jsonb(b.end_offset)
   from ragdb_internal.block_references(output) b;
 end;
-comment on function ragdb_internal.cited_references(jsonb) is
+comment on function ragdb_internal.cited_references is
   'Returns the citations of an output with what they name as they name it: ours, Cohere''s (one '
   'row for each document) and Anthropic''s, numbered from 0.';
 
@@ -174,6 +174,6 @@ begin atomic
   -- what looks like a marker inside a sentence that is quoted is the source's
   where not coalesce(m.marker_offset <@ (select q.spans from quoted q), false);
 end;
-comment on function ragdb_internal.cited(jsonb, jsonb) is
+comment on function ragdb_internal.cited is
   'Returns what an output cites, numbered from 0: its citations as ours, Cohere''s or '
   'Anthropic''s, then the [n] markers of its answer.';

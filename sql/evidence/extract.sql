@@ -16,7 +16,7 @@ language sql immutable parallel safe
 return case when pg_catalog.jsonb_typeof(chunk -> 'score') = 'number'
     and (chunk ->> 'score')::numeric between 0 and 1
   then (chunk ->> 'score')::float8 else 1 end;
-comment on function ragdb_internal.evidence_score(jsonb) is
+comment on function ragdb_internal.evidence_score is
   'Returns the score of a chunk of evidence, 0 to 1; 1 where it has none, as in the input of a '
   'task.';
 
@@ -35,7 +35,7 @@ begin atomic
     cross join lateral ragdb_internal.telling_sentences(a.before || (chunk ->> 'text')) s
   where s.start_offset >= a.shift;
 end;
-comment on function ragdb_internal.chunk_sentences(jsonb) is
+comment on function ragdb_internal.chunk_sentences is
   'Returns the sentences of a chunk of evidence as ragdb_internal.telling_sentences does, with '
   'what the chunk scores, or the question that it answers.';
 
@@ -60,7 +60,7 @@ begin
     where ragdb_internal.is_citable(s.sentence)
       and not ragdb_internal.quotes_question(s.sentence, question));
 end $$;
-comment on function ragdb_internal.evidence_sentences(jsonb, text, text) is
+comment on function ragdb_internal.evidence_sentences is
   'Returns the sentences of evidence, in its order, that are long enough to be quoted and do not '
   'quote the question.';
 
@@ -78,7 +78,7 @@ begin
         select count(*)::integer as df from unnest(sentences) s
         where a.lexeme = any (s.lexemes || s.headed)) d);
 end $$;
-comment on function ragdb_internal.asked_terms(text[], ragdb_internal.evidence_sentence[]) is
+comment on function ragdb_internal.asked_terms is
   'Returns the terms of a question with what each weighs among these sentences.';
 
 create or replace function ragdb_internal.weight_of(terms ragdb_internal.asked_term[],
@@ -87,7 +87,7 @@ language sql immutable parallel safe
 return (
   select coalesce(pg_catalog.sum(t.weight order by t.lexeme collate "C"), 0)
   from pg_catalog.unnest(terms) t where t.lexeme = any (lexemes));
-comment on function ragdb_internal.weight_of(ragdb_internal.asked_term[], text[]) is
+comment on function ragdb_internal.weight_of is
   'Returns what those of some terms weigh that are among these lexemes.';
 
 create or replace function ragdb_internal.sentence_citation(
@@ -100,7 +100,7 @@ return pg_catalog.jsonb_build_object(
     'answer_end', sentence_citation.answer_start + pg_catalog.length((sentence).sentence))
   || case when (sentence).page is null then '{}'
     else pg_catalog.jsonb_build_object('page', (sentence).page) end;
-comment on function ragdb_internal.sentence_citation(ragdb_internal.evidence_sentence, integer) is
+comment on function ragdb_internal.sentence_citation is
   'Returns the citation of a sentence that stands in an answer from there on.';
 
 -- A sentence counts for the terms that no better one has brought yet, so sentences are picked one
@@ -140,8 +140,7 @@ begin
     v_left := array(select t from unnest(terms) t where t.lexeme <> all (v_brought));
   end loop;
 end $$;
-comment on function ragdb_internal.picked_sentences(ragdb_internal.asked_term[],
-  ragdb_internal.evidence_sentence[], integer) is
+comment on function ragdb_internal.picked_sentences is
   'Returns at most so many sentences, each the one that has most of the terms that are left, by '
   'weight and by the score of its chunk, and the share of the terms (0 to 1, by weight) that they '
   'have together; null for none.';
@@ -192,7 +191,7 @@ begin
       from unnest(v_answer.picked) with ordinality u (n, source_id, chunk_id, page, score,
         start_offset, end_offset, sentence, lexemes, headed, ord)) p);
 end $$;
-comment on function ragdb.answer_from_evidence(text, jsonb, integer, float8) is
+comment on function ragdb.answer_from_evidence is
   'Answers a question by the sentences of its evidence (a pack, or the input made of one) that '
   'have most of its terms, rare ones and chunks of a higher score counting more: answer, '
   'citations with quote, start and end in the chunk and answer_start and answer_end, support (0 '

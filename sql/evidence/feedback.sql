@@ -18,7 +18,7 @@ begin
         hint = 'give at most 4000 characters';
   end if;
 end $$;
-comment on function ragdb_internal.check_feedback(text, text, text) is
+comment on function ragdb_internal.check_feedback is
   'Refuses a verdict that is not good or bad, and a comment that is too long. Raises RG400, RG413.';
 
 create or replace function ragdb_internal.answered_trace(answer_id uuid) returns uuid
@@ -28,7 +28,7 @@ return (
     join ragdb.evidence_answers a on a.corpus_id = c.corpus_id
   where a.id = answered_trace.answer_id
     and a.created_at = ragdb_internal.uuid_time(answered_trace.answer_id));
-comment on function ragdb_internal.answered_trace(uuid) is
+comment on function ragdb_internal.answered_trace is
   'Returns the trace of the evidence of an answer; null where there is none.';
 
 -- Definer: it writes a table that is granted to nobody. Who may open the trace may judge it.
@@ -77,7 +77,7 @@ begin
   perform ragdb_internal.note('feedback', v_row.corpus_id || '/' || v_row.id);
   return v_row.id;
 end $$;
-comment on function ragdb.record_feedback(text, uuid, uuid, text, text, text) is
+comment on function ragdb.record_feedback is
   'Records what a person says of a retrieval that the caller may read, of one hit of it (chunk_id) '
   'or of an answer from it (answer_id, which may stand in for trace_id), and returns its id; '
   'verdict is good or bad, comment has up to 4000 characters, client (up to 200) names the '
@@ -107,7 +107,7 @@ begin
           or ragdb_internal.is_own_trace(t.caller, t.caller_oid, t.created_at))
       order by f.created_at desc, f.id desc limit list_feedback.count;
 end $$;
-comment on function ragdb.list_feedback(text, timestamptz, integer) is
+comment on function ragdb.list_feedback is
   'Returns the latest feedback of the caller and on the caller''s retrievals, newest first, of one '
   'corpus or of all, given at or after since; for an auditor that of every role. count is 1 to '
   '10000. Raises RG400, RG404.';
@@ -146,7 +146,7 @@ begin atomic
     where v.query_text ~ '\S'
     group by v.query_text, k.source, k.start_offset, k.end_offset;
 end;
-comment on function ragdb_internal.feedback_votes(integer, timestamptz) is
+comment on function ragdb_internal.feedback_votes is
   'Returns the spans that feedback judged, by question: the good verdicts less the bad ones.';
 
 create or replace function ragdb.feedback_cases(corpus text, since timestamptz default null)
@@ -173,7 +173,7 @@ begin
         order by j.query_text collate "C"), '[]')
       from judged j where j.best > 0);
 end $$;
-comment on function ragdb.feedback_cases(text, timestamptz) is
+comment on function ragdb.feedback_cases is
   'Returns the cases that feedback makes for ragdb.import_eval, from the retrievals that the '
   'caller may read: a question with what people called good (grade 1) and bad (grade 0), as spans '
   'of documents. A question has to have something good, the corpus to keep its text, and the '

@@ -12,7 +12,7 @@ return array(
   from pg_catalog.regexp_matches(words_of.letters,
     '[^' || ragdb_internal.punctuation() || ']+', 'g') with ordinality m (word, n)
   order by m.n);
-comment on function ragdb_internal.words_of(text) is
+comment on function ragdb_internal.words_of is
   'Returns the words of letters in their order, without punctuation.';
 
 create or replace function ragdb_internal.bones(letters text, out bones text, out places integer[])
@@ -25,7 +25,7 @@ begin
     from regexp_split_to_table(letters, '') with ordinality b (bone, n)
     where b.bone !~ ('[' || ragdb_internal.punctuation() || ']');
 end $$;
-comment on function ragdb_internal.bones(text) is
+comment on function ragdb_internal.bones is
   'Returns letters without punctuation, and for each its place among all, from 1.';
 
 -- A run starts where enough of the quote's words already agree.
@@ -70,7 +70,7 @@ begin
   order by t.similarity desc, t.n limit 1;
   return v_run;
 end $$;
-comment on function ragdb_internal.run_of_words(text, text[]) is
+comment on function ragdb_internal.run_of_words is
   'Returns the run of as many words of letters that may be misreadings of these words and has at '
   'least 0.85 of their letters right; null for none.';
 
@@ -98,7 +98,7 @@ begin
       / (v_run.last - v_run.first + 1));
   return v_run;
 end $$;
-comment on function ragdb_internal.run_of_skeletons(text, text, text) is
+comment on function ragdb_internal.run_of_skeletons is
   'Returns the run of bones that has the skeleton of a quote, whose own bones are given too; null '
   'for none.';
 
@@ -143,7 +143,7 @@ begin
   end if;
   return v_run;
 end $$;
-comment on function ragdb_internal.misread_run(text, text) is
+comment on function ragdb_internal.misread_run is
   'Returns the run of letters that may be a scanner''s reading of a quote, every number right; '
   'null for none.';
 
@@ -168,7 +168,7 @@ begin
   end if;
   return run;
 end $$;
-comment on function ragdb_internal.with_punctuation(ragdb_internal.letter_run, text, text) is
+comment on function ragdb_internal.with_punctuation is
   'Returns a run of letters with the punctuation that a quote has around its words, where the '
   'letters have it too.';
 
@@ -217,7 +217,7 @@ begin
     end_offset := end_offset + 1;
   end loop;
 end $$;
-comment on function ragdb_internal.find_quote(text, text) is
+comment on function ragdb_internal.find_quote is
   'Finds a quote in a text: exact, normalised (case, white space, quotation marks, dashes and '
   'ligatures aside) or approximate (as a scanner misreads; at least 0.85 of its letters in one run '
   'of words, every number right). A quote that begins or ends within a word or a number is not '

@@ -16,7 +16,7 @@ begin
         hint = 'give at most 10000 characters';
   end if;
 end $$;
-comment on function ragdb_internal.check_question(text) is
+comment on function ragdb_internal.check_question is
   'Refuses a question that is null, empty or longer than 10000 characters. Raises RG400, RG413.';
 
 create or replace function ragdb_internal.evidence_config(evidence jsonb) returns text
@@ -24,7 +24,7 @@ language sql immutable parallel safe
 return coalesce(
   (select c.config from ragdb_internal.text_configs() c
     where c.config = evidence_config.evidence ->> 'text_config'), 'english');
-comment on function ragdb_internal.evidence_config(jsonb) is
+comment on function ragdb_internal.evidence_config is
   'Returns the text configuration of a pack; english where it names none.';
 
 -- A trace that the caller may not read is as good as none: it is named by whoever made the pack.
@@ -55,7 +55,7 @@ begin
     select (n.trace).* from named n
     where n.is_question or not exists (select from named o where o.is_question);
 end $$;
-comment on function ragdb_internal.gate_traces(text, jsonb) is
+comment on function ragdb_internal.gate_traces is
   'Returns the traces that evidence is of and that the caller may read: those of the question '
   'itself, and where none is, all.';
 
@@ -72,7 +72,7 @@ return (
     greatest(-1e300, least(1e300, (c.chunk ->> 'score')::numeric))))
   from pg_catalog.jsonb_array_elements(chunks) c (chunk)
   where pg_catalog.jsonb_typeof(c.chunk -> 'score') = 'number');
-comment on function ragdb_internal.best_of(jsonb) is
+comment on function ragdb_internal.best_of is
   'Returns the best score of some chunks; null where none has one.';
 
 -- A score of a part of a question says nothing of the question, so its own search counts.
@@ -116,7 +116,7 @@ begin
   basis.best_score := coalesce(
     basis.best_score, ragdb_internal.best_of(evidence -> 'chunks'));
 end $$;
-comment on function ragdb_internal.gate_basis(text, jsonb) is
+comment on function ragdb_internal.gate_basis is
   'Returns what evidence is weighed against for a question, by the traces that it names; where the '
   'caller may read none, by the mode and score of the search that it says found it (searched), or '
   'by the scores of its chunks.';
@@ -134,7 +134,7 @@ begin atomic
     cross join lateral ragdb_internal.term_facts(weighed_terms.corpus, w.whole,
       ragdb_internal.lexemes(weighed_terms.question, weighed_terms.text_config)) t;
 end;
-comment on function ragdb_internal.weighed_terms(ragdb.corpora, text, text) is
+comment on function ragdb_internal.weighed_terms is
   'Returns the terms of a question with their idf in a corpus; 1 each without a corpus.';
 
 create or replace function ragdb_internal.check_thresholds(
@@ -154,7 +154,7 @@ begin
         hint = 'leave a threshold out for its default';
   end if;
 end $$;
-comment on function ragdb_internal.check_thresholds(integer, float8, float8) is
+comment on function ragdb_internal.check_thresholds is
   'Refuses thresholds of the gate that are null or out of range. Raises RG400.';
 
 -- Definer: what it calls is private.
@@ -203,7 +203,7 @@ begin
       when v_basis.floor is not null then 'corpus' else 'none' end,
     'min_coverage', min_coverage);
 end $$;
-comment on function ragdb.rag_enough_context_gate(text, jsonb, integer, float8, float8) is
+comment on function ragdb.rag_enough_context_gate is
   'Decides whether a pack is enough for a query: at least min_chunks (0 to 1000), a best score of '
   'min_score (0 to 1; null: the floor that the corpus has for the mode of the trace, else 0) or '
   'more, and min_coverage (0 to 1) of the query''s terms somewhere in it, weighed by their idf '

@@ -21,7 +21,7 @@ begin
       from ragdb_internal.find_quote(v_chunk.text, locate_quote.quote) f
       where f.method is not null;
 end $$;
-comment on function ragdb.locate_quote(text, text, text) is
+comment on function ragdb.locate_quote is
   'Finds a quote of 1 to 10000 characters in the text of a chunk as ragdb.check_citations does: '
   'method exact, normalised or approximate, similarity (0 to 1), and its place in characters from '
   '0; no row where the chunk does not say it. Raises RG400, RG404, RG406.';

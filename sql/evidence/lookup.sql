@@ -26,7 +26,7 @@ begin
         hint = 'leave corpus out, or leave the retriever out';
   end if;
 end $$;
-comment on function ragdb_internal.check_asked_corpus(text, text) is
+comment on function ragdb_internal.check_asked_corpus is
   'Refuses another corpus than the one that a retriever searches. Raises RG400.';
 
 create or replace function ragdb_internal.check_rank_mode(rank_mode text, retriever text)
@@ -41,7 +41,7 @@ begin
         hint = 'leave rank_mode out';
   end if;
 end $$;
-comment on function ragdb_internal.check_rank_mode(text, text) is
+comment on function ragdb_internal.check_rank_mode is
   'Refuses a mode of ranking beside a retriever, which has one. Raises RG400.';
 
 -- A rag names its retriever and, in its grounding, how much evidence is taken. Definer: contracts
@@ -74,7 +74,7 @@ begin
   end if;
   return v_asked;
 end $$;
-comment on function ragdb.ask_retriever(text, text, text, integer, text) is
+comment on function ragdb.ask_retriever is
   'Returns what ragdb.ask looks up queries by: a corpus, or the retriever or rag of a contract '
   'that searches it, for k chunks (1 to 1000; 8 of a corpus, or as many as the retriever '
   'declares) by rank_mode, which a retriever declares. Raises RG400, RG404, RG417, RG441.';
@@ -108,7 +108,7 @@ begin
       rerank => lookup.rerank) h;
   end if;
 end $$;
-comment on function ragdb_internal.asked_hits(ragdb_internal.lookup, text) is
+comment on function ragdb_internal.asked_hits is
   'Returns what is found for a query, on record or not. Raises what ragdb.retrieve and '
   'ragdb.retrieve_with raise.';
 
@@ -131,5 +131,5 @@ begin
   return jsonb_build_object('chunks', v_chunks,
     'trace_id', case when lookup.record then ragdb.last_trace_id() end);
 end $$;
-comment on function ragdb_internal.asked_result(ragdb_internal.lookup, text) is
+comment on function ragdb_internal.asked_result is
   'Returns what is found for a query as ragdb.ask_weigh takes it.';

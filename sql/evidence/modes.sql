@@ -22,7 +22,7 @@ begin atomic
     ('model', 'string', null, null, 'null'),
     ('client', 'string', null, null, 'null')) as p (key, type, low, high, value);
 end;
-comment on function ragdb_internal.ask_policy_keys() is
+comment on function ragdb_internal.ask_policy_keys is
   'Lists the keys of a policy by which a question is answered: the JSON type and range of each, '
   'and its default.';
 
@@ -35,7 +35,7 @@ return not exists (
     or case when pg_catalog.jsonb_typeof(t.value) = 'number'
       then pg_catalog.abs((t.value #>> '{}')::numeric) > 1000000
         or t.key = 'min_chunks' and (t.value #>> '{}')::numeric % 1 <> 0 end);
-comment on function ragdb_internal.are_thresholds(jsonb) is
+comment on function ragdb_internal.are_thresholds is
   'Whether an object has the thresholds of the gate, or some of them, as numbers.';
 
 create or replace function ragdb_internal.policy_problem(policy jsonb) returns text
@@ -61,7 +61,7 @@ return (
       or (g.value #>> '{}')::numeric % 1 <> 0
     else false end
   order by g.key limit 1);
-comment on function ragdb_internal.policy_problem(jsonb) is
+comment on function ragdb_internal.policy_problem is
   'Returns what is wrong with a policy; null for a sound one.';
 
 create or replace function ragdb_internal.ask_policy(policy jsonb) returns jsonb
@@ -84,7 +84,7 @@ begin
     select jsonb_object_agg(k.key, coalesce(nullif(policy -> k.key, 'null'), k.value))
     from ragdb_internal.ask_policy_keys() k);
 end $$;
-comment on function ragdb_internal.ask_policy(jsonb) is
+comment on function ragdb_internal.ask_policy is
   'Returns a policy in full. Raises RG400.';
 
 -- What a contract requires stands above what a call asks for, but the caller may bring evidence.
@@ -110,7 +110,7 @@ begin
   end if;
   return v_mode;
 end $$;
-comment on function ragdb_internal.ask_mode(jsonb, boolean) is
+comment on function ragdb_internal.ask_mode is
   'Returns the mode that a policy comes to where the caller gave evidence or none. Raises RG400.';
 
 create or replace function ragdb_internal.ask_skipped(policy jsonb, mode text, has_evidence boolean)
@@ -126,7 +126,7 @@ return case
     else 'no retriever is configured' end
   when ask_skipped.mode = 'auto' and has_evidence then 'the caller gave evidence'
 end;
-comment on function ragdb_internal.ask_skipped(jsonb, text, boolean) is
+comment on function ragdb_internal.ask_skipped is
   'Returns why nothing is looked up whatever the question is; null where the plan decides.';
 
 -- A model's own words are in none of this.
@@ -150,14 +150,14 @@ begin
   return v_rules || case when v_problem is null then '{}'
     else jsonb_build_object('problem', v_problem) end;
 end $$;
-comment on function ragdb_internal.agreed_plan(text, jsonb, text) is
+comment on function ragdb_internal.agreed_plan is
   'Returns the plan of a model, or where there is none, or one with a problem, that of '
   'ragdb.rag_query_plan. Raises RG400, RG413.';
 
 create or replace function ragdb_internal.failed_run(run jsonb, failure text) returns jsonb
 language sql immutable parallel safe
 return run || pg_catalog.jsonb_build_object('status', 'failed', 'reason', failed_run.failure);
-comment on function ragdb_internal.failed_run(jsonb, text) is
+comment on function ragdb_internal.failed_run is
   'Returns a run that could not be done as its mode demands.';
 
 create or replace function ragdb_internal.skipped_run(run jsonb, reason text) returns jsonb
@@ -173,7 +173,7 @@ begin
   return case when run #>> '{policy,mode}' = 'required'
     then ragdb_internal.failed_run(run, reason) else run end;
 end $$;
-comment on function ragdb_internal.skipped_run(jsonb, text) is
+comment on function ragdb_internal.skipped_run is
   'Returns a run that looks nothing up, with the reason. Raises RG404.';
 
 create or replace function ragdb_internal.planned_run(run jsonb, plan jsonb, plan_problem text)
@@ -194,7 +194,7 @@ begin
   return run || jsonb_build_object('queries', case when v_queries = '[]'
     then jsonb_build_array(run -> 'question') else v_queries end);
 end $$;
-comment on function ragdb_internal.planned_run(jsonb, jsonb, text) is
+comment on function ragdb_internal.planned_run is
   'Returns a run with its plan, and with what is looked up or why nothing is. Raises RG400, RG404, '
   'RG413.';
 
@@ -224,7 +224,7 @@ begin
     then ragdb_internal.planned_run(v_run, plan, plan_problem)
     else ragdb_internal.skipped_run(v_run, v_skipped) end;
 end $$;
-comment on function ragdb.ask_plan(text, jsonb, boolean, jsonb, text) is
+comment on function ragdb.ask_plan is
   'Begins to answer a question: returns a run, which ragdb.ask_weigh and ragdb.ask_verify go on '
   'with. policy has mode (off, auto, on, required), k (1 to 1000), max_context (1 to 10000000, in '
   'unit token or char), gate (thresholds; null weighs nothing), require_citations and more; plan '

@@ -33,7 +33,7 @@ begin
     E'[ \\t\\v\\f\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+'
     '(?=\\n|$)|\\n+$', '', 'g');
 end $$;
-comment on function ragdb_internal.evidence_text(text) is
+comment on function ragdb_internal.evidence_text is
   'Returns the text of a chunk as evidence: NFC, LF, no white space at the end of a line or blank '
   'line at its own, and a backslash before lines that imitate the marks of a pack.';
 
@@ -41,7 +41,7 @@ create or replace function ragdb_internal.unseen() returns text
 language sql immutable parallel safe
 return '\u0001-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e'
   '\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff';
-comment on function ragdb_internal.unseen() is
+comment on function ragdb_internal.unseen is
   'Returns white space and characters that cannot be seen, as a class of a pattern.';
 
 create or replace function ragdb_internal.evidence_field(value text) returns text
@@ -57,7 +57,7 @@ return case
       else c.letter end, '' order by c.n)
     from pg_catalog.regexp_split_to_table(evidence_field.value, '') with ordinality c (letter, n))
 end;
-comment on function ragdb_internal.evidence_field(text) is
+comment on function ragdb_internal.evidence_field is
   'Returns an id as it stands in the first line of a block: a backslash is doubled, and white '
   'space and what cannot be seen is written \uXXXX.';
 
@@ -90,7 +90,7 @@ begin atomic
     left join lateral ragdb_internal.chunk_of(evidence_items.corpus_id, w.chunk_id) c on true
     left join ragdb.documents d on d.corpus_id = c.corpus_id and d.doc_no = c.doc_no;
 end;
-comment on function ragdb_internal.evidence_items(integer, uuid, timestamptz, text[]) is
+comment on function ragdb_internal.evidence_items is
   'Returns the chunks of a trace (as its caller was given them, where it was reranked), or those '
   'of a list, in their order with all that a pack says of each; reason is gone or changed where a '
   'chunk is not what the trace saw.';
@@ -113,7 +113,7 @@ begin
         hint = 'pass what ragdb.build_evidence_pack() or ragdb.evidence_pack_to_input() returns';
   end if;
 end $$;
-comment on function ragdb_internal.check_evidence(jsonb) is
+comment on function ragdb_internal.check_evidence is
   'Refuses what is not the evidence of a pack. Raises RG460.';
 
 -- Definer: what it calls is private.
@@ -136,6 +136,6 @@ begin
       'omitted', jsonb_array_length(case jsonb_typeof(pack -> 'omitted')
         when 'array' then pack -> 'omitted' else '[]' end)));
 end $$;
-comment on function ragdb.evidence_pack_to_input(jsonb) is
+comment on function ragdb.evidence_pack_to_input is
   'Returns a pack as the input of a task that answers from evidence: question, and evidence with '
   'corpus_id, hash, chunks (source_id, chunk_id, text) and the number omitted. Raises RG460.';

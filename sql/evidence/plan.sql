@@ -23,7 +23,7 @@ begin
     when ragdb_internal.lexemes(question, 'english') = '' then 'it has no word to search for'
   end;
 end $$;
-comment on function ragdb_internal.no_retrieval_reason(text) is
+comment on function ragdb_internal.no_retrieval_reason is
   'Returns why there is nothing to look up for a question; null for most.';
 
 -- The question itself, its parts, what it quotes, the names in it; each once, in this order.
@@ -58,7 +58,7 @@ return array(
       and (p.kind < 4 or ragdb_internal.lexemes(p.query, 'english') <> '')
     group by pg_catalog.btrim(p.query)) q
   order by q.kind, q.n limit 16);
-comment on function ragdb_internal.planned_queries(text) is
+comment on function ragdb_internal.planned_queries is
   'Returns what to look up for a question, 16 queries at most.';
 
 -- Definer: what it calls is private.
@@ -80,7 +80,7 @@ begin
   return jsonb_build_object('needs_retrieval', true, 'queries', to_jsonb(v_queries),
     'reason', 'it asks for something: ' || cardinality(v_queries) || ' to look up');
 end $$;
-comment on function ragdb.rag_query_plan(text) is
+comment on function ragdb.rag_query_plan is
   'Plans the retrieval for a question without a model: needs_retrieval (false for greetings, '
   'arithmetic and what has no word to search for), queries (the question, its parts, what it '
   'quotes, the names in it; 16 at most) and the reason. Raises RG400, RG413.';
@@ -114,7 +114,7 @@ begin
     ) p (n, problem)
     where p.problem is not null order by p.n);
 end $$;
-comment on function ragdb.validate_query_plan(jsonb) is
+comment on function ragdb.validate_query_plan is
   'Returns what is wrong with a plan that a model made in place of ragdb.rag_query_plan: '
   'needs_retrieval is a boolean, queries are 1 to 16 texts of at most 10000 characters where it is '
   'true, reason is a text; nothing for a sound one.';

@@ -43,7 +43,7 @@ begin
     perform ragdb.maintain();
   end if;
 end $$;
-comment on function ragdb_internal.evidence_corpus(jsonb, uuid) is
+comment on function ragdb_internal.evidence_corpus is
   'Returns the corpus that evidence is of, and its trace, for what is recorded of it. Raises '
   'RG404, RG407, RG460.';
 
@@ -51,7 +51,7 @@ create or replace function ragdb_internal.check_evidence_recordable(what text) r
 language sql stable parallel safe
 return ragdb_internal.check_recordable(what,
   'ragdb.rag_enough_context_gate() and ragdb.check_citations() say the same and record nothing');
-comment on function ragdb_internal.check_evidence_recordable(text) is
+comment on function ragdb_internal.check_evidence_recordable is
   'Refuses to record evidence in a read-only transaction. Raises 25006.';
 
 -- Definer: it writes a table that is granted to nobody; the caller's right to the corpus is checked
@@ -104,7 +104,7 @@ begin
   perform ragdb_internal.note('gate', v_row.corpus_id || '/' || v_row.id);
   return v_verdict || jsonb_build_object('gate_id', v_row.id);
 end $$;
-comment on function ragdb.record_gate(text, jsonb, integer, float8, float8, uuid, text) is
+comment on function ragdb.record_gate is
   'Decides as ragdb.rag_enough_context_gate whether a pack is enough for a query, records what it '
   'was decided by and the verdict, and returns it with gate_id; trace_id is that of the pack '
   'unless given, client (up to 200 characters) names the program. Raises what '

@@ -22,8 +22,7 @@ begin
         hint = 'give what was measured, 0 or more, or nothing';
   end if;
 end $$;
-comment on function ragdb_internal.check_answer_names(text, text, text, integer, float8, integer,
-  integer) is
+comment on function ragdb_internal.check_answer_names is
   'Refuses what an answer is recorded under when it is too long or out of range. Raises RG400, '
   'RG413.';
 
@@ -52,7 +51,7 @@ begin
   v_answer.caller := ragdb_internal.caller();
   return v_answer;
 end $$;
-comment on function ragdb_internal.new_answer(jsonb, jsonb, uuid) is
+comment on function ragdb_internal.new_answer is
   'Returns what is recorded of an answer before its citations are checked. Raises RG404, RG407, '
   'RG460.';
 
@@ -76,8 +75,7 @@ begin
         chunk_id, method, start_offset, end_offset, similarity, said, row_no)) c;
   perform ragdb_internal.note('answer', answer.corpus_id || '/' || answer.id);
 end $$;
-comment on function ragdb_internal.insert_answer(ragdb.evidence_answers,
-  ragdb_internal.citation_check[], text) is
+comment on function ragdb_internal.insert_answer is
   'Records an answer and what each of its citations came to.';
 
 create type ragdb_internal.answer_on_record as (
@@ -121,8 +119,7 @@ begin
   perform ragdb_internal.insert_answer(v_answer, v_checks, offsets);
   return row(v_answer.id, v_checks)::ragdb_internal.answer_on_record;
 end $$;
-comment on function ragdb_internal.write_answer(jsonb, jsonb, uuid, boolean, boolean, float8,
-  integer, text, text, text, integer, text, float8, integer, integer) is
+comment on function ragdb_internal.write_answer is
   'Does what ragdb.record_answer does. Raises what it raises.';
 
 -- Definer: it writes tables that are granted to nobody; the caller's right to the corpus is checked
@@ -150,8 +147,7 @@ begin
       c.chunk_id, c.method, c.start_offset, c.end_offset, c.similarity
     from unnest(v_record.checks) c;
 end $$;
-comment on function ragdb.record_answer(jsonb, jsonb, uuid, boolean, boolean, float8, integer, text,
-  text, text, integer, text, float8, integer, integer) is
+comment on function ragdb.record_answer is
   'Checks the citations of an output as ragdb.check_citations, whose rows it returns after the id '
   'of the answer, and records the answer and what each citation came to, without any text; task, '
   'model and client (up to 200 characters each) are names, attempt (1 to 1000) counts the tries, '

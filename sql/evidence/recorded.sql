@@ -26,7 +26,7 @@ return (
   where t.corpus_id = question_of.corpus_id and t.id = question_of.trace_id
     and t.created_at = ragdb_internal.uuid_time(question_of.trace_id)
     and ragdb_internal.may_open_trace(t, true));
-comment on function ragdb_internal.question_of(integer, uuid) is
+comment on function ragdb_internal.question_of is
   'Returns the question of a trace that the caller may read; null for any other.';
 
 -- What an answer cites is what it says.
@@ -40,7 +40,7 @@ return exists (
     and ragdb_internal.may_open_trace(t, true))
   or ((answer).trace_id is null and (answer).caller = ragdb_internal.caller())
   or ragdb_internal.is_auditor();
-comment on function ragdb_internal.is_shown_answer(ragdb.evidence_answers) is
+comment on function ragdb_internal.is_shown_answer is
   'Whether the caller may read the trace of an answer, or gave it without one.';
 
 -- Definer, like those below: the tables are granted to nobody. Ids are in the order of time, so
@@ -66,7 +66,7 @@ begin
       join ragdb.corpora k on k.corpus_id = a.corpus_id
     order by a.id desc;
 end $$;
-comment on function ragdb.list_answers(text, timestamptz, integer) is
+comment on function ragdb.list_answers is
   'Returns the latest recorded answers, newest first, of one corpus or of all that the caller may '
   'read, recorded at or after since; count is 1 to 10000. Raises RG400, RG404.';
 
@@ -93,7 +93,7 @@ begin
         select ragdb_internal.question_of(g.corpus_id, g.trace_id) as query offset 0) q
     order by g.id desc;
 end $$;
-comment on function ragdb.list_gates(text, timestamptz, integer) is
+comment on function ragdb.list_gates is
   'Returns the latest recorded decisions whether evidence was enough, newest first, of one corpus '
   'or of all that the caller may read, recorded at or after since; count is 1 to 10000. Raises '
   'RG400, RG404.';
@@ -121,7 +121,7 @@ begin
   end if;
   return v_answer;
 end $$;
-comment on function ragdb_internal.open_answer(uuid) is
+comment on function ragdb_internal.open_answer is
   'Returns a recorded answer of a corpus whose answers the caller may read. Raises RG407.';
 
 create or replace function ragdb.get_answer(answer_id uuid) returns ragdb.recorded_answer
@@ -138,5 +138,5 @@ begin
     v_answer.task, v_answer.model, v_answer.attempt, v_answer.client,
     v_answer.caller)::ragdb.recorded_answer;
 end $$;
-comment on function ragdb.get_answer(uuid) is
+comment on function ragdb.get_answer is
   'Returns one recorded answer, without its text, which is not kept. Raises RG407.';

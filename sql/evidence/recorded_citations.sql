@@ -21,7 +21,7 @@ begin atomic
     ('OFFSETS_CORRECTED', true, 'the quote is at another place than claimed'),
     ('OVER_CITED', true, 'more than three chunks for one span')) c (code, is_advisory, meaning);
 end;
-comment on function ragdb.citation_codes() is
+comment on function ragdb.citation_codes is
   'Lists the codes of ragdb.check_citations, whether each is only advice, and what it means.';
 
 -- A chunk's id is made of its text, so what was cited is what it says now, as long as it is there.
@@ -48,7 +48,7 @@ begin
       and x.created_at = v_answer.created_at
     order by x.row_no;
 end $$;
-comment on function ragdb.list_citations(uuid) is
+comment on function ragdb.list_citations is
   'Returns what ragdb.check_citations found in a recorded answer: a row for each citation that '
   'holds (code null) and for each problem, with the text of the chunk, in which the quote stands '
   'from start_offset to end_offset counted in unit; the text is null where the chunk is gone or '
@@ -82,7 +82,7 @@ begin atomic
     case when a.is_insufficient then 'no answer' else 'wrong citation' end, a.created_at
   from answers a where a.is_insufficient or not a.is_verified;
 end;
-comment on function ragdb_internal.unanswered_evidence(text, timestamptz) is
+comment on function ragdb_internal.unanswered_evidence is
   'Returns the gates among the latest 1000 that found too little evidence, and the answers among '
   'the latest 1000 that abstain or cite wrongly. Raises RG404.';
 
@@ -102,7 +102,7 @@ begin atomic
     where exists (select from pg_catalog.unnest(ragdb_internal.traced_askers()) a
       where a is null or ragdb_internal.is_of_asker(t.caller, t.caller_oid, t.created_at, a));
 end;
-comment on function ragdb_internal.unanswered_events(text, timestamptz) is
+comment on function ragdb_internal.unanswered_events is
   'Returns each time that a question had no hit, not enough evidence, no answer or a wrong one. '
   'Raises RG404.';
 
@@ -116,7 +116,7 @@ begin atomic
       and s.rag = e.rag and s.eval = e.eval
   where s.query = any (queries);
 end;
-comment on function ragdb_internal.cases_of(text[]) is
+comment on function ragdb_internal.cases_of is
   'Returns the cases of evals that the caller may read and that ask one of some questions, named '
   'rag/eval: case.';
 
@@ -149,7 +149,7 @@ begin
       array(select x.name from x where x.corpus = u.corpus and x.query = u.query order by 1)
     from u order by u.last_at desc, u.query;
 end $$;
-comment on function ragdb.list_unanswered(text, timestamptz, integer) is
+comment on function ragdb.list_unanswered is
   'Returns the questions that were not answered among those the caller may read, the latest first, '
   'of one corpus or of all, asked at or after since: reasons are no hit, too little '
   'evidence, no answer and wrong citation; times counts the retrievals, trace_id is the latest, '

@@ -10,7 +10,7 @@ return case when ragdb_internal.trace_of(chunk) is null then chunk ? 'mode'
     where t.id = ragdb_internal.trace_of(chunk)
       and t.created_at = ragdb_internal.uuid_time(ragdb_internal.trace_of(chunk))
       and t.retrieval_mode = 'global') end;
-comment on function ragdb_internal.is_found_in_corpus(jsonb) is
+comment on function ragdb_internal.is_found_in_corpus is
   'Tells whether a chunk was found by a search of a corpus and not of a slice, as its trace says; '
   'one without a trace names the mode of the search.';
 
@@ -46,7 +46,7 @@ begin atomic
     where c.name = replies_to.chunk ->> 'corpus' and ragdb_internal.privilege(c) > 0
     order by t.sibling_order, k.chunk_no limit 3;
 end;
-comment on function ragdb_internal.replies_to(jsonb) is
+comment on function ragdb_internal.replies_to is
   'Returns the first three replies to a chunk of evidence that is a turn of a conversation, there, '
   'as evidence that names what it answers; none where the caller may not read.';
 
@@ -75,5 +75,5 @@ begin atomic
     where not exists (select from found f
       where f.chunk ->> 'chunk_id' = r.reply ->> 'chunk_id')) b;
 end;
-comment on function ragdb_internal.with_replies(jsonb) is
+comment on function ragdb_internal.with_replies is
   'Returns chunks that were found, behind each question of a conversation its replies.';

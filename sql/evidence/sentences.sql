@@ -29,7 +29,7 @@ begin atomic
   where s.sentence <> ''
   order by s.n;
 end;
-comment on function ragdb_internal.sentences(text) is
+comment on function ragdb_internal.sentences is
   'Returns the sentences of a text and their ranges in it, from 0.';
 
 create or replace function ragdb_internal.opening(sentence text) returns text
@@ -37,7 +37,7 @@ language sql immutable parallel safe
 return case
   when opening.sentence ~ '[?\uff1f\u061f]["''*_)\]\u2019\u201d\u00bb]*$' then 'question'
   when opening.sentence ~ '^#{1,6}\s' then 'heading' end;
-comment on function ragdb_internal.opening(text) is
+comment on function ragdb_internal.opening is
   'Returns how a sentence leads to the next one: as a question, which ends in a question mark, '
   'brackets and quotes behind it left out, or as a heading of Markdown; null where it does not.';
 
@@ -48,7 +48,7 @@ language sql immutable parallel safe
 return not pg_catalog.starts_with(is_citable.sentence, '```')
   and (pg_catalog.length(is_citable.sentence) >= 64 or pg_catalog.length(pg_catalog.replace(
   (ragdb_internal.quotable(is_citable.sentence)).letters, ' ', '')) >= 8);
-comment on function ragdb_internal.is_citable(text) is
+comment on function ragdb_internal.is_citable is
   'Tells whether a sentence is long enough to be quoted, and not code.';
 
 -- A list of bullets or of numbers, rows of a table, or code. What is long is cut after a line.
@@ -68,7 +68,7 @@ return (
       ('[-*+] [^\n]*(?:\n\s*[-*+] [^\n]*|\n(?![ \t]*(?:#|\||```|\n|$))[^\n]*)*'),
       ('[0-9]{1,3}[.)] [^\n]*'
         '(?:\n\s*[0-9]{1,3}[.)] [^\n]*|\n(?![ \t]*(?:#|\||```|\n|$))[^\n]*)*')) k (kind));
-comment on function ragdb_internal.led_length(text, integer) is
+comment on function ragdb_internal.led_length is
   'Returns how long the list, the table or the code is that follows a place of a text, with the '
   'line ends before it, at most 1000; 0 where none follows.';
 
@@ -76,7 +76,7 @@ create or replace function ragdb_internal.mail_head_length(text text) returns in
 language sql immutable parallel safe
 return coalesce(pg_catalog.length(pg_catalog.substring(mail_head_length.text,
   '^(?:(?:From|To|Cc|Date|Subject): [^\n]*(?:\n|$)){2,}')), 0);
-comment on function ragdb_internal.mail_head_length(text) is
+comment on function ragdb_internal.mail_head_length is
   'Returns how long the lines are that a text begins with as an e-mail does, who wrote to whom, '
   'when and of what; 0 where it does not begin with two.';
 
@@ -113,7 +113,7 @@ begin atomic
   where b.opening is null
   order by b.start;
 end;
-comment on function ragdb_internal.telling_sentences(text) is
+comment on function ragdb_internal.telling_sentences is
   'Returns the sentences of a text that may answer, their ranges in it, from 0, the words that '
   'each is found by, of what follows questions those of these too, and the headings before it.';
 
@@ -126,5 +126,5 @@ return question ~ '\S\s+\S+\s+\S' and pg_catalog.strpos(
   pg_catalog.lower(pg_catalog.translate(sentence, '“”„«»''?', '""""""') collate "C"),
   '"' || pg_catalog.lower(pg_catalog.btrim(pg_catalog.translate(question, '?', '')) collate "C")
     || '"') > 0;
-comment on function ragdb_internal.quotes_question(text, text) is
+comment on function ragdb_internal.quotes_question is
   'Tells whether a sentence has a question of three words or more in quotation marks.';

@@ -42,7 +42,7 @@ begin
             and a.created_at >= v_trace.created_at and a.created_at < v_until) s
       order by s.at, array_position(array['search', 'rerank', 'gate', 'answer'], s.stage);
 end $$;
-comment on function ragdb.trace_stages(uuid) is
+comment on function ragdb.trace_stages is
   'Returns what came of a recorded retrieval within an hour, in order: the stages of the search '
   'that ran in the database, embed, semantic, lexical and fuse, then the whole search (elapsed_ms '
   'is how long each took), then rerank, gate and answer (elapsed_ms counts from the end of the '

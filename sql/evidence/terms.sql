@@ -15,7 +15,7 @@ begin
   end if;
   perform ragdb_internal.check_evidence(evidence);
 end $$;
-comment on function ragdb_internal.check_output(jsonb, jsonb) is
+comment on function ragdb_internal.check_output is
   'Refuses what is not an output, or not the evidence of a pack. Raises RG460.';
 
 create or replace function ragdb_internal.evidence_of(input jsonb) returns jsonb
@@ -23,7 +23,7 @@ language sql immutable parallel safe
 return case when pg_catalog.jsonb_typeof(evidence_of.input -> 'evidence') = 'object'
   then evidence_of.input -> 'evidence'
   else evidence_of.input end;
-comment on function ragdb_internal.evidence_of(jsonb) is
+comment on function ragdb_internal.evidence_of is
   'Returns the evidence in the input of a task, or what it is given.';
 
 -- A pack of several retrievals has the trace at each chunk.
@@ -39,7 +39,7 @@ begin
   end if;
   return (named ->> 'trace_id')::uuid;
 end $$;
-comment on function ragdb_internal.trace_of(jsonb) is
+comment on function ragdb_internal.trace_of is
   'Returns the trace that a pack or a chunk of one names; null for none. Raises RG460.';
 
 create or replace function ragdb_internal.terms_of(letters text) returns text[]
@@ -50,7 +50,7 @@ return array(
     'g') m (term)
   where m.term[1] ~ '[0-9]' and m.term[1] ~ '[[:alpha:]]' or m.term[1] ~ '_'
   order by 1);
-comment on function ragdb_internal.terms_of(text) is
+comment on function ragdb_internal.terms_of is
   'Returns the identifiers of a text: words of letters with digits or underscores.';
 
 -- A pack has the text of a chunk as it is or as evidence, whole or its beginning; decomposed, what
@@ -61,7 +61,7 @@ language sql immutable parallel safe
 return pg_catalog.starts_with(text, said) or pg_catalog.starts_with(
   normalize(pg_catalog.replace(ragdb_internal.evidence_text(text), '\', ''), nfd),
   normalize(pg_catalog.replace(ragdb_internal.evidence_text(said), '\', ''), nfd));
-comment on function ragdb_internal.begins(text, text) is
+comment on function ragdb_internal.begins is
   'Whether what evidence says of a chunk is the text of the chunk, or its beginning.';
 
 create type ragdb_internal.seen_chunk as (
@@ -90,7 +90,7 @@ begin atomic
     left join lateral ragdb_internal.chunk_of(
       (cited_hit.trace).corpus_id, cited_hit.chunk_id) c on true;
 end;
-comment on function ragdb_internal.cited_hit(ragdb.retrieval_traces, text, text) is
+comment on function ragdb_internal.cited_hit is
   'Returns what a trace saw of a chunk that is cited with what evidence says of it.';
 
 -- A quote that begins in one chunk and ends in another is in neither.
@@ -127,7 +127,7 @@ begin
   end loop;
   return null;
 end $$;
-comment on function ragdb_internal.crosses(text, text, jsonb) is
+comment on function ragdb_internal.crosses is
   'Returns the chunk that a quote, two words of it or more in each, goes over into from or to the '
   'cited one; null for none.';
 
@@ -158,6 +158,6 @@ begin
           else i.term = any (ragdb_internal.terms_of(t.text)) end)) s
     order by s.kind, s.n limit 1);
 end $$;
-comment on function ragdb_internal.unsupported(text, text[]) is
+comment on function ragdb_internal.unsupported is
   'Returns a number or an identifier of a text that none of several others has; null when all are '
   'there.';

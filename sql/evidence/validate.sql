@@ -27,7 +27,7 @@ begin atomic
   where not c.is_marker and p.problem is not null
     and coalesce(pg_catalog.jsonb_typeof(citation_problems.list -> c.n), 'object') = 'object';
 end;
-comment on function ragdb_internal.citation_problems(jsonb, jsonb, jsonb) is
+comment on function ragdb_internal.citation_problems is
   'Returns the unknown ids of citations that are objects, and chunks under another source; list is '
   'the citations of the output.';
 
@@ -70,7 +70,7 @@ begin
       from ragdb_internal.citation_problems(output, v_evidence, v_list) p) e
     order by e.n, e.step);
 end $$;
-comment on function ragdb.validate_citations(jsonb, jsonb, boolean) is
+comment on function ragdb.validate_citations is
   'Returns what is wrong with the citations of an output, of our form (source_id, chunk_id), '
   'Anthropic''s or Cohere''s: unknown ids, a chunk under another source, and missing citations '
   'where they are required; nothing for insufficient_evidence: true. Raises RG400, RG460.';

@@ -18,7 +18,7 @@ begin
   end if;
   perform ragdb_internal.ask_policy(run -> 'policy');
 end $$;
-comment on function ragdb_internal.check_run(jsonb) is
+comment on function ragdb_internal.check_run is
   'Refuses what is not a run of a question, or has failed. Raises RG400.';
 
 -- A pack without chunks names no trace.
@@ -26,7 +26,7 @@ create or replace function ragdb_internal.empty_trace(run jsonb) returns uuid
 language sql immutable parallel safe
 return case when run #> '{pack,chunks}' = '[]'
   then (run #>> '{summary,trace_ids,0}')::uuid end;
-comment on function ragdb_internal.empty_trace(jsonb) is
+comment on function ragdb_internal.empty_trace is
   'Returns the first trace of a run whose pack is empty; null for another.';
 
 create or replace function ragdb_internal.verdict_of(verifier text, codes text[]) returns jsonb
@@ -34,7 +34,7 @@ language sql immutable parallel safe
 return pg_catalog.jsonb_build_object('verifier_id', verifier)
   || case when codes = '{}' then '{"status": "pass"}'::jsonb
     else pg_catalog.jsonb_build_object('status', 'fail', 'codes', codes) end;
-comment on function ragdb_internal.verdict_of(text, text[]) is
+comment on function ragdb_internal.verdict_of is
   'Returns the verdict of a verifier that found these codes.';
 
 -- The gate's terms are stems, and a reader knows the words that were asked.
@@ -51,7 +51,7 @@ return (
     where pg_catalog.tsvector_to_array(ragdb_internal.text_vector(w.word, missing_words.config))
       && missing_words.terms
     group by w.word) a);
-comment on function ragdb_internal.missing_words(text, text[], text) is
+comment on function ragdb_internal.missing_words is
   'Returns the words of a question that are among some terms, as a list; null for none.';
 
 -- The scores are rounded away from each other: two that are near would read as one.
@@ -70,7 +70,7 @@ return 'insufficient evidence: ' || case when run #>> '{gate,terms}' = '0'
       array(select pg_catalog.jsonb_array_elements_text(run #> '{gate,missing_terms}')),
       ragdb_internal.evidence_config(run -> 'pack')), '')
   end;
-comment on function ragdb_internal.gate_reason(jsonb) is
+comment on function ragdb_internal.gate_reason is
   'Returns in words why the gate of a run said no.';
 
 create or replace function ragdb_internal.run_reason(run jsonb, status text) returns text
@@ -83,7 +83,7 @@ return case run_reason.status
   else case when run #> '{gate,enough}' = 'false' then ragdb_internal.gate_reason(run)
     else coalesce(run #>> '{summary,retrieval_skipped}', 'the corpus does not say') end
 end;
-comment on function ragdb_internal.run_reason(jsonb, text) is
+comment on function ragdb_internal.run_reason is
   'Returns in words why a run of this status has no answer; null for one that has.';
 
 create or replace function ragdb_internal.ended_run(run jsonb, output jsonb, problems text[],
@@ -100,7 +100,7 @@ begin
     || jsonb_build_object('output', output, 'problems', problems, 'status', v_status);
   return run || jsonb_build_object('reason', ragdb_internal.run_reason(run, v_status));
 end $$;
-comment on function ragdb_internal.ended_run(jsonb, jsonb, text[], integer, jsonb) is
+comment on function ragdb_internal.ended_run is
   'Returns a run with its output, what is wrong with it, and the status that these come to.';
 
 create type ragdb_internal.cost as (elapsed_ms float8, input_tokens integer, output_tokens integer);
@@ -126,7 +126,7 @@ begin
     from ragdb.check_citations(output, v_evidence, require_citations => v_required) c)
   )::ragdb_internal.answer_on_record;
 end $$;
-comment on function ragdb_internal.run_citations(jsonb, jsonb, integer, ragdb_internal.cost) is
+comment on function ragdb_internal.run_citations is
   'Checks the citations of an output of a run, on record where its evidence is. Raises what '
   'ragdb.record_answer raises.';
 
@@ -142,8 +142,7 @@ return coalesce(
     from pg_catalog.unnest(checks) with ordinality c (citation, code, is_advisory, message,
       source_id, chunk_id, method, start_offset, end_offset, similarity, said, n)
     where c.code is not null and not c.is_advisory order by c.n));
-comment on function ragdb_internal.told_problems(jsonb, jsonb,
-  ragdb_internal.citation_check[]) is
+comment on function ragdb_internal.told_problems is
   'Returns what is wrong with the citations of an output, in the words that a task is told.';
 
 create or replace function ragdb_internal.citation_verdict(
@@ -156,7 +155,7 @@ return ragdb_internal.verdict_of('rag.citations', coalesce(
     where c.code is not null and not c.is_advisory group by c.code order by pg_catalog.min(c.n)),
     '{}'),
   case when problems = '{}' then '{}'::text[] else array['CITATIONS_MALFORMED'] end));
-comment on function ragdb_internal.citation_verdict(ragdb_internal.citation_check[], text[]) is
+comment on function ragdb_internal.citation_verdict is
   'Returns the verdict of the verifier rag.citations.';
 
 -- The keys are ours, and those of Anthropic and Cohere.
@@ -166,7 +165,7 @@ return output -> 'insufficient_evidence' is distinct from 'true' and not exists 
   select from pg_catalog.jsonb_each(output) o
   where o.key in ('answer', 'content', 'message', 'text')
     and o.value not in ('null', '""', '[]', '{}', 'false', '0'));
-comment on function ragdb_internal.is_bare(jsonb) is
+comment on function ragdb_internal.is_bare is
   'Whether an output is neither an answer nor says that the evidence is insufficient.';
 
 create or replace function ragdb_internal.verified_run(run jsonb, output jsonb,
@@ -198,8 +197,7 @@ begin
   end if;
   return ragdb_internal.ended_run(run, output, v_problems, attempt, v_verdicts);
 end $$;
-comment on function ragdb_internal.verified_run(jsonb, jsonb, text[], integer, ragdb_internal.cost)
-  is
+comment on function ragdb_internal.verified_run is
   'Returns a run with an output and what its verifiers say. Raises what ragdb.record_answer '
   'raises.';
 
@@ -217,7 +215,7 @@ begin
   end if;
   return ragdb_internal.ended_run(run, v_output, '{}', 0, '[]');
 end $$;
-comment on function ragdb_internal.unanswered_run(jsonb) is
+comment on function ragdb_internal.unanswered_run is
   'Returns a run whose gate said no with the output of that, on record where its evidence is.';
 
 -- Definer: what it calls is private.
@@ -240,8 +238,7 @@ begin
   return ragdb_internal.verified_run(run, output, schema_problems, attempt,
     row(elapsed_ms, input_tokens, output_tokens)::ragdb_internal.cost);
 end $$;
-comment on function ragdb.ask_verify(jsonb, jsonb, text, text[], integer, float8, integer, integer)
-  is
+comment on function ragdb.ask_verify is
   'Ends a run of ragdb.ask_weigh: verifies an output that a task made for it, on record where its '
   'evidence is. problem says why there is no output, schema_problems (null: no schema) what a '
   'schema finds wrong with it; attempt (1 to 1000) counts the tries, elapsed_ms (milliseconds), '

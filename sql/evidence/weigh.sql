@@ -14,7 +14,7 @@ begin
   end if;
   perform ragdb_internal.check_evidence(f.result) from jsonb_array_elements(results) f (result);
 end $$;
-comment on function ragdb_internal.check_results(jsonb) is
+comment on function ragdb_internal.check_results is
   'Refuses what is not the results of the queries of a run. Raises RG460.';
 
 -- Scores of different queries are of different questions, so their ranks are compared. Each chunk
@@ -37,7 +37,7 @@ return (
           with ordinality c (chunk, rank)
       group by c.chunk ->> 'source_id', c.chunk ->> 'chunk_id') u) b
   where b.rank <= fused_chunks.k);
-comment on function ragdb_internal.fused_chunks(jsonb, integer) is
+comment on function ragdb_internal.fused_chunks is
   'Returns the k chunks that several results have in the best places, by the sum of their '
   'reciprocal ranks.';
 
@@ -53,7 +53,7 @@ return (
   from pg_catalog.jsonb_array_elements(results #> '{0,chunks}') c (chunk)
   where c.chunk ->> 'chunk_id' in (
     select o.chunk ->> 'chunk_id' from pg_catalog.jsonb_array_elements(chunks) o (chunk)));
-comment on function ragdb_internal.searched(jsonb, jsonb) is
+comment on function ragdb_internal.searched is
   'Returns the mode of the first of several results, and its best score among the chunks taken.';
 
 create or replace function ragdb_internal.one_corpus(chunks jsonb, otherwise text) returns text
@@ -62,7 +62,7 @@ return (
   select coalesce(case when count(distinct c.chunk ->> 'corpus') = 1
     then min(c.chunk ->> 'corpus') end, one_corpus.otherwise)
   from pg_catalog.jsonb_array_elements(chunks) c (chunk));
-comment on function ragdb_internal.one_corpus(jsonb, text) is
+comment on function ragdb_internal.one_corpus is
   'Returns the corpus that all of some chunks name which name one; another name where there is no '
   'such corpus.';
 
@@ -86,7 +86,7 @@ begin
   return ragdb_internal.pack_evidence(v_name, chunks, v_characters)
     || jsonb_strip_nulls(jsonb_build_object('text_config', v_config));
 end $$;
-comment on function ragdb_internal.run_pack(jsonb, jsonb) is
+comment on function ragdb_internal.run_pack is
   'Returns the pack of the chunks of a run, within the limit of its policy. Raises RG400.';
 
 create or replace function ragdb_internal.weighed_run(run jsonb) returns jsonb
@@ -118,7 +118,7 @@ begin
   end if;
   return run;
 end $$;
-comment on function ragdb_internal.weighed_run(jsonb) is
+comment on function ragdb_internal.weighed_run is
   'Returns a run with the verdict of the gate on its pack, where its policy has one. Raises what '
   'ragdb.record_gate raises.';
 
@@ -156,7 +156,7 @@ begin
     'evidence_pack_hash', run #> '{pack,hash}'));
   return ragdb_internal.weighed_run(run);
 end $$;
-comment on function ragdb_internal.packed_run(jsonb, jsonb, jsonb) is
+comment on function ragdb_internal.packed_run is
   'Returns a run with the pack of what was found and of the caller''s evidence, weighed. Raises '
   'RG400, RG460 and what ragdb.record_gate raises.';
 
@@ -184,7 +184,7 @@ begin
   end if;
   return ragdb_internal.unanswered_run(v_run);
 end $$;
-comment on function ragdb.ask_weigh(jsonb, jsonb, jsonb) is
+comment on function ragdb.ask_weigh is
   'Goes on with a run of ragdb.ask_plan: fuses what was found for its queries (a result each: '
   'chunks, best first, and trace_id), packs it behind the caller''s evidence (chunks) and weighs '
   'the pack, on record where its retrievals are. The run has pack and gate, output where the gate '

@@ -43,7 +43,7 @@ begin
         or filter_sql.rows_of = case when f.of_turns and not o.meets_null then 'turns'
           when f.of_chunks then 'chunks' else 'documents' end) t);
 end $$;
-comment on function ragdb_internal.filter_sql(jsonb[], text) is
+comment on function ragdb_internal.filter_sql is
   'Returns what conditions of a filter, given as $1, demand of documents d and chunks c, or what '
   'those demand that are of documents, of chunks, or of turns t alone; null for nothing.';
 
@@ -54,7 +54,7 @@ return ' cross join lateral (select h.corpus_id, h.chunk_no, h.doc_no, h.page fr
   ' cross join lateral (select o.* from ragdb.documents o'
   ' where o.corpus_id = x.corpus_id and o.doc_no = c.doc_no offset 0) d'
   ' where ' || ragdb_internal.filter_sql(filter_joins.conditions);
-comment on function ragdb_internal.filter_joins(jsonb[]) is
+comment on function ragdb_internal.filter_joins is
   'Returns the joins and the condition by which rows x, of corpus_id and chunk_no, meet conditions '
   'of a filter, given as $1.';
 
@@ -68,7 +68,7 @@ return array(
   from (select distinct i.chunk_id from pg_catalog.unnest(chunk_numbers.chunk_ids) i (chunk_id)) i
     cross join lateral (select h.chunk_no from ragdb.chunks h
       where h.corpus_id = chunk_numbers.corpus_id and h.chunk_id = i.chunk_id offset 0) c);
-comment on function ragdb_internal.chunk_numbers(integer, text[]) is
+comment on function ragdb_internal.chunk_numbers is
   'Returns the numbers of the chunks of a corpus that have one of some ids, each once, in no '
   'order.';
 
@@ -92,7 +92,7 @@ begin
       where p.corpus_id = prefers_metadata_index.corpus_id
         and r.oid = 'ragdb.documents'::regclass);
 end $$;
-comment on function ragdb_internal.prefers_metadata_index(integer, jsonb[]) is
+comment on function ragdb_internal.prefers_metadata_index is
   'Tells whether the index over metadata finds the documents of a filter better than with an index '
   'that knows corpora.';
 
@@ -112,7 +112,7 @@ begin
     using conditions, meeting_conditions.corpus_id, meeting_conditions.chunk_nos;
   return v_chunk_nos;
 end $$;
-comment on function ragdb_internal.meeting_conditions(integer, jsonb[], integer[]) is
+comment on function ragdb_internal.meeting_conditions is
   'Returns those of the given chunks of a corpus that meet the conditions of a filter.';
 
 -- An index over metadata passes over rows where a session lets it (gin_fuzzy_search_limit).
@@ -163,7 +163,7 @@ begin
   into v_chunk_nos using v_conditions, filtered_chunks.corpus_id, most;
   return v_chunk_nos;
 end $$;
-comment on function ragdb_internal.filtered_chunks(integer, jsonb, text[], integer) is
+comment on function ragdb_internal.filtered_chunks is
   'Returns the chunks of a corpus that a filter and a list of chunk ids leave, of a filter alone '
   'at most so many (null: all); null when there is neither. Raises RG410.';
 
@@ -183,7 +183,7 @@ begin
     into v_count using conditions, corpus.corpus_id, corpus.next_chunk_no, points;
   return v_count;
 end $$;
-comment on function ragdb_internal.sampled_count(ragdb.corpora, jsonb[], integer) is
+comment on function ragdb_internal.sampled_count is
   'Returns how many chunks of a corpus meet conditions of a filter, about: a look at some points '
   'of it tells.';
 
@@ -197,13 +197,13 @@ returns integer
 language sql immutable parallel safe
 return coalesce((restricted_count.restriction).count,
   pg_catalog.cardinality((restricted_count.restriction).chunk_nos));
-comment on function ragdb_internal.restricted_count(ragdb_internal.restriction) is
+comment on function ragdb_internal.restricted_count is
   'Returns how many chunks meet a restriction, of a filter about how many; null where all do.';
 
 create or replace function ragdb_internal.many_chunks(corpus ragdb.corpora) returns integer
 language sql immutable parallel safe
 return greatest(5000, 20 * pg_catalog.sqrt((many_chunks.corpus).chunks))::integer;
-comment on function ragdb_internal.many_chunks(ragdb.corpora) is
+comment on function ragdb_internal.many_chunks is
   'Returns how many chunks may be left of a corpus before its best are looked at first, and only '
   'then whether these are among them.';
 
@@ -239,7 +239,7 @@ begin
   end if;
   return v_restriction;
 end $$;
-comment on function ragdb_internal.restriction(ragdb.corpora, jsonb, text[], integer) is
+comment on function ragdb_internal.restriction is
   'Returns what a filter and a list of chunk ids demand of so many chunks that are wanted of a '
   'corpus: to be in the list of those that they leave, or to meet the filter where it leaves many. '
   'Raises RG410.';

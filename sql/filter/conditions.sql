@@ -15,7 +15,7 @@ begin atomic
         else f.value end) s (operators)
     left join lateral jsonb_each(s.operators) o on true;
 end;
-comment on function ragdb_internal.filter_terms(jsonb) is
+comment on function ragdb_internal.filter_terms is
   'Returns the conditions of a filter, short forms written out: an array is all, any other value '
   'eq, and min_year the least year. The operator of a field without one is null.';
 
@@ -52,7 +52,7 @@ begin
       hint = operator || ' takes ' || v_takes
         || coalesce('; field ' || field || ' is a ' || v_type, '');
 end $$;
-comment on function ragdb_internal.refuse_condition(text, text, jsonb) is
+comment on function ragdb_internal.refuse_condition is
   'Says what is wrong with a condition of a filter: no operator, one that is unknown, or a value '
   'that it cannot take. Raises RG410.';
 
@@ -79,7 +79,7 @@ begin
           v_limits.filter_conditions);
   end if;
 end $$;
-comment on function ragdb_internal.check_filter_size(jsonb) is
+comment on function ragdb_internal.check_filter_size is
   'Refuses a filter with more bytes or more conditions than ragdb_internal.limits allows. Raises '
   'RG410.';
 
@@ -122,13 +122,13 @@ begin
     return next;
   end loop;
 end $$;
-comment on function ragdb_internal.filter_conditions(jsonb) is
+comment on function ragdb_internal.filter_conditions is
   'Returns the conditions of a filter, checked. Raises RG410.';
 
 create or replace function ragdb_internal.condition_array(filter jsonb) returns jsonb[]
 language sql immutable parallel safe
 return array(
   select pg_catalog.to_jsonb(f) from ragdb_internal.filter_conditions(condition_array.filter) f);
-comment on function ragdb_internal.condition_array(jsonb) is
+comment on function ragdb_internal.condition_array is
   'Returns the conditions of a filter, checked, as an array for a statement that is made of them. '
   'Raises RG410.';

@@ -9,7 +9,7 @@ return pg_catalog.replace(pg_catalog.replace(
   pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(
     glob_pattern.pattern, '\', '\\'), '%', '\%'), '_', '\_'),
   '*', '%'), '?', '_');
-comment on function ragdb_internal.glob_pattern(text) is
+comment on function ragdb_internal.glob_pattern is
   'Returns the LIKE pattern of a glob: * is any run of characters, / included, and ? any one '
   'character.';
 
@@ -19,5 +19,5 @@ return pg_catalog.length(is_long_glob.pattern) > (ragdb_internal.limits()).glob_
   or pg_catalog.length(is_long_glob.pattern)
     - pg_catalog.length(pg_catalog.replace(is_long_glob.pattern, '*', ''))
     > (ragdb_internal.limits()).glob_stars;
-comment on function ragdb_internal.is_long_glob(text) is
+comment on function ragdb_internal.is_long_glob is
   'Tells whether a glob has more characters or more stars than ragdb_internal.limits allows.';

@@ -20,7 +20,7 @@ return pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.repla
   '{members}', 'pg_catalog.jsonb_array_elements(case'
   ' when pg_catalog.jsonb_typeof(d.metadata -> {key}) = ''array'' then d.metadata -> {key} end)'),
   '{values}', 'array(select e from pg_catalog.jsonb_array_elements({json}) e)');
-comment on function ragdb_internal.written_out(text) is
+comment on function ragdb_internal.written_out is
   'Returns a template of a filter operator with its short forms written out: {eq}, that the '
   'metadata has the given value or an array with it, {has_some}, that it does so of one of the '
   'given values, and {members}, the items of the metadata''s value where it is an array.';
@@ -32,7 +32,7 @@ return 'd.metadata @> any (array(select o'
   ' (pg_catalog.jsonb_set(''{}'', array[{key}], e)),'
   ' (pg_catalog.jsonb_set(''{}'', array[{key}],'
   ' pg_catalog.jsonb_set(''[]'', ''{0}'', e)))) v (o)))';
-comment on function ragdb_internal.some_item() is
+comment on function ragdb_internal.some_item is
   'Returns the template of a condition that an index answers, which all metadata meets that has '
   'one of the given items, or an array with one.';
 
@@ -41,7 +41,7 @@ create or replace function ragdb_internal.plain_items() returns text
 language sql immutable parallel safe
 return 'not pg_catalog.jsonb_path_exists({json},'
   ' ''strict $[*] ? (@.type() == "array" || @.type() == "object")'')';
-comment on function ragdb_internal.plain_items() is
+comment on function ragdb_internal.plain_items is
   'Returns the template of whether none of the given items is an array or an object.';
 
 -- The templates speak of documents d and chunks c. In them {field} is what is compared: a column,
@@ -85,7 +85,7 @@ begin atomic
       '{field} like ragdb_internal.glob_pattern({text})')
   ) o (operator, takes, types, compares, uses_index, meets_null, of_column, metadata_sql);
 end;
-comment on function ragdb_internal.filter_operators() is
+comment on function ragdb_internal.filter_operators is
   'Lists the operators of filters: the JSON types of the value that each takes (null: any), in '
   'words and by name; what must be of the type of a built-in field, the value, its items or (null) '
   'nothing; whether the index over metadata serves it; whether what is null may meet it; and its '
@@ -95,7 +95,7 @@ create or replace function ragdb_internal.said(of_turn text) returns text
 language sql immutable parallel safe
 return '(select ' || said.of_turn || ' from ragdb.turns t'
   ' where t.corpus_id = c.corpus_id and t.chunk_no = c.chunk_no)';
-comment on function ragdb_internal.said(text) is
+comment on function ragdb_internal.said is
   'Returns the SQL of what the turn t that chunk c is says of itself; null where it is none.';
 
 create or replace function ragdb_internal.filter_fields()
@@ -123,7 +123,7 @@ begin atomic
       ragdb_internal.said('t.given ->> ''speaker'''))
   ) f (field, type, of_chunks, of_turns, column_sql, condition_sql, facet_sql);
 end;
-comment on function ragdb_internal.filter_fields() is
+comment on function ragdb_internal.filter_fields is
   'Lists the built-in fields of filters: their JSON type, whether they are of chunks or of '
   'documents, whether of chunks that are turns, what is compared, of documents d, chunks c or '
   'turns t, the condition around the comparison, and what facets count, of documents d or chunks '
@@ -133,7 +133,7 @@ create or replace function ragdb_internal.metadata_key(field text) returns text
 language sql immutable parallel safe
 return case when pg_catalog.starts_with(metadata_key.field, 'metadata.')
   then pg_catalog.substr(metadata_key.field, 10) else metadata_key.field end;
-comment on function ragdb_internal.metadata_key(text) is
+comment on function ragdb_internal.metadata_key is
   'Returns the key of the metadata that a field that is not built in names.';
 
 create or replace function ragdb_internal.operator_names() returns text
@@ -142,5 +142,5 @@ return (
   select pg_catalog.string_agg(o.operator, ', ' order by o.n)
   from ragdb_internal.filter_operators() with ordinality
     o (operator, takes, types, compares, uses_index, meets_null, of_column, of_metadata, n));
-comment on function ragdb_internal.operator_names() is
+comment on function ragdb_internal.operator_names is
   'Returns the operators of filters, separated by commas.';

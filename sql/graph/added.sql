@@ -5,13 +5,13 @@ create or replace function ragdb_internal.edge_key(edge ragdb_internal.chunk_edg
 language sql immutable parallel safe
 return pg_catalog.jsonb_build_array(
   (edge).parent_no, (edge).child_no, (edge).edge_type)::text;
-comment on function ragdb_internal.edge_key(ragdb_internal.chunk_edge) is
+comment on function ragdb_internal.edge_key is
   'Returns what an added edge is called among the recorded states of its corpus.';
 
 create or replace function ragdb_internal.edge_hash(key text) returns bytea
 language sql immutable parallel safe
 return pg_catalog.sha256(ragdb_internal.utf8(key));
-comment on function ragdb_internal.edge_hash(text) is
+comment on function ragdb_internal.edge_hash is
   'Returns what is recorded of an added edge that is there.';
 
 create or replace function ragdb_internal.record_edges(
@@ -26,7 +26,6 @@ begin atomic
         row(e.parent_no, e.child_no, e.edge_type)::ragdb_internal.chunk_edge) k (key)
     having count(*) > 0;
 end;
-comment on function ragdb_internal.record_edges(
-  integer, ragdb_internal.chunk_edge[], boolean) is
+comment on function ragdb_internal.record_edges is
   'Records that some edges were added, or that they were taken away; the caller holds the corpus '
   'lock.';

@@ -11,7 +11,7 @@ begin
   return (select c.chunk_id from ragdb.chunks c
     where c.corpus_id = v_corpus.corpus_id and c.chunk_id = resolve_explicit.chunk_id);
 end $$;
-comment on function ragdb.resolve_explicit(text, text) is
+comment on function ragdb.resolve_explicit is
   'Returns the chunk id when the corpus has that chunk, else null. Raises RG400, RG404.';
 
 create or replace function ragdb.resolve_from_session(corpus text, session text) returns text
@@ -27,7 +27,7 @@ begin
     where t.corpus_id = v_corpus.corpus_id and t.session_id = resolve_from_session.session
     order by t.created_at desc, t.place desc, t.chunk_no desc limit 1);
 end $$;
-comment on function ragdb.resolve_from_session(text, text) is
+comment on function ragdb.resolve_from_session is
   'Returns the latest turn of a session, or null when it has none. Raises RG400, RG404.';
 
 create or replace function ragdb.resolve_temporal(
@@ -53,6 +53,6 @@ begin
           or d.metadata ->> 'project' = resolve_temporal.project)
       order by t.created_at at time zone 'UTC' desc, c.chunk_id limit resolve_temporal.count;
 end $$;
-comment on function ragdb.resolve_temporal(text, integer, text) is
+comment on function ragdb.resolve_temporal is
   'Returns the 1 to 1000 most recent turns, of conversations whose metadata names the project when '
   'one is given. Raises RG400, RG404.';

@@ -21,7 +21,7 @@ begin
   end loop;
   return v_cid;
 end $$;
-comment on function ragdb_internal.grown_cid(text, ragdb_internal.parsed_turn[]) is
+comment on function ragdb_internal.grown_cid is
   'Returns the doc_cid of a conversation with some turns more: the SHA-256 of the one before and '
   'of a turn, turn by turn.';
 
@@ -31,7 +31,7 @@ language sql immutable parallel safe
 return (
   select coalesce(pg_catalog.sum(pg_catalog.octet_length(t.text)), 0)
     from pg_catalog.unnest(turn_bytes.turns) t);
-comment on function ragdb_internal.turn_bytes(ragdb_internal.parsed_turn[]) is
+comment on function ragdb_internal.turn_bytes is
   'Returns the bytes of the texts of some turns.';
 
 create or replace function ragdb_internal.appended_chunks(
@@ -57,8 +57,7 @@ return array(
             and c.doc_no = (appended_chunks.document).doc_no
             and c.ordinal = (appended_chunks.document).chunks - 1), -2) as ending) l
   order by t.n);
-comment on function ragdb_internal.appended_chunks(
-  ragdb.corpora, ragdb.documents, ragdb_internal.parsed_turn[]) is
+comment on function ragdb_internal.appended_chunks is
   'Returns turns as the next chunks of a document.';
 
 create or replace function ragdb_internal.extend_document(
@@ -93,8 +92,7 @@ begin
   -- what is there now is no longer in the original
   perform ragdb_internal.drop_unused_blobs(v_id, array[document.doc_cid]);
 end $$;
-comment on function ragdb_internal.extend_document(
-  ragdb.corpora, ragdb.documents, ragdb_internal.parsed_turn[]) is
+comment on function ragdb_internal.extend_document is
   'Writes turns as the next chunks of a document, indexed and embedded; the caller holds the '
   'corpus lock. Raises RG413.';
 
@@ -119,7 +117,7 @@ begin
   end if;
   return v_document;
 end $$;
-comment on function ragdb_internal.session_document(integer, text) is
+comment on function ragdb_internal.session_document is
   'Returns the document that the turns of a session are appended to; null where there is none yet. '
   'Raises RG409.';
 
@@ -157,8 +155,7 @@ begin
     into v_added from stored s where s.is_added;
   perform ragdb_internal.record_edges(store_appended_edges.corpus_id, v_added, true);
 end $$;
-comment on function ragdb_internal.store_appended_edges(
-  integer, ragdb_internal.parsed_edge[]) is
+comment on function ragdb_internal.store_appended_edges is
   'Stores the edges that lead to appended turns.';
 
 create or replace function ragdb_internal.first_place(
@@ -178,7 +175,7 @@ return (
         where t.corpus_id = first_place.corpus_id and t.chunk_no = c.chunk_no
         offset 0) t
     order by t.created_at, t.place, t.chunk_no limit 1);
-comment on function ragdb_internal.first_place(integer, ragdb_internal.parsed_turn[]) is
+comment on function ragdb_internal.first_place is
   'Returns the place of the turn that was said first among some stored ones.';
 
 create or replace function ragdb_internal.store_appended(
@@ -217,7 +214,6 @@ begin
   perform ragdb_internal.derive_turns(
     v_id, array[session], ragdb_internal.first_place(v_id, turns));
 end $$;
-comment on function ragdb_internal.store_appended(ragdb.corpora, text, jsonb,
-  ragdb_internal.parsed_turn[], ragdb_internal.parsed_edge[]) is
+comment on function ragdb_internal.store_appended is
   'Writes turns that a session does not have yet, derived from what is before them; the caller '
   'holds the corpus lock. Raises RG409, RG412, RG413.';

@@ -33,7 +33,7 @@ begin
           '[{"id", "parent_id", "role", "text"}]}';
   end if;
 end $$;
-comment on function ragdb_internal.check_conversations(jsonb) is
+comment on function ragdb_internal.check_conversations is
   'Refuses what is not an array of at most 1000 conversations, each with its session and its '
   'messages. Raises RG412.';
 
@@ -79,7 +79,7 @@ begin
           '"phase", "salience", "speaker"}';
   end if;
 end $$;
-comment on function ragdb_internal.check_messages(jsonb) is
+comment on function ragdb_internal.check_messages is
   'Refuses conversations of which a message has a field that is missing or bad. Raises RG412.';
 
 create or replace function ragdb_internal.check_turns(
@@ -116,8 +116,7 @@ begin
           'parent out for a root; ragdb.add_edges() joins turns of two conversations';
   end if;
 end $$;
-comment on function ragdb_internal.check_turns(
-  ragdb_internal.parsed_turn[], ragdb_internal.parsed_edge[], text[]) is
+comment on function ragdb_internal.check_turns is
   'Refuses two turns of one id, and a parent that is the turn itself, or neither given nor known '
   '(chunk ids). Raises RG412.';
 
@@ -155,6 +154,5 @@ begin
           'for anything else';
   end if;
 end $$;
-comment on function ragdb_internal.check_replies(
-  ragdb_internal.parsed_turn[], ragdb_internal.parsed_edge[]) is
+comment on function ragdb_internal.check_replies is
   'Refuses replies and branches that form a cycle. Raises RG412.';

@@ -27,8 +27,7 @@ return coalesce((
                 over (partition by t.nth order by t.place) - 2 as ending
             from pg_catalog.unnest(turns) t) z
         group by z.nth) t on t.nth = c.n - 1), '[]');
-comment on function ragdb_internal.conversation_documents(
-  jsonb, ragdb_internal.parsed_turn[]) is
+comment on function ragdb_internal.conversation_documents is
   'Returns conversations as ragdb.put_documents takes documents.';
 
 -- Every chunk and edge is looked up by its key (lateral, offset 0), and by a number of the corpus
@@ -58,7 +57,7 @@ begin atomic
           place = excluded.place, complexity = excluded.complexity, given = excluded.given,
           created_at = excluded.created_at;
 end;
-comment on function ragdb_internal.store_turns(integer, ragdb_internal.parsed_turn[]) is
+comment on function ragdb_internal.store_turns is
   'Stores turns whose chunks are stored; what is derived from others is yet to come.';
 
 create or replace function ragdb_internal.numbered_edges(
@@ -78,7 +77,7 @@ begin atomic
         where c.corpus_id = n.corpus_id and c.chunk_id = g.child_id
         offset 0) k;
 end;
-comment on function ragdb_internal.numbered_edges(integer, ragdb_internal.parsed_edge[]) is
+comment on function ragdb_internal.numbered_edges is
   'Returns edges by the numbers of their chunks.';
 
 create or replace function ragdb_internal.edges_between_turns(
@@ -102,7 +101,7 @@ begin atomic
         where p.corpus_id = n.corpus_id and p.chunk_no = e.parent_no and p.doc_no = c.doc_no
         offset 0) p;
 end;
-comment on function ragdb_internal.edges_between_turns(integer, ragdb_internal.parsed_turn[]) is
+comment on function ragdb_internal.edges_between_turns is
   'Returns the edges that conversations say, from a turn to one of these, with their places in '
   'the table.';
 
@@ -128,8 +127,7 @@ begin atomic
       order by n.parent_no, n.child_no, n.edge_type
     on conflict do nothing;
 end;
-comment on function ragdb_internal.store_edges(
-  integer, ragdb_internal.parsed_turn[], ragdb_internal.parsed_edge[]) is
+comment on function ragdb_internal.store_edges is
   'Makes the edges between turns those of their conversations.';
 
 -- Messages are chunks before they are turns.
@@ -160,7 +158,7 @@ begin
       h (event_id, hash)
     where e.corpus_id = tell_turns.corpus_id and e.event_id = h.event_id;
 end $$;
-comment on function ragdb_internal.tell_turns(integer, uuid[]) is
+comment on function ragdb_internal.tell_turns is
   'Has events of this transaction tell of the turns of their documents too.';
 
 create or replace function ragdb.put_conversations(
@@ -209,7 +207,7 @@ begin
   perform ragdb_internal.derive_turns(v_corpus.corpus_id, array(
     select distinct t.session_id from unnest(v_turns) t));
 end $$;
-comment on function ragdb.put_conversations(text, jsonb, boolean) is
+comment on function ragdb.put_conversations is
   'Stores conversations, an array of {"doc_cid", "uri", "session", "messages": [{"id", "parent_id" '
   'or "parents", "role", "speaker", "text", "created_at", "phase", "salience", "feedback"}]} '
   'beside the fields of a document: each message is a chunk and a turn, each parent an edge; what '

@@ -29,7 +29,7 @@ begin atomic
         offset 0) p
     where p.session_id = t.session_id;
 end;
-comment on function ragdb_internal.answered_turns(integer, integer[]) is
+comment on function ragdb_internal.answered_turns is
   'Returns the replies and branches that lead to some turns from turns of their own sessions.';
 
 -- Each turn once, after all that it answers: paths are many where turns answer several.
@@ -59,7 +59,7 @@ begin
   end loop;
   return depths;
 end $$;
-comment on function ragdb_internal.walked_depths(integer[], integer[], integer[], integer[]) is
+comment on function ragdb_internal.walked_depths is
   'Returns the fewest steps to each of some nodes: depths is what is known of them, waiting how '
   'many each of them answers; what answers node n is answers[first_answer[n]] up to '
   'first_answer[n + 1]. Null on a cycle.';
@@ -84,7 +84,7 @@ begin
           'for anything else';
   end if;
 end $$;
-comment on function ragdb_internal.check_depths(integer, integer[], integer[]) is
+comment on function ragdb_internal.check_depths is
   'Refuses turns of which one has no depth. Raises RG412.';
 
 create or replace function ragdb_internal.turn_depths(
@@ -131,7 +131,7 @@ begin
   perform ragdb_internal.check_depths(corpus_id, chunk_nos, v_depths);
   return v_depths;
 end $$;
-comment on function ragdb_internal.turn_depths(integer, integer[], integer[], integer[]) is
+comment on function ragdb_internal.turn_depths is
   'Returns the depth of each of some turns, by the replies and branches that lead to them '
   '(children and parents): a turn that is not among them has the depth that is '
   'stored. Raises RG412 for a cycle.';
@@ -154,7 +154,7 @@ return array(
             >= ((turns_from.first).created_at, (turns_from.first).place,
               (turns_from.first).chunk_no)
         offset 0) t);
-comment on function ragdb_internal.turns_from(integer, text[], ragdb_internal.turn_place) is
+comment on function ragdb_internal.turns_from is
   'Returns the turns of some sessions from a place on, in no order.';
 
 create or replace function ragdb_internal.siblings_before(
@@ -169,8 +169,7 @@ return coalesce((
         < ((siblings_before.first).created_at, (siblings_before.first).place,
           (siblings_before.first).chunk_no)
     order by t.created_at desc, t.place desc, t.chunk_no desc limit 1), 0);
-comment on function ragdb_internal.siblings_before(
-  integer, text, integer, ragdb_internal.turn_place) is
+comment on function ragdb_internal.siblings_before is
   'Returns how many turns of a session answer a turn (0: none) before a place.';
 
 -- Where a turn answers several, the one of the least id counts.
@@ -214,8 +213,7 @@ begin
       )::ragdb_internal.placed_turn
     from member m join family f on (f.session_id, f.answers) = (m.session_id, m.answers));
 end $$;
-comment on function ragdb_internal.placed_turns(
-  integer, integer[], ragdb_internal.turn_place) is
+comment on function ragdb_internal.placed_turns is
   'Returns where turns stand that are all of their sessions from a place on.';
 
 create or replace function ragdb_internal.derive_turns(
@@ -237,6 +235,6 @@ begin
       corpus_id, ragdb_internal.placed_turns(corpus_id, v_turns, first));
   end if;
 end $$;
-comment on function ragdb_internal.derive_turns(integer, text[], ragdb_internal.turn_place) is
+comment on function ragdb_internal.derive_turns is
   'Sets depth, sibling order, homogeneity and salience of the turns of some sessions from a place '
   'on: nothing before it depends on what comes later. Raises RG412 where replies form a cycle.';

@@ -39,7 +39,7 @@ begin
         coalesce(e.v ->> 'edge_type', 'reference'))::ragdb_internal.given_edge
       from jsonb_array_elements(edges) with ordinality e (v, n) order by e.n);
 end $$;
-comment on function ragdb_internal.given_edges(jsonb) is
+comment on function ragdb_internal.given_edges is
   'Reads edges, at most 10000; a type that is not given is reference. Raises RG412.';
 
 create or replace function ragdb_internal.numbered_ends(
@@ -75,7 +75,7 @@ begin
       cross join lateral (select c.chunk_no from ragdb.chunks c
         where c.corpus_id = numbered_ends.corpus_id and c.chunk_id = g.child_id offset 0) k);
 end $$;
-comment on function ragdb_internal.numbered_ends(integer, ragdb_internal.given_edge[]) is
+comment on function ragdb_internal.numbered_ends is
   'Returns edges by the numbers of their chunks. Raises RG406.';
 
 -- Upwards: a reply has few turns above it, and may have many below. A cycle has a new edge.
@@ -113,7 +113,7 @@ begin
       check_acyclic.corpus_id, v_above, v_children, v_parents);
   end if;
 end $$;
-comment on function ragdb_internal.check_acyclic(integer, ragdb_internal.chunk_edge[]) is
+comment on function ragdb_internal.check_acyclic is
   'Refuses stored replies and branches that lead back to where they began. Raises RG412.';
 
 -- A reply within a session moves what is below it; any other edge changes the child alone.
@@ -140,7 +140,7 @@ begin
   perform ragdb_internal.weigh_turns(derive_joined.corpus_id, array(
     select distinct e.child_no from unnest(edges) e));
 end $$;
-comment on function ragdb_internal.derive_joined(integer, ragdb_internal.chunk_edge[]) is
+comment on function ragdb_internal.derive_joined is
   'Derives what edges that were added or removed change.';
 
 create or replace function ragdb_internal.join_chunks(
@@ -167,7 +167,7 @@ begin
   perform ragdb_internal.derive_joined(join_chunks.corpus_id, edges);
   return cardinality(v_joined);
 end $$;
-comment on function ragdb_internal.join_chunks(integer, ragdb_internal.chunk_edge[]) is
+comment on function ragdb_internal.join_chunks is
   'Stores edges that are added, on record, derives what they change, and returns how many are new; '
   'the caller holds the corpus lock. Raises RG412.';
 
@@ -183,7 +183,7 @@ begin
   return ragdb_internal.join_chunks(v_corpus.corpus_id,
     ragdb_internal.numbered_ends(v_corpus.corpus_id, v_given));
 end $$;
-comment on function ragdb.add_edges(text, jsonb) is
+comment on function ragdb.add_edges is
   'Joins chunks of a corpus, turns of any sessions and chunks of documents, by at most 10000 edges '
   '{"parent", "child", "edge_type"}: two chunk ids, and reply, branch, reference (the default) or '
   'default. Returns how many are new. They stay as long as both chunks. A reply within a session '
@@ -222,7 +222,7 @@ begin
   perform ragdb_internal.derive_joined(part_chunks.corpus_id, edges);
   return cardinality(v_parted);
 end $$;
-comment on function ragdb_internal.part_chunks(integer, ragdb_internal.chunk_edge[]) is
+comment on function ragdb_internal.part_chunks is
   'Takes added edges away, on record, derives what they change, and returns how many went; the '
   'caller holds the corpus lock.';
 
@@ -238,6 +238,6 @@ begin
   return ragdb_internal.part_chunks(v_corpus.corpus_id,
     ragdb_internal.numbered_ends(v_corpus.corpus_id, v_given));
 end $$;
-comment on function ragdb.remove_edges(text, jsonb) is
+comment on function ragdb.remove_edges is
   'Takes away edges that ragdb.add_edges added, given as it takes them, and returns how many. An '
   'edge that a document or a conversation says stays. Raises RG400, RG401, RG404, RG406, RG412.';

@@ -12,7 +12,7 @@ return pg_catalog.jsonb_build_array(pg_catalog.jsonb_build_object(
             else t.v end order by t.n), '[]')
         from pg_catalog.jsonb_array_elements(turns) with ordinality t (v, n))
     else turns end));
-comment on function ragdb_internal.given_session(text, jsonb) is
+comment on function ragdb_internal.given_session is
   'Returns turns that are appended as a conversation; those without a time are said now.';
 
 create or replace function ragdb_internal.check_appended(conversation jsonb, document jsonb)
@@ -39,7 +39,7 @@ begin
         hint = 'leave it out, or give {"title": "…", "metadata": {"project": "…"}}';
   end if;
 end $$;
-comment on function ragdb_internal.check_appended(jsonb, jsonb) is
+comment on function ragdb_internal.check_appended is
   'Refuses turns that are not complete, or too many, and a document with other fields than it may '
   'have. Raises RG400, RG412, RG413.';
 
@@ -60,8 +60,7 @@ return array(
         where t.corpus_id = known_parents.corpus_id and t.chunk_no = c.chunk_no
         offset 0) t
     where t.session_id = known_parents.session);
-comment on function ragdb_internal.known_parents(
-  integer, text, ragdb_internal.parsed_edge[]) is
+comment on function ragdb_internal.known_parents is
   'Returns those parents of edges that are stored turns of a session.';
 
 create or replace function ragdb_internal.lacking_parent(
@@ -76,8 +75,7 @@ return (
         join ragdb.edges e on e.corpus_id = p.corpus_id and e.parent_no = p.chunk_no
       where p.corpus_id = lacking_parent.corpus_id and p.chunk_id = g.parent_id
         and e.child_no = lacking_parent.chunk_no and e.edge_type = g.edge_type));
-comment on function ragdb_internal.lacking_parent(
-  integer, integer, text, ragdb_internal.parsed_edge[]) is
+comment on function ragdb_internal.lacking_parent is
   'Returns the id of a parent that is given for a stored turn and that it does not have, or null.';
 
 create type ragdb_internal.stored_turn as (
@@ -111,8 +109,7 @@ begin atomic
     cross join lateral (select ragdb_internal.lacking_parent(
       stored_turns.corpus_id, c.chunk_no, g.chunk_id, edges) as parent) l;
 end;
-comment on function ragdb_internal.stored_turns(
-  integer, ragdb_internal.parsed_turn[], ragdb_internal.parsed_edge[]) is
+comment on function ragdb_internal.stored_turns is
   'Returns those of some turns whose ids are there already.';
 
 -- Who sends a turn again sends what he sent before: it is there, and nothing is written. Anything
@@ -143,8 +140,7 @@ begin
     select g from unnest(turns) g
       where g.chunk_id not in (select s.chunk_id from unnest(v_there) s) order by g.place);
 end $$;
-comment on function ragdb_internal.new_turns(
-  integer, ragdb_internal.parsed_turn[], ragdb_internal.parsed_edge[]) is
+comment on function ragdb_internal.new_turns is
   'Returns those of some turns that are not stored yet. Raises RG409 for one that is stored with '
   'another text, role, session or parent.';
 
@@ -196,7 +192,7 @@ begin
         where t.corpus_id = v_corpus.corpus_id and t.chunk_no = c.chunk_no offset 0) t
       order by g.place;
 end $$;
-comment on function ragdb.append_turns(text, text, jsonb, jsonb) is
+comment on function ragdb.append_turns is
   'Appends 0 to 10000 turns to a session, which begins with its first: an array of messages as '
   'ragdb.put_conversations takes them, each with an id of its own. A parent is a turn of the '
   'session. A turn without created_at is said now. Returns a row for each: its position from 0, '

@@ -41,7 +41,7 @@ begin
   return substr(int8send(h[1]), 5) || substr(int8send(h[2]), 5) || substr(int8send(h[3]), 5)
     || substr(int8send(h[4]), 5) || substr(int8send(h[5]), 5);
 end $$;
-comment on function ragdb_internal.sha1(bytea) is
+comment on function ragdb_internal.sha1 is
   'Returns the SHA-1 (FIPS 180-4) of some bytes, for UUIDs of version 5 alone.';
 
 create or replace function ragdb_internal.uuid5(namespace uuid, name bytea) returns uuid
@@ -53,13 +53,13 @@ begin atomic
         8, (pg_catalog.get_byte(s.bytes, 8) & 63) | 128), 'hex')::uuid
     from (select ragdb_internal.sha1(pg_catalog.uuid_send(namespace) || name) as bytes) s;
 end;
-comment on function ragdb_internal.uuid5(uuid, bytea) is
+comment on function ragdb_internal.uuid5 is
   'Returns the UUID of version 5 (RFC 9562) of a name in a namespace.';
 
 create or replace function ragdb_internal.is_uuid(id text) returns boolean
 language sql immutable parallel safe
 return id ~ '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$';
-comment on function ragdb_internal.is_uuid(text) is 'Tells whether a text is a UUID with hyphens.';
+comment on function ragdb_internal.is_uuid is 'Tells whether a text is a UUID with hyphens.';
 
 -- A message that is stored has no longer ones, and SHA-1 of a megabyte takes seconds here.
 create or replace function ragdb_internal.made_turn_id(corpus text, session text, id text)
@@ -79,7 +79,7 @@ begin
   return ragdb_internal.uuid5('5b8f3b54-7a0b-5d0c-9a53-3f6d1f4c2a10',
     ragdb_internal.packed(corpus) || ragdb_internal.packed(session) || ragdb_internal.packed(id));
 end $$;
-comment on function ragdb_internal.made_turn_id(text, text, text) is
+comment on function ragdb_internal.made_turn_id is
   'Returns the version 5 UUID of a message whose id is not a UUID; null for a part that is null. '
   'Raises RG400.';
 
@@ -89,6 +89,6 @@ create or replace function ragdb.turn_id(corpus text, session text, id text) ret
 language sql stable parallel safe security definer
 return case when ragdb_internal.is_uuid(id) then pg_catalog.lower(id collate "C")
   else ragdb_internal.made_turn_id(corpus, session, id) end;
-comment on function ragdb.turn_id(text, text, text) is
+comment on function ragdb.turn_id is
   'Returns the chunk id of a message: its own id when that is a UUID, else the version 5 UUID of '
   '(corpus, session, id), each of at most 500 bytes. Raises RG400.';

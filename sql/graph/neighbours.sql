@@ -17,7 +17,7 @@ begin
   end if;
   return v_chunk_no;
 end $$;
-comment on function ragdb_internal.anchored(ragdb.corpora, text) is
+comment on function ragdb_internal.anchored is
   'Returns the number of a chunk. Raises RG406.';
 
 create or replace function ragdb.get_parents(corpus text, chunk_id text) returns setof ragdb.edge
@@ -37,7 +37,7 @@ begin
       where e.corpus_id = v_corpus.corpus_id and e.child_no = v_chunk_no
       order by p.chunk_id, ragdb_internal.edge_order(e.edge_type);
 end $$;
-comment on function ragdb.get_parents(text, text) is
+comment on function ragdb.get_parents is
   'Returns the edges that lead to a chunk, in the order of the parents and then reply, branch, '
   'reference, default. Raises RG400, RG404, RG406.';
 
@@ -70,7 +70,7 @@ begin
           order by k.chunk_id fetch first (get_children.count) rows with ties) o
       order by o.chunk_id, ragdb_internal.edge_order(o.edge_type);
 end $$;
-comment on function ragdb.get_children(text, text, text, integer) is
+comment on function ragdb.get_children is
   'Returns the edges that lead from a chunk to children whose id is greater than after, in the '
   'order of the children, count (1 to 10000) of them and the others of the last child. Raises '
   'RG400, RG404, RG406.';
@@ -104,6 +104,6 @@ begin
       join member p on p.chunk_no = e.parent_no
       order by p.chunk_id, k.chunk_id, ragdb_internal.edge_order(e.edge_type);
 end $$;
-comment on function ragdb.get_edges(text, text[]) is
+comment on function ragdb.get_edges is
   'Returns the edges both of whose ends are among some chunks, at most 10000, as a slice has them: '
   'in the order of parent, child and then reply, branch, reference, default. Raises RG400, RG404.';

@@ -33,7 +33,7 @@ begin atomic
     cross join lateral pg_catalog.jsonb_array_elements(c.v -> 'messages') with ordinality m (v, n)
     cross join lateral (select pg_catalog.lower(m.v ->> 'role') as role) r;
 end;
-comment on function ragdb_internal.parsed_turns(text, jsonb) is
+comment on function ragdb_internal.parsed_turns is
   'Reads the messages of conversations: unknown roles and phases take their defaults, ids become '
   'UUIDs, a message without a time gets its place in the conversation as seconds.';
 
@@ -60,6 +60,6 @@ begin atomic
             else '[]' end) q (v)) p
     where p.id is not null;
 end;
-comment on function ragdb_internal.parsed_edges(text, jsonb) is
+comment on function ragdb_internal.parsed_edges is
   'Reads the parents of messages: parent_id and plain ids in parents are replies, objects {"id", '
   '"edge_type"} say their type.';

@@ -29,7 +29,7 @@ begin
         hint = 'ids of turns are UUIDs in lower case; ragdb.get_chunk() reads any chunk';
   end if;
 end $$;
-comment on function ragdb.get_turn(text, text) is
+comment on function ragdb.get_turn is
   'Returns a turn with its text and derived fields. Raises RG400, RG404, RG406.';
 
 create or replace function ragdb.list_turns(corpus text, chunk_ids text[])
@@ -67,7 +67,7 @@ begin
           offset 0) t
       order by i.n;
 end $$;
-comment on function ragdb.list_turns(text, text[]) is
+comment on function ragdb.list_turns is
   'Returns who said those of at most 1,000 chunks that are turns of conversations, and when, in '
   'the order given: the role, the name of the speaker where the conversation says it, and the time '
   'where it has one. Raises RG400, RG404.';

@@ -41,7 +41,7 @@ begin atomic
           where v.space_id = turn_weight.space_id and v.corpus_id = turn_weight.corpus_id
             and v.chunk_no = o.chunk_no offset 0) v on true) b;
 end;
-comment on function ragdb_internal.turn_weight(integer, integer, integer, integer, integer) is
+comment on function ragdb_internal.turn_weight is
   'Returns the homogeneity and the salience of a turn, by the turn that it answers (0: none), its '
   'depth and the ten turns before it; homogeneity and novelty where the turns that they compare '
   'are embedded in the space.';
@@ -65,7 +65,7 @@ begin atomic
             offset 0) o) n
     where e.ctid = n.at;
 end;
-comment on function ragdb_internal.spread_salience(integer, integer[]) is
+comment on function ragdb_internal.spread_salience is
   'Copies the salience of some turns to the edges that lead to them.';
 
 create type ragdb_internal.placed_turn as (
@@ -104,8 +104,7 @@ begin atomic
   select ragdb_internal.spread_salience(store_places.corpus_id, array(
     select p.chunk_no from pg_catalog.unnest(store_places.places) p));
 end;
-comment on function ragdb_internal.store_places(
-  integer, ragdb_internal.placed_turn[]) is
+comment on function ragdb_internal.store_places is
   'Places turns in their sessions, and weighs them there.';
 
 create or replace function ragdb_internal.weigh_turns(corpus_id integer, chunk_nos integer[])
@@ -122,7 +121,7 @@ begin atomic
           where t.corpus_id = weigh_turns.corpus_id and t.chunk_no = n.chunk_no
           offset 0) t));
 end;
-comment on function ragdb_internal.weigh_turns(integer, integer[]) is
+comment on function ragdb_internal.weigh_turns is
   'Weighs some turns anew where they stand.';
 
 -- Novelty looks back at ten turns, and homogeneity at the turn that is answered.
@@ -148,7 +147,7 @@ return array(
       (select a.chunk_no from ragdb.turns a
         where a.corpus_id = t.corpus_id and a.session_id = t.session_id
           and a.answers_no = t.chunk_no offset 0)) o);
-comment on function ragdb_internal.turns_that_compare(integer, integer[]) is
+comment on function ragdb_internal.turns_that_compare is
   'Returns some turns, and those whose weight depends on the embeddings of these.';
 
 -- With every batch of embeddings, and then only what they are compared with: a session that grows
@@ -168,6 +167,6 @@ begin
       space.corpus_id, derive_embedded_turns.chunk_nos));
   end if;
 end $$;
-comment on function ragdb_internal.derive_embedded_turns(ragdb.embedding_spaces, integer[]) is
+comment on function ragdb_internal.derive_embedded_turns is
   'Weighs anew the turns that chunks which have just been embedded in a current space are compared '
   'with; the caller holds the corpus lock.';

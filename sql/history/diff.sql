@@ -10,7 +10,7 @@ begin atomic
   from ragdb_internal.sources_then(described_then.corpus) s
     join ragdb_internal.documents_then(described_then.corpus) d on d.doc_no = s.doc_no;
 end;
-comment on function ragdb_internal.described_then(ragdb.corpora) is
+comment on function ragdb_internal.described_then is
   'Returns the sources of a corpus as it was, and the document found at each.';
 
 create or replace function ragdb_internal.erased_sources(corpus ragdb.corpora)
@@ -24,7 +24,7 @@ begin atomic
     order by p.key, p.until) e
   where e.erased_hash is not null;
 end;
-comment on function ragdb_internal.erased_sources(ragdb.corpora) is
+comment on function ragdb_internal.erased_sources is
   'Returns the sources that a corpus had at its version and that were erased on purpose since.';
 
 create or replace function ragdb.diff_corpus(
@@ -64,7 +64,7 @@ begin
     where e.uri is not null or b.description is distinct from a.description
     order by uri collate "C";
 end $$;
-comment on function ragdb.diff_corpus(text, bigint, bigint) is
+comment on function ragdb.diff_corpus is
   'Returns the sources whose documents differ between two versions of a corpus (until null: '
   'today), in the order of their bytes: change is added, deleted, replaced (other bytes), changed '
   '(the same bytes with another title or metadata, or a conversation that grew), or erased: what '

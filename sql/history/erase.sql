@@ -15,7 +15,7 @@ return array(
         where h.corpus_id = documents_once_at.corpus_id and h.doc_no = o.doc_no offset 0) d
         on true
     where d.doc_no is null);
-comment on function ragdb_internal.documents_once_at(integer, text) is
+comment on function ragdb_internal.documents_once_at is
   'Returns the documents that are gone and were once found at a source.';
 
 create or replace function ragdb_internal.documents_erased(corpus_id integer, doc_nos integer[])
@@ -27,7 +27,7 @@ return array(
   where p.corpus_id = documents_erased.corpus_id and p.kind = 'document'
     and p.was ->> 'doc_no' = any (documents_erased.doc_nos::text[])
   order by 1);
-comment on function ragdb_internal.documents_erased(integer, integer[]) is
+comment on function ragdb_internal.documents_erased is
   'Returns documents of the history of a corpus, each by its event as an act names it.';
 
 create or replace function ragdb_internal.erase_images(corpus_id integer, doc_nos integer[])
@@ -59,7 +59,7 @@ begin
     into v_erased from gone g;
   return coalesce(v_erased, '{}');
 end $$;
-comment on function ragdb_internal.erase_images(integer, integer[]) is
+comment on function ragdb_internal.erase_images is
   'Takes the content of documents that are gone out of the history of a corpus and returns the '
   'rows that lost theirs, as an act names them; that there were some stays.';
 
@@ -100,7 +100,7 @@ begin
   end if;
   return next;
 end $$;
-comment on function ragdb.erase_source(text, text, text) is
+comment on function ragdb.erase_source is
   'Deletes a source as ragdb.delete_source with derived => ''erase'' does, and takes what was ever '
   'found there out of the history of the corpus, so that no version has it; ragdb.diff_corpus '
   'names the source as erased. A document that has another source today stays. Returns how many '

@@ -12,7 +12,7 @@ begin
                'keeps none';
   end if;
 end $$;
-comment on function ragdb_internal.check_history(interval) is
+comment on function ragdb_internal.check_history is
   'Refuses a time to keep history for that is not over 0 and up to 100 years. Raises RG400.';
 
 create or replace function ragdb.keep_history(corpus text, history interval)
@@ -38,7 +38,7 @@ begin
       returning c.history, c.history_from, c.history_since;
   perform ragdb_internal.record_state('settings', v_corpus.corpus_id);
 end $$;
-comment on function ragdb.keep_history(text, interval) is
+comment on function ragdb.keep_history is
   'Has a corpus keep its history from now on, so that it can be searched as it was for as long as '
   'the interval says. Returns how it is kept, from which version and since when. Raises RG400, '
   'RG401, RG404.';
@@ -61,7 +61,7 @@ begin
     ragdb_internal.counted(v_rows, 'row') || ' of the history');
   return v_rows;
 end $$;
-comment on function ragdb.drop_history(text) is
+comment on function ragdb.drop_history is
   'Removes the history of a corpus, on record, and has it keep none, and returns how many rows it '
   'had. Raises RG400, RG401, RG404.';
 
@@ -110,6 +110,6 @@ begin
   end loop;
   return v_gone;
 end $$;
-comment on function ragdb_internal.sweep_history(integer) is
+comment on function ragdb_internal.sweep_history is
   'Drops what corpora keep longer than their history, at most so many rows, and returns how many '
   'went. Corpora that somebody is writing to are left for the next time.';

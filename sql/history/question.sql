@@ -17,7 +17,7 @@ begin atomic
     join ragdb_internal.known_then(facts_then.past,
       pg_catalog.tsvector_to_array(facts_then.words)) k on k.lexeme = w.lexeme;
 end;
-comment on function ragdb_internal.facts_then(ragdb_internal.past, ragdb.corpora, tsvector) is
+comment on function ragdb_internal.facts_then is
   'Returns some lexemes: how many chunks of a corpus as it was had each, how often it stands among '
   'them, and its idf then, or by the statistics of another corpus today.';
 
@@ -47,7 +47,7 @@ begin atomic
   order by k.df desc, k.lexeme
   limit 1;
 end;
-comment on function ragdb_internal.accented_then(ragdb_internal.past, text) is
+comment on function ragdb_internal.accented_then is
   'Returns what ragdb_internal.accented_lexeme would have returned of a corpus as it was.';
 
 create or replace function ragdb_internal.meant_then(past ragdb_internal.past, text text)
@@ -84,7 +84,7 @@ begin atomic
         limit 1)
       limit 1) d;
 end;
-comment on function ragdb_internal.meant_then(ragdb_internal.past, text) is
+comment on function ragdb_internal.meant_then is
   'Returns the lexemes of what was probably meant by words of a text that a corpus lacked, and how '
   'often each of these words stands there.';
 
@@ -112,7 +112,7 @@ begin
       where l.lexeme <> w.lexeme;
   end if;
 end $$;
-comment on function ragdb_internal.stand_ins_then(ragdb_internal.past, text, boolean) is
+comment on function ragdb_internal.stand_ins_then is
   'Returns what stood for words of a text, as ragdb_internal.stand_ins does for today.';
 
 create type ragdb_internal.past_term as (lexeme text, df integer, weight float8);
@@ -147,8 +147,7 @@ begin
           past, statistics, array_to_tsvector(array[s.lexeme])) f) q
     group by q.lexeme) t;
 end $$;
-comment on function ragdb_internal.question_then(
-  ragdb_internal.past, ragdb.corpora, text, boolean) is
+comment on function ragdb_internal.question_then is
   'Returns the terms of a query that a corpus as it was had, by lexeme, and the weight of all.';
 
 create or replace function ragdb_internal.demanded_then(
@@ -177,7 +176,7 @@ begin
     select o.chunk_no from unnest(past.old) o
       where o.words @@ v_then and (among is null or o.chunk_no = any (among)));
 end $$;
-comment on function ragdb_internal.demanded_then(ragdb_internal.past, text, integer[]) is
+comment on function ragdb_internal.demanded_then is
   'Returns those of the given chunks (null: all) of a corpus as it was that satisfy the +words, '
   '-words and phrases of a query; what it was given when the query has none.';
 
@@ -195,5 +194,5 @@ return exists (
           pg_catalog.tsvector_to_array(w.words)) k on k.lexeme = u.lexeme
       group by p.position having not bool_or(k.df > 0)) lacking
   where c.kind = 'must');
-comment on function ragdb_internal.demand_fails_then(ragdb_internal.past, text) is
+comment on function ragdb_internal.demand_fails_then is
   'Tells whether a query demands a word that a corpus as it was lacked.';

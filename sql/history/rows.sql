@@ -11,7 +11,7 @@ begin atomic
     and p.until > (images.corpus).version
   order by p.key, p.until;
 end;
-comment on function ragdb_internal.images(ragdb.corpora, text) is
+comment on function ragdb_internal.images is
   'Returns what the rows of a kind that have changed since a version were at it; null where a row '
   'was not there, and where it was erased.';
 
@@ -23,7 +23,7 @@ return exists (
   select from ragdb.past_rows p
   where p.corpus_id = (is_changed.corpus).corpus_id and p.kind = is_changed.kind
     and p.key = is_changed.key and p.until > (is_changed.corpus).version);
-comment on function ragdb_internal.is_changed(ragdb.corpora, text, text) is
+comment on function ragdb_internal.is_changed is
   'Tells whether a row has changed since a version.';
 
 create or replace function ragdb_internal.documents_then(corpus ragdb.corpora)
@@ -40,7 +40,7 @@ begin atomic
   where i.was is not null
     and r.doc_no < (documents_then.corpus).next_doc_no;
 end;
-comment on function ragdb_internal.documents_then(ragdb.corpora) is
+comment on function ragdb_internal.documents_then is
   'Returns the documents of a corpus as it was.';
 
 create or replace function ragdb_internal.sources_then(corpus ragdb.corpora)
@@ -55,7 +55,7 @@ begin atomic
     cross join lateral pg_catalog.jsonb_populate_record(null::ragdb.document_sources, i.was) r
   where i.was is not null;
 end;
-comment on function ragdb_internal.sources_then(ragdb.corpora) is
+comment on function ragdb_internal.sources_then is
   'Returns the sources of a corpus as it was.';
 
 create or replace function ragdb_internal.chunks_then(corpus ragdb.corpora)
@@ -72,7 +72,7 @@ begin atomic
   where i.was is not null
     and r.chunk_no < (chunks_then.corpus).next_chunk_no;
 end;
-comment on function ragdb_internal.chunks_then(ragdb.corpora) is
+comment on function ragdb_internal.chunks_then is
   'Returns the chunks of a corpus as it was.';
 
 create or replace function ragdb_internal.turns_then(corpus ragdb.corpora)
@@ -89,7 +89,7 @@ begin atomic
   where i.was is not null
     and r.chunk_no < (turns_then.corpus).next_chunk_no;
 end;
-comment on function ragdb_internal.turns_then(ragdb.corpora) is
+comment on function ragdb_internal.turns_then is
   'Returns the turns of a corpus as it was.';
 
 create or replace function ragdb_internal.synonyms_then(corpus ragdb.corpora)
@@ -105,7 +105,7 @@ begin atomic
     cross join lateral pg_catalog.jsonb_populate_record(null::ragdb.synonyms, i.was) r
   where i.was is not null;
 end;
-comment on function ragdb_internal.synonyms_then(ragdb.corpora) is
+comment on function ragdb_internal.synonyms_then is
   'Returns the synonyms of a corpus as it was.';
 
 create or replace function ragdb_internal.embeddings_then(corpus ragdb.corpora, space_id integer)
@@ -125,5 +125,5 @@ begin atomic
     and r.chunk_no < (embeddings_then.corpus).next_chunk_no
     and i.key like embeddings_then.space_id || ' %';
 end;
-comment on function ragdb_internal.embeddings_then(ragdb.corpora, integer) is
+comment on function ragdb_internal.embeddings_then is
   'Returns the embeddings of a space of a corpus as it was; none of a space that is gone.';

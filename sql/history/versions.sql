@@ -30,7 +30,7 @@ begin
         hint = 'ask for a later version; what is before is gone';
   end if;
 end $$;
-comment on function ragdb_internal.check_version(ragdb.corpora, bigint) is
+comment on function ragdb_internal.check_version is
   'Refuses a version that is null, in the future or not kept. Raises RG400, RG437.';
 
 create type ragdb_internal.past_corpus as (
@@ -69,7 +69,7 @@ begin
   end if;
   return v_found;
 end $$;
-comment on function ragdb_internal.corpus_at(ragdb.corpora, bigint) is
+comment on function ragdb_internal.corpus_at is
   'Returns a corpus as it was at a version, with the name and the rights of today. Raises RG400, '
   'RG437.';
 
@@ -104,7 +104,7 @@ begin
       and v.version > v_corpus.history_from
     order by v.version desc limit 1), v_corpus.history_from);
 end $$;
-comment on function ragdb.version_at(text, timestamptz) is
+comment on function ragdb.version_at is
   'Returns the version of a corpus that was the present one at a time; a version begins when its '
   'transaction takes the corpus. Raises RG400, RG404, RG437.';
 
@@ -136,7 +136,7 @@ begin
     where list_versions.before is null or l.version < list_versions.before
     order by l.version desc limit list_versions.count;
 end $$;
-comment on function ragdb.list_versions(text, bigint, integer) is
+comment on function ragdb.list_versions is
   'Lists the versions that a corpus can be searched as of, latest first, at most count (1 to '
   '10000) below one (null: all): when each began and how many documents and chunks there were; '
   'is_kept_from marks the earliest. Without history there is none. Raises RG400, RG404.';

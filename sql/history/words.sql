@@ -20,7 +20,7 @@ return array(
     left join ragdb.documents d on d.corpus_id = (retitled_at.corpus).corpus_id
       and d.doc_no = i.key::integer
   where d.title is distinct from i.was ->> 'title');
-comment on function ragdb_internal.retitled_at(ragdb.corpora) is
+comment on function ragdb_internal.retitled_at is
   'Returns the documents of a corpus that have another title than it had.';
 
 -- A chunk that went on in another version of its document has the words that it had, if text,
@@ -50,7 +50,7 @@ return array(
   select c.chunk_no from ragdb.chunks c
     where c.corpus_id = (stale_chunks.corpus).corpus_id
       and c.doc_no = any (stale_chunks.retitled));
-comment on function ragdb_internal.stale_chunks(ragdb.corpora, integer[]) is
+comment on function ragdb_internal.stale_chunks is
   'Returns the numbers of chunks whose words are not what they were, or that were not there.';
 
 create or replace function ragdb_internal.old_words(
@@ -69,7 +69,7 @@ return array(
       join ragdb_internal.documents_then(old_words.corpus) d on d.doc_no = c.doc_no
     where c.chunk_no = any (old_words.stale)
     offset 0) w);
-comment on function ragdb_internal.old_words(ragdb.corpora, integer[]) is
+comment on function ragdb_internal.old_words is
   'Returns the words of some chunks of a corpus as they were, of those that were there.';
 
 create or replace function ragdb_internal.past(known ragdb_internal.past_corpus)
@@ -101,7 +101,7 @@ begin
     having sum(g.change) <> 0) c;
   return v_past;
 end $$;
-comment on function ragdb_internal.past(ragdb_internal.past_corpus) is
+comment on function ragdb_internal.past is
   'Gathers what a search of a corpus as it was needs to know of its words.';
 
 create or replace function ragdb_internal.known_then(past ragdb_internal.past, lexemes text[])
@@ -116,5 +116,5 @@ begin atomic
     left join unnest((past).lexemes, (past).changes) c (lexeme, change)
       on c.lexeme collate "C" = w.lexeme;
 end;
-comment on function ragdb_internal.known_then(ragdb_internal.past, text[]) is
+comment on function ragdb_internal.known_then is
   'Returns how many chunks of a corpus as it was had each of some lexemes.';

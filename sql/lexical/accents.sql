@@ -12,13 +12,13 @@ return case when pg_catalog.octet_length(word) = pg_catalog.length(word) then wo
   else pg_catalog.translate(
     pg_catalog.regexp_replace(normalize(word, nfd), '[\u0300-\u036F]', '', 'g'),
     'đħıłøŧ', 'dhilot') end;
-comment on function ragdb_internal.unaccented(text) is
+comment on function ragdb_internal.unaccented is
   'Returns a plain lower-case word without its accents.';
 
 create or replace function ragdb_internal.accented_letters() returns text
 language sql immutable parallel safe
 return '[\u00E0-\u024F\u1E00-\u1EFF]';
-comment on function ragdb_internal.accented_letters() is
+comment on function ragdb_internal.accented_letters is
   'Returns a pattern of the lower-case Latin letters that may have accents.';
 
 -- In PL/pgSQL, because it is for few words, and what is inlined is made ready for all.
@@ -39,7 +39,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function ragdb_internal.accented_as(text, text, text) is
+comment on function ragdb_internal.accented_as is
   'Returns what has a lexeme and differs from a word in accents alone; null for nothing.';
 
 create or replace function ragdb_internal.unaccented_beginnings(word text) returns text[]
@@ -58,7 +58,7 @@ begin
   end loop;
   return v_beginnings;
 end $$;
-comment on function ragdb_internal.unaccented_beginnings(text) is
+comment on function ragdb_internal.unaccented_beginnings is
   'Returns all that a plain lower-case word begins with, from a letter to itself, without accents.';
 
 -- What is looked for in an index is written as it is there: a function has another collation. A
@@ -100,6 +100,6 @@ begin atomic
   order by k.df desc, k.lexeme
   limit 1;
 end;
-comment on function ragdb_internal.accented_lexeme(integer, text, text) is
+comment on function ragdb_internal.accented_lexeme is
   'Returns the lexeme of a corpus that differs from a word in accents alone and that most chunks '
   'have.';

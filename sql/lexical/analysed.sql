@@ -4,7 +4,7 @@ create or replace function ragdb_internal.title(corpus_id integer, doc_no intege
 language sql stable parallel safe
 return (select d.title from ragdb.documents d
   where d.corpus_id = title.corpus_id and d.doc_no = title.doc_no);
-comment on function ragdb_internal.title(integer, integer) is 'Returns the title of a document.';
+comment on function ragdb_internal.title is 'Returns the title of a document.';
 
 -- ts_rank() of two words that no chunk has is a constant, which its option 2 divides by the length:
 -- that counts a chunk's positions without unfolding them.
@@ -12,7 +12,7 @@ create or replace function ragdb_internal.word_count(words tsvector) returns int
 language sql immutable parallel safe
 return coalesce(pg_catalog.round(1e-20::real
   / nullif(pg_catalog.ts_rank(word_count.words, '"a" & "b"', 2), 0)), 0)::integer;
-comment on function ragdb_internal.word_count(tsvector) is
+comment on function ragdb_internal.word_count is
   'Returns how many words a text has, each occurrence of a lexeme counted.';
 
 create type ragdb_internal.analysed_chunk as (
@@ -60,7 +60,7 @@ begin atomic
       cross join lateral pg_catalog.unnest(n.words) w) p
   group by p.lexeme offset 0;
 end;
-comment on function ragdb_internal.postings(ragdb.corpora, ragdb_internal.analysed_chunk[]) is
+comment on function ragdb_internal.postings is
   'Returns the postings of chunks, with impacts by the pivot of a corpus, in no order.';
 
 -- Analysis is most of the work of indexing, and a chunk is analysed by itself: parallel workers
@@ -103,7 +103,7 @@ begin
     || ' where c.corpus_id = $1 and c.chunk_no between $3 and $4 offset 0) a'
     using corpus.corpus_id, corpus.text_config, v_first, v_last, chunk_nos;
 end $$;
-comment on function ragdb_internal.analysed(ragdb.corpora, integer[]) is
+comment on function ragdb_internal.analysed is
   'Returns the lexemes of chunks, their order and their number, each occurrence counted.';
 
 create or replace function ragdb_internal.analysed_once(
@@ -130,7 +130,6 @@ begin
         else numbers end) a) c
     order by c.chunk_no);
 end $$;
-comment on function ragdb_internal.analysed_once(
-  ragdb.corpora, integer[], ragdb_internal.analysed_chunks) is
+comment on function ragdb_internal.analysed_once is
   'Returns the chunks of ascending numbers analysed, in their order; those that are ready are not '
   'analysed again.';

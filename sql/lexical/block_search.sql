@@ -19,8 +19,7 @@ begin
     where g.score > 0 and g.score >= passing_in_groups.kth and g.chunk_no <> all (other_nos)
     order by g.score desc), k);
 end $$;
-comment on function ragdb_internal.passing_in_groups(
-  ragdb.corpora, ragdb_internal.scope, integer[], integer[], sparsevec, float8, integer) is
+comment on function ragdb_internal.passing_in_groups is
   'Returns those of the chunks of some groups, but others, that score at least so much and are in '
   'a scope, best first; once k are, those that rank below are left out.';
 
@@ -88,9 +87,7 @@ begin
   end loop;
   return v_found;
 end $$;
-comment on function ragdb_internal.best_in_groups(
-  ragdb.corpora, ragdb_internal.scope, integer[], vector[], bit varying[], float8, float8, float8,
-  sparsevec, ragdb_internal.candidate[], integer) is
+comment on function ragdb_internal.best_in_groups is
   'Returns the k best chunks in a scope and what ties with the last, best first, out of some '
   'others and of the groups of the blocks that masks have (null: all), none of which scores more '
   'than short times its sum, than lack and its sum, or than highest.';
@@ -131,9 +128,7 @@ begin
   end if;
   return coalesce(v_found, others);
 end $$;
-comment on function ragdb_internal.find_in_blocks(
-  ragdb.corpora, ragdb_internal.question, ragdb_internal.scope, integer[], bit varying[],
-  sparsevec, ragdb_internal.candidate[], integer) is
+comment on function ragdb_internal.find_in_blocks is
   'Returns the k best chunks in a scope for a question and what ties with the last, best first, '
   'out of some others and of the blocks; where words are demanded, of the groups that have a bit.';
 
@@ -184,7 +179,6 @@ begin
   end if;
   return v_others;
 end $$;
-comment on function ragdb_internal.find_best(
-  ragdb.corpora, ragdb_internal.question, ragdb_internal.scope, integer) is
+comment on function ragdb_internal.find_best is
   'Returns the k best chunks of a corpus in a scope for a question and what ties with the last, '
   'best first.';

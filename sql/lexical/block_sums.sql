@@ -45,7 +45,7 @@ begin atomic
         offset 0) t
     group by t.block_no) b;
 end;
-comment on function ragdb_internal.block_sums(integer, ragdb_internal.question_term[]) is
+comment on function ragdb_internal.block_sums is
   'Returns the blocks of a corpus that have some terms, for each the sums, in float4, of what its '
   'groups score, and by what factor and by how much a group scores more than its sum at most.';
 
@@ -53,7 +53,7 @@ create or replace function ragdb_internal.least_sum(score float8, short float8, 
 returns float8
 language sql immutable parallel safe
 return greatest(least_sum.score / least_sum.short, least_sum.score - least_sum.lack);
-comment on function ragdb_internal.least_sum(float8, float8, float8) is
+comment on function ragdb_internal.least_sum is
   'Returns the least sum of a group that may score so much, by how short sums are.';
 
 create or replace function ragdb_internal.groups_above(
@@ -75,7 +75,7 @@ begin atomic
         from (select groups_above.sums[n.n] as sums offset 0) v) s
     offset 0) b;
 end;
-comment on function ragdb_internal.groups_above(vector[], bit varying[], float8) is
+comment on function ragdb_internal.groups_above is
   'Counts the groups whose sum is over need and that masks have (null: all), and returns a bit for '
   'each, block by block.';
 
@@ -96,7 +96,7 @@ begin atomic
       cross join lateral ragdb_internal.set_bits(b.bits) p
     where pg_catalog.bit_count(b.bits) > 0) g;
 end;
-comment on function ragdb_internal.best_groups(integer[], vector[], bit varying[]) is
+comment on function ragdb_internal.best_groups is
   'Returns the groups that have a bit, best first, and the sum of each, negated.';
 
 -- Sums fall off about exponentially, at first as fast as their standard deviation says, then as the
@@ -147,8 +147,7 @@ begin
     end;
   end loop;
 end $$;
-comment on function ragdb_internal.wanted_need(
-  vector[], bit varying[], float8, float8, integer) is
+comment on function ragdb_internal.wanted_need is
   'Returns a sum that a few more than k groups that masks have (null: all) exceed, none of them '
   'over highest, or lowest where fewer do, and a bit for each group that does.';
 
@@ -174,7 +173,6 @@ begin
   end if;
   select g.bits into bits from ragdb_internal.groups_above(sums, masks, need) g;
 end $$;
-comment on function ragdb_internal.next_need(
-  vector[], bit varying[], float8, integer, float8, float8) is
+comment on function ragdb_internal.next_need is
   'Returns what sums have to exceed after a need, and a bit for each group that does: the score of '
   'the k-th chunk, or where it is not known (0), what a few more than k groups exceed.';

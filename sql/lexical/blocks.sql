@@ -10,7 +10,7 @@ create or replace function ragdb_internal.last_in_blocks(corpus_id integer) retu
 language sql stable parallel safe
 return coalesce((select s.last_chunk_no from ragdb.block_states s
   where s.corpus_id = last_in_blocks.corpus_id), 0);
-comment on function ragdb_internal.last_in_blocks(integer) is
+comment on function ragdb_internal.last_in_blocks is
   'Returns the largest chunk number that the blocks of a corpus cover; 0 where it has none.';
 
 -- The wider this is, the fewer rows optimizing a corpus writes anew, and the more groups a search
@@ -18,7 +18,7 @@ comment on function ragdb_internal.last_in_blocks(integer) is
 create or replace function ragdb_internal.is_near_one(ratio float8) returns boolean
 language sql immutable parallel safe
 return is_near_one.ratio between 0.91 and 1.1;
-comment on function ragdb_internal.is_near_one(float8) is
+comment on function ragdb_internal.is_near_one is
   'Whether a lexeme weighs, by the ratio of its weights now and in a block, so much the same that '
   'its scores there are taken as they are.';
 
@@ -39,7 +39,7 @@ begin atomic
         min(u) as lowest, max(u) as highest
       from pg_catalog.unnest(blocks_due.chunk_nos) u) w) n;
 end;
-comment on function ragdb_internal.blocks_due(integer, integer[]) is
+comment on function ragdb_internal.blocks_due is
   'Returns up to which chunk blocks are to be made once some chunks are indexed (0: they are not), '
   'and after which chunk these are all that there is; null where they are not.';
 
@@ -66,7 +66,7 @@ begin atomic
       offset 0) x
     cross join pg_catalog.generate_series(1, pg_catalog.cardinality(x.entries), 2) i;
 end;
-comment on function ragdb_internal.indexed_postings(integer, integer, integer) is
+comment on function ragdb_internal.indexed_postings is
   'Returns the postings of the chunks between two numbers as the lexical index has them.';
 
 -- What has just been indexed is at hand: to read it back takes three times as long. What is read
@@ -125,8 +125,7 @@ begin
       having count(*) > 0) b
     cross join lateral ragdb_internal.stored(b.scores) s order by r.term_id;
 end $$;
-comment on function ragdb_internal.made_rows(integer, integer, integer,
-  ragdb_internal.fresh_postings) is
+comment on function ragdb_internal.made_rows is
   'Makes the rows of the block of the chunks between two numbers from the index and from what is '
   'fresh.';
 
@@ -163,8 +162,7 @@ begin
       select n from unnest(s.block_nos || v_first) n order by n)
     where s.corpus_id = make_block.corpus_id;
 end $$;
-comment on function ragdb_internal.make_block(integer, integer, integer,
-  ragdb_internal.fresh_postings) is
+comment on function ragdb_internal.make_block is
   'Makes the block of the chunks between two numbers, which does not exist, from the index and '
   'from what is fresh, and merges it with those before it where it completes a block as wide as '
   'one may be; the caller holds the corpus lock.';
@@ -211,8 +209,7 @@ begin
     perform ragdb_internal.make_block(renew_blocks.corpus_id, v_next, v_until, fresh);
   end loop;
 end $$;
-comment on function ragdb_internal.renew_blocks(integer, integer, integer,
-  ragdb_internal.fresh_postings) is
+comment on function ragdb_internal.renew_blocks is
   'Makes the blocks anew that hold the chunks after the end of a unit, up to a number, from the '
   'index and from what is fresh; the caller holds the corpus lock.';
 
@@ -237,6 +234,5 @@ begin
       select n from unnest(s.stale_chunks) n where n <= v_whole)
     where s.corpus_id = cover_chunks.corpus_id;
 end $$;
-comment on function ragdb_internal.cover_chunks(integer, integer,
-  ragdb_internal.fresh_postings) is
+comment on function ragdb_internal.cover_chunks is
   'Makes blocks up to a chunk number, past those that there are; the caller holds the corpus lock.';

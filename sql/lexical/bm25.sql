@@ -7,14 +7,14 @@
 create or replace function ragdb_internal.idf(chunks integer, df integer) returns float8
 language sql immutable parallel safe
 return pg_catalog.ln(1 + (idf.chunks - idf.df + 0.5::float8) / (idf.df + 0.5::float8));
-comment on function ragdb_internal.idf(integer, integer) is
+comment on function ragdb_internal.idf is
   'Returns the inverse document frequency of a term that df of some chunks have; it is over 0.';
 
 -- What four texts lack is not rare: fifty that have no term at all are counted with them.
 create or replace function ragdb_internal.cautious_idf(texts integer, df integer) returns float8
 language sql immutable parallel safe
 return ragdb_internal.idf(texts + 50, df);
-comment on function ragdb_internal.cautious_idf(integer, integer) is
+comment on function ragdb_internal.cautious_idf is
   'Returns the idf of a term that df of some texts have, which may be few; it is over 0.';
 
 create or replace function ragdb_internal.length_norm(
@@ -23,7 +23,7 @@ returns float8
 language sql immutable parallel safe
 return length_norm.k1
   * (1 - length_norm.b + length_norm.b * length_norm.length / length_norm.pivot);
-comment on function ragdb_internal.length_norm(float8, float8, float8, float8) is
+comment on function ragdb_internal.length_norm is
   'Returns what the length of a chunk adds to a term''s frequency in the denominator of its '
   'impact.';
 
@@ -32,7 +32,7 @@ create or replace function ragdb_internal.impact(
 returns float8
 language sql immutable parallel safe
 return impact.weight * (impact.k1 + 1) * impact.frequency / (impact.frequency + impact.norm);
-comment on function ragdb_internal.impact(float8, float8, float8, float8) is
+comment on function ragdb_internal.impact is
   'Returns the impact (0 to k1 + 1) of a term with a frequency in a chunk with a length norm, '
   'times weight.';
 
@@ -42,6 +42,6 @@ returns float8
 language sql immutable parallel safe
 return greatest(1, pg_catalog.round(
   frequency.impact * frequency.norm / nullif(frequency.k1 + 1 - frequency.impact, 0)));
-comment on function ragdb_internal.frequency(float8, float8, float8) is
+comment on function ragdb_internal.frequency is
   'Returns the frequency that a term with a stored impact has in a chunk with a length norm; the '
   'inverse of ragdb_internal.impact.';

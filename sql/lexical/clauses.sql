@@ -15,7 +15,7 @@ begin
           'is for a document, not for a query'
         else 'pass the question as query' end;
 end $$;
-comment on function ragdb_internal.refuse_query(text) is
+comment on function ragdb_internal.refuse_query is
   'Says what is wrong with a query that ragdb_internal.check_query() refuses. Raises RG400.';
 
 create or replace function ragdb_internal.check_query(query text) returns void
@@ -23,7 +23,7 @@ language sql immutable parallel safe
 return case
   when (query ~ '\S' and pg_catalog.length(query) <= 32768) is not true
     then ragdb_internal.refuse_query(query) end;
-comment on function ragdb_internal.check_query(text) is
+comment on function ragdb_internal.check_query is
   'Refuses a query that is null, empty or longer than 32,768 characters. Raises RG400.';
 
 create or replace function ragdb_internal.query_clauses(query text)
@@ -41,13 +41,13 @@ begin atomic
     '(?:(?<![^\s])([+-])(?=[^\u0001-\u0040[-\u0060{-\u007f]|"))?(?:"([^"]*)"|([^\s"]+|"))',
     'g') m (part);
 end;
-comment on function ragdb_internal.query_clauses(text) is
+comment on function ragdb_internal.query_clauses is
   'Splits a query into clauses: rank (a word), must (+word, "phrase") and not (-word, -"phrase").';
 
 create or replace function ragdb_internal.has_clauses(query text) returns boolean
 language sql immutable parallel safe
 return has_clauses.query ~ '"|(^|\s)[+-][^\u0001-\u0040[-\u0060{-\u007f]';
-comment on function ragdb_internal.has_clauses(text) is
+comment on function ragdb_internal.has_clauses is
   'Whether a query has more than words that rank.';
 
 create or replace function ragdb_internal.without_clauses(query text) returns text
@@ -56,7 +56,7 @@ return case when ragdb_internal.has_clauses(without_clauses.query)
   then pg_catalog.regexp_replace(pg_catalog.replace(without_clauses.query, '"', ' '),
     '(^|\s)[+-](?=[^\u0001-\u0040[-\u0060{-\u007f])', '\1', 'g')
   else without_clauses.query end;
-comment on function ragdb_internal.without_clauses(text) is
+comment on function ragdb_internal.without_clauses is
   'Returns a query whose quotes and signs are gone, so that all its words only rank.';
 
 create or replace function ragdb_internal.ranking_text(query text) returns text
@@ -70,7 +70,7 @@ begin
   return (select string_agg(c.text, ' ') from ragdb_internal.query_clauses(query) c
     where c.kind <> 'not');
 end $$;
-comment on function ragdb_internal.ranking_text(text) is
+comment on function ragdb_internal.ranking_text is
   'Returns what a query ranks by: its words and phrases without signs and quotes, and without the '
   'clauses that a chunk must not have; null when nothing is left.';
 
@@ -105,7 +105,7 @@ begin
   end loop;
   return array(select o || '%'::bytea from unnest(v_orders) o);
 end $$;
-comment on function ragdb_internal.phrase_orders(bytea[], integer[]) is
+comment on function ragdb_internal.phrase_orders is
   'Returns patterns of which the order of words is like one where words have these bytes in a '
   'row, each at a distance from the one before it, in words; null for more than 16.';
 
@@ -128,7 +128,7 @@ return (
       from pg_catalog.unnest(lexeme_query.words) w
         cross join pg_catalog.unnest(w.positions) o (position)
       group by o.position) u) p)::tsquery;
-comment on function ragdb_internal.lexeme_query(tsvector, boolean) is
+comment on function ragdb_internal.lexeme_query is
   'Returns the words of a clause as a tsquery over lexemes: all of them, for a phrase in their '
   'order and with their distances.';
 
@@ -173,7 +173,7 @@ return (
           select max(p.distance) = 1 and bool_and(p.byte <> '_') from places p)
         then array(select p.byte from places p order by p.position) end)::ragdb_internal.demand
   where (select bool_and(p.is_known) from places p));
-comment on function ragdb_internal.demanded(integer, text, boolean, tsvector) is
+comment on function ragdb_internal.demanded is
   'Returns what a clause demands of chunks; null when the corpus lacks one of its words.';
 
 create or replace function ragdb_internal.demand_clauses(query text, config text)
@@ -203,7 +203,7 @@ begin
     return next;
   end loop;
 end $$;
-comment on function ragdb_internal.demand_clauses(text, text) is
+comment on function ragdb_internal.demand_clauses is
   'Returns the phrases, +words and -words of a query that have words. Raises RG400 for more than '
   '1,000 words.';
 
@@ -230,7 +230,7 @@ begin
   end loop;
   return v_demands;
 end $$;
-comment on function ragdb_internal.demands(ragdb.corpora, text) is
+comment on function ragdb_internal.demands is
   'Returns what the phrases, +words and -words of a query demand; empty for nothing, and null when '
   'no chunk of the corpus meets it. Raises RG400 for more than 1,000 words.';
 
@@ -240,6 +240,6 @@ return (
   select pg_catalog.string_agg(case when c.kind = 'not' then '!' else '' end
     || '(' || ragdb_internal.lexeme_query(c.words, c.is_phrase) || ')', '&')
   from ragdb_internal.demand_clauses(demand_query.query, demand_query.config) c)::tsquery;
-comment on function ragdb_internal.demand_query(text, text) is
+comment on function ragdb_internal.demand_query is
   'Returns what the phrases, +words and -words of a query demand as a tsquery over lexemes; null '
   'for nothing. Raises RG400 for more than 1,000 words.';

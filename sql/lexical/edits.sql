@@ -6,7 +6,7 @@
 create or replace function ragdb_internal.latin() returns text
 language sql immutable parallel safe
 return 'a b c d e f g h i j k l m n o p q r s t u v w x y z';
-comment on function ragdb_internal.latin() is 'Returns the letters of ASCII, with spaces between.';
+comment on function ragdb_internal.latin is 'Returns the letters of ASCII, with spaces between.';
 
 -- Of a script other than Latin it is the letters that stand near those of the word in Unicode.
 create or replace function ragdb_internal.alphabet(word text) returns text
@@ -25,7 +25,7 @@ begin
       where chr(b.base + o.n) ~ ('[' || ragdb_internal.wordly() || ']')
         and ragdb_internal.fold(chr(b.base + o.n)) = chr(b.base + o.n)) end);
 end $$;
-comment on function ragdb_internal.alphabet(text) is
+comment on function ragdb_internal.alphabet is
   'Returns the letters that words like a word are written in, with spaces between.';
 
 -- Few misspelt words are wrong in their first letter (Yannakoudakis and Fawthrop, "The Rules of
@@ -60,7 +60,7 @@ begin atomic
       from (select pg_catalog.generate_series(0, pg_catalog.length(edits.word)) as n) s
       offset 0) p;
 end;
-comment on function ragdb_internal.edits(text, integer, integer) is
+comment on function ragdb_internal.edits is
   'Returns what one edit makes of a word: first two letters swapped, at each place but the last, '
   'nor the first of three letters; then one dropped, put in or replaced behind so many letters, '
   'from first to last.';
@@ -91,7 +91,7 @@ begin
   end loop;
   return string_to_array(v_edits, ' ');
 end $$;
-comment on function ragdb_internal.folded_edits(text[], text) is
+comment on function ragdb_internal.folded_edits is
   'Returns the edits of a word folded, unless its letters are folded otherwise together than one '
   'by one.';
 
@@ -126,7 +126,7 @@ begin atomic
         pg_catalog.length(n.before) + 2) as ending
       offset 0) e;
 end;
-comment on function ragdb_internal.begun_lexemes(text, regdictionary, integer) is
+comment on function ragdb_internal.begun_lexemes is
   'Returns the lexemes of what one letter dropped, put in or replaced makes of a word of a to z, '
   'behind 1 to so many letters, none of them near its end.';
 
@@ -154,7 +154,7 @@ begin atomic
       near_lexemes.word, near_lexemes.asciis, d.begun) b
   offset 0;
 end;
-comment on function ragdb_internal.near_lexemes(text, regdictionary, text, integer) is
+comment on function ragdb_internal.near_lexemes is
   'Returns the lexemes of what one edit makes of a word: first two letters swapped, at each place '
   'but the last, nor the first of three letters; then of more than three one dropped, put in or '
   'replaced, behind 1 to so many letters. Null stands for one that does not count.';
@@ -167,5 +167,5 @@ return (
     ragdb_internal.letter_lexemes(
       ragdb_internal.folded_edits(e.edits, spelt_as.word), spelt_as.config), spelt_as.lexeme)]
   from ragdb_internal.edits(spelt_as.word, 1, pg_catalog.length(spelt_as.word)) e);
-comment on function ragdb_internal.spelt_as(text, text, text) is
+comment on function ragdb_internal.spelt_as is
   'Returns what is one edit from a word and has a lexeme.';

@@ -12,7 +12,7 @@ return array(
   union all
   select pg_catalog.unnest(s.stale_chunks) from ragdb.block_states s
   where s.corpus_id = uncovered_chunks.corpus_id);
-comment on function ragdb_internal.uncovered_chunks(integer) is
+comment on function ragdb_internal.uncovered_chunks is
   'Returns the chunks of a corpus that its blocks do not know.';
 
 create or replace function ragdb_internal.groups_holding(
@@ -32,7 +32,7 @@ begin atomic
   group by n.block_no
   having count(*) = (select count(distinct w) from pg_catalog.unnest(groups_holding.places) w);
 end;
-comment on function ragdb_internal.groups_holding(integer, integer[], integer[]) is
+comment on function ragdb_internal.groups_holding is
   'Returns blocks, with a bit for each group that has, by the blocks, one of the terms of each '
   'place.';
 
@@ -45,7 +45,7 @@ return array(
   from unnest(chunks_of_groups.block_nos, chunks_of_groups.bits) b (block_no, bits)
     cross join lateral ragdb_internal.set_bits(b.bits) p
     cross join pg_catalog.generate_series(1, 4) i);
-comment on function ragdb_internal.chunks_of_groups(integer[], bit varying[]) is
+comment on function ragdb_internal.chunks_of_groups is
   'Returns the numbers of the chunks of the groups of some blocks that have a bit.';
 
 create or replace function ragdb_internal.listed_holding(
@@ -73,7 +73,7 @@ begin
     exit when is_complete;
   end loop;
 end $$;
-comment on function ragdb_internal.listed_holding(integer, integer[], integer[]) is
+comment on function ragdb_internal.listed_holding is
   'Returns the chunks that the dictionary lists for some terms, and whether all that have one of '
   'the terms of each place, which stand beside them, are among them.';
 
@@ -96,7 +96,7 @@ begin
     select ragdb_internal.chunks_of_groups(array_agg(g.block_no), array_agg(g.bits))
     from ragdb_internal.groups_holding(chunks_holding.corpus_id, term_ids, places) g);
 end $$;
-comment on function ragdb_internal.chunks_holding(integer, integer[], integer[]) is
+comment on function ragdb_internal.chunks_holding is
   'Returns chunks of a corpus, all among them that have one of the terms of each place, which '
   'stand beside them; some have none, some are twice in it, and numbers of no chunk are too.';
 
@@ -110,7 +110,7 @@ return (
     @@ has_phrase.phrase
   from ragdb.chunks c
   where c.corpus_id = (corpus).corpus_id and c.chunk_no = has_phrase.chunk_no);
-comment on function ragdb_internal.has_phrase(ragdb.corpora, integer, tsquery) is
+comment on function ragdb_internal.has_phrase is
   'Whether the text of a chunk has a phrase.';
 
 -- A word's byte stands for other words too: where it is there as often as the word is, it does not,
@@ -146,7 +146,7 @@ begin
                 x.lexeme_count, corpus.k1, corpus.b, corpus.pivot), corpus.k1)) then true
           else ragdb_internal.has_phrase(corpus, x.chunk_no, d.phrase) end));
 end $$;
-comment on function ragdb_internal.meeting(ragdb.corpora, ragdb_internal.demand[], integer[]) is
+comment on function ragdb_internal.meeting is
   'Returns those of some chunks of a corpus that meet all demands, each once.';
 
 create or replace function ragdb_internal.demanded_terms(
@@ -159,7 +159,7 @@ begin atomic
     cross join lateral unnest(d.term_ids, d.places) t (term_id, place)
   where not d.is_not;
 end;
-comment on function ragdb_internal.demanded_terms(ragdb_internal.demand[]) is
+comment on function ragdb_internal.demanded_terms is
   'Returns the terms that are demanded, and for each its place among all; null for none.';
 
 create or replace function ragdb_internal.groups_demanded(
@@ -173,7 +173,7 @@ begin atomic
     cross join lateral ragdb_internal.groups_holding(
       groups_demanded.corpus_id, t.term_ids, t.places) h;
 end;
-comment on function ragdb_internal.groups_demanded(integer, ragdb_internal.demand[]) is
+comment on function ragdb_internal.groups_demanded is
   'Returns blocks, with a bit for each group that has, by the blocks, the words that are demanded, '
   'and how many groups these are.';
 
@@ -184,6 +184,6 @@ language sql stable parallel safe
 return (
   select ragdb_internal.chunks_holding(chunks_demanded.corpus_id, t.term_ids, t.places)
   from ragdb_internal.demanded_terms(chunks_demanded.demands) t where t.term_ids is not null);
-comment on function ragdb_internal.chunks_demanded(integer, ragdb_internal.demand[]) is
+comment on function ragdb_internal.chunks_demanded is
   'Returns chunks of a corpus, all among them that have the words that are demanded; null when '
   'none is.';

@@ -19,7 +19,7 @@ begin
   end if;
   return corpus.next_term_id + nth - 1;
 end $$;
-comment on function ragdb_internal.next_term_id(ragdb.corpora, bigint) is
+comment on function ragdb_internal.next_term_id is
   'Returns the number of the nth new lexeme of a corpus. Raises RG413 past 1,000,000,000.';
 
 -- A transaction that summed a part and writes to it again does so under the same version.
@@ -31,7 +31,7 @@ begin atomic
     where s.corpus_id = uncount_part.corpus_id and c.corpus_id = uncount_part.corpus_id
       and s.version = c.version;
 end;
-comment on function ragdb_internal.uncount_part(integer) is
+comment on function ragdb_internal.uncount_part is
   'Has the statistics of its whole count a part again that they counted in this transaction; the '
   'caller holds the lock of the part.';
 
@@ -140,8 +140,7 @@ begin
       case when v_after is not null then row(v_after, v_lists)::ragdb_internal.fresh_postings end),
     ragdb_internal.uncount_part(v_corpus.corpus_id);
 end $$;
-comment on function ragdb_internal.index_chunks(integer, integer[], boolean,
-  ragdb_internal.analysed_chunks) is
+comment on function ragdb_internal.index_chunks is
   'Adds chunks to the lexical index and the counters of their corpus; those that are ready are not '
   'analysed again. The caller holds the corpus lock. Raises RG413.';
 
@@ -187,7 +186,7 @@ begin
     where s.corpus_id = unindex_chunks.corpus_id;
   perform ragdb_internal.uncount_part(unindex_chunks.corpus_id);
 end $$;
-comment on function ragdb_internal.unindex_chunks(integer, integer[]) is
+comment on function ragdb_internal.unindex_chunks is
   'Takes chunks out of the lexical index and the counters of their corpus; the caller holds the '
   'corpus lock.';
 
@@ -203,5 +202,5 @@ begin atomic
   where x.corpus_id = stored_postings.corpus_id
     and (stored_postings.chunk_nos is null or x.chunk_no = any (stored_postings.chunk_nos));
 end;
-comment on function ragdb_internal.stored_postings(integer, integer[]) is
+comment on function ragdb_internal.stored_postings is
   'Returns a row for each lexeme of some chunks (null: of each) of the lexical index of a corpus.';

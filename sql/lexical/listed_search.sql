@@ -8,8 +8,7 @@ language sql immutable parallel safe
 return pg_catalog.cardinality(cuts_ties.found) = cuts_ties.looked_for
   and coalesce((cuts_ties.found[cuts_ties.looked_for]).score
     >= ragdb_internal.at_least((cuts_ties.passing[cuts_ties.k]).score), true);
-comment on function ragdb_internal.cuts_ties(
-  ragdb_internal.candidate[], ragdb_internal.candidate[], integer, integer) is
+comment on function ragdb_internal.cuts_ties is
   'Whether a list of candidates, best first, ends where looking for more of them would find more '
   'that may be better than, or tie with, the k-th of those that pass.';
 
@@ -39,8 +38,7 @@ begin
   end loop;
   return v_passing;
 end $$;
-comment on function ragdb_internal.best_among(
-  ragdb.corpora, ragdb_internal.scope, integer[], integer, sparsevec, integer) is
+comment on function ragdb_internal.best_among is
   'Returns the k best in a scope of the given chunks, and of those after a number (null: none), '
   'and what ties with the last, best first.';
 
@@ -69,7 +67,7 @@ begin atomic
     offset 0) b
   where b.negated < 0;
 end;
-comment on function ragdb_internal.by_bound(integer[], vector[], integer[], integer, integer[]) is
+comment on function ragdb_internal.by_bound is
   'Returns those of some chunks that may score, those first whose group has the largest sum, and '
   'that sum, negated: of blocks, by number, and without bound what comes after a number and some '
   'others.';
@@ -109,8 +107,7 @@ begin
   end loop;
   return v_found;
 end $$;
-comment on function ragdb_internal.best_by_bound(
-  integer, integer[], float8[], float8, float8, sparsevec, integer) is
+comment on function ragdb_internal.best_by_bound is
   'Returns the k best of some chunks and what ties with the last, best first: none scores more '
   'than short times its sum, or than lack and its sum; those with the largest sums, which are '
   'negated, come first.';
@@ -137,9 +134,7 @@ begin
       cross join lateral ragdb_internal.by_bound(b.block_nos, b.sums, listed_in_blocks.chunk_nos,
         coalesce(state.last_chunk_no, 0), state.stale_chunks || listed) o);
 end $$;
-comment on function ragdb_internal.listed_in_blocks(
-  ragdb.corpora, ragdb_internal.question_term[], integer[], ragdb.block_states, integer[],
-  sparsevec, integer) is
+comment on function ragdb_internal.listed_in_blocks is
   'Returns the k best of some chunks for some terms and what ties with the last, best first, '
   'looking at those that may rank as the blocks say, and at those that these do not know: by their '
   'state, or listed for a term.';
@@ -162,7 +157,6 @@ begin
   end if;
   return ragdb_internal.best_among(corpus, scope, scope.chunk_nos, null, weights, k);
 end $$;
-comment on function ragdb_internal.best_listed(
-  ragdb.corpora, ragdb_internal.question, ragdb_internal.scope, sparsevec, integer) is
+comment on function ragdb_internal.best_listed is
   'Returns the k best for a question of the chunks that a scope lists and what ties with the last, '
   'best first.';

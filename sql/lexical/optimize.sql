@@ -28,7 +28,7 @@ begin
         cross join generate_series(1, cardinality(e.entries), 2) i))
     where x.corpus_id = corpus.corpus_id;
 end $$;
-comment on function ragdb_internal.move_pivot(ragdb.corpora, float8) is
+comment on function ragdb_internal.move_pivot is
   'Gives a corpus another pivot and computes its impacts again; the caller holds the corpus lock.';
 
 create or replace function ragdb_internal.renew_bounds(corpus_id integer) returns void
@@ -51,7 +51,7 @@ begin
     where l.corpus_id = renew_bounds.corpus_id and l.term_id = m.term_id
       and l.max_impact <> m.max_impact;
 end $$;
-comment on function ragdb_internal.renew_bounds(integer) is
+comment on function ragdb_internal.renew_bounds is
   'Sets the largest impact of every lexeme of a corpus; the caller holds the corpus lock.';
 
 -- No lexeme is frequent enough in a corpus of a few chunks that blocks were worth their making.
@@ -69,7 +69,7 @@ begin
   perform ragdb_internal.cover_chunks(corpus.corpus_id, corpus.next_chunk_no - 1);
   perform ragdb_internal.merge_many(corpus.corpus_id, 8, true);
 end $$;
-comment on function ragdb_internal.build_blocks(ragdb.corpora) is
+comment on function ragdb_internal.build_blocks is
   'Makes all blocks of a corpus anew; the caller holds the corpus lock.';
 
 create or replace function ragdb_internal.catch_up(corpus ragdb.corpora) returns void
@@ -97,7 +97,7 @@ begin
     (corpus.next_chunk_no - 2) / ragdb_internal.unit_chunks() + 1);
   perform ragdb_internal.reweigh_blocks(corpus.corpus_id);
 end $$;
-comment on function ragdb_internal.catch_up(ragdb.corpora) is
+comment on function ragdb_internal.catch_up is
   'Makes the blocks of a corpus know all of its chunks, makes them anew where there are none or a '
   'fifth of what they know is gone, and notes it; the caller holds the corpus lock.';
 
@@ -124,14 +124,14 @@ begin
   end if;
   perform ragdb_internal.catch_up(v_corpus);
 end $$;
-comment on function ragdb_internal.optimize(ragdb.corpora, float8) is
+comment on function ragdb_internal.optimize is
   'Optimizes a corpus for a pivot and returns how many lexemes it dropped; the caller holds the '
   'corpus lock.';
 
 create or replace function ragdb_internal.drift(corpus ragdb.corpora) returns float8
 language sql immutable parallel safe
 return (corpus).lexeme_count::float8 / nullif((corpus).chunks, 0) / (corpus).pivot - 1;
-comment on function ragdb_internal.drift(ragdb.corpora) is
+comment on function ragdb_internal.drift is
   'Returns how far the mean length of the chunks of a corpus is from its pivot: 0.1 is 10 % '
   'longer; null without chunks.';
 
@@ -141,7 +141,7 @@ create or replace function ragdb_internal.is_drifted(chunks integer, drift float
 returns boolean
 language sql immutable parallel safe
 return abs(is_drifted.drift) > case when is_drifted.chunks < 10000 then 0.1 else 0.25 end;
-comment on function ragdb_internal.is_drifted(integer, float8) is
+comment on function ragdb_internal.is_drifted is
   'Whether the mean length of so many chunks is so far from the pivot that this is to be moved: by '
   '10 %, or 25 % from 10,000 chunks on.';
 
@@ -153,7 +153,7 @@ return case
       and not ragdb_internal.is_drifted((corpus).chunks, ragdb_internal.drift(corpus))
     then (corpus).pivot
   else (corpus).lexeme_count::float8 / (corpus).chunks end;
-comment on function ragdb_internal.next_pivot(ragdb.corpora) is
+comment on function ragdb_internal.next_pivot is
   'Returns the pivot that a corpus shall have: the mean length of its chunks, or what it has where '
   'it has none, or where it has 10,000 chunks or more and is not drifted.';
 
@@ -187,7 +187,7 @@ begin
   perform ragdb_internal.record_state('settings', whole.corpus_id) where found;
   delete from ragdb.lexemes l where l.corpus_id = whole.corpus_id and l.df = 0;
 end $$;
-comment on function ragdb_internal.optimize_parts(ragdb.corpora, float8) is
+comment on function ragdb_internal.optimize_parts is
   'Sums the statistics of the parts of a corpus and optimizes each for one pivot, the given one or '
   'the mean length of all their chunks; the caller holds the lock of the whole. Raises RG401, '
   'RG404.';
@@ -207,6 +207,6 @@ begin
   end if;
   perform ragdb_internal.check_has_parts(corpus);
 end $$;
-comment on function ragdb_internal.check_pivot(ragdb.corpora, float8) is
+comment on function ragdb_internal.check_pivot is
   'Refuses a pivot that is not a length, or that is given for a corpus without parts. Raises '
   'RG400.';

@@ -24,7 +24,7 @@ begin atomic
         end, 0) as df
       offset 0) n;
 end;
-comment on function ragdb_internal.term_facts(ragdb.corpora, ragdb.corpora, tsvector) is
+comment on function ragdb_internal.term_facts is
   'Returns some lexemes: what a corpus knows of each (no term_id and df 0 where it knows none), '
   'how often it stands among them, and its df and idf by the statistics of a corpus.';
 
@@ -37,7 +37,7 @@ begin
   return array(
     select t.lexeme from ragdb_internal.term_facts(corpus, corpus, words) t where t.df = 0);
 end $$;
-comment on function ragdb_internal.lacking(ragdb.corpora, tsvector) is
+comment on function ragdb_internal.lacking is
   'Returns those of some lexemes that no chunk of a corpus has.';
 
 -- What stands for another word weighs less than if it had been asked for: 0.7 of it, or its share
@@ -64,8 +64,7 @@ begin atomic
     cross join lateral ragdb_internal.term_facts(query_terms.corpus, query_terms.statistics,
       pg_catalog.array_to_tsvector(array[s.lexeme])) t;
 end;
-comment on function ragdb_internal.query_terms(
-  ragdb.corpora, ragdb.corpora, tsvector, ragdb_internal.stand_in[]) is
+comment on function ragdb_internal.query_terms is
   'Returns some lexemes as ragdb_internal.term_facts does, and what stands for some of '
   'them, with the weight of each and what it adds to the weight of all.';
 
@@ -106,7 +105,7 @@ begin atomic
     pg_catalog.string_agg(t.listed, '')
   from pg_catalog.unnest(weighed_question.terms) t;
 end;
-comment on function ragdb_internal.weighed_question(ragdb_internal.weighed_term[]) is
+comment on function ragdb_internal.weighed_question is
   'Returns some terms as a question to the corpus that they are of.';
 
 create or replace function ragdb_internal.widened_question(
@@ -129,8 +128,7 @@ begin
         offset 0) t
       cross join lateral ragdb_internal.weighed_question(t.terms) w);
 end $$;
-comment on function ragdb_internal.widened_question(
-  ragdb.corpora, ragdb.corpora, tsvector, ragdb_internal.stand_in[]) is
+comment on function ragdb_internal.widened_question is
   'Returns some lexemes as a question, with what stands for some of them; a lexeme that is asked '
   'for and stands for another one too has both weights.';
 
@@ -179,6 +177,6 @@ begin
     question := ragdb_internal.widened_question(corpus, statistics, v_words, v_stand_ins);
   end if;
 end $$;
-comment on function ragdb_internal.question(ragdb.corpora, ragdb.corpora, text, boolean) is
+comment on function ragdb_internal.question is
   'Returns a query, without its clauses, as a corpus sees it, weighed by the statistics of a '
   'corpus, with what was probably meant by words that it lacks (typos) and with its synonyms.';

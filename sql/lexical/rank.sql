@@ -34,8 +34,7 @@ begin
       from ragdb_internal.exact_bm25(corpus, v_found,
         coalesce(ragdb_internal.at_least(v_found[k].score), 0), also, question.terms) e) b);
 end $$;
-comment on function ragdb_internal.rank_question(
-  ragdb.corpora, ragdb_internal.question, ragdb_internal.scope, integer, integer[]) is
+comment on function ragdb_internal.rank_question is
   'Returns at least the k best chunks of a corpus in a scope for a question, and those of '
   'also, in no order: their score is BM25 over the most that the question could reach, and their '
   'coverage the share of the weight of the terms that they have.';
@@ -51,8 +50,7 @@ return ragdb_internal.rank_question(rank_lexical.corpus,
     rank_lexical.typos),
   ragdb_internal.scope(rank_lexical.corpus, rank_lexical.query, rank_lexical.among),
   rank_lexical.k, rank_lexical.also);
-comment on function ragdb_internal.rank_lexical(
-  ragdb.corpora, ragdb.corpora, text, integer, ragdb_internal.restriction, integer[], boolean) is
+comment on function ragdb_internal.rank_lexical is
   'Returns at least the k best chunks of a corpus under a restriction by BM25 over the most the '
   'query could reach, and those of also, in no order, with the raw BM25 and the share of the '
   'query''s idf that the chunk has. Raises RG400, RG410.';

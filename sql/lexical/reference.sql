@@ -27,7 +27,7 @@ begin
     group by t.token
     order by min(t.ordinal));
 end $$;
-comment on function ragdb_internal.reference_tokens(text) is
+comment on function ragdb_internal.reference_tokens is
   'Returns the distinct runs of letters, marks and numbers (Unicode 15.0) of a text in NFKC and '
   'lower case, in the order of their first places.';
 
@@ -39,7 +39,7 @@ return (
   from (
     select count(*) as both from unnest(jaccard.a) x (token)
     where x.token = any (jaccard.b)) n);
-comment on function ragdb_internal.jaccard(text[], text[]) is
+comment on function ragdb_internal.jaccard is
   'Returns the Jaccard coefficient of two sets of tokens, in [0, 1]; 0 for two empty sets.';
 
 create or replace function ragdb_internal.rank_reference(
@@ -64,6 +64,6 @@ begin
     order by j.score desc, j.chunk_id
     limit k;
 end $$;
-comment on function ragdb_internal.rank_reference(ragdb.corpora, text, integer, jsonb, text[]) is
+comment on function ragdb_internal.rank_reference is
   'Returns the k chunks whose sets of words are most like the query''s (Jaccard, over 0), as the '
   'reference runtime ranks. Reads every chunk. Raises RG410.';

@@ -12,14 +12,14 @@ create or replace function ragdb_internal.is_free(scope ragdb_internal.scope) re
 language sql immutable parallel safe
 return (is_free.scope).restriction is null
   and pg_catalog.cardinality((is_free.scope).demands) = 0;
-comment on function ragdb_internal.is_free(ragdb_internal.scope) is
+comment on function ragdb_internal.is_free is
   'Whether every chunk that a scope lists (all where it does not list any) may be ranked.';
 
 create or replace function ragdb_internal.has_phrases(scope ragdb_internal.scope) returns boolean
 language sql immutable parallel safe
 return exists (
   select from pg_catalog.unnest((has_phrases.scope).demands) d where d.phrase is not null);
-comment on function ragdb_internal.has_phrases(ragdb_internal.scope) is
+comment on function ragdb_internal.has_phrases is
   'Whether a scope demands a phrase, or demands that there is none.';
 
 create or replace function ragdb_internal.restricted(
@@ -39,8 +39,7 @@ begin
   return ragdb_internal.meeting_conditions(restricted.corpus_id,
     ragdb_internal.condition_array(restriction.filter), restricted.chunk_nos);
 end $$;
-comment on function ragdb_internal.restricted(
-  integer, ragdb_internal.restriction, integer[]) is
+comment on function ragdb_internal.restricted is
   'Returns those of the given chunks of a corpus that meet the filter of a restriction.';
 
 create or replace function ragdb_internal.scope(
@@ -84,8 +83,7 @@ begin
   end if;
   return v_scope;
 end $$;
-comment on function ragdb_internal.scope(
-  ragdb.corpora, text, ragdb_internal.restriction) is
+comment on function ragdb_internal.scope is
   'Returns which chunks of a corpus may be ranked for a query, under its clauses and a '
   'restriction. Raises RG400, RG410.';
 
@@ -131,7 +129,6 @@ begin
   end loop;
   return v_passing;
 end $$;
-comment on function ragdb_internal.passing(
-  ragdb.corpora, ragdb_internal.scope, ragdb_internal.candidate[], integer) is
+comment on function ragdb_internal.passing is
   'Returns those of some candidates, best first, that are in a scope; once k of them are, those '
   'that rank below are left out.';

@@ -38,8 +38,7 @@ begin atomic
   order by c.score desc
   limit candidates_among.k;
 end;
-comment on function ragdb_internal.candidates_among(
-  integer, integer[], integer, sparsevec, bytea[], bytea[], integer) is
+comment on function ragdb_internal.candidates_among is
   'Returns the k best of the given chunks, and of those after a number (null: none), that have a '
   'term and whose words may be in an order like all patterns (null: any) and one of orders '
   '(null: any).';
@@ -66,8 +65,7 @@ begin atomic
           or y.word_order like any (candidates_in_groups.orders))
       offset 0) x;
 end;
-comment on function ragdb_internal.candidates_in_groups(
-  integer, integer[], sparsevec, bytea[], bytea[]) is
+comment on function ragdb_internal.candidates_in_groups is
   'Returns the chunks of the given groups of four chunks (from 0) whose words may be in an order '
   'like all patterns (null: any) and one of orders (null: any).';
 
@@ -75,7 +73,7 @@ create or replace function ragdb_internal.at_least(score float8, roundings integ
 returns float8
 language sql immutable parallel safe
 return at_least.score * (1 - at_least.roundings * 1e-5::float8);
-comment on function ragdb_internal.at_least(float8, integer) is
+comment on function ragdb_internal.at_least is
   'Returns the least that a score may be exactly which float4 rounded so often.';
 
 -- The score that counts is in float8, with the terms in the order of their lexemes, whatever their
@@ -111,8 +109,6 @@ begin atomic
           from terms t offset 0) i
         where i.impact > 0) f) s;
 end;
-comment on function ragdb_internal.exact_bm25(
-  ragdb.corpora, ragdb_internal.candidate[], float8, integer[],
-  ragdb_internal.question_term[]) is
+comment on function ragdb_internal.exact_bm25 is
   'Returns the exact BM25 of candidates that score no less than the lowest, and of other chunks '
   '(null: none), and the weight of the terms they have, summed in the order of the terms.';

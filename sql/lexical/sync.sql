@@ -9,7 +9,7 @@ language sql stable parallel safe
 return not exists (
   select from ragdb.part_states s
   where s.corpus_id = (part).corpus_id and s.version = (part).version);
-comment on function ragdb_internal.is_stale(ragdb.corpora) is
+comment on function ragdb_internal.is_stale is
   'Whether a part was written to since the statistics of its whole counted it.';
 
 create or replace function ragdb_internal.statistics_digest(
@@ -19,7 +19,7 @@ language sql immutable parallel safe
 return pg_catalog.sha256(pg_catalog.convert_to(
   pg_catalog.concat_ws(' ', statistics_digest.chunks, statistics_digest.lexeme_count,
     statistics_digest.lexemes, statistics_digest.dfs), 'UTF8'));
-comment on function ragdb_internal.statistics_digest(integer, bigint, text[], integer[]) is
+comment on function ragdb_internal.statistics_digest is
   'Returns the SHA-256 of what is counted of a part, with its lexemes in the order of their bytes.';
 
 -- One statement, hence one snapshot: df and chunks are of one version of the part.
@@ -46,7 +46,7 @@ begin atomic
       and (p.corpus_id = counted_parts.leaving or ragdb_internal.is_stale(p))
     offset 0) c;
 end;
-comment on function ragdb_internal.counted_parts(integer, integer) is
+comment on function ragdb_internal.counted_parts is
   'Counts the parts of a corpus that its statistics do not count as they are, and one that leaves '
   'as nothing.';
 
@@ -85,8 +85,7 @@ begin
   select count(*), count(*) filter (where t.is_new)
     into add_to_dictionary.changed, add_to_dictionary.added from terms t;
 end $$;
-comment on function ragdb_internal.add_to_dictionary(
-  ragdb.corpora, ragdb.part_states[], ragdb.part_states[]) is
+comment on function ragdb_internal.add_to_dictionary is
   'Adds to the dictionary of a corpus by how much some of its parts differ from what they were '
   'when it counted them; returns how many lexemes that changed and how many were new. Raises '
   'RG413.';
@@ -107,7 +106,7 @@ begin atomic
         where e.corpus_id = count_whole.whole_id) s)
     where w.corpus_id = count_whole.whole_id;
 end;
-comment on function ragdb_internal.count_whole(integer, integer) is
+comment on function ragdb_internal.count_whole is
   'Sums the chunks and lexemes of the parts of a corpus, here and elsewhere, into its row, and '
   'counts so many new lexemes.';
 
@@ -133,7 +132,7 @@ begin
   perform ragdb_internal.count_whole(whole.corpus_id, v_added);
   parts := cardinality(v_counted);
 end $$;
-comment on function ragdb_internal.sum_parts(ragdb.corpora, integer) is
+comment on function ragdb_internal.sum_parts is
   'Counts what the parts of a corpus have become into its statistics, and one that leaves as '
   'nothing; returns how many parts it counted and how many lexemes that changed. The caller holds '
   'the lock of the whole. Raises RG413.';
@@ -160,7 +159,7 @@ begin
   v_whole.next_term_id := v_whole.next_term_id + v_added;
   perform ragdb_internal.sum_parts(v_whole);
 end $$;
-comment on function ragdb_internal.recount_parts(ragdb.corpora) is
+comment on function ragdb_internal.recount_parts is
   'Counts all parts of a corpus anew, here as they are and elsewhere as they were given; the '
   'caller holds the lock of the whole. Raises RG413.';
 
@@ -177,7 +176,7 @@ begin
         hint = 'ragdb.create_corpus() makes the parts of a corpus that has no documents yet';
   end if;
 end $$;
-comment on function ragdb_internal.check_has_parts(ragdb.corpora) is
+comment on function ragdb_internal.check_has_parts is
   'Refuses a corpus without parts. Raises RG400.';
 
 create or replace function ragdb.sync_statistics(corpus text)
@@ -197,7 +196,7 @@ begin
   return query
     select v_parts, c.chunks, v_lexemes from ragdb.corpora c where c.corpus_id = v_whole.corpus_id;
 end $$;
-comment on function ragdb.sync_statistics(text) is
+comment on function ragdb.sync_statistics is
   'Sums the chunks, lexemes and df of the parts of a corpus anew, by which they all rank. It reads '
   'the parts that were written to since the last time, and returns how many these were, the chunks '
   'of all parts, and how many lexemes changed. Of parts on other servers it counts what '

@@ -36,6 +36,6 @@ begin
   end if;
   return v_stand_ins;
 end $$;
-comment on function ragdb_internal.stand_ins(ragdb.corpora, text, tsvector, text[]) is
+comment on function ragdb_internal.stand_ins is
   'Returns what stands for words of a text: what was probably meant by those that have one of some '
   'lexemes, which a corpus lacks (null: of none), and the synonyms of its lexemes.';

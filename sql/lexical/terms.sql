@@ -6,25 +6,25 @@
 create or replace function ragdb_internal.sparse(entries text) returns sparsevec
 language sql immutable parallel safe
 return ('{' || coalesce(sparse.entries, '') || '}/1000000000')::sparsevec;
-comment on function ragdb_internal.sparse(text) is
+comment on function ragdb_internal.sparse is
   'Makes a sparse vector of the entries "index:value,…", in any order.';
 
 create or replace function ragdb_internal.same_impacts(a sparsevec, b sparsevec) returns boolean
 language sql immutable parallel safe
 return same_impacts.a = same_impacts.b;
-comment on function ragdb_internal.same_impacts(sparsevec, sparsevec) is
+comment on function ragdb_internal.same_impacts is
   'Tells whether two sparse vectors are one.';
 
 create or replace function ragdb_internal.inner_product(a sparsevec, b sparsevec) returns float8
 language sql immutable parallel safe
 return -(inner_product.a <#> inner_product.b);
-comment on function ragdb_internal.inner_product(sparsevec, sparsevec) is
+comment on function ragdb_internal.inner_product is
   'Returns the inner product of two sparse vectors, computed in float4.';
 
 create or replace function ragdb_internal.cosine(a sparsevec, b sparsevec) returns float8
 language sql immutable parallel safe
 return pg_catalog.round(10000::float8 * (1 - (cosine.a <=> cosine.b))) / 10000::float8;
-comment on function ragdb_internal.cosine(sparsevec, sparsevec) is
+comment on function ragdb_internal.cosine is
   'Returns the cosine of two sparse vectors without negative entries, rounded to 1e-4; NaN where '
   'one is empty.';
 
@@ -34,7 +34,7 @@ create or replace function ragdb_internal.listed_numbers(list bytea) returns int
 language sql immutable parallel safe
 return ('{' || pg_catalog.rtrim(pg_catalog.regexp_replace(
   pg_catalog.encode(listed_numbers.list, 'hex'), '(.{8})', '0x\1,', 'g'), ',') || '}')::integer[];
-comment on function ragdb_internal.listed_numbers(bytea) is
+comment on function ragdb_internal.listed_numbers is
   'Returns the numbers of a list of four bytes each, big-endian, as those of the dictionary.';
 
 -- None of the bytes 0, %, _ and \, so that an order of words may be matched by like, and not 1,
@@ -42,7 +42,7 @@ comment on function ragdb_internal.listed_numbers(bytea) is
 create or replace function ragdb_internal.word_number(lexeme text) returns integer
 language sql immutable parallel safe
 return (pg_catalog.hashtext(word_number.lexeme) & 2147483647) % 251;
-comment on function ragdb_internal.word_number(text) is
+comment on function ragdb_internal.word_number is
   'Returns the number, 0 to 250, that stands for a lexeme in the order of the words of a chunk.';
 
 create or replace function ragdb_internal.word_byte(number integer) returns bytea
@@ -55,7 +55,7 @@ return pg_catalog.substr(
   'c0c1c2c3c4c5c6c7c8c9cacbcccdcecfd0d1d2d3d4d5d6d7d8d9dadbdcdddedfe0e1e2e3e4e5e6e7e8e9eaebecedeeef'
   'f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff'::bytea,
   1 + word_byte.number, 1);
-comment on function ragdb_internal.word_byte(integer) is
+comment on function ragdb_internal.word_byte is
   'Returns the byte of the number of a lexeme.';
 
 -- A query in from is inlined, which a subquery of a function is not, and costs half. A word is
@@ -81,7 +81,7 @@ begin atomic
     where k.words[pg_catalog.cardinality(k.words)] < 256 * 16383
     offset 0) s;
 end;
-comment on function ragdb_internal.word_order(tsvector) is
+comment on function ragdb_internal.word_order is
   'Returns a byte for every word in the order of their positions, and a 1 between two that others '
   'which do not count stand between; null where two have the same position.';
 
@@ -90,7 +90,7 @@ language sql stable parallel safe
 return pg_catalog.octet_length(times.word_order) - pg_catalog.length(pg_catalog.replace(
   pg_catalog.convert_from(times.word_order, 'LATIN1'),
   pg_catalog.convert_from(times.byte, 'LATIN1'), ''));
-comment on function ragdb_internal.times(bytea, bytea) is
+comment on function ragdb_internal.times is
   'Returns how often an order of words has a byte.';
 
 -- The text of a sparse vector is read as an array: nothing else that takes one apart is as fast.
@@ -98,5 +98,5 @@ create or replace function ragdb_internal.entries(impacts sparsevec) returns flo
 language sql immutable parallel safe
 return ('{' || pg_catalog.substr(pg_catalog.replace(
   pg_catalog.split_part(entries.impacts::text, '/', 1), ':', ','), 2))::float8[];
-comment on function ragdb_internal.entries(sparsevec) is
+comment on function ragdb_internal.entries is
   'Returns the indexes and values of a sparse vector, {index, value, index, value, …}.';

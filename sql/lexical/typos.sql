@@ -28,7 +28,7 @@ begin atomic
       and w.word !~ ('[0-9' || ragdb_internal.spaceless() || ']')
       and pg_catalog.array_position(t.words, w.word) = w.n end;
 end;
-comment on function ragdb_internal.spelt_words(text, regdictionary, text, text[]) is
+comment on function ragdb_internal.spelt_words is
   'Returns the words of a text that may be misspelt and have one of some lexemes, with these and '
   'how often each stands there.';
 
@@ -43,7 +43,7 @@ begin atomic
     cross join lateral ragdb_internal.spelt_words(words_spelt.text,
       ragdb_internal.ascii_dictionary((corpus).text_config), (corpus).text_config, l.lexemes) w;
 end;
-comment on function ragdb_internal.words_spelt(ragdb.corpora, text) is
+comment on function ragdb_internal.words_spelt is
   'Returns the words of a text that may be misspelt, as ragdb_internal.spelt_words does, by the '
   'text configuration of a corpus.';
 
@@ -58,7 +58,7 @@ begin atomic
       where d.corpus_id = (corpus).corpus_id and d.lexeme = w.lexeme and d.df > 0
       offset 0) d;
 end;
-comment on function ragdb_internal.known_words(ragdb.corpora, text) is
+comment on function ragdb_internal.known_words is
   'Returns the words of a text, of those that may be misspelt, that chunks of a corpus have.';
 
 -- Of a question in another language most words are lacking, and some are near to one by chance.
@@ -74,7 +74,7 @@ return (
           select k.word from ragdb_internal.known_words(is_strange.corpus, is_strange.text) k))
       as lacking
     from ragdb_internal.words_spelt(is_strange.corpus, is_strange.text) w) s);
-comment on function ragdb_internal.is_strange(ragdb.corpora, text, text[], integer) is
+comment on function ragdb_internal.is_strange is
   'Whether a corpus lacks half or more of the words of a text, but those known elsewhere, and for '
   'less than half of these something near was found (mended).';
 
@@ -83,7 +83,7 @@ comment on function ragdb_internal.is_strange(ragdb.corpora, text, text[], integ
 create or replace function ragdb_internal.most_replaced() returns integer
 language sql immutable parallel safe
 return 3;
-comment on function ragdb_internal.most_replaced() is
+comment on function ragdb_internal.most_replaced is
   'Returns how many words of a text that a corpus lacks are replaced at most: the longest.';
 
 create or replace function ragdb_internal.lacking_words(
@@ -97,7 +97,7 @@ begin atomic
   order by pg_catalog.length(w.word) desc, w.word
   limit ragdb_internal.most_replaced();
 end;
-comment on function ragdb_internal.lacking_words(ragdb.corpora, regdictionary, text, text[]) is
+comment on function ragdb_internal.lacking_words is
   'Returns the longest words of a text that have one of some lexemes, which no chunk of a corpus '
   'has, as ragdb_internal.spelt_words does.';
 
@@ -108,7 +108,7 @@ returns boolean
 language sql immutable parallel safe
 return pg_catalog.array_position(is_swapped.near, is_swapped.lexeme)
   < pg_catalog.length(is_swapped.word);
-comment on function ragdb_internal.is_swapped(text, text[], text) is
+comment on function ragdb_internal.is_swapped is
   'Whether two letters of a word swapped have a lexeme; near are the lexemes of all its edits.';
 
 -- What is edited behind more letters than any lexeme begins with is one of the corpus only if its
@@ -150,7 +150,7 @@ begin atomic
     offset 0) k
   offset 0;
 end;
-comment on function ragdb_internal.last_edited(integer, text, text) is
+comment on function ragdb_internal.last_edited is
   'Returns behind how many letters of a word an edit may make it a word of a corpus, at most.';
 
 -- One statement for all words, and a part of its callers: to begin one takes as long as half of a
@@ -180,6 +180,6 @@ begin atomic
           limit 1) k
       limit 1) d;
 end;
-comment on function ragdb_internal.meant_words(ragdb.corpora, text, text[]) is
+comment on function ragdb_internal.meant_words is
   'Returns for each word of a text that has one of some lexemes, which a corpus lacks, the lexeme '
   'that was probably meant, and its own.';

@@ -24,7 +24,7 @@ begin
   update ragdb.block_states s set stale_chunks = '{}'
     where s.corpus_id = refresh_stale.corpus_id and s.stale_chunks <> '{}';
 end $$;
-comment on function ragdb_internal.refresh_stale(integer) is
+comment on function ragdb_internal.refresh_stale is
   'Makes the blocks anew that have stale chunks; the caller holds the corpus lock.';
 
 -- What is after the last whole unit is not merged: the next block takes it over. A block ends where
@@ -57,7 +57,7 @@ begin
       merge_many.corpus_id, v_blocks.block_nos, v_blocks.units);
   end loop;
 end $$;
-comment on function ragdb_internal.merge_many(integer, integer, boolean) is
+comment on function ragdb_internal.merge_many is
   'Merges the blocks of a corpus that lie side by side where they are as wide as a block may be or '
   'as many as fewest are there, and if it is to be thorough where they are at most a quarter of '
   'all; the caller holds the corpus lock.';
@@ -78,7 +78,7 @@ begin
     where b.corpus_id = reweigh_blocks.corpus_id and b.term_id = (w.lexeme).term_id
       and not ragdb_internal.is_near_one(w.weight / b.weight);
 end $$;
-comment on function ragdb_internal.reweigh_blocks(integer) is
+comment on function ragdb_internal.reweigh_blocks is
   'Multiplies the rows of blocks whose lexeme weighs otherwise by now, as searches would have to; '
   'the caller holds the corpus lock.';
 
@@ -102,7 +102,7 @@ begin atomic
       select ((n.first - 1) / w.widest + 1) * w.widest
       from (select ragdb_internal.block_units() * u.chunks as widest) w) e;
 end;
-comment on function ragdb_internal.swept_until(ragdb.block_states) is
+comment on function ragdb_internal.swept_until is
   'Returns up to which chunk number writers make blocks anew next: those of 4,096 chunks.';
 
 -- Chunks that went leave their scores in the blocks, and lexemes that no chunk has any more in the
@@ -137,7 +137,7 @@ begin
   update ragdb.block_states s set swept_to = nullif(v_until, v_state.last_chunk_no)
     where s.corpus_id = sweep.corpus_id;
 end $$;
-comment on function ragdb_internal.sweep(integer) is
+comment on function ragdb_internal.sweep is
   'Begins to make all blocks of a corpus anew where half as many chunks went as there are, '
   'and does the next step of it where one is due; the caller holds the corpus lock.';
 
@@ -168,7 +168,6 @@ begin
     perform ragdb_internal.refresh_stale(extend_blocks.corpus_id);
   end if;
 end $$;
-comment on function ragdb_internal.extend_blocks(
-  integer, integer[], integer, ragdb_internal.fresh_postings) is
+comment on function ragdb_internal.extend_blocks is
   'Makes blocks up to a chunk number (0: none) after chunks have been indexed, from what is fresh '
   'of them, and notes which chunks blocks know wrongly; the caller holds the corpus lock.';

@@ -26,7 +26,7 @@ begin
       event.event, 'add it again with trust trusted if it may');
   end if;
 end $$;
-comment on function ragdb_internal.check_author(ragdb.shared_corpora, ragdb.shared_events) is
+comment on function ragdb_internal.check_author is
   'Refuses an event whose author may not change shared corpora. Raises RG492.';
 
 create or replace function ragdb_internal.check_next(shared ragdb.shared_corpora,
@@ -66,7 +66,7 @@ begin
         shared.lamport));
   end if;
 end $$;
-comment on function ragdb_internal.check_next(ragdb.shared_corpora, ragdb.shared_events) is
+comment on function ragdb_internal.check_next is
   'Refuses an event that does not follow the events of its author, or those that it replaces. '
   'Raises RG492.';
 
@@ -89,7 +89,7 @@ begin
   insert into ragdb.shared_events values (event.*);
   return shared;
 end $$;
-comment on function ragdb_internal.store_event(ragdb.shared_corpora, ragdb.shared_events) is
+comment on function ragdb_internal.store_event is
   'Stores the next event of its author, and returns how the corpus is shared then. Raises RG492.';
 
 -- The same event may come from several peers, and again after a cut: only a peer that gives it two
@@ -109,5 +109,5 @@ begin
   end if;
   return v_known.hash is not null;
 end $$;
-comment on function ragdb_internal.is_known(ragdb.shared_events) is
+comment on function ragdb_internal.is_known is
   'Whether an event is here already. Raises RG492 for one that its peer sends twice.';

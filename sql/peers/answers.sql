@@ -16,7 +16,7 @@ return coalesce((
     where c.corpus_id = origin_of_chunk.corpus_id and c.chunk_id = origin_of_chunk.chunk_id
       and e.author is distinct from o.author
     order by s.uri limit 1), '{}');
-comment on function ragdb_internal.origin_of_chunk(integer, text) is
+comment on function ragdb_internal.origin_of_chunk is
   'Returns whose key signed the document of a chunk, and its trust; {} for what is from here.';
 
 create or replace function ragdb_internal.chunk_of_peer(chunk jsonb, peer ragdb.peers)
@@ -36,7 +36,7 @@ return pg_catalog.jsonb_build_object(
   || case pg_catalog.jsonb_typeof(chunk -> 'text') when 'string'
     then pg_catalog.jsonb_build_object('text', pg_catalog.left(chunk ->> 'text', 100000))
     else '{}' end;
-comment on function ragdb_internal.chunk_of_peer(jsonb, ragdb.peers) is
+comment on function ragdb_internal.chunk_of_peer is
   'Returns a chunk of a peer''s answer as it is taken over: its known fields, and who said it.';
 
 create or replace function ragdb_internal.listed_chunks(corpus_id integer, answer jsonb,
@@ -57,7 +57,7 @@ begin atomic
         then a.v #> '{answer,output,chunks}' else '[]' end) with ordinality c (v, n)
   where jsonb_typeof(c.v) = 'object' and c.n <= 20;
 end;
-comment on function ragdb_internal.listed_chunks(integer, jsonb, jsonb) is
+comment on function ragdb_internal.listed_chunks is
   'Returns the chunks of the local answer (place 0) and of those of peers, each with its rank '
   'there.';
 
@@ -88,7 +88,7 @@ return (
   select coalesce(pg_catalog.jsonb_agg(r.chunk || pg_catalog.jsonb_build_object('rank', r.rank)
       order by r.rank), '[]')
     from ranked r where r.rank <= merged_chunks.k);
-comment on function ragdb_internal.merged_chunks(integer, jsonb, jsonb, integer) is
+comment on function ragdb_internal.merged_chunks is
   'Returns the best k chunks of the local answer and those of peers, by their ranks.';
 
 create or replace function ragdb.merge_peer_answers(corpus text, answer jsonb, answers jsonb,
@@ -120,7 +120,7 @@ begin
       from jsonb_array_elements(answers) with ordinality a (v, n)
         join ragdb.peers p on p.name = a.v ->> 'peer')));
 end $$;
-comment on function ragdb.merge_peer_answers(text, jsonb, jsonb, integer) is
+comment on function ragdb.merge_peer_answers is
   'Merges the answer of ragdb.rag_query with those of peers, an array of {"peer", "answer"} or '
   '{"peer", "error"}, into one of at most k chunks (1 to 20), by their ranks. Each chunk of a peer '
   'has in its metadata "peer", "author" (the key of the peer in hex) and "trust", and a local one '

@@ -26,7 +26,7 @@ begin
       page ->> 'head', "position"), left(page::text, 80), 'the peer leaves events out');
   end if;
 end $$;
-comment on function ragdb_internal.check_page_of_peer(ragdb.shared_corpora, bigint, jsonb) is
+comment on function ragdb_internal.check_page_of_peer is
   'Refuses what is not a page of events of a feed, or of a peer that went back. Raises RG492.';
 
 create or replace function ragdb_internal.event_of_page(shared ragdb.shared_corpora, item jsonb,
@@ -59,7 +59,7 @@ begin
   end if;
   return v_event;
 end $$;
-comment on function ragdb_internal.event_of_page(ragdb.shared_corpora, jsonb, text, bigint) is
+comment on function ragdb_internal.event_of_page is
   'Returns an event of a page, whose document is the one that was signed. Raises RG492.';
 
 create or replace function ragdb_internal.take_events(shared ragdb.shared_corpora, peer text,
@@ -95,7 +95,7 @@ begin
   end loop;
   return array(select distinct s.uri from unnest(v_sources) s (uri) order by s.uri);
 end $$;
-comment on function ragdb_internal.take_events(ragdb.shared_corpora, text, bigint, jsonb) is
+comment on function ragdb_internal.take_events is
   'Stores the events of a page that are new, in their order, and returns the sources to be '
   'decided. Raises RG492.';
 
@@ -126,8 +126,8 @@ begin
     from unnest(settled) s
     where d.corpus_id = corpus.corpus_id and d.source = s.source;
 end $$;
-comment on function ragdb_internal.take_documents(ragdb.corpora, ragdb_internal.settlement[], text)
-  is 'Makes the documents of decided sources what was decided.';
+comment on function ragdb_internal.take_documents is
+  'Makes the documents of decided sources what was decided.';
 
 create or replace function ragdb_internal.followed(shared ragdb.shared_corpora, peer text)
 returns ragdb.peer_corpora
@@ -150,7 +150,7 @@ begin
     where f.corpus_id = shared.corpus_id and f.peer = v_peer.name for update;
   return v_follow;
 end $$;
-comment on function ragdb_internal.followed(ragdb.shared_corpora, text) is
+comment on function ragdb_internal.followed is
   'Returns how far a peer was read, which is held to the end of the transaction. Raises RG490, '
   'RG492.';
 
@@ -167,8 +167,7 @@ begin atomic
       where d.corpus_id = (shared).corpus_id and d.state = 'waiting')
   from pg_catalog.unnest(settled) s;
 end;
-comment on function ragdb_internal.settled_counts(ragdb.shared_corpora,
-  ragdb_internal.settlement[]) is
+comment on function ragdb_internal.settled_counts is
   'Counts what was put and erased, and what of the corpus is in conflict or waits for its text.';
 
 create or replace function ragdb.apply_events(peer text, corpus text, page jsonb)
@@ -211,7 +210,7 @@ begin
     from read r, ragdb.shared_corpora c, ragdb_internal.settled_counts(v_shared, v_settled) n
     where c.corpus_id = v_shared.corpus_id;
 end $$;
-comment on function ragdb.apply_events(text, text, jsonb) is
+comment on function ragdb.apply_events is
   'Takes a page of events of a peer into a shared corpus: {"feed", "head" (the last position of '
   'the peer), "events": [{"position", "event", "signature", "body"}]} as ragdb.list_shared_events '
   'returns them. It checks order, hashes, Lamport times and authors; the caller has checked the '

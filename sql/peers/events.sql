@@ -14,13 +14,13 @@ return pg_catalog.jsonb_build_object(
     select coalesce(pg_catalog.jsonb_agg(pg_catalog.encode(r.hash, 'hex') order by r.hash), '[]')
     from pg_catalog.unnest((event).replaces) r (hash)),
   'body', pg_catalog.encode((event).body_hash, 'hex'), 'at', made_at)::text;
-comment on function ragdb_internal.event_text(uuid, ragdb.shared_events, text, text) is
+comment on function ragdb_internal.event_text is
   'Returns an event as it is signed: JSON with its keys in one order.';
 
 create or replace function ragdb_internal.event_hash(event text) returns bytea
 language sql stable parallel safe
 return pg_catalog.sha256('ragdb-event/1\012'::bytea || ragdb_internal.utf8(event_hash.event));
-comment on function ragdb_internal.event_hash(text) is
+comment on function ragdb_internal.event_hash is
   'Returns the SHA-256 of what is signed of an event.';
 
 create or replace function ragdb_internal.refuse_event(problem text, event text, hint text)
@@ -33,7 +33,7 @@ begin
     using errcode = 'RG492', detail = 'it is ' || ragdb_internal.quote(event)
       || '; nothing of what came with it was taken', hint = refuse_event.hint;
 end $$;
-comment on function ragdb_internal.refuse_event(text, text, text) is
+comment on function ragdb_internal.refuse_event is
   'Raises RG492, saying what is wrong with an event of a peer.';
 
 create or replace function ragdb_internal.json_of(value text) returns jsonb
@@ -45,7 +45,7 @@ begin
 exception when data_exception or statement_too_complex then
   return null;
 end $$;
-comment on function ragdb_internal.json_of(text) is
+comment on function ragdb_internal.json_of is
   'Returns a text as JSON; null where it is not JSON that the database can hold.';
 
 -- Every cast is of what the text before it allows.
@@ -71,7 +71,7 @@ return case when pg_catalog.jsonb_typeof(event) = 'object'
       from pg_catalog.jsonb_array_elements_text(event -> 'replaces') r (v)),
     pg_catalog.decode(event ->> 'body', 'hex'), null, null, true, null, null, null
   )::ragdb.shared_events end;
-comment on function ragdb_internal.event_fields(jsonb) is
+comment on function ragdb_internal.event_fields is
   'Returns the fields of an event; null where one is missing or out of range.';
 
 -- An event is made again of its fields: only a text that is equal to that has one meaning.
@@ -105,5 +105,5 @@ begin
   v_event.signature := signature;
   return v_event;
 end $$;
-comment on function ragdb_internal.read_event(ragdb.shared_corpora, text, bytea) is
+comment on function ragdb_internal.read_event is
   'Returns an event of a shared corpus as a row, without where it is stored. Raises RG492.';

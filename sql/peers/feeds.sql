@@ -26,7 +26,7 @@ begin
         hint = 'make one: ragdb peer key FILE --new';
   end if;
 end $$;
-comment on function ragdb_internal.check_shareable(ragdb.corpora, bytea) is
+comment on function ragdb_internal.check_shareable is
   'Refuses to share a corpus that is never shared or that moves, or by a key that is not one of '
   'this database''s own. Raises RG400, RG409, RG457.';
 
@@ -59,7 +59,7 @@ exception when unique_violation then
     using errcode = 'RG409', detail = 'a feed is one corpus in a database',
       hint = 'ragdb.list_peer_corpora() lists them';
 end $$;
-comment on function ragdb.share_corpus(text, bytea, uuid) is
+comment on function ragdb.share_corpus is
   'Shares a corpus with the peers that may read it, and returns its feed: what it is at every '
   'peer. With a feed it joins that one. The author is the public key (32 bytes) that signs the '
   'changes that are made here; null leaves it. Raises RG400, RG401, RG404, RG409, RG457.';
@@ -72,7 +72,7 @@ begin
   delete from ragdb.shared_corpora s
     where s.corpus_id = (ragdb_internal.open_corpus(unshare_corpus.corpus, 'admin')).corpus_id;
 end $$;
-comment on function ragdb.unshare_corpus(text) is
+comment on function ragdb.unshare_corpus is
   'Ends the sharing of a corpus and forgets its signed events and conflicts. Its documents stay. '
   'Raises RG400, RG401, RG404.';
 
@@ -93,7 +93,7 @@ begin
   end if;
   return v_shared;
 end $$;
-comment on function ragdb_internal.shared_corpus(ragdb.corpora) is
+comment on function ragdb_internal.shared_corpus is
   'Returns how a corpus is shared. Raises RG491.';
 
 -- A definer, like all that reads tables.
@@ -109,7 +109,7 @@ begin
   return query select v_shared.feed, encode(v_shared.author, 'hex'), v_shared.last_position,
     v_shared.lamport, ragdb_internal.exported_settings(v_corpus);
 end $$;
-comment on function ragdb.shared_feed(text) is
+comment on function ragdb.shared_feed is
   'Returns as what feed a corpus is shared, by which key (hex), how many events it has, its '
   'Lamport time, and the settings that a copy of it needs. Raises RG400, RG404, RG491.';
 
@@ -129,7 +129,7 @@ begin
     on conflict on constraint peer_corpora_are_unique do update
       set remote = coalesce(follow_peer.remote, p.remote);
 end $$;
-comment on function ragdb.follow_peer(text, text, text) is
+comment on function ragdb.follow_peer is
   'Notes that a peer has a shared corpus too, and under which name (null: the same). Raises RG400, '
   'RG401, RG404, RG490, RG491.';
 
@@ -149,6 +149,6 @@ begin atomic
     and ragdb_internal.privilege(c) > 0
   order by c.name, f.peer;
 end;
-comment on function ragdb.list_peer_corpora(text) is
+comment on function ragdb.list_peer_corpora is
   'Lists the shared corpora that the caller may read (null: all), each with the peers that have '
   'it: its name there, the trust and URL of the peer, and how far it was read.';

@@ -12,7 +12,7 @@ begin
         hint = '`ragdb peer key FILE` shows the key of a file';
   end if;
 end $$;
-comment on function ragdb_internal.check_public_key(bytea) is
+comment on function ragdb_internal.check_public_key is
   'Refuses what cannot be a public key of Ed25519. Raises RG400.';
 
 create or replace function ragdb_internal.check_peer(name text, public_key bytea, url text,
@@ -40,7 +40,7 @@ begin
         hint = 'member may be asked questions, trusted may also change shared corpora';
   end if;
 end $$;
-comment on function ragdb_internal.check_peer(text, bytea, text, text) is
+comment on function ragdb_internal.check_peer is
   'Refuses a peer whose name, key, URL or trust is out of range. Raises RG400.';
 
 create or replace function ragdb_internal.find_peer(name text) returns ragdb.peers
@@ -58,7 +58,7 @@ begin
   end if;
   return v_peer;
 end $$;
-comment on function ragdb_internal.find_peer(text) is
+comment on function ragdb_internal.find_peer is
   'Returns the row of a peer. Raises RG490.';
 
 create or replace function ragdb.add_peer(name text, public_key bytea, url text default null,
@@ -79,7 +79,7 @@ begin
         hint = 'ragdb.list_peers() lists both';
   end if;
 end $$;
-comment on function ragdb.add_peer(text, bytea, text, text) is
+comment on function ragdb.add_peer is
   'Adds a peer: its name here (1 to 64 of a-z, 0-9 and -), its public key of Ed25519 (32 bytes), '
   'where its HTTP server is (null: nowhere), and its trust: member may be asked questions, trusted '
   'may also change shared corpora. Raises RG400, RG409.';
@@ -100,7 +100,7 @@ begin
     set revoked_at = ragdb_internal.now(), revoked_because = revoke_peer.reason
     where p.name = revoke_peer.name and p.revoked_at is null;
 end $$;
-comment on function ragdb.revoke_peer(text, text) is
+comment on function ragdb.revoke_peer is
   'Revokes the key of a peer for a reason (1 to 1000 characters): no event of it that is not here '
   'already is taken, whoever brings it, and it is asked nothing. Raises RG400, RG490.';
 
@@ -112,7 +112,7 @@ begin
   perform ragdb_internal.find_peer(remove_peer.name);
   delete from ragdb.peers p where p.name = remove_peer.name;
 end $$;
-comment on function ragdb.remove_peer(text) is
+comment on function ragdb.remove_peer is
   'Forgets a peer and how far its corpora were read. What it brought stays. Raises RG490.';
 
 create or replace function ragdb.list_peers()
@@ -124,6 +124,6 @@ begin atomic
     p.revoked_at, p.revoked_because
   from ragdb.peers p order by p.name;
 end;
-comment on function ragdb.list_peers() is
+comment on function ragdb.list_peers is
   'Lists the peers by name, each with its public key in hex, its trust, and since when and why its '
   'key is revoked.';

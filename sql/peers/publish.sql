@@ -17,7 +17,7 @@ begin atomic
       where d.corpus_id = s.corpus_id and d.uri = s.source)) u
   order by u.is_erased desc, u.event_id, u.source;
 end;
-comment on function ragdb_internal.unpublished(integer) is
+comment on function ragdb_internal.unpublished is
   'Returns the sources of a shared corpus that were changed here since the event that decides '
   'each: what went first, then what came in its order.';
 
@@ -45,7 +45,7 @@ begin
   v_draft.body_hash := ragdb_internal.text_hash(v_body);
   return v_draft;
 end $$;
-comment on function ragdb_internal.draft_event(ragdb.shared_corpora, text, boolean) is
+comment on function ragdb_internal.draft_event is
   'Returns the event of a change that was made here, without its numbers. Raises RG413.';
 
 create or replace function ragdb.draft_events(corpus text, count integer default 1000)
@@ -82,7 +82,7 @@ begin
     return next v_text;
   end loop;
 end $$;
-comment on function ragdb.draft_events(text, integer) is
+comment on function ragdb.draft_events is
   'Returns the events to sign of what was changed in a shared corpus, at most count (1 to 1000), '
   'and keeps others from changing it to the end of the transaction. What is signed of each are the '
   'bytes "ragdb-event/1", a line feed, and its text in UTF-8. Raises RG400, RG401, RG404, RG413, '
@@ -124,7 +124,7 @@ begin
   end loop;
   return cardinality(events);
 end $$;
-comment on function ragdb.publish_events(text, text[], bytea[]) is
+comment on function ragdb.publish_events is
   'Stores the events of ragdb.draft_events, in their order, with the 64 bytes of the Ed25519 '
   'signature of each, and returns their number; from then on peers can read them. The caller '
   'answers for the signatures: peers check them. Raises RG400, RG401, RG404, RG491, RG492.';

@@ -32,7 +32,7 @@ begin
     return next;
   end loop;
 end $$;
-comment on function ragdb.list_shared_events(text, bigint, integer) is
+comment on function ragdb.list_shared_events is
   'Returns the events of a shared corpus after a position, at most count (1 to 1000) and about '
   'four million bytes: each as it was signed, its signature in hex, and its document (a text of '
   'JSON whose SHA-256 the event has) as long as that is what the corpus has. The read is recorded. '

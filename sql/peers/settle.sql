@@ -20,7 +20,7 @@ return not exists (
   where e.corpus_id = (knows_erasures.event).corpus_id
     and e.source = (knows_erasures.event).source and e.kind = 'rag.document.erased'
     and e.hash not in (select k.hash from known k));
-comment on function ragdb_internal.knows_erasures(ragdb.shared_events) is
+comment on function ragdb_internal.knows_erasures is
   'Whether the author of an event knew of all erasures of its source that are known here.';
 
 create or replace function ragdb_internal.deciding_event(corpus_id integer, source text)
@@ -41,7 +41,7 @@ begin atomic
     select e.event, false from event e where (e.event).body_hash is null) d
   order by d.is_live desc, (d.event).lamport desc, (d.event).author desc limit 1;
 end;
-comment on function ragdb_internal.deciding_event(integer, text) is
+comment on function ragdb_internal.deciding_event is
   'Returns the event that decides a source.';
 
 create type ragdb_internal.settlement as (source text, state text, body text);
@@ -56,7 +56,7 @@ begin atomic
       and c.source = (forget_losers.event).source and c.body is not null
       and (forget_losers.event).body_hash is null;
 end;
-comment on function ragdb_internal.forget_losers(ragdb.shared_events) is
+comment on function ragdb_internal.forget_losers is
   'Takes away what conflicts kept of a source, where the event is an erasure of it.';
 
 create or replace function ragdb_internal.record_conflicts(winner ragdb.shared_events,
@@ -79,7 +79,7 @@ begin
       set winner = excluded.winner, body = coalesce(excluded.body, c.body);
   perform ragdb_internal.forget_losers(winner);
 end $$;
-comment on function ragdb_internal.record_conflicts(ragdb.shared_events, jsonb) is
+comment on function ragdb_internal.record_conflicts is
   'Records the events of a source that nothing replaces and that do not decide, with their '
   'documents, unless they were erased.';
 
@@ -99,7 +99,7 @@ begin
         hint = 'sign what was changed here first: ragdb peer publish';
   end if;
 end $$;
-comment on function ragdb_internal.check_published(ragdb.shared_events, uuid) is
+comment on function ragdb_internal.check_published is
   'Refuses to decide a source that was changed here since its last event, unless to what it is '
   'now. Raises RG493.';
 
@@ -133,6 +133,6 @@ begin
       set hash = excluded.hash, state = excluded.state;
   return row(source, v_state, v_body)::ragdb_internal.settlement;
 end $$;
-comment on function ragdb_internal.settle_source(integer, text, jsonb) is
+comment on function ragdb_internal.settle_source is
   'Decides a source, and returns what becomes of it; null where it stays. Of the documents that '
   'came, bodies has the text by the hash of its event in hex. Raises RG493.';

@@ -20,7 +20,7 @@ begin
       and (l.is_head or not coalesce(only_open, false))
     order by c.source, c.found_at, c.loser;
 end $$;
-comment on function ragdb.list_conflicts(text, boolean) is
+comment on function ragdb.list_conflicts is
   'Lists the changes of a shared corpus that were not taken, because somebody else changed the '
   'same source without knowing of them: both events and authors, whether it is open (no later '
   'change knew of it), and the document that was not taken; was_erased says that its text is not '
@@ -50,7 +50,7 @@ begin
       or d.source = any (list_shared_documents.sources))
     order by d.source;
 end $$;
-comment on function ragdb.list_shared_documents(text, text[]) is
+comment on function ragdb.list_shared_documents is
   'Lists the sources of a shared corpus (null: all) with the event that decides each: its state '
   '(present, erased, waiting for its text, changed here since), the key of its author in hex, the '
   'peer with that key and its trust, whether that key is revoked, and whether this database signs '

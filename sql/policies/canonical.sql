@@ -3,7 +3,7 @@
 create or replace function ragdb_internal.micro(value float8) returns bigint
 language sql immutable strict parallel safe
 return pg_catalog.floor(value::real::float8 * 1000000::float8 + 0.5::float8)::bigint;
-comment on function ragdb_internal.micro(float8) is
+comment on function ragdb_internal.micro is
   'Quantises a weight of 0..1: its single-precision value times a million, rounded half away from '
   'zero.';
 
@@ -15,7 +15,7 @@ return '{
     "exploration": 0.3},
   "salience_weight": 0.3, "distance_decay": 0.9,
   "include_siblings": true, "max_siblings_per_node": 5}'::jsonb;
-comment on function ragdb_internal.default_policy() is
+comment on function ragdb_internal.default_policy is
   'Returns the slice policy that is used when none is given.';
 
 create or replace function ragdb_internal.policy_weights(policy jsonb)
@@ -30,7 +30,7 @@ begin atomic
       select 'phase_weights.' || e.key, e.value
         from pg_catalog.jsonb_each(policy -> 'phase_weights') e) w;
 end;
-comment on function ragdb_internal.policy_weights(jsonb) is
+comment on function ragdb_internal.policy_weights is
   'Returns the weights of a slice policy with their paths, such as phase_weights.planning.';
 
 create or replace function ragdb_internal.check_policy_fields(policy jsonb) returns void
@@ -69,7 +69,7 @@ begin
         hint = v_fields;
   end if;
 end $$;
-comment on function ragdb_internal.check_policy_fields(jsonb) is
+comment on function ragdb_internal.check_policy_fields is
   'Refuses what is not an object of the fields of a slice policy. Raises RG430.';
 
 create or replace function ragdb_internal.check_policy_values(policy jsonb) returns void
@@ -113,7 +113,7 @@ begin
         hint = v_hint;
   end if;
 end $$;
-comment on function ragdb_internal.check_policy_values(jsonb) is
+comment on function ragdb_internal.check_policy_values is
   'Refuses a slice policy with all its fields of which one is out of range. Raises RG430.';
 
 -- Fills in defaults and refuses what does not belong: a policy that is stored is a policy that can
@@ -145,7 +145,7 @@ begin
   end loop;
   return v_policy;
 end $$;
-comment on function ragdb_internal.complete_policy(jsonb) is
+comment on function ragdb_internal.complete_policy is
   'Returns a slice policy with its defaults filled in and its weights to six decimals, as its hash '
   'has them. Raises RG430 for a field that is unknown or out of range.';
 
@@ -164,7 +164,7 @@ return '{"version":"' || (policy ->> 'version')
   || ',"distance_decay":' || ragdb_internal.micro((policy ->> 'distance_decay')::float8)
   || ',"include_siblings":' || (policy ->> 'include_siblings')
   || ',"max_siblings_per_node":' || (policy ->> 'max_siblings_per_node')::numeric::integer || '}';
-comment on function ragdb_internal.policy_canonical(jsonb) is
+comment on function ragdb_internal.policy_canonical is
   'Returns the canonical JSON of a complete slice policy: what params_hash (xxHash64) and its '
   'sha256 are taken of.';
 
@@ -173,7 +173,7 @@ create or replace function ragdb.policy_hash(policy jsonb) returns text
 language sql stable parallel safe security definer
 return ragdb.xxh64(pg_catalog.convert_to(
   ragdb_internal.policy_canonical(ragdb_internal.complete_policy(policy)), 'UTF8'));
-comment on function ragdb.policy_hash(jsonb) is
+comment on function ragdb.policy_hash is
   'Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its canonical JSON. '
   'Raises RG430.';
 
@@ -191,6 +191,6 @@ begin
   v_policy.sha256 := sha256(convert_to(v_policy.canonical, 'UTF8'));
   return v_policy;
 end $$;
-comment on function ragdb_internal.hashed_policy(jsonb) is
+comment on function ragdb_internal.hashed_policy is
   'Returns a policy completed, with its reference and canonical form, registered or not. Raises '
   'RG430.';

@@ -25,7 +25,7 @@ begin
   end if;
   return v_made;
 end $$;
-comment on function ragdb_internal.known_policy(text, text) is
+comment on function ragdb_internal.known_policy is
   'Returns a policy by its reference; null when it is neither registered nor the default, or its '
   'row is not what was registered.';
 
@@ -52,7 +52,7 @@ begin
   end if;
   return v_policy;
 end $$;
-comment on function ragdb_internal.resolve_policy(jsonb) is
+comment on function ragdb_internal.resolve_policy is
   'Returns a policy with its reference and canonical form, from a reference, a policy in full or '
   'null (the default). Raises RG430, RG431.';
 
@@ -86,7 +86,7 @@ begin
   end if;
   return jsonb_build_object('policy_id', policy, 'params_hash', v_hashes[1]);
 end $$;
-comment on function ragdb_internal.policy_reference(text) is
+comment on function ragdb_internal.policy_reference is
   'Returns the reference of a policy named id@params_hash, or by its id where one policy has that; '
   'null for null. Raises RG431.';
 
@@ -112,7 +112,7 @@ begin
         hint = 'change any parameter by a millionth';
   end if;
 end $$;
-comment on function ragdb_internal.store_policy(ragdb.slice_policies) is
+comment on function ragdb_internal.store_policy is
   'Stores a resolved policy; one that is stored already is left alone. Raises RG409.';
 
 -- Definer, like those below: slice_policies is granted to nobody.
@@ -128,7 +128,7 @@ begin
   perform ragdb_internal.store_policy(v_policy);
   return query select v_policy.policy_id, v_policy.params_hash;
 end $$;
-comment on function ragdb.register_policy(jsonb) is
+comment on function ragdb.register_policy is
   'Registers a slice policy (fields left out have their defaults, weights count to six decimals) '
   'and returns its reference; registering it again changes nothing. Raises RG409, RG430.';
 
@@ -147,7 +147,7 @@ begin atomic
       where p.policy_id = d.policy_id and p.params_hash = d.params_hash)
   order by 1, 2;
 end;
-comment on function ragdb.list_policies() is
+comment on function ragdb.list_policies is
   'Lists the slice policies that may be named, by reference: the registered ones, and the default, '
   'which has no created_at and no created_by until a slice is stored under it.';
 
@@ -159,6 +159,6 @@ return ragdb.xxh64(pg_catalog.convert_to('[' || coalesce((
         '{"policy_id":"' || p.policy_id || '","params_hash":"' || p.params_hash || '"}', ','
         order by p.policy_id, p.params_hash)
       from ragdb.slice_policies p), '') || ']', 'UTF8'));
-comment on function ragdb.registry_fingerprint() is
+comment on function ragdb.registry_fingerprint is
   'Returns xxHash64 over the ordered JSON list of policy references: equal registries have equal '
   'fingerprints.';

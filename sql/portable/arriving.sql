@@ -17,7 +17,7 @@ begin
       'create them here, or revoke their rights there with ragdb.revoke_corpus()');
   end if;
 end $$;
-comment on function ragdb_internal.check_roles(jsonb) is
+comment on function ragdb_internal.check_roles is
   'Refuses rights of roles that do not exist. Raises RG457.';
 
 create or replace function ragdb_internal.check_can_embed(header jsonb) returns void
@@ -35,7 +35,7 @@ begin
         hint = 'bind it with ragdb.bind_embedder(), and move the corpus then';
   end if;
 end $$;
-comment on function ragdb_internal.check_can_embed(jsonb) is
+comment on function ragdb_internal.check_can_embed is
   'Refuses a corpus whose embedder nobody runs here. Raises RG416.';
 
 create or replace function ragdb.accept_move(header jsonb, origin text) returns void
@@ -70,7 +70,7 @@ begin
 exception when data_exception or integrity_constraint_violation then
   perform ragdb_internal.refuse_what_came(sqlerrm);
 end $$;
-comment on function ragdb.accept_move(jsonb, text) is
+comment on function ragdb.accept_move is
   'Makes a corpus that arrives from another database, origin, by the header that ragdb.begin_move '
   'returned there. Nobody sees it before ragdb.open_move. Raises RG400, RG401, RG409, RG411, '
   'RG416, RG417, RG455, RG457.';
@@ -90,7 +90,7 @@ begin
     where c.corpus_id = v_move.corpus_id;
   return ragdb_internal.lock_opened(ragdb_internal.corpus_row(v_move.corpus_id));
 end $$;
-comment on function ragdb_internal.enter_arrival(uuid) is
+comment on function ragdb_internal.enter_arrival is
   'Locks and returns a corpus that arrives, and opens it to this transaction. Raises RG457.';
 
 create or replace function ragdb.receive_move(
@@ -125,7 +125,7 @@ begin
 exception when integrity_constraint_violation then
   perform ragdb_internal.refuse_what_came(sqlerrm);
 end $$;
-comment on function ragdb.receive_move(uuid, integer[], text[], bytea[], text[]) is
+comment on function ragdb.receive_move is
   'Opens a corpus that arrives to this transaction, in which ragdb.import_documents, '
   'ragdb.import_embeddings and ragdb.put_blob then store what came; notes the documents of a page '
   'and their hashes (null sources: gone), and takes away what is at some uris. Raises RG400, '
@@ -143,5 +143,5 @@ begin
     where not exists (select from ragdb.corpus_blobs b
       where b.corpus_id = v_move.corpus_id and b.cid = c);
 end $$;
-comment on function ragdb.lacking_originals(uuid, text[]) is
+comment on function ragdb.lacking_originals is
   'Returns those of some cids whose bytes have not come to a corpus that arrives. Raises RG457.';

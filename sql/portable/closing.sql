@@ -12,7 +12,7 @@ begin
         hint = 'roll back, carry on with pages, and hold them again, for longer if you can';
   end if;
 end $$;
-comment on function ragdb_internal.check_hold(ragdb.moves) is
+comment on function ragdb_internal.check_hold is
   'Refuses to go on where this transaction has held writers for too long. Raises RG458.';
 
 create or replace function ragdb.move_page(
@@ -36,7 +36,7 @@ begin
   return query
     select v_move.page_no, r.* from ragdb_internal.page_rows(v_move) r;
 end $$;
-comment on function ragdb.move_page(uuid, integer, integer) is
+comment on function ragdb.move_page is
   'Returns the next documents of a corpus that leaves, of together about count chunks (1 to 1000): '
   'all once, then those that have changed, with their embeddings in big-endian float4; without a '
   'source those that are gone, and in a row without a number the sources that are gone. applied is '
@@ -59,7 +59,7 @@ begin
     where b.corpus_id = v_move.corpus_id and b.cid > move_originals.after
     order by b.cid limit move_originals.count;
 end $$;
-comment on function ragdb.move_originals(uuid, text, integer) is
+comment on function ragdb.move_originals is
   'Returns the cids of the next count (1 to 1000) originals of a corpus that leaves, after one; '
   'ragdb.get_blob has their bytes. Raises RG400, RG401, RG404, RG457.';
 
@@ -80,7 +80,7 @@ begin
     returning m.* into v_move;
   return v_move.held_until;
 end $$;
-comment on function ragdb.hold_move(uuid, interval) is
+comment on function ragdb.hold_move is
   'Holds the writers of a corpus that leaves until this transaction ends, for at most longest (10 '
   'ms to 1 hour), and returns until when; a courier that is silent for that long loses its '
   'session. Searches go on. Raises RG400, RG401, RG404, RG457, RG458.';
@@ -102,7 +102,7 @@ begin
   end if;
   perform ragdb_internal.lock_rights(ragdb_internal.corpus_row(move.corpus_id));
 end $$;
-comment on function ragdb_internal.check_held(ragdb.moves) is
+comment on function ragdb_internal.check_held is
   'Refuses to end a move whose writers this transaction does not hold, or of which pages are left, '
   'and has whoever changes the rights to the corpus wait. Raises RG401, RG404, RG457, RG458.';
 
@@ -121,7 +121,7 @@ begin
     returning m.* into v_move;
   return v_move.digest;
 end $$;
-comment on function ragdb.move_digest(uuid) is
+comment on function ragdb.move_digest is
   'Returns what both sides of a move must agree on, while the writers are held and all pages have '
   'arrived: settings, rights, synonyms, counts, and the hashes of documents and originals. Raises '
   'RG401, RG404, RG457, RG458.';
@@ -145,7 +145,7 @@ begin
   update ragdb.corpora c set moving = 'moved' where c.corpus_id = v_move.corpus_id;
   delete from ragdb.move_documents m where m.corpus_id = v_move.corpus_id;
 end $$;
-comment on function ragdb.finish_move(uuid) is
+comment on function ragdb.finish_move is
   'Closes a corpus whose writers this transaction holds and that has arrived in all: who asks for '
   'it is told where it went. What was recorded of it can be read here until ragdb.drop_corpus. '
   'Raises RG401, RG404, RG457, RG458.';
@@ -165,6 +165,6 @@ begin
   end if;
   return v_move.receipt;
 end $$;
-comment on function ragdb.move_receipt(uuid) is
+comment on function ragdb.move_receipt is
   'Returns the proof that a corpus is closed here, 32 bytes, with which ragdb.open_move opens it '
   'there. Raises RG401, RG404, RG457.';

@@ -22,7 +22,7 @@ begin atomic
       where h.corpus_id = document.corpus_id and h.chunk_no = c.chunk_no offset 0) t
   where c.corpus_id = document.corpus_id and c.doc_no = document.doc_no;
 end;
-comment on function ragdb_internal.exported_conversations(ragdb.documents) is
+comment on function ragdb_internal.exported_conversations is
   'Returns in one row the session and the messages of a conversation as put_conversations takes '
   'them; null for any other document.';
 
@@ -47,7 +47,7 @@ begin atomic
           where h.corpus_id = document.corpus_id and h.chunk_no = c.chunk_no offset 0) l
       where c.corpus_id = document.corpus_id and c.doc_no = document.doc_no), '[]'));
 end;
-comment on function ragdb_internal.exported_contents(ragdb.documents) is
+comment on function ragdb_internal.exported_contents is
   'Returns in one row the chunks and the links of a document as put_documents takes them.';
 
 -- jsonb writes its keys in one order on every server, so the text of this can be hashed.
@@ -70,7 +70,7 @@ begin atomic
   from ragdb.documents d
   where d.corpus_id = exported_document.corpus_id and d.doc_no = exported_document.doc_no;
 end;
-comment on function ragdb_internal.exported_document(integer, integer) is
+comment on function ragdb_internal.exported_document is
   'Returns a document as an export has it: as put_documents or put_conversations takes it, with '
   'sources in place of uri, source_name and etag.';
 
@@ -84,7 +84,7 @@ return (
     'passage_prefix', e.passage_prefix, 'weights_sha256', e.weights_sha256, 'm', (space).m,
     'ef_construction', (space).ef_construction)
   from ragdb.embedders e where e.embedder_id = (space).embedder_id);
-comment on function ragdb_internal.exported_embedder(ragdb.embedding_spaces) is
+comment on function ragdb_internal.exported_embedder is
   'Returns what an export says of the embedder of a space; null without a space.';
 
 -- A path says something of this machine, and nothing to another.
@@ -98,7 +98,7 @@ return (
       when e.provider <> 'sentence-transformers' or e.provider_model = 'packaged'
         then e.provider_model end)
   from ragdb.embedders e where e.embedder_id = (space).embedder_id);
-comment on function ragdb_internal.exported_provider(ragdb.embedding_spaces) is
+comment on function ragdb_internal.exported_provider is
   'Returns what an export says of who runs the embedder of a space; null without a space.';
 
 create or replace function ragdb_internal.exported_hashes(
@@ -126,7 +126,7 @@ begin
         where c.corpus_id = d.corpus_id and c.doc_no = d.doc_no) v
     where d.corpus_id = v_id);
 end $$;
-comment on function ragdb_internal.exported_hashes(integer, ragdb.embedding_spaces) is
+comment on function ragdb_internal.exported_hashes is
   'Returns the hashes of the documents of a corpus with their embeddings, in the order of their '
   'first sources, one behind the other.';
 
@@ -161,7 +161,7 @@ begin
       || coalesce(ragdb_internal.exported_hashes(v_id, v_space), '')
       || coalesce(ragdb_internal.exported_synonyms(v_id), '')), 'hex'));
 end $$;
-comment on function ragdb_internal.export_header(ragdb.corpora) is
+comment on function ragdb_internal.export_header is
   'Returns the first line of an export: settings, embedder, counts and the digest of all that '
   'follows. Raises RG415.';
 
@@ -172,7 +172,7 @@ language sql security definer
 set search_path = pg_catalog, pg_temp
 set extra_float_digits = 1
 return ragdb_internal.export_header(ragdb_internal.open_export(export_corpus.corpus, 'header'));
-comment on function ragdb.export_corpus(text) is
+comment on function ragdb.export_corpus is
   'Returns what an export of a corpus begins with: its settings, its embedder, counts, and a '
   'digest (64 hex digits of SHA-256) over settings, documents, embeddings and synonyms that is '
   'equal wherever these are equal, under whatever name. Raises RG400, RG404, RG415.';
@@ -206,7 +206,7 @@ begin
     return next;
   end loop;
 end $$;
-comment on function ragdb.export_documents(text, integer, integer) is
+comment on function ragdb.export_documents is
   'Returns the documents of a corpus after a position, at least one and as many as have about '
   'count chunks (1 to 1000) and four million bytes: each as the JSON for ragdb.import_documents, '
   'and whether ragdb.get_blob has its original. Raises RG400, RG404.';
@@ -238,7 +238,7 @@ begin
       join ragdb.documents d on d.corpus_id = v_id and d.doc_no = c.doc_no
     having count(*) > 0;
 end $$;
-comment on function ragdb.export_embeddings(text, integer, integer) is
+comment on function ragdb.export_embeddings is
   'Returns the next 1 to 1000 embeddings of the current space of a corpus after a position: '
   'document (its first source) and ordinal of each chunk, and their numbers one behind the other '
   'as big-endian float4; no row when there are no more. Raises RG400, RG404, RG415.';

@@ -21,7 +21,7 @@ begin atomic
     ('embedder', 'provider_model', 'string?')
   ) f (object, name, type);
 end;
-comment on function ragdb_internal.header_fields() is
+comment on function ragdb_internal.header_fields is
   'Lists the fields of an export''s header, of its corpus and of its embedder, with their JSON '
   'types (whole is a number); an optional one may be null.';
 
@@ -34,7 +34,7 @@ return case when is_of_type.type not in ('number', 'whole')
     then pg_catalog.abs(is_of_type.value::numeric) <= 1e9 and (is_of_type.type = 'number'
       or is_of_type.value::numeric = pg_catalog.trunc(is_of_type.value::numeric))
   else false end;
-comment on function ragdb_internal.is_of_type(jsonb, text) is
+comment on function ragdb_internal.is_of_type is
   'Whether a field of a header has its JSON type, and a number is within a thousand million.';
 
 create or replace function ragdb_internal.check_header(header jsonb) returns void
@@ -65,7 +65,7 @@ begin
     perform ragdb_internal.refuse_import('its header is over a million bytes long');
   end if;
 end $$;
-comment on function ragdb_internal.check_header(jsonb) is
+comment on function ragdb_internal.check_header is
   'Refuses a header of an export that is not one, or not whole. Raises RG455.';
 
 create or replace function ragdb_internal.import_embedder(embedder jsonb) returns void
@@ -101,6 +101,6 @@ begin
           'ragdb.reembed_corpus()';
   end if;
 end $$;
-comment on function ragdb_internal.import_embedder(jsonb) is
+comment on function ragdb_internal.import_embedder is
   'Makes the embedder of an import known, and binds it where that needs nothing but the package. '
   'Raises RG401, RG417.';

@@ -41,7 +41,7 @@ begin
   end if;
   return v_name;
 end $$;
-comment on function ragdb.import_corpus(jsonb, text) is
+comment on function ragdb.import_corpus is
   'Begins the import of a corpus, in one transaction that ragdb.finish_import ends and that cannot '
   'be committed without it: makes it, under the name of its header or another, with its settings '
   'and its embedder. Where it was restricted only the caller and admins may read it; rights are '
@@ -59,7 +59,7 @@ begin
     perform ragdb_internal.refuse_import('documents is not an array of documents with sources');
   end if;
 end $$;
-comment on function ragdb_internal.check_imported(jsonb) is
+comment on function ragdb_internal.check_imported is
   'Refuses what is not an array of documents with sources. Raises RG455.';
 
 -- The first source decides; at the others, the same record is found too.
@@ -105,7 +105,7 @@ begin
   perform ragdb.put_conversations(corpus, coalesce(v_copied_conversations, '[]'));
   return v_chunks;
 end $$;
-comment on function ragdb_internal.put_exported(text, jsonb) is
+comment on function ragdb_internal.put_exported is
   'Puts documents as exports have them into a corpus, without added edges, and returns the number '
   'of their chunks. Raises RG400, RG401, RG404, RG409, RG412, RG413, RG455.';
 
@@ -124,7 +124,7 @@ begin
   perform ragdb_internal.import_edges(v_corpus.corpus_id, documents);
   return v_chunks;
 end $$;
-comment on function ragdb.import_documents(text, jsonb) is
+comment on function ragdb.import_documents is
   'Puts documents of an export, an array of what ragdb.export_documents returns, into the corpus '
   'that this transaction imports, and returns the number of their chunks; ids, links, edges and '
   'the index are made anew. Raises RG400, RG401, RG404, RG409, RG412, RG413, RG455.';
@@ -166,8 +166,7 @@ begin
   select array_agg(s.chunk_no) into v_stored from stored s;
   return coalesce(v_stored, '{}');
 end $$;
-comment on function ragdb_internal.store_imported(ragdb.embedding_spaces, ragdb.embedders, text[],
-  integer[], real[]) is
+comment on function ragdb_internal.store_imported is
   'Stores embeddings, one behind the other, of chunks (source and ordinal) that have none, and '
   'returns the chunks.';
 
@@ -207,7 +206,7 @@ begin
   perform ragdb_internal.derive_embedded_turns(v_space, v_stored);
   return cardinality(v_stored);
 end $$;
-comment on function ragdb.import_embeddings(text, text[], integer[], real[]) is
+comment on function ragdb.import_embeddings is
   'Stores embeddings, one behind the other, of chunks (first source of the document, and ordinal) '
   'of the corpus that this transaction imports, and returns their number. Raises RG400, RG401, '
   'RG404, RG418, RG455.';
@@ -244,6 +243,6 @@ begin
     select d.doc_no from ragdb.documents d
     where d.corpus_id = v_corpus.corpus_id order by d.doc_no));
 end $$;
-comment on function ragdb.finish_import(text, jsonb) is
+comment on function ragdb.finish_import is
   'Ends an import: compares what came with the counts and the digest of the header, completes '
   'the blocks of the lexical index and writes the events. Raises RG400, RG401, RG404, RG455.';

@@ -21,7 +21,7 @@ begin
         else '`ragdb export` and `ragdb import` make a copy of a corpus' end);
   end if;
 end $$;
-comment on function ragdb_internal.check_may_leave(ragdb.corpora) is
+comment on function ragdb_internal.check_may_leave is
   'Refuses a corpus that does not move. Raises RG457.';
 
 create or replace function ragdb.begin_move(
@@ -64,7 +64,7 @@ begin
     'move to ' || ragdb_internal.quote(destination));
   return query select v_id, v_header;
 end $$;
-comment on function ragdb.begin_move(text, text, interval) is
+comment on function ragdb.begin_move is
   'Begins to move a corpus to another database and returns the id of the move and the header that '
   'ragdb.accept_move takes there. The corpus stays as open as it is; what is written is noted. '
   'destination, up to 500 characters, is where who asks for it later is sent. It waits for writers '
@@ -84,7 +84,7 @@ begin
     where c.corpus_id = move.corpus_id and c.key = any (move.page_keys)
       and c.version <= move.page_version;
 end $$;
-comment on function ragdb_internal.acknowledge_page(ragdb.moves) is
+comment on function ragdb_internal.acknowledge_page is
   'Forgets what the last page brought to the other side.';
 
 create or replace function ragdb_internal.next_changes(
@@ -102,7 +102,7 @@ return array(
       left join ragdb.documents d on d.corpus_id = next_changes.corpus_id
         and d.doc_no = case when k.key like 'd %' then pg_catalog.substr(k.key, 3)::integer end) n
   where n.before < next_changes.count order by n.key);
-comment on function ragdb_internal.next_changes(integer, bigint, integer) is
+comment on function ragdb_internal.next_changes is
   'Returns the next keys of what changed in a corpus up to a version, of documents with together '
   'about count chunks.';
 
@@ -131,7 +131,7 @@ begin
     returning m.* into move;
   return move;
 end $$;
-comment on function ragdb_internal.make_page(ragdb.moves, integer) is
+comment on function ragdb_internal.make_page is
   'Decides which documents are in the next page of a move: the next of the first copy, then those '
   'that have changed.';
 
@@ -183,6 +183,6 @@ begin
     from unnest(move.page_keys) p (key) where p.key like 's %'
     having count(*) > 0;
 end $$;
-comment on function ragdb_internal.page_rows(ragdb.moves) is
+comment on function ragdb_internal.page_rows is
   'Returns the documents of a page as they are now, those that are gone, and the sources that are '
   'gone; keeps their hashes.';

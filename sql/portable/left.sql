@@ -35,7 +35,7 @@ begin
     where m.move_id = v_move.move_id and m.direction = v_direction;
   return true;
 end $$;
-comment on function ragdb.leave_move(uuid, boolean) is
+comment on function ragdb.leave_move is
   'Gives a move up, on the side where it is called, and returns whether it was not yet: what had '
   'arrived is removed, and what was leaving stays as it is. First the side that arrives, then the '
   'other. A corpus that was closed opens again only with reopen, for when the other side is lost. '
@@ -63,7 +63,7 @@ begin atomic
       or ragdb_internal.is_auditor())
   order by m.begun_at, m.move_id;
 end;
-comment on function ragdb.list_moves(text) is
+comment on function ragdb.list_moves is
   'Lists the moves of corpora, or of one, that the caller began, or all for admins and auditors: '
   'out of this database and into it, their states (copying, ready, done, left), and how many '
   'documents and sources are left to send.';

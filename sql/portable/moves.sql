@@ -16,7 +16,7 @@ as $$
 begin
   raise exception '%', problem using errcode = 'RG457', detail = details, hint = advice;
 end $$;
-comment on function ragdb_internal.refuse_move(text, text, text) is
+comment on function ragdb_internal.refuse_move is
   'Raises RG457, saying why a corpus does not move.';
 
 create or replace function ragdb_internal.refuse_what_came(problem text) returns void
@@ -29,19 +29,19 @@ begin
     'pass what its functions return, as they return it; or give the move up with '
       'ragdb.leave_move()');
 end $$;
-comment on function ragdb_internal.refuse_what_came(text) is
+comment on function ragdb_internal.refuse_what_came is
   'Raises RG457, saying what is wrong with what a courier brought.';
 
 create or replace function ragdb_internal.schema_stamp() returns text
 language sql stable parallel safe
 return pg_catalog.obj_description('ragdb'::regnamespace, 'pg_namespace');
-comment on function ragdb_internal.schema_stamp() is
+comment on function ragdb_internal.schema_stamp is
   'Returns the version and build of the schema, as the installer left it.';
 
 create or replace function ragdb_internal.corpus_row(corpus_id integer) returns ragdb.corpora
 language sql stable parallel safe
 return (select c from ragdb.corpora c where c.corpus_id = corpus_row.corpus_id);
-comment on function ragdb_internal.corpus_row(integer) is 'Returns the row of a corpus.';
+comment on function ragdb_internal.corpus_row is 'Returns the row of a corpus.';
 
 create or replace function ragdb_internal.take_move(move_id uuid, direction text)
 returns ragdb.moves
@@ -68,7 +68,7 @@ begin
   end if;
   return v_move;
 end $$;
-comment on function ragdb_internal.take_move(uuid, text) is
+comment on function ragdb_internal.take_move is
   'Locks and returns a move that is the caller''s to carry on. Raises RG401, RG404, RG457.';
 
 create or replace function ragdb_internal.check_move_state(move ragdb.moves, states text[])
@@ -84,7 +84,7 @@ begin
       'ragdb corpus move carries a move on from where it is');
   end if;
 end $$;
-comment on function ragdb_internal.check_move_state(ragdb.moves, text[]) is
+comment on function ragdb_internal.check_move_state is
   'Refuses a move that is in none of some states. Raises RG457.';
 
 -- As it is exported, and where each source was brought from: without that a source that is gone
@@ -98,7 +98,7 @@ return ragdb_internal.exported_document(moved_document.corpus_id, moved_document
           'root', s.root) order by s.uri))
       from ragdb.document_sources s
       where s.corpus_id = moved_document.corpus_id and s.doc_no = moved_document.doc_no);
-comment on function ragdb_internal.moved_document(integer, integer) is
+comment on function ragdb_internal.moved_document is
   'Returns a document as it moves: as an export has it, with the roots of its sources.';
 
 create or replace function ragdb_internal.moved_embeddings(
@@ -113,7 +113,7 @@ begin atomic
       and e.corpus_id = c.corpus_id and e.chunk_no = c.chunk_no
   where c.corpus_id = moved_embeddings.corpus_id and c.doc_no = moved_embeddings.doc_no;
 end;
-comment on function ragdb_internal.moved_embeddings(integer, integer, integer) is
+comment on function ragdb_internal.moved_embeddings is
   'Returns the embeddings of the chunks of a document in a space, one behind the other, and the '
   'places of these chunks; nulls where there are none.';
 
@@ -124,7 +124,7 @@ language sql stable parallel safe
 return pg_catalog.sha256(ragdb_internal.packed(moved_hash.document::text)
   || ragdb_internal.packed(coalesce(moved_hash.ordinals::text, ''))
   || ragdb_internal.packed(coalesce(moved_hash.embeddings, '')));
-comment on function ragdb_internal.moved_hash(jsonb, integer[], bytea) is
+comment on function ragdb_internal.moved_hash is
   'Returns the SHA-256 of a document as it moves, with its embeddings.';
 
 create or replace function ragdb_internal.moved_rights(corpus ragdb.corpora) returns jsonb
@@ -135,7 +135,7 @@ return pg_catalog.jsonb_build_object(
     select coalesce(pg_catalog.jsonb_object_agg(g.role, g.privilege), '{}')
     from ragdb.corpus_grants g
     where g.corpus_id = (corpus).corpus_id and ragdb_internal.is_role(g.role, g.role_oid)));
-comment on function ragdb_internal.moved_rights(ragdb.corpora) is
+comment on function ragdb_internal.moved_rights is
   'Returns the rights to a corpus as they move: by the names of roles.';
 
 -- Of each document the hash that was taken when it left, which the other side has found again: to
@@ -169,7 +169,7 @@ begin
         order by m.number), '')), 'hex')
       from ragdb.move_documents m where m.corpus_id = v_id));
 end $$;
-comment on function ragdb_internal.corpus_digest(ragdb.corpora) is
+comment on function ragdb_internal.corpus_digest is
   'Returns what both sides of a move must agree on.';
 
 -- A lock and not a state: it ends with its transaction, whatever becomes of the courier. A writer
@@ -199,6 +199,6 @@ exception when lock_not_available then
       detail = format('one of them has been at work for longer than %s', longest),
       hint = 'roll back, and try again when it has ended';
 end $$;
-comment on function ragdb_internal.hold_writers(ragdb.corpora, interval) is
+comment on function ragdb_internal.hold_writers is
   'Locks out the writers of a corpus until the transaction ends, after waiting for them for at '
   'most some time (10 ms to 1 hour), after which a silent session ends, too. Raises RG400, RG458.';

@@ -41,7 +41,7 @@ begin
     perform ragdb_internal.catch_up(v_corpus);
   end if;
 end $$;
-comment on function ragdb.check_move(uuid, integer, integer) is
+comment on function ragdb.check_move is
   'Compares the next count (1 to 1000) documents of a corpus that arrives, after a number, with '
   'their hashes: returns the last number and the sources of those that differ; no row when all '
   'have been compared, and the lexical index is complete then. Raises RG400, RG457.';
@@ -77,7 +77,7 @@ begin
   perform ragdb_internal.record_state('settings', v_id),
     ragdb_internal.record_state('synonyms', v_id);
 end $$;
-comment on function ragdb_internal.take_settings(ragdb.corpora, jsonb) is
+comment on function ragdb_internal.take_settings is
   'Sets what may have changed of a corpus since it began to arrive: title, rights, synonyms, what '
   'is recorded. Raises RG413, RG457.';
 
@@ -116,7 +116,7 @@ begin
 exception when data_exception or integrity_constraint_violation then
   perform ragdb_internal.refuse_what_came(sqlerrm);
 end $$;
-comment on function ragdb.ready_move(uuid, jsonb) is
+comment on function ragdb.ready_move is
   'Compares a corpus that has arrived with what ragdb.move_digest returned there, once '
   'ragdb.check_move has found no difference. Raises RG413, RG457.';
 
@@ -153,7 +153,7 @@ begin
     where m.move_id = v_move.move_id and m.direction = 'in';
   delete from ragdb.move_documents m where m.corpus_id = v_id;
 end $$;
-comment on function ragdb.open_move(uuid, bytea) is
+comment on function ragdb.open_move is
   'Opens a corpus that has arrived, by the proof that it is closed where it was, to all who have '
   'rights to it. Raises RG457.';
 
@@ -179,6 +179,6 @@ begin
   perform ragdb_internal.write_events(v_corpus, v_numbers);
   return cardinality(v_numbers);
 end $$;
-comment on function ragdb.announce_move(uuid, integer) is
+comment on function ragdb.announce_move is
   'Writes the events of up to count (1 to 1000) documents of a corpus that has arrived and that '
   'none tells of yet, and returns how many. Raises RG400, RG404, RG457.';

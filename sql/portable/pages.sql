@@ -11,7 +11,7 @@ language sql stable parallel safe
 return pg_catalog.jsonb_build_object(
   'title', (corpus).title, 'text_config', (corpus).text_config, 'k1', (corpus).k1,
   'b', (corpus).b, 'pivot', (corpus).pivot, 'record_query_text', (corpus).record_query_text);
-comment on function ragdb_internal.exported_settings(ragdb.corpora) is
+comment on function ragdb_internal.exported_settings is
   'Returns the settings of a corpus as an export has them.';
 
 create or replace function ragdb_internal.embedding_bytes(stored ragdb.chunk_embeddings)
@@ -19,7 +19,7 @@ returns bytea
 language sql immutable parallel safe
 -- behind the width, two bytes, and two that are unused
 return pg_catalog.substr(vector_send(ragdb_internal.full_vector(embedding_bytes.stored)), 5);
-comment on function ragdb_internal.embedding_bytes(ragdb.chunk_embeddings) is
+comment on function ragdb_internal.embedding_bytes is
   'Returns the numbers of a vector as big-endian float4.';
 
 create or replace function ragdb_internal.check_page(after integer, count integer) returns void
@@ -34,7 +34,7 @@ begin
         hint = 'for the next page, give the last position as after; begin with 0';
   end if;
 end $$;
-comment on function ragdb_internal.check_page(integer, integer) is
+comment on function ragdb_internal.check_page is
   'Refuses a page of an export that cannot be. Raises RG400.';
 
 create or replace function ragdb_internal.next_documents(
@@ -50,7 +50,7 @@ return array(
       where o.corpus_id = next_documents.corpus_id and o.doc_no > next_documents.after
       order by o.doc_no limit next_documents.count) p) d
   where d.before < next_documents.count order by d.doc_no);
-comment on function ragdb_internal.next_documents(integer, integer, integer) is
+comment on function ragdb_internal.next_documents is
   'Returns the next documents of a corpus after one, as many as have together about count chunks.';
 
 create or replace function ragdb_internal.refuse_import(problem text) returns void
@@ -63,7 +63,7 @@ begin
       hint = 'export the corpus again; exports are made by ragdb export or '
         'ragdb.export_corpus()';
 end $$;
-comment on function ragdb_internal.refuse_import(text) is
+comment on function ragdb_internal.refuse_import is
   'Raises RG455, saying what is wrong with what is imported.';
 
 create or replace function ragdb_internal.importing(corpus text) returns ragdb.corpora
@@ -80,7 +80,7 @@ begin
   end if;
   return v_corpus;
 end $$;
-comment on function ragdb_internal.importing(text) is
+comment on function ragdb_internal.importing is
   'Locks and returns a corpus that this transaction imports. Raises RG400, RG401, RG404, RG455.';
 
 -- Definer: before version 18 a deferred trigger runs as whoever commits.
@@ -96,7 +96,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function ragdb_internal.check_import_is_finished() is
+comment on function ragdb_internal.check_import_is_finished is
   'Trigger of ragdb.corpora: keeps a transaction that imports from ending before what came is '
   'compared with its header. Raises RG455.';
 drop trigger if exists imports_are_finished on ragdb.corpora;
@@ -118,5 +118,5 @@ begin
   end if;
   return v_corpus;
 end $$;
-comment on function ragdb_internal.open_export(text, text) is
+comment on function ragdb_internal.open_export is
   'Returns the row of a corpus of which a part is exported, and records that. Raises RG400, RG404.';

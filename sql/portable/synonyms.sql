@@ -8,7 +8,7 @@ return (
       ragdb_internal.packed(s.word) || ragdb_internal.packed(s.means), ''
       order by s.word, s.means))
   from ragdb.synonyms s where s.corpus_id = exported_synonyms.corpus_id having count(*) > 0);
-comment on function ragdb_internal.exported_synonyms(integer) is
+comment on function ragdb_internal.exported_synonyms is
   'Returns what the digest of an export has of the synonyms of a corpus; null without any.';
 
 create or replace function ragdb_internal.check_imported_synonyms(synonyms jsonb) returns void
@@ -28,7 +28,7 @@ begin
     perform ragdb_internal.refuse_import('synonyms is not an array of words with their synonyms');
   end if;
 end $$;
-comment on function ragdb_internal.check_imported_synonyms(jsonb) is
+comment on function ragdb_internal.check_imported_synonyms is
   'Refuses what is not an array of words, each with an array of words. Raises RG455.';
 
 -- Definer, like all that writes tables.
@@ -46,7 +46,7 @@ begin
     from jsonb_array_elements(synonyms) s
       cross join jsonb_array_elements_text(s -> 'synonyms') m);
 end $$;
-comment on function ragdb.import_synonyms(text, jsonb) is
+comment on function ragdb.import_synonyms is
   'Stores synonyms, an array of {"word", "synonyms": […]} as ragdb.list_synonyms returns them, in '
   'the corpus that this transaction imports, and returns the number of pairs. Raises RG400, RG401, '
   'RG404, RG413, RG455.';

@@ -11,7 +11,7 @@ return array(
       select ragdb_internal.content_hash(c.text) as hash from ragdb.chunks c
       where c.corpus_id = evidence_now.corpus_id and c.chunk_id = o.chunk_id offset 0) h on true
     order by o.n);
-comment on function ragdb_internal.evidence_now(integer, text[]) is
+comment on function ragdb_internal.evidence_now is
   'Returns the hashes of what some chunks say now, in their order; null for one that is gone.';
 
 create or replace function ragdb_internal.atom_state(
@@ -27,7 +27,7 @@ return case
   when ragdb_internal.evidence_now((atom).corpus_id, (atom).source_chunk_ids)
     is distinct from (atom).content_hashes then 'stale'
   else 'current' end;
-comment on function ragdb_internal.atom_state(ragdb.semantic_atoms, ragdb_internal.known_keys) is
+comment on function ragdb_internal.atom_state is
   'Returns the state of an atom: tampered (its row is not as it was written), redacted, stale (a '
   'chunk that it rests on is gone or says something else) or current.';
 
@@ -49,8 +49,7 @@ return case
       where a.atom_id is null or ragdb_internal.atom_state(a, keys) <> 'current')
     then 'stale'
   else 'current' end;
-comment on function ragdb_internal.proposal_state(
-  ragdb.semantic_proposals, ragdb_internal.known_keys) is
+comment on function ragdb_internal.proposal_state is
   'Returns the state of a proposal: tampered, redacted, stale (an atom that it rests on is gone or '
   'not current) or current.';
 
@@ -74,7 +73,7 @@ begin
   end if;
   return v_atom;
 end $$;
-comment on function ragdb_internal.open_atom(uuid) is
+comment on function ragdb_internal.open_atom is
   'Returns an atom of a corpus that the caller may read. Raises RG407.';
 
 create or replace function ragdb.verify_atom(atom_id uuid)
@@ -113,7 +112,7 @@ begin
       from ragdb_internal.signature(v_atom.atom_hash, v_atom.atom_mac, v_atom.created_at,
         ragdb_internal.known_keys()) s;
 end $$;
-comment on function ragdb.verify_atom(uuid) is
+comment on function ragdb.verify_atom is
   'Recomputes the hashes of an atom. Subject record: from its row, atom_hash (every column but the '
   'text), atom_mac and text_hash, which a redacted text cannot break; is_intact false where the '
   'row was edited or its signature is wrong, and null where the key that signed is not at hand. '
@@ -141,7 +140,7 @@ begin
       from ragdb.semantic_atoms a where a.corpus_id = v_corpus.corpus_id
       order by a.created_at desc, a.atom_id desc limit list_atoms.count;
 end $$;
-comment on function ragdb.list_atoms(text, integer) is
+comment on function ragdb.list_atoms is
   'Lists the latest 1 to 10000 atoms of a corpus with what supports each claim (checks) and the '
   'state of each now: current, stale (a chunk is gone or says something else), redacted or '
   'tampered. Raises RG400, RG401, RG404.';

@@ -5,7 +5,7 @@ create or replace function ragdb_internal.claim_of(sentence text) returns text
 language sql immutable parallel safe
 return pg_catalog.regexp_replace(claim_of.sentence,
   '^[ \t\r\n"\u201c]+|[ \t\r\n.!?\u3002\uff01\uff1f"\u201d]+$', '', 'g');
-comment on function ragdb_internal.claim_of(text) is
+comment on function ragdb_internal.claim_of is
   'Returns a sentence without the marks around it, which a chunk need not have at that place.';
 
 create or replace function ragdb_internal.claim_evidence(corpus_id integer, chunk_ids text[])
@@ -19,7 +19,7 @@ return (
     from ragdb.chunks c
     where c.corpus_id = claim_evidence.corpus_id
       and c.chunk_id = any (claim_evidence.chunk_ids));
-comment on function ragdb_internal.claim_evidence(integer, text[]) is
+comment on function ragdb_internal.claim_evidence is
   'Returns some chunks as evidence that citations can be checked against.';
 
 -- Each sentence is cited to the chunk that says it, or to the first where none does: then the check
@@ -41,7 +41,7 @@ return (
           c.chunk ->> 'text', ragdb_internal.claim_of(s.sentence)) f
         order by coalesce(f.method in ('exact', 'normalised'), false) desc,
           f.method is not null desc, c.n limit 1) k);
-comment on function ragdb_internal.claimed(text, jsonb) is
+comment on function ragdb_internal.claimed is
   'Returns a text as an answer whose every sentence quotes a chunk of the evidence.';
 
 create or replace function ragdb_internal.claim_checks(
@@ -62,7 +62,7 @@ begin
         require_citations => true, require_admissible => true, min_coverage => 1) c
       where not coalesce(c.is_advisory, false));
 end $$;
-comment on function ragdb_internal.claim_checks(ragdb.retrieval_traces, text[], text) is
+comment on function ragdb_internal.claim_checks is
   'Returns what ragdb.check_citations says of each claim of a text, counted from 0, as quotes of '
   'some chunks of a trace.';
 
@@ -79,6 +79,6 @@ return (
     from pg_catalog.jsonb_array_elements(unsupported_claim.checks) with ordinality c (item, n)
     where c.item ->> 'code' is not null or c.item ->> 'method' = 'approximate'
     order by c.n limit 1);
-comment on function ragdb_internal.unsupported_claim(jsonb) is
+comment on function ragdb_internal.unsupported_claim is
   'Returns the refusal for the first claim that no chunk says word for word (case, white space and '
   'typography aside); null when all are said.';

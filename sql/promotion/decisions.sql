@@ -20,7 +20,7 @@ begin
         hint = 'ragdb.list_proposals() lists proposals';
   end if;
 end $$;
-comment on function ragdb_internal.check_decision(uuid, text, text) is
+comment on function ragdb_internal.check_decision is
   'Refuses what is not a decision about a proposal. Raises RG400.';
 
 -- What is accepted must still be what was proposed: its atoms must be current, and the slice of its
@@ -51,7 +51,7 @@ begin
         or ragdb_internal.atom_state(a, v_keys) <> 'current')
       having v_state <> 'current');
 end $$;
-comment on function ragdb_internal.acceptance_problem(ragdb.corpora, ragdb.semantic_proposals) is
+comment on function ragdb_internal.acceptance_problem is
   'Says why a proposal may not be accepted any more: its slice has changed, or it or an atom of it '
   'is not current; null when it may. Raises RG435.';
 
@@ -83,7 +83,7 @@ begin
     v_row.decision_hash);
   return true;
 end $$;
-comment on function ragdb_internal.insert_decision(ragdb.semantic_proposals, text, text) is
+comment on function ragdb_internal.insert_decision is
   'Writes the decision about a proposal, hashed and signed; false where it was decided before.';
 
 create or replace function ragdb.decide_proposal(
@@ -128,7 +128,7 @@ begin
   end if;
   return next;
 end $$;
-comment on function ragdb.decide_proposal(text, uuid, text, text) is
+comment on function ragdb.decide_proposal is
   'Accepts or rejects an open proposal, once, and returns code ACCEPTED or REJECTED; or changes '
   'nothing and returns PROPOSAL_UNKNOWN, ALREADY_DECIDED, or, for an acceptance whose slice or '
   'atoms are not what they were, EVIDENCE_CHANGED with the detail and an incident. Raises RG400, '
@@ -139,7 +139,7 @@ returns boolean
 language sql stable parallel safe
 return ragdb_internal.is_own_text('decision', (decision).corpus_id, (decision).proposal_id,
   (decision).decision_hash, (decision).reason_hash, (decision).reason);
-comment on function ragdb_internal.is_own_reason(ragdb.proposal_decisions) is
+comment on function ragdb_internal.is_own_reason is
   'Tells whether the reason of a decision is that of its hash, or was taken away by an erasure.';
 
 create or replace function ragdb.list_proposals(
@@ -179,7 +179,7 @@ begin
           or coalesce(d.decision, 'open') = list_proposals.state)
       order by p.created_at desc, p.proposal_id limit list_proposals.count;
 end $$;
-comment on function ragdb.list_proposals(text, text, integer) is
+comment on function ragdb.list_proposals is
   'Lists the latest 1 to 10000 proposals of a corpus, of one state (open, accepted, rejected) or '
   'of all; evidence_state says what has become of each: current, stale (an atom that it rests on '
   'is not current), redacted or tampered. Raises RG400, RG401, RG404.';

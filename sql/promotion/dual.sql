@@ -39,7 +39,7 @@ begin atomic
         from asked q join pg_catalog.unnest(s.lexemes) w on w.lexeme = q.lexeme) r
     where r.score > 0;
 end;
-comment on function ragdb_internal.rank_statements(ragdb.corpora, text) is
+comment on function ragdb_internal.rank_statements is
   'Returns atoms and proposals that are not rejected with the BM25 of their text over the most the '
   'query could reach, by the statistics of the corpus.';
 
@@ -56,8 +56,7 @@ return case plane
     from ragdb.semantic_proposals p
     where p.corpus_id = statement_state.corpus_id
       and p.proposal_id = statement_state.id::uuid) end;
-comment on function ragdb_internal.statement_state(
-  integer, text, text, ragdb_internal.known_keys) is
+comment on function ragdb_internal.statement_state is
   'Returns the state of an atom or a proposal.';
 
 create or replace function ragdb.search_dual(
@@ -96,8 +95,7 @@ begin
         order by f.score desc, f.plane collate "C", f.id collate "C") as rank from found f) f
       where f.rank <= search_dual.k order by f.rank;
 end $$;
-comment on function ragdb.search_dual(text, text, integer, text, float8, jsonb, float8[], text,
-  float8) is
+comment on function ragdb.search_dual is
   'Searches both planes, the raw chunks (with the arguments of ragdb.search) and what was promoted '
   'from them (atoms and proposals, by their words), and returns the k best with their plane, what '
   'they rest on, and the state of what was promoted: current, stale (its evidence is gone or says '

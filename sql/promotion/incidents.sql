@@ -29,7 +29,7 @@ begin
   insert into ragdb.admissibility_incidents values (v_row.*);
   perform ragdb_internal.note('incident', v_row.incident_id::text, v_row.incident_hash);
 end $$;
-comment on function ragdb_internal.refuse_promotion(integer, uuid, ragdb_internal.refusal) is
+comment on function ragdb_internal.refuse_promotion is
   'Writes the incident of a refused promotion.';
 
 create or replace function ragdb.list_incidents(corpus text, count integer default 100)
@@ -52,6 +52,6 @@ begin
       from ragdb.admissibility_incidents i where i.corpus_id = v_corpus.corpus_id
       order by i.created_at desc, i.incident_id limit list_incidents.count;
 end $$;
-comment on function ragdb.list_incidents(text, integer) is
+comment on function ragdb.list_incidents is
   'Lists the latest 1 to 10000 refused promotions of a corpus; is_intact tells whether the record '
   'is as it was written. Raises RG400, RG401, RG404.';

@@ -10,7 +10,7 @@ begin atomic
     ('lenient', 1, 1, 1, 0, false, 0.0),
     ('strict', 5, 2, 2, 2, true, 0.5);
 end;
-comment on function ragdb_internal.sufficiencies() is
+comment on function ragdb_internal.sufficiencies is
   'Returns the sets of requirements for evidence: least numbers of turns, roles, phases and turns '
   'of salience 0.7 or more, whether an exchange is required, and the least mean salience.';
 
@@ -48,7 +48,7 @@ begin atomic
     end
     from ragdb_internal.sufficiencies() l, found f where l.name = insufficiency.sufficiency;
 end;
-comment on function ragdb_internal.insufficiency(integer, text[], text) is
+comment on function ragdb_internal.insufficiency is
   'Says what the turns among some chunks lack for a set of requirements (default, lenient, '
   'strict); null when they suffice.';
 
@@ -82,7 +82,7 @@ begin
         hint = 'default, lenient or strict';
   end if;
 end $$;
-comment on function ragdb_internal.check_atom(text, text[], text) is
+comment on function ragdb_internal.check_atom is
   'Refuses a text that is not 1 to 10000 characters, chunks that are not a list of 1 to 1000, and '
   'an unknown sufficiency. Raises RG400.';
 
@@ -133,7 +133,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function ragdb_internal.promotion_refusal(ragdb.retrieval_traces, text[], text) is
+comment on function ragdb_internal.promotion_refusal is
   'Says why chunks of a retrieval do not become an atom: NOT_ADMISSIBLE, TRACE_TAMPERED, '
   'CHUNK_NOT_RETRIEVED, TOKEN_INVALID or INSUFFICIENT_EVIDENCE; null when they may.';
 
@@ -149,7 +149,7 @@ begin
   update ragdb.corpora c set version = c.version where c.corpus_id = hold_contents.corpus_id;
   perform ragdb_internal.hold_corpus(corpus_id);
 end $$;
-comment on function ragdb_internal.hold_contents(integer) is
+comment on function ragdb_internal.hold_contents is
   'Keeps a corpus and its documents as they are until the transaction ends. Raises RG404.';
 
 create or replace function ragdb_internal.insert_atom(
@@ -177,8 +177,7 @@ begin
   perform ragdb_internal.note('atom', atom.corpus_id || '/' || atom.atom_id, atom.atom_hash);
   return atom.atom_id;
 end $$;
-comment on function ragdb_internal.insert_atom(
-  ragdb.corpora, ragdb.retrieval_traces, ragdb.semantic_atoms) is
+comment on function ragdb_internal.insert_atom is
   'Writes an atom (text, chunks, checks) of a retrieval, hashed and signed, and returns its id.';
 
 create or replace function ragdb.promote_to_atom(
@@ -216,7 +215,7 @@ begin
   code := 'PROMOTED';
   return next;
 end $$;
-comment on function ragdb.promote_to_atom(uuid, text[], text, text) is
+comment on function ragdb.promote_to_atom is
   'Makes a statement out of hits of an admissible retrieval, and returns its id with code '
   'PROMOTED; or refuses with NOT_ADMISSIBLE, TRACE_TAMPERED, CHUNK_NOT_RETRIEVED, TOKEN_INVALID, '
   'INSUFFICIENT_EVIDENCE or CLAIM_UNSUPPORTED (a sentence that none of the chunks has, case, white '

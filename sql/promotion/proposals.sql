@@ -30,7 +30,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function ragdb_internal.proposal_refusal(integer, uuid[], text[]) is
+comment on function ragdb_internal.proposal_refusal is
   'Says why atoms cannot bear a proposal: one is missing, stale, redacted or tampered, or they '
   'come from several slices; null when they can.';
 
@@ -51,7 +51,7 @@ begin
         hint = 'ragdb.promote_to_atom() makes atoms';
   end if;
 end $$;
-comment on function ragdb_internal.check_proposal(text, uuid[]) is
+comment on function ragdb_internal.check_proposal is
   'Refuses a text that is not 1 to 10000 characters, and atoms that are not a list of 1 to 1000. '
   'Raises RG400.';
 
@@ -77,7 +77,7 @@ begin
     proposal.proposal_hash);
   return proposal.proposal_id;
 end $$;
-comment on function ragdb_internal.insert_proposal(ragdb.corpora, ragdb.semantic_proposals) is
+comment on function ragdb_internal.insert_proposal is
   'Writes a proposal (text, atoms, slice), hashed and signed, and returns its id.';
 
 create or replace function ragdb.propose(corpus text, atom_ids uuid[], text text)
@@ -111,7 +111,7 @@ begin
   code := 'PROPOSED';
   return next;
 end $$;
-comment on function ragdb.propose(text, uuid[], text) is
+comment on function ragdb.propose is
   'Stores a conclusion that rests on atoms of one slice and returns its id with code PROPOSED; or '
   'refuses with ATOM_UNKNOWN, ATOM_STALE, ATOM_REDACTED, ATOM_TAMPERED or SLICES_MIXED, the '
   'reason, and an incident. Raises RG400, RG401, RG404.';

@@ -43,8 +43,7 @@ begin
   end loop;
   return v_best;
 end $$;
-comment on function ragdb_internal.best_similarities(
-  ragdb.corpora[], ragdb.embedders, vector[]) is
+comment on function ragdb_internal.best_similarities is
   'Returns the similarity of the nearest chunk of some corpora to each of some vectors, looking at '
   'every chunk; null for a vector that is null, and in place of all where an index finds what is '
   'near, or another embedder embeds.';
@@ -61,7 +60,7 @@ begin atomic
       searched_scores.embedding, 'convex', null, 0, 0, row('plain', null, false, 0, 0, false, true)
         ::ragdb_internal.search_options, true)::ragdb_internal.search_request)) r;
 end;
-comment on function ragdb_internal.searched_scores(ragdb.corpora[], text, real[], integer) is
+comment on function ragdb_internal.searched_scores is
   'Returns what a search of some corpora for k hits ranks: by words, and by meaning too where an '
   'embedding is given.';
 
@@ -87,8 +86,7 @@ begin atomic
           worded_scores.embedding, g.chunk_nos) c) d
       on (d.corpus_id, d.chunk_no) = (w.corpus_id, w.chunk_no);
 end;
-comment on function ragdb_internal.worded_scores(
-  ragdb.corpora[], ragdb.embedders, text, vector) is
+comment on function ragdb_internal.worded_scores is
   'Returns the scores of the chunks of some corpora that a hybrid search would find by words: by '
   'these, and by meaning.';
 
@@ -130,8 +128,7 @@ begin
         ('hybrid', b.score)) m (mode, score)
     where m.mode = 'lexical' or embedding is not null;
 end $$;
-comment on function ragdb_internal.best_for(
-  ragdb.corpora[], ragdb.embedders, text, real[], float8) is
+comment on function ragdb_internal.best_for is
   'Returns the best scores of some corpora for a question: by words, and where it has an embedding '
   'in the modes that need one; nearest is the similarity of the nearest chunk, null where nobody '
   'looked.';
@@ -164,6 +161,6 @@ begin
       cross join lateral ragdb_internal.best_for(
         v_members, v_embedder, a.question, a.embedding, near.scores[a.n]) s;
 end $$;
-comment on function ragdb_internal.best_scores(ragdb.corpora, text[]) is
+comment on function ragdb_internal.best_scores is
   'Returns the best scores of a corpus for some questions: by words, and where the question has an '
   'embedding in the modes that need one.';

@@ -4,7 +4,7 @@ create or replace function ragdb_internal.median(numbers float8[]) returns float
 language sql immutable parallel safe
 return (select pg_catalog.percentile_cont(0.5::float8) within group (order by n)
   from pg_catalog.unnest(numbers) n);
-comment on function ragdb_internal.median(float8[]) is
+comment on function ragdb_internal.median is
   'Returns the median of some numbers; null of none.';
 
 -- A quarter of the way: where questions about a collection part from those about another, tuned on
@@ -16,7 +16,7 @@ return pg_catalog.round((1e4::float8 * greatest(0.1::float8, least(
   case when ragdb_internal.uses_embeddings(mode) then 0.5::float8 else 0.35::float8 end,
   gate_floor.other
     + greatest(gate_floor.own - gate_floor.other, 0) / 4)))) / 1e4::float8;
-comment on function ragdb_internal.gate_floor(text, float8, float8) is
+comment on function ragdb_internal.gate_floor is
   'Returns the least best score of a question that a corpus answers: a quarter of the way from its '
   'median best score for questions about something else to that for its own words; 0.1 to 0.35, '
   'in modes with embeddings to 0.5.';
@@ -47,8 +47,7 @@ begin atomic
       other_questions = excluded.other_questions, chunks = excluded.chunks,
       pivot = excluded.pivot, calibrated_at = excluded.calibrated_at;
 end;
-comment on function ragdb_internal.keep_floor(
-  ragdb.corpora, ragdb.embedding_spaces, text, float8[], float8[]) is
+comment on function ragdb_internal.keep_floor is
   'Keeps the floor of a corpus in a mode by its best scores for own and other questions; null '
   'where ten of either are not to be had.';
 
@@ -83,7 +82,7 @@ begin
       or ragdb_internal.is_static(v_space.embedder_id)
       or exists (select from unnest(v_own) s where s.mode = m.mode);
 end $$;
-comment on function ragdb_internal.calibrate(ragdb.corpora) is
+comment on function ragdb_internal.calibrate is
   'Measures the floors of a corpus, one for each mode, and keeps them; those of another embedder '
   'go.';
 
@@ -98,7 +97,7 @@ return (
     and (g.mode = 'lexical' or e.name = (trace).embedding_model)
     and (g.mode <> 'hybrid' or (trace).ranking ->> 'fusion' = 'convex'
       and ((trace).ranking ->> 'lexical_weight')::float8 = g.lexical_weight));
-comment on function ragdb_internal.floor_of(ragdb.retrieval_traces) is
+comment on function ragdb_internal.floor_of is
   'Returns the floor that a corpus has for searches such as that of a trace; null without one.';
 
 create or replace function ragdb_internal.floor_in(corpus ragdb.corpora, mode text) returns float8
@@ -109,7 +108,7 @@ return (
     and (g.mode = 'lexical' or g.embedder_id = (
       ragdb_internal.space(ragdb_internal.embedded_as(corpus), 'current')).embedder_id)
     and (g.mode <> 'hybrid' or g.lexical_weight = ragdb_internal.lexical_weight(g.embedder_id)));
-comment on function ragdb_internal.floor_in(ragdb.corpora, text) is
+comment on function ragdb_internal.floor_in is
   'Returns the floor that a corpus has for searches in a mode, with its own embedder and weight; '
   'null without one.';
 
@@ -137,7 +136,7 @@ begin
       and not exists (select from ragdb.gate_calibrations g
         where g.corpus_id = corpus.corpus_id and g.embedder_id = v_space.embedder_id);
 end $$;
-comment on function ragdb_internal.is_calibration_due(ragdb.corpora) is
+comment on function ragdb_internal.is_calibration_due is
   'Whether the floors of a corpus are to be measured: with 50 chunks first, again with twice or '
   'half as many (from 2,000 on, four times or a quarter), with another pivot, and where a static '
   'embedder has taken over.';
@@ -156,7 +155,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function ragdb_internal.calibrate_when_due() is
+comment on function ragdb_internal.calibrate_when_due is
   'Trigger of ragdb.corpora and ragdb.embedding_spaces: measures the floors of a corpus when that '
   'is due.';
 
@@ -190,7 +189,7 @@ begin
       g.chunks, g.calibrated_at
     from ragdb.gate_calibrations g where g.corpus_id = v_corpus.corpus_id order by g.mode;
 end $$;
-comment on function ragdb.calibrate_gate(text) is
+comment on function ragdb.calibrate_gate is
   'Measures what a search must score at least (floor, 0.1 to 0.35, with embeddings to 0.5) to be '
   'about what was asked, for each mode whose questions can be embedded: a quarter of the way from '
   'the median best score for questions about something else to that for pieces of the corpus. It '

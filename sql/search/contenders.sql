@@ -27,8 +27,7 @@ begin atomic
   order by r.score desc, h.chunk_id, c.name
   limit contenders.k;
 end;
-comment on function ragdb_internal.contenders(
-  ragdb.corpora[], ragdb_internal.ranked[], integer) is
+comment on function ragdb_internal.contenders is
   'Returns the k best of ranked chunks of some corpora, best first.';
 
 create or replace function ragdb_internal.common_impacts(ranked ragdb_internal.ranked[])
@@ -49,7 +48,7 @@ begin atomic
         where d.corpus_id = r.corpus_id and d.term_id = x.entries[i]::integer offset 0) l) n
   group by n.corpus_id, n.chunk_no;
 end;
-comment on function ragdb_internal.common_impacts(ragdb_internal.ranked[]) is
+comment on function ragdb_internal.common_impacts is
   'Returns the impacts of ranked chunks of several corpora by words that are numbered alike in all '
   'of them; none of a chunk without words.';
 
@@ -77,8 +76,7 @@ return (
   from pg_catalog.unnest(comparable.contenders) with ordinality c
     join spaces s on s.corpus_id = (c.ranked).corpus_id
     left join impacts i on i.corpus_id = s.corpus_id and i.chunk_no = (c.ranked).chunk_no);
-comment on function ragdb_internal.comparable(
-  ragdb.corpora[], ragdb_internal.contender[]) is
+comment on function ragdb_internal.comparable is
   'Adds to chunks of parts what they are compared with those of other parts by.';
 
 create or replace function ragdb_internal.to_pick(
@@ -99,7 +97,6 @@ begin
   end if;
   return v_contenders;
 end $$;
-comment on function ragdb_internal.to_pick(
-  ragdb.corpora[], ragdb_internal.ranked[], ragdb_internal.search_request) is
+comment on function ragdb_internal.to_pick is
   'Returns the k best of ranked chunks of some corpora, best first, with what they are compared by '
   'where a search of parts compares them.';

@@ -52,8 +52,7 @@ begin
         group by h.corpus, h.doc_cid, h.source) c using (corpus, doc_cid, source)
     order by b.rank;
 end $$;
-comment on function ragdb.search_documents(
-  text, text, integer, integer, text, float8, jsonb, float8[], text, boolean) is
+comment on function ragdb.search_documents is
   'Returns the k best documents of a corpus (null: all that the caller may read) for a query, by '
   'the score of their best chunk, each with its chunks_per_document (1 to 100; k times as many are '
   '1000 at most) best chunks as objects with chunk_id, score, heading, page, start_offset, '

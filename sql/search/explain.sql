@@ -35,8 +35,7 @@ begin atomic
       where u.lexeme = t.lexeme) p on true
   where x.corpus_id = (corpus).corpus_id and x.chunk_no = any (terms_in_chunks.chunk_nos);
 end;
-comment on function ragdb_internal.terms_in_chunks(
-  ragdb.corpora, ragdb.corpora, text, integer[], text, boolean) is
+comment on function ragdb_internal.terms_in_chunks is
   'Returns the terms of a query for each of some chunks: what each weighs, and how often and with '
   'what impact (0 to k1 + 1) the chunk has it.';
 
@@ -69,7 +68,7 @@ begin
         rows between unbounded preceding and unbounded following), 0), c.stands_for
     from contributing c order by 7 desc, 1;
 end $$;
-comment on function ragdb.explain_search(text, text, text, text, text, boolean) is
+comment on function ragdb.explain_search is
   'Returns a row for each term of a query: chunks that have it, idf, its frequency in a chunk, its '
   'impact (0 to k1 + 1), contribution to the BM25 and share of it (0 to 1). stands_for is the '
   'lexeme of the query that it stands for, as a synonym or as what was probably meant, at a '
@@ -108,7 +107,7 @@ begin
   return case when v_mended > 0 and not ragdb_internal.is_strange(corpus, v_text, known, v_mended)
     then nullif(v_query, query) end;
 end $$;
-comment on function ragdb_internal.meant_query(ragdb.corpora, text, text, text[]) is
+comment on function ragdb_internal.meant_query is
   'Returns a query with the words that a corpus lacks, but those known elsewhere, replaced by '
   'those that were probably meant; null where there are none, or for too few of them.';
 
@@ -183,7 +182,7 @@ begin atomic
   from runs r join words w on w.word = r.word
   group by r.chunk_id;
 end;
-comment on function ragdb_internal.marked_texts(ragdb.corpora[], text[], text[], text, text) is
+comment on function ragdb_internal.marked_texts is
   'Returns the texts of chunks with the words that have one of the asked lexemes between two '
   'marks. Raises RG406.';
 
@@ -220,7 +219,7 @@ begin
       coalesce(ragdb_internal.ranking_text(ragdb_internal.read_query(query, syntax)), ''),
       v_corpora[1].text_config)), start_mark, end_mark) m;
 end $$;
-comment on function ragdb.highlight_chunks(text, text[], text, text, text, text) is
+comment on function ragdb.highlight_chunks is
   'Returns the texts of at most 1,000 chunks, in any order, with the words that a query matches '
   'between two marks. Raises RG400, RG401, RG404, RG406.';
 
@@ -233,6 +232,6 @@ begin atomic
   select h.text from ragdb.highlight_chunks(highlight.corpus, array[highlight.chunk_id],
     highlight.query, highlight.start_mark, highlight.end_mark, highlight.syntax) h;
 end;
-comment on function ragdb.highlight(text, text, text, text, text, text) is
+comment on function ragdb.highlight is
   'Returns the text of a chunk with the words that a query matches between two marks. Raises '
   'RG400, RG401, RG404, RG406.';

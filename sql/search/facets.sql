@@ -36,7 +36,7 @@ begin
       and ragdb_internal.inner_product(v_weights, x.impacts) > 0
       and (v_among is null or x.chunk_no in (select unnest(v_among)))));
 end $$;
-comment on function ragdb_internal.matching_chunks(ragdb.corpora, text, jsonb, text) is
+comment on function ragdb_internal.matching_chunks is
   'Returns the chunks of a corpus that have a word of a query, and what it demands, under a '
   'filter; all under the filter for a query that is null, and null for all. Raises RG400, RG410.';
 
@@ -75,7 +75,7 @@ begin
     ' where d.corpus_id = $1 and m.chunks > 0 and f.value is not null) v group by 1, 2',
     v_of_chunks);
 end $$;
-comment on function ragdb_internal.count_sql(text[], boolean) is
+comment on function ragdb_internal.count_sql is
   'Returns the statement that counts documents and chunks of corpus $1, all or those in the list '
   '$2, by the number and the values of fields, whose keys in the metadata are $3; each item of an '
   'array by itself.';
@@ -94,7 +94,7 @@ begin
       select ragdb_internal.metadata_key(f.field) from unnest(fields) with ordinality f (field, n)
       order by f.n);
 end $$;
-comment on function ragdb_internal.count_values(integer, integer[], text[]) is
+comment on function ragdb_internal.count_values is
   'Counts the documents and chunks among some of a corpus (null: all) by the number and the values '
   'of fields, each item of an array by itself.';
 
@@ -119,7 +119,7 @@ begin
             hint = 'pass 1 to 10000';
   end if;
 end $$;
-comment on function ragdb_internal.check_facets(text, text[], text, integer) is
+comment on function ragdb_internal.check_facets is
   'Refuses arguments of ragdb.facets that are null or out of range. Raises RG400.';
 
 -- Definer, like ragdb.search.
@@ -205,7 +205,7 @@ begin
       where c.corpus_id = count_listed.corpus_id and c.chunk_no = any (count_listed.chunk_nos);
   end if;
 end $$;
-comment on function ragdb_internal.count_listed(integer, integer[]) is
+comment on function ragdb_internal.count_listed is
   'Counts the documents and chunks among some chunks of a corpus (null: all).';
 
 -- Definer, like ragdb.search.

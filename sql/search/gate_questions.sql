@@ -43,7 +43,7 @@ return array[
   'What should I wear to a job interview in a bank?',
   'How many eggs does a hen lay in a year?',
   'How do I sharpen a kitchen knife with a whetstone?'];
-comment on function ragdb_internal.english_questions() is
+comment on function ragdb_internal.english_questions is
   'Lists questions of every day, which few corpora answer.';
 
 create or replace function ragdb_internal.german_questions() returns text[]
@@ -61,7 +61,7 @@ return array[
   'Welche Impfungen werden für eine Reise nach Kenia empfohlen?',
   'Wie wird eine Fahrradkette gereinigt und geölt?',
   'Was zieht man zu einem Bewerbungsgespräch in einer Bank an?'];
-comment on function ragdb_internal.german_questions() is
+comment on function ragdb_internal.german_questions is
   'Lists some of ragdb_internal.english_questions in German.';
 
 create or replace function ragdb_internal.french_questions() returns text[]
@@ -79,7 +79,7 @@ return array[
   'Quels vaccins sont conseillés pour un voyage au Kenya?',
   'Comment nettoyer et huiler une chaîne de vélo?',
   'Que porter pour un entretien d''embauche dans une banque?'];
-comment on function ragdb_internal.french_questions() is
+comment on function ragdb_internal.french_questions is
   'Lists some of ragdb_internal.english_questions in French.';
 
 create or replace function ragdb_internal.spanish_questions() returns text[]
@@ -97,7 +97,7 @@ return array[
   '¿Qué vacunas se recomiendan para un viaje a Kenia?',
   '¿Cómo se limpia y se engrasa la cadena de una bicicleta?',
   '¿Qué ropa conviene para una entrevista de trabajo en un banco?'];
-comment on function ragdb_internal.spanish_questions() is
+comment on function ragdb_internal.spanish_questions is
   'Lists some of ragdb_internal.english_questions in Spanish.';
 
 create or replace function ragdb_internal.italian_questions() returns text[]
@@ -115,7 +115,7 @@ return array[
   'Quali vaccini sono consigliati per un viaggio in Kenya?',
   'Come si pulisce e si lubrifica la catena della bicicletta?',
   'Come ci si veste per un colloquio di lavoro in banca?'];
-comment on function ragdb_internal.italian_questions() is
+comment on function ragdb_internal.italian_questions is
   'Lists some of ragdb_internal.english_questions in Italian.';
 
 create or replace function ragdb_internal.dutch_questions() returns text[]
@@ -133,7 +133,7 @@ return array[
   'Welke inentingen worden aangeraden voor een reis naar Kenia?',
   'Hoe maak ik een fietsketting schoon en vet ik hem in?',
   'Wat trek je aan voor een sollicitatiegesprek bij een bank?'];
-comment on function ragdb_internal.dutch_questions() is
+comment on function ragdb_internal.dutch_questions is
   'Lists some of ragdb_internal.english_questions in Dutch.';
 
 create or replace function ragdb_internal.portuguese_questions() returns text[]
@@ -151,7 +151,7 @@ return array[
   'Que vacinas são aconselhadas para uma viagem ao Quénia?',
   'Como se limpa e se lubrifica a corrente de uma bicicleta?',
   'Que roupa se deve usar numa entrevista de emprego num banco?'];
-comment on function ragdb_internal.portuguese_questions() is
+comment on function ragdb_internal.portuguese_questions is
   'Lists some of ragdb_internal.english_questions in Portuguese.';
 
 -- In another language than the corpus's nearly all words are missing, and the floor would be low.
@@ -165,7 +165,7 @@ return case other_questions.text_config
   when 'dutch' then ragdb_internal.dutch_questions()
   when 'portuguese' then ragdb_internal.portuguese_questions()
   else ragdb_internal.english_questions() end;
-comment on function ragdb_internal.other_questions(text) is
+comment on function ragdb_internal.other_questions is
   'Lists questions about something else for corpora of a text configuration: in its language where '
   'it is Dutch, French, German, Italian, Portuguese or Spanish, else in English.';
 
@@ -194,7 +194,7 @@ begin atomic
     where i.n * p.total / 36 >= p.before and i.n * p.total / 36 < p.before + p.numbers
   ) p;
 end;
-comment on function ragdb_internal.own_questions(ragdb.corpora) is
+comment on function ragdb_internal.own_questions is
   'Returns pieces of up to 64 characters from chunks spread over a corpus or its parts, the same '
   'for the same corpus; 36 at most.';
 
@@ -212,7 +212,7 @@ begin atomic
       from pg_catalog.unnest(ragdb_internal.other_questions(c.text_config)) o (question))
       q (question, is_own);
 end;
-comment on function ragdb.gate_questions(text) is
+comment on function ragdb.gate_questions is
   'Returns what the gate of a corpus is calibrated by: pieces of its own texts, and questions '
   'about something else. Where a model outside embeds the corpus, put_query_embedding of each '
   'comes before calibrate_gate. Raises RG400, RG401, RG404.';

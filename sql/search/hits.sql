@@ -33,8 +33,7 @@ begin
           is distinct from surroundings.heading
     group by n.first, n.last);
 end $$;
-comment on function ragdb_internal.surroundings(
-  integer, integer, integer, text[], integer, boolean) is
+comment on function ragdb_internal.surroundings is
   'Returns the text of a chunk with that of so many neighbours on each side (0: 20), of the same '
   'section only where that is asked for.';
 
@@ -49,7 +48,7 @@ begin
     select r.score from unnest(score_of_last.ranked) r
     order by r.score desc limit 1 offset score_of_last.k - 1);
 end $$;
-comment on function ragdb_internal.score_of_last(ragdb_internal.ranked[], integer) is
+comment on function ragdb_internal.score_of_last is
   'Returns the score of the k-th best of ranked chunks.';
 
 -- Rows are joined by key (lateral, offset 0): the planner, which cannot know how few rows rank, is
@@ -94,7 +93,6 @@ begin atomic
       where o.corpus_id = t.corpus_id and o.doc_no = t.doc_no offset 0) d
   order by t.rank;
 end;
-comment on function ragdb_internal.hits(
-  ragdb.corpora[], ragdb_internal.ranked[], integer, text, ragdb_internal.search_options) is
+comment on function ragdb_internal.hits is
   'Returns the k best of ranked chunks of some corpora as hits, by score, then chunk id; in the '
   'order that they come in where a search asked for diverse ones.';

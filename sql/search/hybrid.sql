@@ -16,7 +16,7 @@ return pg_catalog.round(1000000::float8 * case fused.fusion
   else fused.lexical_weight * fused.lexical_score
     + (1 - fused.lexical_weight) * coalesce(fused.semantic_score, 0)
   end) / 1000000::float8;
-comment on function ragdb_internal.fused(text, float8, float8, float8, integer, integer) is
+comment on function ragdb_internal.fused is
   'Returns the score of a hybrid search, in [0, 1], rounded to 1e-6: convex (weight times lexical '
   'plus the rest times semantic) or rrf over its maximum; a leg without a score or rank counts 0.';
 
@@ -24,7 +24,7 @@ create or replace function ragdb_internal.leg_depth(k integer, each_hit float8) 
 language sql immutable parallel safe
 return greatest(leg_depth.k,
   least(1000, pg_catalog.floor(leg_depth.each_hit * greatest(10, leg_depth.k))::integer));
-comment on function ragdb_internal.leg_depth(integer, float8) is
+comment on function ragdb_internal.leg_depth is
   'Returns to which depth a leg of a hybrid search for k hits ranks: so many times k, or 10, and '
   'at most 1000, or k.';
 
@@ -33,13 +33,13 @@ comment on function ragdb_internal.leg_depth(integer, float8) is
 create or replace function ragdb_internal.worded_depth(k integer) returns integer
 language sql immutable parallel safe
 return ragdb_internal.leg_depth(worded_depth.k, 4.2);
-comment on function ragdb_internal.worded_depth(integer) is
+comment on function ragdb_internal.worded_depth is
   'Returns to which depth the lexical leg of a hybrid search for k hits ranks.';
 
 create or replace function ragdb_internal.near_depth(k integer) returns integer
 language sql immutable parallel safe
 return ragdb_internal.leg_depth(near_depth.k, 2.5);
-comment on function ragdb_internal.near_depth(integer) is
+comment on function ragdb_internal.near_depth is
   'Returns to which depth the semantic leg of a hybrid search for k hits ranks.';
 
 -- A walk finds nearly all, and a list all: where meaning alone decides, a walk has to take half as
@@ -49,7 +49,7 @@ language sql immutable parallel safe
 return case looked_for.mode when 'semantic' then 4 * looked_for.k
   else ragdb_internal.walked_depth(ragdb_internal.near_depth(looked_for.k))
     + ragdb_internal.worded_depth(looked_for.k) end;
-comment on function ragdb_internal.looked_for(text, integer) is
+comment on function ragdb_internal.looked_for is
   'Returns how many chunks the legs of a semantic or hybrid search for k hits look for together, '
   'as the choice between a list and a filter counts them.';
 
@@ -62,8 +62,7 @@ returns integer
 language sql immutable parallel safe
 return case when hybrid_width.fusion = 'convex' and hybrid_width.lexical_weight >= 0.75
   then greatest((space).ef_search / 8, 7 * ragdb_internal.near_depth(hybrid_width.k) / 5) end;
-comment on function ragdb_internal.hybrid_width(
-  ragdb.embedding_spaces, text, float8, integer) is
+comment on function ragdb_internal.hybrid_width is
   'Returns the ef_search of a hybrid search for k hits: where the convex fusion weighs words by '
   '0.75 or more an eighth of that of the space, and at least 1.4 times what it asks for; else '
   'null, which stands for that of the space.';
@@ -100,9 +99,7 @@ begin atomic
     from worded b) w using (chunk_no)
   where c.rank is not null or w.rank is not null;
 end;
-comment on function ragdb_internal.fused_legs(
-  ragdb_internal.near[], integer[], ragdb_internal.ranked[], float8[], ragdb.embedding_spaces,
-  text, vector, integer, text, float8, boolean) is
+comment on function ragdb_internal.fused_legs is
   'Joins the legs of a hybrid search: what is near, and what has the words, of which those to a '
   'depth are candidates; ascending are the scores of all of these.';
 
@@ -150,9 +147,7 @@ begin
   v_started := ragdb_internal.note_stage('fuse', v_started);
   return v_fused;
 end $$;
-comment on function ragdb_internal.rank_hybrid(
-  ragdb.corpora, ragdb.corpora, text, ragdb.embedding_spaces, vector, integer,
-  ragdb_internal.restriction, ragdb_internal.restriction, text, float8, boolean) is
+comment on function ragdb_internal.rank_hybrid is
   'Returns the candidates of both legs, by words under a restriction to depth min(1000, max(42, '
   '4.2 k)) or k, by meaning under one that holds what the query demands too to min(1000, max(25, '
   '2.5 k)) or k, what ties with the last of a leg too, with their fused score. Raises RG410.';

@@ -9,7 +9,7 @@ language sql immutable parallel safe
 return pg_catalog.cardinality(are_parts_of_one.corpora) > 1 and exists (
   select from pg_catalog.unnest(are_parts_of_one.corpora) c
   where c.part_of is not null group by c.part_of having count(*) > 1);
-comment on function ragdb_internal.are_parts_of_one(ragdb.corpora[]) is
+comment on function ragdb_internal.are_parts_of_one is
   'Whether several of some corpora are parts of one.';
 
 -- Similarities by two models do not compare.
@@ -34,7 +34,7 @@ begin
                'ragdb.reembed_corpus() changes that of a part';
   end if;
 end $$;
-comment on function ragdb_internal.check_one_embedder(ragdb.corpora[]) is
+comment on function ragdb_internal.check_one_embedder is
   'Refuses to compare meanings over parts of one corpus with different embedders. Raises RG417.';
 
 create type ragdb_internal.part_candidate as (
@@ -75,7 +75,7 @@ begin atomic
     m.lexical_score, m.semantic_score, m.worded, m.neared, m.bm25, m.coverage, m.is_exact
   from merged m;
 end;
-comment on function ragdb_internal.legs_of_all(ragdb_internal.part_candidate[], integer, text) is
+comment on function ragdb_internal.legs_of_all is
   'Returns what is a candidate of a semantic or hybrid search for k hits among all parts of a '
   'corpus, with its ranks, and the score by rrf, among them.';
 
@@ -98,7 +98,6 @@ begin atomic
   select r.* from pg_catalog.unnest(merged_legs.ranked) r
     where r.corpus_id not in (select p.corpus_id from parts p);
 end;
-comment on function ragdb_internal.merged_legs(
-  ragdb.corpora[], ragdb_internal.ranked[], ragdb_internal.search_request) is
+comment on function ragdb_internal.merged_legs is
   'Returns the candidates of a semantic or hybrid search of each of some corpora, those of parts '
   'of one corpus with their ranks, and the score by rrf, among all of these parts.';

@@ -12,7 +12,7 @@ create or replace function ragdb_internal.without_axis(point vector, axis vector
 language sql immutable parallel safe
 return case when axis is null then point else point + axis * pg_catalog.array_fill(
   ((point <#> axis))::real, array[vector_dims(axis)])::vector end;
-comment on function ragdb_internal.without_axis(vector, vector) is
+comment on function ragdb_internal.without_axis is
   'Returns what is left of a vector without its part along a unit vector (null: all of it).';
 
 create or replace function ragdb_internal.next_axis(points vector[], axis vector, other vector)
@@ -25,7 +25,7 @@ return (
       - coalesce(sum(p) filter (where (p <#> next_axis.axis) > 0),
         next_axis.axis - next_axis.axis), next_axis.other)), next_axis.axis)
   from pg_catalog.unnest(points) p);
-comment on function ragdb_internal.next_axis(vector[], vector, vector) is
+comment on function ragdb_internal.next_axis is
   'Returns an axis along which points lie farther apart than along a given one, at a right angle '
   'to another (null: any).';
 
@@ -43,7 +43,7 @@ return (
     select t.i + 1, ragdb_internal.next_axis(points, t.axis, map_axis.other)
     from steps t where t.i < 8)
   select t.axis from steps t order by t.i desc limit 1);
-comment on function ragdb_internal.map_axis(vector[], vector) is
+comment on function ragdb_internal.map_axis is
   'Returns the axis along which points lie farthest apart, at a right angle to another (null: '
   'any); the points are around zero.';
 
@@ -58,14 +58,14 @@ begin atomic
     from ragdb.chunks c where c.corpus_id = sampled_chunks.corpus_id) m
   where m.low is not null;
 end;
-comment on function ragdb_internal.sampled_chunks(integer, integer) is
+comment on function ragdb_internal.sampled_chunks is
   'Returns so many numbers at most, evenly spread over those of the chunks of a corpus.';
 
 create or replace function ragdb_internal.map_place(part float8, most float8) returns float8
 language sql immutable parallel safe
 return pg_catalog.round(
   greatest(-1, least(1, map_place.part / map_place.most))::numeric, 4)::float8;
-comment on function ragdb_internal.map_place(float8, float8) is
+comment on function ragdb_internal.map_place is
   'Returns a place on an axis as a share of the farthest one, -1 to 1.';
 
 create or replace function ragdb_internal.map_points(corpus_id integer, space_id integer,
@@ -105,7 +105,7 @@ begin atomic
     select greatest(pg_catalog.max(pg_catalog.abs(o.x)), pg_catalog.max(pg_catalog.abs(o.y)),
       1e-9) as most from placed o where o.chunk_no is not null) m;
 end;
-comment on function ragdb_internal.map_points(integer, integer, integer, vector) is
+comment on function ragdb_internal.map_points is
   'Returns places, -1 to 1, of sampled chunks of a space, a few hundred of which set the axes; and '
   'of the vector that was asked for (null: none), without a number, at the edge if it is beyond.';
 
@@ -128,7 +128,7 @@ begin
       left join ragdb.chunks c on c.corpus_id = v_corpus.corpus_id and c.chunk_no = p.chunk_no
     order by c.source, c.chunk_no;
 end $$;
-comment on function ragdb.map_corpus(text, integer, text) is
+comment on function ragdb.map_corpus is
   'Returns chunks of a corpus as points of a plane, near each other where their embeddings are: '
   'at most count of them (1 to 2000), evenly taken, the same each time; none without embeddings. '
   'With a query whose embedding is known, its place comes last, without a chunk. The axes are '

@@ -34,7 +34,7 @@ begin
       l.lexeme
     limit 25;
 end $$;
-comment on function ragdb_internal.heaviest_terms(ragdb.chunks) is
+comment on function ragdb_internal.heaviest_terms is
   'Returns the 25 lexemes that weigh most in a chunk, with the idf of each.';
 
 create or replace function ragdb_internal.likeness_question(
@@ -57,7 +57,7 @@ begin
           from ragdb.lexemes d
           where d.corpus_id = corpus.corpus_id and d.lexeme = t.lexeme offset 0) l on true)) w);
 end $$;
-comment on function ragdb_internal.likeness_question(ragdb.corpora, ragdb.chunks) is
+comment on function ragdb_internal.likeness_question is
   'Returns the 25 terms that weigh most in a chunk as a question to a corpus, that of the chunk or '
   'another part, each weighed by its idf.';
 
@@ -78,8 +78,7 @@ begin
     select r.* from unnest(ragdb_internal.rank_question(corpus, v_question,
       row(rank_alike.among, null, '{}', null, null, null)::ragdb_internal.scope, rank_alike.k)) r;
 end $$;
-comment on function ragdb_internal.rank_alike(
-  ragdb.corpora, ragdb.chunks, integer, integer[]) is
+comment on function ragdb_internal.rank_alike is
   'Returns at least the k chunks of a corpus, among the given when not null, that have most of '
   'what a chunk says, in no order: by BM25 of its 25 heaviest terms.';
 
@@ -102,7 +101,7 @@ begin
   end if;
   return v_embedding;
 end $$;
-comment on function ragdb_internal.embedding_of(ragdb.chunks, text) is
+comment on function ragdb_internal.embedding_of is
   'Returns the embedding of a chunk; null where it has none, unless the mode is semantic. Raises '
   'RG415.';
 
@@ -125,7 +124,7 @@ begin
     then array(select m from ragdb_internal.merged_legs(corpora, v_ranked, v_request) m)
     else v_ranked end;
 end $$;
-comment on function ragdb_internal.rank_nearest(ragdb.corpora[], vector, integer, jsonb) is
+comment on function ragdb_internal.rank_nearest is
   'Returns at least the k chunks of a corpus, or of its parts, that are nearest to an embedding. '
   'Raises RG410, RG415.';
 
@@ -168,7 +167,7 @@ begin
       case when v_embedding is null then 'lexical' else 'semantic' end) h
     order by h.rank;
 end $$;
-comment on function ragdb.similar(text, text, integer, float8, jsonb, text) is
+comment on function ragdb.similar is
   'Returns the k (1 to 1000) chunks of a corpus most like one of its chunks, without that one: '
   'nearest in meaning (mode semantic) or by the BM25 of the 25 terms that weigh most in it '
   '(lexical); when mode is left out semantic where the chunk has an embedding. Raises RG400, '
@@ -193,7 +192,7 @@ begin
   end if;
   return v_names[1];
 end $$;
-comment on function ragdb_internal.only_embedded_corpus() is
+comment on function ragdb_internal.only_embedded_corpus is
   'Returns the name of the only corpus with embeddings that the caller may read. Raises RG400.';
 
 -- Named as in Supabase's guide, with its columns.
@@ -233,7 +232,7 @@ begin
     from ragdb_internal.hits(v_corpora, v_ranked, match_count, 'semantic') h
     order by h.rank;
 end $$;
-comment on function ragdb.match_documents(float8[], float8, integer, jsonb, text) is
+comment on function ragdb.match_documents is
   'Returns the match_count (1 to 1000) chunks nearest to an embedding with a similarity of at '
   'least match_threshold (-1 to 1), in the columns of Supabase''s guide; corpus may be left out '
   'where one readable corpus alone has embeddings. Raises RG400, RG401, RG404, RG410, RG415, '

@@ -18,7 +18,7 @@ return (
     from pg_catalog.jsonb_each(refusing_conditions.filter) e
     where ragdb_internal.filtered_chunks(refusing_conditions.corpus_id,
       pg_catalog.jsonb_build_object(e.key, e.value), array[refusing_conditions.chunk_id]) = '{}');
-comment on function ragdb_internal.refusing_conditions(integer, jsonb, text) is
+comment on function ragdb_internal.refusing_conditions is
   'Returns the conditions of a filter that a chunk does not satisfy; null where it satisfies each.';
 
 create or replace function ragdb_internal.floors_missed(
@@ -32,8 +32,7 @@ return (
       ('lexical score', (ranked).lexical_score, (request).min_lexical),
       ('semantic score', (ranked).semantic_score, (request).min_semantic)) f (name, score, floor)
     where coalesce(f.score, 0) < f.floor);
-comment on function ragdb_internal.floors_missed(
-  ragdb_internal.search_request, ragdb_internal.ranked) is
+comment on function ragdb_internal.floors_missed is
   'Says which floors of a search a ranked chunk does not reach; null where it reaches all.';
 
 create or replace function ragdb_internal.left_by_pick(
@@ -70,8 +69,7 @@ begin
     end if;
   end if;
 end $$;
-comment on function ragdb_internal.left_by_pick(
-  ragdb_internal.contender[], ragdb_internal.contender, ragdb_internal.search_options) is
+comment on function ragdb_internal.left_by_pick is
   'Says why a search that picks leaves a chunk out among the better ones (per_document or '
   'collapse); nulls where it does not.';
 
@@ -105,8 +103,7 @@ begin
   end if;
   return missing;
 end $$;
-comment on function ragdb_internal.missed_place(
-  ragdb_internal.search_request, ragdb_internal.contender[], ragdb_internal.missing, integer) is
+comment on function ragdb_internal.missed_place is
   'Adds to where a chunk stands among the contenders why it is not among so many hits.';
 
 create or replace function ragdb_internal.left_unranked(
@@ -132,8 +129,7 @@ begin
     step := case when reason is not null then 'min_score' end;
   end if;
 end $$;
-comment on function ragdb_internal.left_unranked(
-  integer, ragdb_internal.search_request, text, ragdb_internal.ranked) is
+comment on function ragdb_internal.left_unranked is
   'Says why a chunk is not in the ranking of a search at all (ranking, filter or min_score), by '
   'how it scores alone; nulls where it is.';
 
@@ -145,8 +141,7 @@ return case when ragdb_internal.picks((request).options)
   then ragdb_internal.rank_picked(corpora, statistics, request)
   else array(select c.ranked from ragdb_internal.contenders(corpora,
     ragdb_internal.rank_corpora(corpora, statistics, request), (request).k) c) end;
-comment on function ragdb_internal.first_hits(
-  ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request) is
+comment on function ragdb_internal.first_hits is
   'Returns the hits of a search of one corpus, or of its parts, in their order.';
 
 create or replace function ragdb_internal.place_of(
@@ -156,7 +151,7 @@ language sql immutable parallel safe
 return (
   select r.ordinality::integer from pg_catalog.unnest(ranked) with ordinality r
   where r.corpus_id = (chunk).corpus_id and r.chunk_no = (chunk).chunk_no);
-comment on function ragdb_internal.place_of(ragdb.chunks, ragdb_internal.ranked[]) is
+comment on function ragdb_internal.place_of is
   'Returns at which place of a list a chunk is, from 1; null where it is not there.';
 
 create or replace function ragdb_internal.find_missing(
@@ -201,8 +196,7 @@ begin
   end if;
   return v_found;
 end $$;
-comment on function ragdb_internal.find_missing(
-  ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request, ragdb.chunks) is
+comment on function ragdb_internal.find_missing is
   'Returns where a chunk falls out of a search of one corpus, or of its parts.';
 
 create or replace function ragdb.explain_missing(
@@ -240,9 +234,7 @@ begin
   return query select m.* from ragdb_internal.find_missing(v_corpora, v_statistics,
     ragdb_internal.with_mode(v_corpora, v_request), v_chunk) m;
 end $$;
-comment on function ragdb.explain_missing(
-  text, text, text, integer, text, float8, jsonb, text, float8[], text, float8, float8, float8,
-  text, integer, boolean, float8, boolean) is
+comment on function ragdb.explain_missing is
   'Says at which step a search with these arguments leaves a chunk out: ranking, filter, '
   'min_score, per_document, collapse, diversity, depth or limit; or that it is a hit. rank is its '
   'place before any picking (null past the first 1000), score its score (0 to 1), last_score the '

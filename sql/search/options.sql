@@ -17,14 +17,14 @@ begin
     using errcode = 'RG400', detail = 'a query is read as plain words or by the syntax web',
           hint = 'pass plain, or web for "phrases", +words and -words';
 end $$;
-comment on function ragdb_internal.refuse_syntax(text) is
+comment on function ragdb_internal.refuse_syntax is
   'Says which syntax ragdb_internal.check_syntax() refuses. Raises RG400.';
 
 create or replace function ragdb_internal.check_syntax(syntax text) returns void
 language sql immutable parallel safe
 return case when (syntax in ('plain', 'web')) is not true
   then ragdb_internal.refuse_syntax(syntax) end;
-comment on function ragdb_internal.check_syntax(text) is
+comment on function ragdb_internal.check_syntax is
   'Refuses a syntax that is neither plain nor web. Raises RG400.';
 
 create or replace function ragdb_internal.check_options(options ragdb_internal.search_options)
@@ -52,7 +52,7 @@ begin
             hint = 'leave it out for its default';
   end if;
 end $$;
-comment on function ragdb_internal.check_options(ragdb_internal.search_options) is
+comment on function ragdb_internal.check_options is
   'Refuses options of a search, but for the syntax, that are null or out of range. Raises RG400.';
 
 create or replace function ragdb_internal.noted_options(options ragdb_internal.search_options)
@@ -62,7 +62,7 @@ return pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
   'syntax', nullif((options).syntax, 'plain'), 'per_document', (options).per_document,
   'collapse', nullif((options).collapse, false), 'diversity', nullif((options).diversity, 0),
   'typos', nullif((options).typos, true)));
-comment on function ragdb_internal.noted_options(ragdb_internal.search_options) is
+comment on function ragdb_internal.noted_options is
   'Returns what a trace keeps of the options of a search: those that change the hits and are not '
   'the default.';
 
@@ -76,7 +76,7 @@ return row(
   coalesce((recorded_options.ranking ->> 'diversity')::float8, 0), 0, false,
   coalesce((recorded_options.ranking ->> 'typos')::boolean, true))
   ::ragdb_internal.search_options;
-comment on function ragdb_internal.recorded_options(jsonb) is
+comment on function ragdb_internal.recorded_options is
   'Returns the options of a search as a trace kept them.';
 
 create or replace function ragdb_internal.picks(options ragdb_internal.search_options)
@@ -84,12 +84,12 @@ returns boolean
 language sql immutable parallel safe
 return coalesce((options).per_document is not null or (options).collapse
   or (options).diversity > 0, false);
-comment on function ragdb_internal.picks(ragdb_internal.search_options) is
+comment on function ragdb_internal.picks is
   'Whether a search leaves out some of what ranks, or puts it in another order.';
 
 create or replace function ragdb_internal.read_query(query text, syntax text) returns text
 language sql immutable parallel safe
 return case when read_query.syntax = 'web' then read_query.query
   else ragdb_internal.without_clauses(read_query.query) end;
-comment on function ragdb_internal.read_query(text, text) is
+comment on function ragdb_internal.read_query is
   'Returns a query whose quotes and signs count: all of them in syntax web, else none.';

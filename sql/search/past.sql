@@ -14,7 +14,7 @@ begin
     request.mode := 'lexical';
     return request;
   elsif not ragdb_internal.uses_embeddings(request.mode) then
-    request.mode := ragdb_internal.search_mode(array[v_corpus], request.mode, request.query, null);
+    perform ragdb_internal.check_mode(request.mode);
     return request;
   end if;
   select s.* into v_space from ragdb.embedding_spaces s where s.space_id = past.space_id;
@@ -46,8 +46,7 @@ begin
   request.mode := coalesce(request.mode, 'hybrid');
   return request;
 end $$;
-comment on function ragdb_internal.with_mode_then(
-  ragdb_internal.past_corpus, ragdb_internal.search_request) is
+comment on function ragdb_internal.with_mode_then is
   'Returns a request with its mode chosen, and the embedding of its query by the space that was '
   'searched then. Raises RG400, RG415, RG418.';
 
@@ -79,8 +78,7 @@ begin atomic
   where t.rank <= hits_then.k
   order by t.rank;
 end;
-comment on function ragdb_internal.hits_then(
-  ragdb.corpora, ragdb_internal.ranked[], integer, text, boolean) is
+comment on function ragdb_internal.hits_then is
   'Returns the k best of ranked chunks of a corpus as it was as hits, by score, then chunk id; in '
   'the order that they come in where that is asked for.';
 
@@ -115,8 +113,7 @@ begin
       request.k, request.mode, (request.options).diversity > 0) h
     order by h.rank);
 end $$;
-comment on function ragdb_internal.search_then(
-  ragdb.corpora[], bigint, ragdb.corpora, ragdb_internal.search_request) is
+comment on function ragdb_internal.search_then is
   'Returns the hits of a checked search of one corpus as it was at a version, weighed by its own '
   'statistics then or those of another today, and the request with its mode chosen. Raises RG400, '
   'RG410, RG415, RG418, RG437.';

@@ -17,7 +17,7 @@ begin atomic
       or c.chunk_no in (select pg_catalog.unnest(reference_then.among))) j
   where j.score > 0;
 end;
-comment on function ragdb_internal.reference_then(ragdb.corpora, text, integer[]) is
+comment on function ragdb_internal.reference_then is
   'Ranks a corpus as it was by the reference ranking, among the given chunks (null: all).';
 
 create or replace function ragdb_internal.rank_then(
@@ -51,8 +51,7 @@ begin
   return array(
     select r from unnest(v_ranked) r where ragdb_internal.reaches_floors(r, request));
 end $$;
-comment on function ragdb_internal.rank_then(
-  ragdb_internal.past, ragdb.corpora, ragdb_internal.search_request) is
+comment on function ragdb_internal.rank_then is
   'Returns at least the k best chunks of a corpus as it was that reach the floors of a search, in '
   'no order. Raises RG410.';
 
@@ -84,7 +83,7 @@ begin atomic
     where o.chunk_no = any (impacts_then.chunk_nos)) p
   group by p.chunk_no;
 end;
-comment on function ragdb_internal.impacts_then(ragdb_internal.past, integer[]) is
+comment on function ragdb_internal.impacts_then is
   'Returns the impacts of some chunks of a corpus as it was; none of a chunk without words.';
 
 create or replace function ragdb_internal.contenders_then(
@@ -109,8 +108,7 @@ begin atomic
       on e.chunk_no = b.chunk_no
   order by b.score desc, b.chunk_id;
 end;
-comment on function ragdb_internal.contenders_then(
-  ragdb_internal.past, ragdb_internal.ranked[], integer) is
+comment on function ragdb_internal.contenders_then is
   'Returns the k best of ranked chunks of a corpus as it was, best first.';
 
 -- A pool of four for each hit is enough to choose from; what ranks below it is not about the query.
@@ -151,7 +149,6 @@ begin
   end if;
   return ragdb_internal.ranked_of(v_picked);
 end $$;
-comment on function ragdb_internal.rank_picked(
-  ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request, ragdb_internal.past) is
+comment on function ragdb_internal.rank_picked is
   'Returns the k chunks that a search picks among what ranks, in some corpora or in one as it was, '
   'in the order that they are shown in; fewer only where there are fewer.';

@@ -24,7 +24,7 @@ begin
   into v_chunk_nos using v_conditions, corpus, chunk_ids;
   return v_chunk_nos;
 end $$;
-comment on function ragdb_internal.filtered_then(ragdb.corpora, jsonb, text[]) is
+comment on function ragdb_internal.filtered_then is
   'Returns the chunks of a corpus as it was that a filter and a list of chunk ids leave; null when '
   'there is neither. Raises RG410.';
 
@@ -67,8 +67,7 @@ begin
       join unnest(terms) with ordinality t (lexeme, df, weight, n)
         on t.lexeme collate "C" = w.lexeme;
 end $$;
-comment on function ragdb_internal.postings_then(
-  ragdb_internal.past, ragdb_internal.past_term[]) is
+comment on function ragdb_internal.postings_then is
   'Returns a row for each term that a chunk of a corpus as it was had: the length of the chunk, '
   'the number and weight of the term, and how often the chunk had it.';
 
@@ -106,8 +105,7 @@ begin
     select v_corpus.corpus_id, a, 0, 0, null, null, null, 0, 0, true
     from unnest(also) a where a not in (select s.chunk_no from scored s);
 end $$;
-comment on function ragdb_internal.lexical_then(
-  ragdb_internal.past, ragdb.corpora, text, integer[], integer[], boolean) is
+comment on function ragdb_internal.lexical_then is
   'Ranks a corpus as it was by words: all chunks with one of them, among the given (null: all) and '
   'under the clauses of the query, and those of also.';
 
@@ -132,8 +130,7 @@ begin atomic
       join ragdb_internal.chunks_then((past).corpus) c on c.chunk_no = v.chunk_no) r
   where r.rank <= semantic_then.k;
 end;
-comment on function ragdb_internal.semantic_then(
-  ragdb_internal.past, real[], integer, integer[]) is
+comment on function ragdb_internal.semantic_then is
   'Ranks a corpus as it was by meaning: the k chunks nearest to an embedding, and what ties with '
   'the last, among the given (null: all).';
 
@@ -153,8 +150,7 @@ begin atomic
           l (corpus_id, chunk_no, score, lexical_score, semantic_score, lexical_rank,
             semantic_rank, bm25, coverage, is_exact)) t;
 end;
-comment on function ragdb_internal.worded_then(
-  ragdb_internal.past, ragdb.corpora, text, integer, integer[], integer[], boolean) is
+comment on function ragdb_internal.worded_then is
   'Ranks a corpus as it was by words, with the rank of the k best.';
 
 create or replace function ragdb_internal.hybrid_then(
@@ -194,6 +190,5 @@ begin
       c.lexical_score, c.semantic, c.lexical_rank, c.semantic_rank, c.bm25, c.coverage, true
     from scored c;
 end $$;
-comment on function ragdb_internal.hybrid_then(ragdb_internal.past, ragdb.corpora,
-  ragdb_internal.search_request, integer[], integer[]) is
+comment on function ragdb_internal.hybrid_then is
   'Ranks a corpus as it was by words and meaning, as ragdb_internal.rank_hybrid does for today.';

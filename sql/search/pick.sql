@@ -8,7 +8,7 @@
 create or replace function ragdb_internal.has_same_words(a sparsevec, b sparsevec) returns boolean
 language sql immutable parallel safe
 return ragdb_internal.cosine(has_same_words.a, has_same_words.b) between 0.95 and 1.1;
-comment on function ragdb_internal.has_same_words(sparsevec, sparsevec) is
+comment on function ragdb_internal.has_same_words is
   'Tells whether two chunks have nearly the same words as often, by their impacts: a cosine of '
   '0.95 or more.';
 
@@ -30,7 +30,7 @@ begin
     where x.corpus_id = is_near.corpus_id and x.chunk_no = any (is_near.chunk_nos)
       and ragdb_internal.has_same_words(x.impacts, v_impacts));
 end $$;
-comment on function ragdb_internal.is_near(integer, integer, integer[]) is
+comment on function ragdb_internal.is_near is
   'Tells whether a chunk has nearly the same words as often as one of others of its corpus.';
 
 create or replace function ragdb_internal.picked(
@@ -71,8 +71,7 @@ begin
   end loop;
   return v_picked;
 end $$;
-comment on function ragdb_internal.picked(
-  ragdb_internal.contender[], ragdb_internal.search_options, integer) is
+comment on function ragdb_internal.picked is
   'Returns the first of some chunks that are neither too many of a document nor repeat one before '
   'them, by the same text or, in a corpus or its parts, nearly the same words; at most so many.';
 
@@ -103,7 +102,7 @@ begin
         and b.chunk_no = any (likeness.chunk_nos);
   end if;
 end $$;
-comment on function ragdb_internal.likeness(ragdb.corpora, integer, integer[]) is
+comment on function ragdb_internal.likeness is
   'Returns how like (0 to 1) some chunks of a corpus are to one of it: by their embeddings where '
   'it has one, else by their words.';
 
@@ -120,8 +119,7 @@ begin atomic
   where (p).whole_id is not distinct from (own).whole_id
     and (((own).stored).chunk_no is null or ((p).stored).chunk_no is not null);
 end;
-comment on function ragdb_internal.likeness_among(
-  ragdb_internal.contender, ragdb_internal.contender[]) is
+comment on function ragdb_internal.likeness_among is
   'Returns how like (0 to 1) some chunks of a corpus as it was, or of the parts of one, are to one '
   'of them, as ragdb_internal.likeness does for one corpus of today.';
 
@@ -163,8 +161,7 @@ begin
   end loop;
   return v_picked;
 end $$;
-comment on function ragdb_internal.diverse(
-  ragdb.corpora[], ragdb_internal.contender[], float8, integer) is
+comment on function ragdb_internal.diverse is
   'Picks k chunks of a pool one after the other, each with the best of (1 - diversity) times its '
   'score less diversity times its likeness (0 to 1) to the nearest that was picked.';
 
@@ -174,13 +171,13 @@ language sql immutable parallel safe
 return array(
   select p.ranked from unnest(ranked_of.picked) with ordinality
     p (ranked, document, content_hash, impacts, stored, metric, whole_id, n) order by p.n);
-comment on function ragdb_internal.ranked_of(ragdb_internal.contender[]) is
+comment on function ragdb_internal.ranked_of is
   'Returns picked chunks as a ranking, in their order.';
 
 create or replace function ragdb_internal.deeper(k integer, wanted integer, picked integer)
 returns integer
 language sql immutable parallel safe
 return least(8, greatest(2, ceil(1.5 * deeper.wanted / deeper.picked)))::integer * deeper.k;
-comment on function ragdb_internal.deeper(integer, integer, integer) is
+comment on function ragdb_internal.deeper is
   'Returns how deep to rank next where ranking k deep left too few to pick: as deep as it must be '
   'if it goes on like this, and half of that more.';

@@ -1,4 +1,4 @@
--- The ranking of one corpus in any mode, and of several.
+-- The mode of a search, and the ranking of one corpus in any mode, and of several.
 
 -- Where the mode is not said, an embedding of the query is worth nothing to a corpus that is not
 -- embedded to its end, so that is looked up first.
@@ -8,7 +8,11 @@ returns ragdb_internal.search_request
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_corpus ragdb.corpora;
+  v_space ragdb.embedding_spaces;
 begin
+  perform ragdb_internal.check_mode(request.mode);
   if cardinality(corpora) > 1 then
     corpora := ragdb_internal.with_chunks(corpora);
   end if;
@@ -17,6 +21,8 @@ begin
       perform ragdb_internal.note_unfilled(corpora);
     end if;
     request.mode := 'lexical';
+  end if;
+  if request.mode in ('lexical', 'reference') then
     return request;
   end if;
   if request.query_embedding is null then
@@ -24,16 +30,25 @@ begin
       ragdb_internal.embedding_in_sql(corpora, request.mode, request.query);
     request.is_fit := request.query_embedding is not null;
   end if;
-  request.mode := case when request.is_fit and request.mode is null then 'hybrid'
-    else ragdb_internal.search_mode(
-      corpora, request.mode, request.query, request.query_embedding) end;
-  if cardinality(corpora) > 1 and ragdb_internal.uses_embeddings(request.mode) then
+  foreach v_corpus in array corpora loop
+    exit when request.is_fit;
+    v_space := ragdb_internal.current_space(v_corpus);
+    if request.query_embedding is null
+      and ragdb_internal.query_embedding(v_corpus.corpus_id, v_space.embedder_id, request.query)
+        is null
+    then
+      perform ragdb_internal.note_no_embedding(v_corpus, v_space, request.mode, request.query);
+      request.mode := 'lexical';
+      return request;
+    end if;
+  end loop;
+  request.mode := coalesce(request.mode, 'hybrid');
+  if cardinality(corpora) > 1 then
     perform ragdb_internal.check_one_embedder(corpora);
   end if;
   return request;
 end $$;
-comment on function ragdb_internal.with_mode(
-  ragdb.corpora[], ragdb_internal.search_request) is
+comment on function ragdb_internal.with_mode is
   'Returns a request with its mode chosen, and the embedding of its query where the database makes '
   'it. Raises RG400, RG415, RG417.';
 
@@ -83,8 +98,7 @@ begin
   end if;
   return v_ranked;
 end $$;
-comment on function ragdb_internal.rank_near(
-  ragdb.corpora, ragdb.corpora, ragdb_internal.search_request) is
+comment on function ragdb_internal.rank_near is
   'Ranks a corpus by meaning (semantic) or by words and meaning (hybrid). Raises RG410, RG415, '
   'RG418.';
 
@@ -120,8 +134,7 @@ begin
   end if;
   return v_ranked;
 end $$;
-comment on function ragdb_internal.rank(
-  ragdb.corpora, ragdb.corpora, ragdb_internal.search_request) is
+comment on function ragdb_internal.rank is
   'Returns at least the k best chunks of a corpus in a mode, in no order. Raises RG410, RG415, '
   'RG418.';
 
@@ -132,8 +145,7 @@ language sql immutable parallel safe
 return (ranked).score >= (request).min_score
   and coalesce((ranked).lexical_score, 0) >= (request).min_lexical
   and coalesce((ranked).semantic_score, 0) >= (request).min_semantic;
-comment on function ragdb_internal.reaches_floors(
-  ragdb_internal.ranked, ragdb_internal.search_request) is
+comment on function ragdb_internal.reaches_floors is
   'Whether a chunk in a ranking reaches the floors of a search.';
 
 create or replace function ragdb_internal.rank_corpora(
@@ -167,8 +179,7 @@ begin
   end if;
   return v_ranked;
 end $$;
-comment on function ragdb_internal.rank_corpora(
-  ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request) is
+comment on function ragdb_internal.rank_corpora is
   'Returns at least the k best chunks of each of some corpora that reach the floors of a search, '
   'weighed by the statistics of a corpus (null: each by its own, and a part by those of its '
   'whole), in no order.';

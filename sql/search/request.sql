@@ -12,7 +12,7 @@ create or replace function ragdb_internal.asked_words(request ragdb_internal.sea
 returns text
 language sql immutable parallel safe
 return ragdb_internal.read_query((request).query, ((request).options).syntax);
-comment on function ragdb_internal.asked_words(ragdb_internal.search_request) is
+comment on function ragdb_internal.asked_words is
   'Returns the query of a search as the lexical index reads it.';
 
 -- What is fine costs an expression: the checks are parts of the statements that make them.
@@ -25,13 +25,13 @@ begin
     using errcode = 'RG400', detail = 'k is the number of hits to return',
           hint = 'pass k from 1 to 1000';
 end $$;
-comment on function ragdb_internal.refuse_k(integer) is
+comment on function ragdb_internal.refuse_k is
   'Says which number of hits ragdb_internal.check_k() refuses. Raises RG400.';
 
 create or replace function ragdb_internal.check_k(k integer) returns void
 language sql immutable parallel safe
 return case when (k between 1 and 1000) is not true then ragdb_internal.refuse_k(k) end;
-comment on function ragdb_internal.check_k(integer) is
+comment on function ragdb_internal.check_k is
   'Refuses a number of hits that is not from 1 to 1000. Raises RG400.';
 
 create or replace function ragdb_internal.refuse_min_score(min_score float8) returns void
@@ -42,14 +42,14 @@ begin
   raise exception 'min_score is %', coalesce(min_score::text, 'null')
     using errcode = 'RG400', detail = 'scores lie in [0, 1]', hint = 'pass min_score from 0 to 1';
 end $$;
-comment on function ragdb_internal.refuse_min_score(float8) is
+comment on function ragdb_internal.refuse_min_score is
   'Says which least score ragdb_internal.check_min_score() refuses. Raises RG400.';
 
 create or replace function ragdb_internal.check_min_score(min_score float8) returns void
 language sql immutable parallel safe
 return case when (min_score between 0 and 1) is not true
   then ragdb_internal.refuse_min_score(min_score) end;
-comment on function ragdb_internal.check_min_score(float8) is
+comment on function ragdb_internal.check_min_score is
   'Refuses a least score outside 0 to 1. Raises RG400.';
 
 create or replace function ragdb_internal.check_request(request ragdb_internal.search_request)
@@ -82,7 +82,7 @@ begin
     perform ragdb_internal.refuse_chunk_ids();
   end if;
 end $$;
-comment on function ragdb_internal.check_request(ragdb_internal.search_request) is
+comment on function ragdb_internal.check_request is
   'Refuses a search whose arguments are null, out of range or unknown words; the mode and the '
   'filter are checked where they are used. Raises RG400.';
 
@@ -94,7 +94,7 @@ return (
     pg_catalog.array_agg(c.name), '{}')
   from ragdb.corpora c
   where c.parts = 0 and c.moving is distinct from 'moved' and ragdb_internal.privilege(c) > 0);
-comment on function ragdb_internal.readable_corpora() is
+comment on function ragdb_internal.readable_corpora is
   'Returns the names of all corpora with documents that the caller may read, but for those that '
   'have moved; the manual only where there is nothing else.';
 
@@ -128,7 +128,7 @@ begin
   end loop;
   return v_corpora;
 end $$;
-comment on function ragdb_internal.open_corpora(text[]) is
+comment on function ragdb_internal.open_corpora is
   'Returns the rows of some corpora that the caller may read, each once, and of one that has parts '
   'those; null stands for all of them. Raises RG400, RG401, RG404.';
 
@@ -139,5 +139,5 @@ language sql immutable parallel safe
 return coalesce((
   select pg_catalog.array_agg(c) filter (where (c).chunks > 0)
   from pg_catalog.unnest(corpora) c), corpora);
-comment on function ragdb_internal.with_chunks(ragdb.corpora[]) is
+comment on function ragdb_internal.with_chunks is
   'Returns those of some corpora that have chunks; all where none has.';

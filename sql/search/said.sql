@@ -28,7 +28,7 @@ begin
             hint = 'put a second word into the quotes that says more';
   end loop;
 end $$;
-comment on function ragdb_internal.say_what_phrases_lack(text, text) is
+comment on function ragdb_internal.say_what_phrases_lack is
   'Says in a notice which words a text configuration leaves out of phrases of a query that have '
   'fewer than two others.';
 
@@ -42,7 +42,7 @@ begin
                    'query finds some',
           hint = 'leave the quotes and signs out, or search with syntax => ''plain''';
 end $$;
-comment on function ragdb_internal.say_unmet(text) is
+comment on function ragdb_internal.say_unmet is
   'Says in a notice that the clauses of a query left nothing, where its words alone find some.';
 
 create or replace function ragdb_internal.say_filtered(corpora ragdb.corpora[], filter jsonb)
@@ -61,7 +61,7 @@ begin
                    'a part of one';
   end if;
 end $$;
-comment on function ragdb_internal.say_filtered(ragdb.corpora[], jsonb) is
+comment on function ragdb_internal.say_filtered is
   'Says in a notice that a filter leaves no chunk of some corpora.';
 
 create or replace function ragdb_internal.say_unknown(corpora ragdb.corpora[], fields text[])
@@ -88,7 +88,7 @@ begin
                 b (field, type, of_chunks, column_sql, condition_sql, facet_sql, n));
   end loop;
 end $$;
-comment on function ragdb_internal.say_unknown(ragdb.corpora[], text[]) is
+comment on function ragdb_internal.say_unknown is
   'Says in a notice each which of some fields are not built in and no document of some corpora '
   'has.';
 
@@ -107,7 +107,7 @@ begin
             hint = 'ask with a word that says more';
   end if;
 end $$;
-comment on function ragdb_internal.say_wordless(ragdb.corpora[], text) is
+comment on function ragdb_internal.say_wordless is
   'Says in a notice that no text configuration of some corpora finds a word in a query.';
 
 create or replace function ragdb_internal.say_of_query(
@@ -137,8 +137,7 @@ begin
     perform ragdb_internal.say_what_phrases_lack(request.query, corpora[1].text_config);
   end if;
 end $$;
-comment on function ragdb_internal.say_of_query(
-  ragdb.corpora[], bigint, ragdb.corpora, ragdb_internal.search_request, boolean) is
+comment on function ragdb_internal.say_of_query is
   'Says in notices what a query came to: that its filter left nothing, that it has no '
   'word, that its clauses left nothing (is_empty) where its words alone find some, else which '
   'words of phrases are not looked for.';

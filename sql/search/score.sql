@@ -20,8 +20,7 @@ begin
   request.min_semantic := 0;
   return ragdb_internal.rank_corpora(corpora, statistics, request);
 end $$;
-comment on function ragdb_internal.ranked_among(
-  ragdb.corpora[], ragdb.corpora, ragdb_internal.search_request, text[]) is
+comment on function ragdb_internal.ranked_among is
   'Returns how a search scores chunks whatever else there is; none of those that do not rank and, '
   'by rrf, the first 1000 of all.';
 
@@ -75,9 +74,7 @@ begin atomic
   select g.chunk_no, 'overlap', null, null, null, null, g.score, coalesce(g.score, 0), 1
   from given g where (request).mode = 'reference';
 end;
-comment on function ragdb_internal.score_parts(
-  ragdb.corpora, ragdb.corpora, ragdb_internal.search_request, integer[], float8,
-  ragdb_internal.ranked[]) is
+comment on function ragdb_internal.score_parts is
   'Returns what each term and the meaning give to the scores of chunks; words is the share (0 to '
   '1) of the words in a hybrid search.';
 
@@ -94,7 +91,7 @@ begin
         hint = 'give the chunk_id of hits, each once';
   end if;
 end $$;
-comment on function ragdb_internal.check_explained(text[]) is
+comment on function ragdb_internal.check_explained is
   'Checks the chunks whose scores are asked for. Raises RG400.';
 
 create or replace function ragdb.explain_scores(
@@ -140,8 +137,7 @@ begin
         on h.corpus_id = c.corpus_id and h.chunk_no = p.chunk_no
     order by h.ordinality, p.part desc, p.points desc, p.most desc, p.lexeme;
 end $$;
-comment on function ragdb.explain_scores(
-  text, text, text[], text, text, float8[], text, float8, text, boolean) is
+comment on function ragdb.explain_scores is
   'Does for 1 to 100 different chunks what ragdb.explain_score does for one, in the order of the '
   'ids. Raises RG400, RG401, RG404, RG406, RG415, RG418.';
 
@@ -159,8 +155,7 @@ begin atomic
     explain_score.query_embedding, explain_score.fusion, explain_score.lexical_weight,
     explain_score.syntax, explain_score.typos) s;
 end;
-comment on function ragdb.explain_score(
-  text, text, text, text, text, float8[], text, float8, text, boolean) is
+comment on function ragdb.explain_score is
   'Takes the score of a chunk in a search with these arguments apart: a row for each term of the '
   'query (part word, with the chunks that have it, its frequency in this one and its impact as '
   'value), one for the meaning (its similarity as value), or one for the overlap of mode '

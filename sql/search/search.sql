@@ -19,8 +19,7 @@ begin
   end if;
   return query select h.* from unnest(v_found.hits) h;
 end $$;
-comment on function ragdb_internal.search_as_of(
-  ragdb.corpora[], bigint, ragdb.corpora, ragdb_internal.search_request) is
+comment on function ragdb_internal.search_as_of is
   'Returns the hits of a checked search of one corpus as it was at a version, and says in notices '
   'what its query came to. Raises RG400, RG410, RG415, RG418, RG437.';
 

@@ -1,4 +1,4 @@
--- Ranking by meaning, and how a search comes by its mode and by the embedding of its query.
+-- Ranking by meaning, and what a search says where it cannot compare meanings.
 
 create or replace function ragdb_internal.rank_semantic(
   corpus ragdb.corpora, space ragdb.embedding_spaces, embedding vector, k integer,
@@ -11,8 +11,7 @@ begin atomic
   from ragdb_internal.nearest(rank_semantic.corpus, rank_semantic.space, rank_semantic.embedding,
     rank_semantic.k, rank_semantic.among) n;
 end;
-comment on function ragdb_internal.rank_semantic(
-  ragdb.corpora, ragdb.embedding_spaces, vector, integer, ragdb_internal.restriction) is
+comment on function ragdb_internal.rank_semantic is
   'Ranks the k chunks of a corpus nearest to an embedding, and what ties with the last, under a '
   'restriction.';
 
@@ -41,7 +40,7 @@ begin
     ragdb_internal.chunks_demanded(corpus.corpus_id, v_demands),
     array(select x.chunk_no from ragdb.chunk_lexemes x where x.corpus_id = corpus.corpus_id)));
 end $$;
-comment on function ragdb_internal.demanded_chunks(ragdb.corpora, text, integer[]) is
+comment on function ragdb_internal.demanded_chunks is
   'Returns those of the given chunks (all of the corpus when null) that satisfy the +words, -words '
   'and phrases of a query; what it was given when the query has none.';
 
@@ -66,8 +65,7 @@ begin
       ragdb_internal.quote(v_embedder.name))]);
   return query_embedding;
 end $$;
-comment on function ragdb_internal.query_vector(
-  ragdb.corpora, ragdb.embedding_spaces, text, real[], boolean) is
+comment on function ragdb_internal.query_vector is
   'Returns the embedding to search a corpus by: the one given, checked unless it is fit, or the '
   'one kept for the query, or null. Raises RG418.';
 
@@ -110,8 +108,7 @@ begin
                    'ragdb.embed_query(…)';
   end if;
 end $$;
-comment on function ragdb_internal.note_no_embedding(
-  ragdb.corpora, ragdb.embedding_spaces, text, text) is
+comment on function ragdb_internal.note_no_embedding is
   'Says why a search cannot compare meanings: an error where a mode was asked for, else a notice. '
   'Raises RG415.';
 
@@ -132,7 +129,7 @@ begin
   end loop;
   return true;
 end $$;
-comment on function ragdb_internal.are_filled(ragdb.corpora[]) is
+comment on function ragdb_internal.are_filled is
   'Whether every chunk of every one of some corpora has had an embedding.';
 
 -- A corpus that has no embeddings says nothing: that is how it is. Beside others it changes what
@@ -156,48 +153,8 @@ begin
           else format(', which %s need too; or search the others without them', v_more) end;
   end if;
 end $$;
-comment on function ragdb_internal.note_unfilled(ragdb.corpora[]) is
+comment on function ragdb_internal.note_unfilled is
   'Says in a notice which of some corpora keeps the others from being searched by meaning.';
-
-create or replace function ragdb_internal.search_mode(
-  corpora ragdb.corpora[], mode text, query text, query_embedding real[])
-returns text
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_corpus ragdb.corpora;
-  v_space ragdb.embedding_spaces;
-begin
-  if mode <> all (ragdb_internal.search_modes()) then
-    raise exception 'mode % is unknown', ragdb_internal.quote(mode)
-      using errcode = 'RG400', detail = 'modes are lexical, reference, semantic and hybrid',
-            hint = 'leave mode out for the default';
-  elsif mode in ('lexical', 'reference') then
-    return mode;
-  end if;
-  if mode is null and not ragdb_internal.are_filled(corpora) then
-    if cardinality(corpora) > 1 then
-      perform ragdb_internal.note_unfilled(corpora);
-    end if;
-    return 'lexical';
-  end if;
-  foreach v_corpus in array corpora loop
-    v_space := ragdb_internal.space(v_corpus.corpus_id, 'current');
-    if v_space.space_id is null then
-      v_space := ragdb_internal.current_space(v_corpus);  -- it says that there is none
-    elsif query_embedding is null
-      and ragdb_internal.query_embedding(v_corpus.corpus_id, v_space.embedder_id, query) is null
-    then
-      perform ragdb_internal.note_no_embedding(v_corpus, v_space, mode, query);
-      return 'lexical';
-    end if;
-  end loop;
-  return coalesce(mode, 'hybrid');
-end $$;
-comment on function ragdb_internal.search_mode(ragdb.corpora[], text, text, real[]) is
-  'Returns the mode of a search: the one asked for, or hybrid where the query has an embedding and '
-  'every chunk of every corpus has had one, else lexical. Raises RG400, RG415.';
 
 create or replace function ragdb.query_embedder(corpora text[], mode text default null)
 returns setof ragdb.embedders
@@ -221,7 +178,7 @@ begin
     return query select e.* from ragdb.embedders e where e.embedder_id = v_embedders[1];
   end if;
 end $$;
-comment on function ragdb.query_embedder(text[], text) is
+comment on function ragdb.query_embedder is
   'Returns the model outside the database that embeds the queries of a search of some corpora '
   '(null: all that the caller may read) in a mode; no row when it compares words alone, as it does '
   'without a mode until all is embedded, when the database embeds by itself, and when the corpora '

@@ -26,7 +26,7 @@ return pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(
     case when (whole).has_synonyms then (
       select jsonb_agg(jsonb_build_array(s.word, s.means) order by s.word, s.means)
       from ragdb.synonyms s where s.corpus_id = (whole).corpus_id) end), 'UTF8')), 'hex');
-comment on function ragdb_internal.ranking_digest(ragdb.corpora) is
+comment on function ragdb_internal.ranking_digest is
   'Returns the SHA-256 (hex) of what the scores of a corpus with parts rest on beside its chunks.';
 
 create or replace function ragdb.ranking_digest(corpus text) returns text
@@ -39,7 +39,7 @@ begin
   perform ragdb_internal.check_has_parts(v_whole);
   return ragdb_internal.ranking_digest(v_whole);
 end $$;
-comment on function ragdb.ranking_digest(text) is
+comment on function ragdb.ranking_digest is
   'Returns the SHA-256 (hex) of what the scores of a corpus with parts rest on beside its chunks: '
   'how it is analysed, k1, b, the pivot, what is counted of each part, the embedder, the synonyms. '
   'Servers on which it is equal give a chunk the same score. Raises RG400, RG404.';
@@ -61,8 +61,7 @@ begin
           'statistics; ragdb.ranking_digest() says whether they are equal';
   end if;
 end $$;
-comment on function ragdb_internal.check_shares(
-  ragdb.corpora, ragdb_internal.search_request, text) is
+comment on function ragdb_internal.check_shares is
   'Refuses to search a corpus as one of several servers with wrong arguments, or by a digest that '
   'is not its own. Raises RG400, RG439.';
 
@@ -107,9 +106,7 @@ begin
     case when v_request.mode = 'hybrid' then greatest(1, cardinality(v_ranked)) else k end,
     v_request.mode, v_request.options) h order by h.rank;
 end $$;
-comment on function ragdb.search_candidates(
-  text, text, integer, text, jsonb, text[], float8[], text, float8, text, integer, integer,
-  boolean, boolean, text) is
+comment on function ragdb.search_candidates is
   'Returns what the parts of a corpus that this server has find for a query, with the arguments of '
   'ragdb.search, for ragdb.merge_candidates: the k best, in mode hybrid all that both legs rank. '
   'expects is the ragdb.ranking_digest that all servers must have (null: any). Raises RG400, '
@@ -142,7 +139,7 @@ begin
         hint = 'pass lexical, semantic, hybrid or reference';
   end if;
 end $$;
-comment on function ragdb_internal.check_candidates(jsonb, ragdb_internal.search_request) is
+comment on function ragdb_internal.check_candidates is
   'Refuses to merge what is not candidates, or with wrong arguments. Raises RG400.';
 
 create or replace function ragdb_internal.given_candidates(
@@ -158,7 +155,7 @@ return array(
       chunk_id text, score float8, lexical_score float8, semantic_score float8,
       lexical_rank integer, semantic_rank integer)) with ordinality c (
       chunk_id, score, lexical_score, semantic_score, lexical_rank, semantic_rank, n));
-comment on function ragdb_internal.given_candidates(jsonb, integer, float8) is
+comment on function ragdb_internal.given_candidates is
   'Reads the candidates of several servers: corpus_id is the number of the server and chunk_no '
   'that of the candidate, both from 1.';
 
@@ -214,8 +211,7 @@ begin
     window best as (order by m.score desc, c.chunk_id collate "C", m.corpus_id)
     order by 1 limit k;
 end $$;
-comment on function ragdb.merge_candidates(
-  text, jsonb, integer, text, float8, text, float8, float8, float8, text, boolean) is
+comment on function ragdb.merge_candidates is
   'Merges what ragdb.search_candidates found on several servers: shares is a list with one list '
   'for each, of objects with chunk_id, score, lexical_score, semantic_score, lexical_rank and '
   'semantic_rank. Returns the k best as ragdb.search of the corpus in one piece would: of which '

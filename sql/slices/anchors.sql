@@ -7,7 +7,7 @@ language sql stable parallel restricted
 return (select h.chunk_id from ragdb.search(
   corpus => resolve_from_query.corpus, query => resolve_from_query.query, k => 1,
   mode => resolve_from_query.mode, query_embedding => resolve_from_query.query_embedding) h);
-comment on function ragdb.resolve_from_query(text, text, text, float8[]) is
+comment on function ragdb.resolve_from_query is
   'Returns the best hit of a query as an anchor, or null when nothing matches. Raises what '
   'ragdb.search raises.';
 
@@ -37,7 +37,7 @@ begin
     return next;
   end if;
 end $$;
-comment on function ragdb.resolve_anchor(text, text, text, text, float8[], text) is
+comment on function ragdb.resolve_anchor is
   'Returns an anchor and which way gave it: the chunk id itself (explicit), the latest turn of the '
   'session, the best hit of the query (query), the most recent turn (temporal); no row when '
   'none does. Raises RG400, RG404, RG418.';

@@ -27,7 +27,7 @@ begin
   slice.chunk_ids := array(select u collate "C" from unnest(slice.selection_order) u order by 1);
   slice := ragdb_internal.fingerprinted(corpus, slice);
 end $$;
-comment on function ragdb_internal.assemble_slice(ragdb.corpora, text, ragdb.slice_policies) is
+comment on function ragdb_internal.assemble_slice is
   'Builds the slice of a resolved policy around an anchor, with each member''s distance in order '
   'of selection. Raises RG434.';
 
@@ -58,7 +58,7 @@ begin
     perform ragdb_internal.note('slice', slice.corpus_id || '/' || slice.slice_id);
   end if;
 end $$;
-comment on function ragdb_internal.store_slice(ragdb.slices, ragdb.slice_policies) is
+comment on function ragdb_internal.store_slice is
   'Stores a slice that was just built; the same graph state is stored once. A policy that is not '
   'registered is, where the caller may register one. Raises RG404, RG409, RG431.';
 
@@ -76,7 +76,7 @@ language sql immutable parallel safe
 return row((slice).slice_id, (slice).anchor_chunk_id, (slice).chunk_ids, (slice).selection_order,
   distances, (slice).edge_count, (slice).policy_id, (slice).params_hash, (slice).schema_version,
   (slice).graph_snapshot_hash, token)::ragdb.built_slice;
-comment on function ragdb_internal.built_slice(ragdb.slices, integer[], text) is
+comment on function ragdb_internal.built_slice is
   'Returns a slice as it is handed out.';
 
 -- Definer, like the two below: chunks, edges, slices and keys are granted to nobody.
@@ -102,7 +102,7 @@ begin
   return next ragdb_internal.built_slice(v_made.slice, v_made.distances,
     case when sign then ragdb_internal.issue_token(v_corpus, v_made.slice, v_policy) end);
 end $$;
-comment on function ragdb.build_slice(text, text, jsonb, boolean, bigint) is
+comment on function ragdb.build_slice is
   'Builds the slice that a policy (in full, by reference, or null for the default) admits around '
   'an anchor chunk, without writing: members, fingerprints and, with sign, the admissibility '
   'token. as_of is a version of a corpus that keeps its history: the slice is the one of then, and '
@@ -150,7 +150,7 @@ begin
           build_slices.sign) s;
   end loop;
 end $$;
-comment on function ragdb.build_slices(text, text[], jsonb, boolean) is
+comment on function ragdb.build_slices is
   'Builds a slice for each of 1 to 1000 anchors; an anchor that does not exist gives a row with '
   'error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.';
 
@@ -169,6 +169,6 @@ begin
   return next ragdb_internal.built_slice(v_made.slice, v_made.distances,
     ragdb_internal.issue_token(v_corpus, v_made.slice, v_policy));
 end $$;
-comment on function ragdb.export_slice(text, text, jsonb) is
+comment on function ragdb.export_slice is
   'Builds, signs and stores a slice, so that it can be searched by its id. Raises RG400, RG404, '
   'RG430, RG431, RG433, RG434.';

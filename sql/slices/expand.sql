@@ -17,7 +17,7 @@ return exists (select from ragdb.edges e
   or exists (select from ragdb.edges e
     where e.corpus_id = is_beside.corpus_id
       and e.child_no = any (is_beside.hubs) and e.parent_no = is_beside.chunk_no);
-comment on function ragdb_internal.is_beside(integer, integer[], integer) is
+comment on function ragdb_internal.is_beside is
   'Tells whether a chunk is a parent or child of one of some others.';
 
 -- The frontier is a binary heap, because PL/pgSQL changes one element of its own array in constant
@@ -137,6 +137,6 @@ begin
   end loop;
   return next;
 end $$;
-comment on function ragdb_internal.expand_slice(integer, integer, jsonb) is
+comment on function ragdb_internal.expand_slice is
   'Returns the chunks that a complete policy admits around an anchor, in order of selection, with '
   'their distance of discovery.';

@@ -57,7 +57,7 @@ begin
         join members p on p.chunk_no = e.parent_no
         join members k on k.chunk_no = e.child_no) e;
 end $$;
-comment on function ragdb_internal.slice_rows(integer, text[]) is
+comment on function ragdb_internal.slice_rows is
   'Reads what the fingerprints of a slice cover: its members (sorted ids) with the hashes of their '
   'texts, and the edges between them.';
 
@@ -86,8 +86,7 @@ begin
     || ragdb_internal.packed(slice.schema_version)), 'hex');
   return slice;
 end $$;
-comment on function ragdb_internal.with_fingerprint(
-  ragdb.corpora, ragdb.slices, ragdb_internal.slice_content) is
+comment on function ragdb_internal.with_fingerprint is
   'Returns a slice (corpus, anchor, policy reference, members) with slice_id, snapshot hash (64 '
   'hex digits each), edge count and content hashes of what it contains.';
 
@@ -96,5 +95,5 @@ returns ragdb.slices
 language sql stable parallel safe
 return ragdb_internal.with_fingerprint(corpus, slice,
   ragdb_internal.slice_rows((corpus).corpus_id, (slice).chunk_ids));
-comment on function ragdb_internal.fingerprinted(ragdb.corpora, ragdb.slices) is
+comment on function ragdb_internal.fingerprinted is
   'Returns a slice with its fingerprints recomputed from the rows of today.';

@@ -53,8 +53,7 @@ begin atomic
           and e.child_no <> m.chunk_no
         order by e.child_salience desc, e.child_no limit (rules).max_siblings + 3) s;
 end;
-comment on function ragdb_internal.slice_meetings(
-  integer, integer[], ragdb_internal.slice_rules) is
+comment on function ragdb_internal.slice_meetings is
   'Returns what stands beside the members of a slice, which are given in order of selection.';
 
 create or replace function ragdb_internal.slice_distances(
@@ -85,8 +84,7 @@ begin
   end loop;
   return v_distances;
 end $$;
-comment on function ragdb_internal.slice_distances(
-  ragdb_internal.slice_meeting[], integer[], integer) is
+comment on function ragdb_internal.slice_distances is
   'Returns the distance at which each member of a slice was met, the anchor at 0; null where no '
   'edge leads to it now.';
 
@@ -125,7 +123,6 @@ begin atomic
     order by j.chunk_no, pg_catalog.array_position(
       array['changed', 'score', 'budget', 'depth', 'policy'], j.reason), j.place, j.distance desc;
 end;
-comment on function ragdb_internal.slice_refusals(
-  ragdb_internal.slice_meeting[], integer[], integer[], ragdb_internal.slice_rules) is
+comment on function ragdb_internal.slice_refusals is
   'Returns the chunks beside the members of a slice that it did not take: for score, budget, depth '
   'or policy, or changed where it would take them now.';

@@ -14,7 +14,7 @@ return case refusal_detail.reason
   when 'policy' then case when (rules).max_siblings = 0 then 'the policy takes no siblings'
     else 'of the siblings of a chunk the policy takes ' || (rules).max_siblings end
   when 'changed' then 'it would be taken now: the graph has changed since' end;
-comment on function ragdb_internal.refusal_detail(text, ragdb_internal.slice_rules) is
+comment on function ragdb_internal.refusal_detail is
   'Says in a sentence why a slice did not take a chunk.';
 
 create or replace function ragdb_internal.slice_graph_rows(
@@ -45,8 +45,7 @@ begin atomic
       and g.parent_no = any (
         array(select o.chunk_no from pg_catalog.unnest(slice_graph_rows.nodes) o))) e;
 end;
-comment on function ragdb_internal.slice_graph_rows(
-  integer, ragdb_internal.slice_refusal[], ragdb_internal.slice_rules) is
+comment on function ragdb_internal.slice_graph_rows is
   'Returns what is shown of the chunks of a graph, with the edges that lead to each from another.';
 
 create or replace function ragdb_internal.graph_nodes(
@@ -76,8 +75,7 @@ begin
       select r from ragdb_internal.slice_refusals(v_meetings, v_nos, v_distances, rules) r
         order by r.distance, r.beside, r.chunk_no limit graph_nodes.refused);
 end $$;
-comment on function ragdb_internal.graph_nodes(
-  integer, ragdb.slices, ragdb_internal.slice_rules, integer) is
+comment on function ragdb_internal.graph_nodes is
   'Returns the members of a slice in order of selection, then the nearest of what it refused, at '
   'most so many.';
 
@@ -127,7 +125,7 @@ begin
           on n.reason is null and h.chunk_id = v_slice.selection_order[n.place]
       order by n.place;
 end $$;
-comment on function ragdb.slice_graph(text, text, text, jsonb, integer) is
+comment on function ragdb.slice_graph is
   'Returns the chunks of a slice (by the id of a stored one, or by anchor and policy) in order of '
   'selection, then those beside them that it refused, nearest first, at most refused (0 to '
   '10000), each with its edges: parents are the ids of shown chunks that lead to it, edge_types '

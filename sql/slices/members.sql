@@ -18,7 +18,7 @@ begin
   end if;
   return v_slice;
 end $$;
-comment on function ragdb_internal.stored_slice(integer, text) is
+comment on function ragdb_internal.stored_slice is
   'Returns a stored slice. Raises RG435.';
 
 create or replace function ragdb.list_slices(
@@ -49,7 +49,7 @@ begin
         and (v_before is null or (s.created_at, s.slice_id) < (v_before, list_slices.before))
       order by s.created_at desc, s.slice_id desc limit list_slices.count;
 end $$;
-comment on function ragdb.list_slices(text, timestamptz, integer, text) is
+comment on function ragdb.list_slices is
   'Returns the slices of a corpus that are stored, newest first, stored at or after since; before '
   'the last id of the page before. The source is null where the anchor is gone. count is 1 to '
   '10000. Raises RG400, RG404, RG435.';
@@ -70,7 +70,7 @@ begin
   -- says what to do where there is none
   return (ragdb_internal.stored_slice(v_corpus.corpus_id, coalesce(v_id, prefix))).slice_id;
 end $$;
-comment on function ragdb.find_slice(text, text) is
+comment on function ragdb.find_slice is
   'Returns the id of the one stored slice of a corpus whose id begins so. Raises RG400, also where '
   'two do, RG404, RG435.';
 
@@ -94,7 +94,7 @@ begin
         on c.corpus_id = v_corpus.corpus_id and c.chunk_id = o.chunk_id
       order by o.place;
 end $$;
-comment on function ragdb.slice_members(text, text) is
+comment on function ragdb.slice_members is
   'Returns the members of a stored slice in the order in which they were chosen, and whether each '
   'still says what it said. Raises RG400, RG404, RG435.';
 
@@ -118,7 +118,7 @@ begin
   return array(select u.id from unnest(filter_admissible.chunk_ids) with ordinality u (id, n)
     where u.id = any (v_slice.chunk_ids) order by u.n);
 end $$;
-comment on function ragdb.filter_admissible(text, text, text[]) is
+comment on function ragdb.filter_admissible is
   'Returns those of the chunk ids that are members of a stored slice, in the order given. Raises '
   'RG400, RG404, RG435.';
 
@@ -127,7 +127,7 @@ returns boolean
 language sql stable
 return ragdb.filter_admissible(is_admissible.corpus, is_admissible.slice_id,
   array[is_admissible.chunk_id]) <> '{}';
-comment on function ragdb.is_admissible(text, text, text) is
+comment on function ragdb.is_admissible is
   'Tells whether a chunk is a member of a stored slice. Raises RG400, RG404, RG435.';
 
 create or replace function ragdb.get_slice(corpus text, slice_id text)
@@ -154,7 +154,7 @@ begin
       (ragdb_internal.fingerprinted(v_corpus, v_slice)).slice_id = v_slice.slice_id
     from ragdb_internal.known_policy(v_slice.policy_id, v_slice.params_hash) p;
 end $$;
-comment on function ragdb.get_slice(text, text) is
+comment on function ragdb.get_slice is
   'Returns a stored slice with its members in the order in which they were chosen, and its policy '
   'in full, null where that is not registered as it was; is_unchanged is whether its members and '
   'the edges between them are what they were. The source is null where the anchor is gone. Raises '

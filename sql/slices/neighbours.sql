@@ -25,8 +25,7 @@ begin atomic
         offset 0) c
     order by b.priority desc, c.chunk_id desc limit (rules).max_nodes;
 end;
-comment on function ragdb_internal.slice_best(
-  integer, integer[], integer, ragdb_internal.slice_rules) is
+comment on function ragdb_internal.slice_best is
   'Returns the max_nodes chunks of the highest priority at a distance (nearness is minus the '
   'distance), then of the larger id.';
 
@@ -48,8 +47,7 @@ begin atomic
           and e.parent_no = slice_best_neighbours.chunk_no),
     slice_best_neighbours.nearness, rules) c;
 end;
-comment on function ragdb_internal.slice_best_neighbours(
-  integer, integer, integer, ragdb_internal.slice_rules) is
+comment on function ragdb_internal.slice_best_neighbours is
   'Returns the max_nodes best parents and the max_nodes best children of a chunk.';
 
 -- The siblings of highest salience of each parent are the first entries of an index, so a crowd
@@ -77,7 +75,7 @@ begin atomic
         offset 0) c
     order by s.salience desc, c.chunk_id limit slice_siblings.max_siblings;
 end;
-comment on function ragdb_internal.slice_siblings(integer, integer, integer[], integer) is
+comment on function ragdb_internal.slice_siblings is
   'Returns the max_siblings other children of some parents of a chunk, by salience, then smaller '
   'id.';
 
@@ -102,7 +100,6 @@ begin atomic
         where t.corpus_id = slice_nodes.corpus_id and t.chunk_no = n.chunk_no
         offset 0) t on true;
 end;
-comment on function ragdb_internal.slice_nodes(
-  integer, integer[], integer[], integer, ragdb_internal.slice_rules) is
+comment on function ragdb_internal.slice_nodes is
   'Returns what stands around a chunk of some nearness as nodes: its neighbours are one step '
   'farther, its siblings as near as itself.';

@@ -17,8 +17,7 @@ begin atomic
   select c.* from pg_catalog.unnest(edges_beside.changed) c
   where c.parent_no = any (edges_beside.parents) or c.child_no = any (edges_beside.children);
 end;
-comment on function ragdb_internal.edges_beside(
-  ragdb.corpora, ragdb.edges[], integer[], integer[]) is
+comment on function ragdb_internal.edges_beside is
   'Returns the edges of a corpus as it was that leave some chunks or point to others; changed are '
   'those that are not in the graph of today.';
 
@@ -31,7 +30,7 @@ return array(
   where i.was is not null
     and r.parent_no < (changed_edges.corpus).next_chunk_no
     and r.child_no < (changed_edges.corpus).next_chunk_no);
-comment on function ragdb_internal.changed_edges(ragdb.corpora) is
+comment on function ragdb_internal.changed_edges is
   'Returns the edges of a corpus as it was that have changed or gone since.';
 
 create or replace function ragdb_internal.slice_nodes_then(
@@ -44,8 +43,7 @@ return array(
   from ragdb_internal.chunks_then(slice_nodes_then.corpus) c
     left join ragdb_internal.turns_then(slice_nodes_then.corpus) t on t.chunk_no = c.chunk_no
   where c.chunk_no = any (slice_nodes_then.chunk_nos));
-comment on function ragdb_internal.slice_nodes_then(
-  ragdb.corpora, integer[], integer, ragdb_internal.slice_rules) is
+comment on function ragdb_internal.slice_nodes_then is
   'Returns some chunks of a corpus as it was as nodes of a nearness, which is minus the distance.';
 
 create or replace function ragdb_internal.siblings_then(
@@ -63,8 +61,7 @@ return array(
       group by e.child_no) s
     join ragdb_internal.chunks_then(siblings_then.corpus) c on c.chunk_no = s.child_no
   order by s.salience desc, c.chunk_id limit siblings_then.max_siblings);
-comment on function ragdb_internal.siblings_then(
-  ragdb.corpora, ragdb.edges[], integer, integer[], integer) is
+comment on function ragdb_internal.siblings_then is
   'Returns the siblings of a chunk as ragdb_internal.slice_siblings does for today.';
 
 create or replace function ragdb_internal.expand_then(
@@ -113,7 +110,7 @@ begin
       corpus, v_new, v_taken.nearness, v_rules);
   end loop;
 end $$;
-comment on function ragdb_internal.expand_then(ragdb.corpora, integer, jsonb) is
+comment on function ragdb_internal.expand_then is
   'Returns the chunks that a complete policy admitted around an anchor of a corpus as it was, in '
   'order of selection, with their distances.';
 
@@ -144,7 +141,7 @@ begin atomic
         order by i.parent_id, i.child_id, ragdb_internal.edge_order(i.edge_type)) from inward i),
     (select count(*) from inward))::ragdb_internal.slice_content;
 end;
-comment on function ragdb_internal.slice_content_then(ragdb.corpora, text[]) is
+comment on function ragdb_internal.slice_content_then is
   'Reads what the fingerprints of a slice cover of a corpus as it was.';
 
 create or replace function ragdb_internal.assemble_slice_then(
@@ -175,6 +172,5 @@ begin
     corpus, slice, ragdb_internal.slice_content_then(corpus, slice.chunk_ids));
   distances := v_found.distances;
 end $$;
-comment on function ragdb_internal.assemble_slice_then(
-  ragdb.corpora, text, ragdb.slice_policies) is
+comment on function ragdb_internal.assemble_slice_then is
   'Builds the slice of a resolved policy around an anchor of a corpus as it was. Raises RG434.';

@@ -7,7 +7,7 @@ language sql immutable parallel safe
 return case when (corpus).history is not null
   and (trace).corpus_version between (corpus).history_from and (corpus).version - 1
   then (trace).corpus_version end;
-comment on function ragdb_internal.replay_version(ragdb.retrieval_traces, ragdb.corpora) is
+comment on function ragdb_internal.replay_version is
   'Returns the version of a corpus that a trace is replayed as of; null where that is the corpus '
   'of today, because it has not changed or its history was not kept.';
 
@@ -33,7 +33,7 @@ begin
       and (turn_filter_then.chunk_ids is null or c.chunk_id = any (turn_filter_then.chunk_ids)));
   rest := nullif(v_filter - v_fields, '{}');
 end $$;
-comment on function ragdb_internal.turn_filter_then(ragdb.corpora, jsonb, text[]) is
+comment on function ragdb_internal.turn_filter_then is
   'Does for a corpus as it was what ragdb_internal.turn_filter does for today.';
 
 create or replace function ragdb_internal.hits_of_trace_then(
@@ -54,8 +54,7 @@ begin
   return array(
     select h from ragdb_internal.search_as(corpus.name, asked, as_of) h order by h.rank);
 end $$;
-comment on function ragdb_internal.hits_of_trace_then(
-  ragdb.corpora, bigint, ragdb_internal.search_arguments, boolean) is
+comment on function ragdb_internal.hits_of_trace_then is
   'Returns the hits of a recorded search of a corpus as it was, under a slice or not.';
 
 create or replace function ragdb_internal.is_erased_since(
@@ -66,5 +65,5 @@ return exists (
   select from ragdb.past_rows p
   where p.corpus_id = (is_erased_since.corpus).corpus_id and p.kind = 'chunk'
     and p.until > is_erased_since.as_of and p.erased_hash is not null);
-comment on function ragdb_internal.is_erased_since(ragdb.corpora, bigint) is
+comment on function ragdb_internal.is_erased_since is
   'Tells whether chunks that a corpus had at a version were erased on purpose since.';

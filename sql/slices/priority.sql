@@ -27,7 +27,7 @@ return case
   when slice_product.a::float8 * slice_product.b::float8 <= 7.006492321624085e-46::float8
     then 0::real
   else slice_product.a * slice_product.b end;
-comment on function ragdb_internal.slice_product(real, real) is
+comment on function ragdb_internal.slice_product is
   'Returns the product of two numbers of 0 or more in single precision, 0 where it is too small '
   'for that.';
 
@@ -51,7 +51,7 @@ begin
   end loop;
   return v_factor;
 end $$;
-comment on function ragdb_internal.slice_decay(real, integer) is
+comment on function ragdb_internal.slice_decay is
   'Returns decay (0 to 1) to the power of a distance, in single precision.';
 
 create or replace function ragdb_internal.slice_rules(policy jsonb)
@@ -70,7 +70,7 @@ return row(
     select ragdb_internal.slice_decay((policy ->> 'distance_decay')::real, d.distance)
       from pg_catalog.generate_series(0, (policy ->> 'max_radius')::numeric::integer) d (distance)
       order by d.distance))::ragdb_internal.slice_rules;
-comment on function ragdb_internal.slice_rules(jsonb) is
+comment on function ragdb_internal.slice_rules is
   'Returns what the expansion reads of a complete slice policy.';
 
 -- A chunk that is not a turn counts as exploration, the last of the phases, of middling salience.
@@ -83,7 +83,6 @@ return ragdb_internal.slice_product(
       coalesce(pg_catalog.array_position(ragdb_internal.phases(), phase), 5)]
     + ragdb_internal.slice_product(coalesce(salience, 0.5::real), (rules).salience_weight),
   (rules).decays[1 - nearness]);
-comment on function ragdb_internal.slice_priority(
-  text, real, integer, ragdb_internal.slice_rules) is
+comment on function ragdb_internal.slice_priority is
   'Returns the priority of a chunk at a distance (nearness is minus the distance) by its phase and '
   'salience, null for a chunk that is not a turn.';

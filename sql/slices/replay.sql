@@ -11,7 +11,7 @@ return (
     where e.name = (trace).embedding_model and q.corpus_id = (trace).corpus_id
       and q.embedding_hash = pg_catalog.decode((trace).query_embedding_hash, 'hex')
       and q.embedding_hash = ragdb_internal.vector_hash(ragdb_internal.numbers(q.embedding)));
-comment on function ragdb_internal.recorded_embedding(ragdb.retrieval_traces) is
+comment on function ragdb_internal.recorded_embedding is
   'Returns the query''s embedding that a trace names by its hash, if it was kept.';
 
 -- What stands in the way of running a recorded retrieval again, as (verdict, cause, detail).
@@ -51,8 +51,7 @@ begin
     verdict := null;
   end if;
 end $$;
-comment on function ragdb_internal.replay_obstacle(
-  ragdb.retrieval_traces, ragdb.corpora, bigint) is
+comment on function ragdb_internal.replay_obstacle is
   'Says why a recorded retrieval cannot be run again in a corpus as it was (null: today): '
   'failed_retrieval, query_text_not_kept, '
   'embedder_changed or query_embedding_not_kept; nulls when it can.';
@@ -69,7 +68,7 @@ return row(
   coalesce(((trace).ranking ->> 'min_lexical')::float8, 0),
   coalesce(((trace).ranking ->> 'min_semantic')::float8, 0),
   ragdb_internal.recorded_options((trace).ranking))::ragdb_internal.search_arguments;
-comment on function ragdb_internal.recorded_arguments(ragdb.retrieval_traces) is
+comment on function ragdb_internal.recorded_arguments is
   'Returns what a trace recorded of what was asked.';
 
 create or replace function ragdb_internal.search_again(
@@ -95,8 +94,7 @@ begin
   perform set_config('ragdb.as_recorded', 'off', true);
   return v_hits;
 end $$;
-comment on function ragdb_internal.search_again(
-  ragdb.retrieval_traces, ragdb.corpora, bigint, ragdb_internal.search_arguments) is
+comment on function ragdb_internal.search_again is
   'Searches a corpus as it was (null: today) as a trace was recorded, under a slice or not.';
 
 create or replace function ragdb_internal.replayed_hits(
@@ -114,8 +112,7 @@ begin
   end if;
   return ragdb_internal.search_again(trace, corpus, as_of, v_asked);
 end $$;
-comment on function ragdb_internal.replayed_hits(
-  ragdb.retrieval_traces, ragdb.corpora, bigint) is
+comment on function ragdb_internal.replayed_hits is
   'Returns the hits of a recorded retrieval when it is run again in its corpus as it was (null: '
   'today). Raises RG435.';
 
@@ -152,9 +149,7 @@ begin
   end if;
   return known;
 end $$;
-comment on function ragdb_internal.compare_replay(
-  ragdb.retrieval_traces, ragdb.corpora, bigint, ragdb.retrieval_hits[],
-  ragdb_internal.replayed) is
+comment on function ragdb_internal.compare_replay is
   'Runs a recorded retrieval again in its corpus as it was (null: today) and adds to what is known '
   'how it compares. Raises RG435.';
 
@@ -193,7 +188,7 @@ begin
   end if;
   return query select v_found.*;
 end $$;
-comment on function ragdb.replay(uuid) is
+comment on function ragdb.replay is
   'Runs a recorded retrieval again, in its corpus as it was then where the history of that was '
   'kept, and says how it compares: exact (ids, contents, order, scores), same_order, same_set or '
   'drifted, with the cause (trace_tampered, embedder_changed, erased, config_changed, '
@@ -232,7 +227,7 @@ begin
   end if;
   return query select v_trace_id, r.* from ragdb.replay(v_trace_id) r;
 end $$;
-comment on function ragdb.replay_cited(text, text, text, text) is
+comment on function ragdb.replay_cited is
   'Replays the latest retrieval that a citation of slice, query (SHA-256 of its text or of its '
   'embedding, hex) and policy (params_hash) names, as ragdb.replay does. Raises RG400, RG404, '
   'RG407.';

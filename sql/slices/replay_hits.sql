@@ -16,7 +16,7 @@ begin atomic
     full join pg_catalog.unnest(compared_hits.replayed) b on b.chunk_id = a.chunk_id
   order by coalesce(b.rank, a.rank), b.rank nulls last;
 end;
-comment on function ragdb_internal.compared_hits(ragdb.retrieval_hits[], ragdb.hit[]) is
+comment on function ragdb_internal.compared_hits is
   'Puts recorded hits beside those of a replay (null: there is none), in the order of the replay.';
 
 create or replace function ragdb_internal.chunks_of_hits(
@@ -44,7 +44,7 @@ begin
       join ragdb_internal.documents_then(v_then) d on d.doc_no = k.doc_no
     where k.chunk_id = any (chunks_of_hits.chunk_ids);
 end $$;
-comment on function ragdb_internal.chunks_of_hits(ragdb.corpora, bigint, text[]) is
+comment on function ragdb_internal.chunks_of_hits is
   'Returns chunks of a corpus as it was (null: today) with the titles of their documents.';
 
 -- Definer: traces are granted to nobody.
@@ -79,7 +79,7 @@ begin
           select h.chunk_id from h)) c on c.chunk_id = h.chunk_id
       order by coalesce(h.replayed_rank, h.recorded_rank), h.replayed_rank nulls last;
 end $$;
-comment on function ragdb.replay_hits(uuid) is
+comment on function ragdb.replay_hits is
   'Runs a recorded retrieval again, in its corpus as it was then where the history of that was '
   'kept, and returns what was recorded beside what is found, in the order of the latter: change is '
   'same, moved, left or entered, and null where the retrieval cannot be run again; is_unchanged is '

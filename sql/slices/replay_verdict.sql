@@ -29,7 +29,7 @@ begin atomic
       else 'drifted' end
     from before b, after a;
 end;
-comment on function ragdb_internal.replay_verdict(ragdb.retrieval_hits[], ragdb.hit[]) is
+comment on function ragdb_internal.replay_verdict is
   'Says how hits compare with those recorded: exact, same_order, same_set or drifted.';
 
 create or replace function ragdb_internal.is_slice_of_trace(
@@ -46,8 +46,7 @@ begin
     (ragdb_internal.corpus_at(corpus, as_of)).corpus, slice.chunk_ids))).slice_id
     = trace.slice_id;
 end $$;
-comment on function ragdb_internal.is_slice_of_trace(
-  ragdb.retrieval_traces, ragdb.corpora, ragdb.slices, bigint) is
+comment on function ragdb_internal.is_slice_of_trace is
   'Tells whether the evidence of a slice in a corpus as it was (null: today) is the one that a '
   'trace recorded.';
 
@@ -87,8 +86,7 @@ begin
     detail := format('%s; its history is kept from version %s on', detail, corpus.history_from);
   end if;
 end $$;
-comment on function ragdb_internal.explain_drift(
-  ragdb.retrieval_traces, ragdb.corpora, bigint, text[]) is
+comment on function ragdb_internal.explain_drift is
   'Says why a replay is not exact: erased, config_changed, ann_nondeterminism or corpus_changed.';
 
 -- Hits that are gone or say something else, and hits that were not recorded.
@@ -103,6 +101,6 @@ return array(
       and h.content_hash = pg_catalog.encode(r.content_hash, 'hex')
   where r.chunk_id is null or h.chunk_id is null
   group by 1 order by 1);
-comment on function ragdb_internal.changed_hits(ragdb.retrieval_hits[], ragdb.hit[]) is
+comment on function ragdb_internal.changed_hits is
   'Returns the chunks that are hits only of a recorded retrieval or only of its replay, or whose '
   'text is another.';

@@ -36,7 +36,7 @@ return (
       select l.what, pg_catalog.count(*) as count,
           pg_catalog.string_agg(l.chunk_id, ', ' order by l.chunk_id collate "C") as ids
         from lacking l group by l.what) n);
-comment on function ragdb_internal.shortfall(ragdb.slices, text) is
+comment on function ragdb_internal.shortfall is
   'Says which members of a slice a search in some mode cannot look at by words or by meaning; null '
   'when it can look at all.';
 
@@ -81,8 +81,7 @@ begin
   v_found.hits := ragdb_internal.search_turns(v_corpus, asked);
   return v_found;
 end $$;
-comment on function ragdb_internal.find_in_slice(
-  text, text, text, jsonb, ragdb_internal.search_arguments) is
+comment on function ragdb_internal.find_in_slice is
   'Reads all that a retrieval under a slice returns and records. Raises what ragdb.search_slice '
   'raises, RG433, and RG436 when the stored slice''s evidence has changed.';
 
@@ -113,8 +112,7 @@ begin
   v_trace.shortfall_reason := finding.shortfall;
   return v_trace;
 end $$;
-comment on function ragdb_internal.trace_of_slice(
-  ragdb_internal.slice_finding, ragdb_internal.search_arguments) is
+comment on function ragdb_internal.trace_of_slice is
   'Returns the trace of what was found under a slice, but for its time and its identity.';
 
 -- Definer: turns, slices and keys are granted to nobody.
@@ -155,9 +153,7 @@ begin
   return query select w.* from ragdb_internal.with_turns(
     (v_found.corpus).corpus_id, v_trace.id, v_found.hits) w;
 end $$;
-comment on function ragdb.retrieve_slice(
-  text, text, text, text, jsonb, integer, text, float8, jsonb, text, float8[], text, float8,
-  float8, float8, text, integer, boolean, float8, integer, boolean, boolean, text, text, text) is
+comment on function ragdb.retrieve_slice is
   'Returns the hits of ragdb.search_slice with the same arguments and records the one trace that '
   'proves them: slice, policy, snapshot and a fresh token, over evidence recomputed from the rows; '
   'not admissible where members are not in the lexical index, or have no embedding for a search by '

@@ -28,7 +28,7 @@ begin atomic
     left join ragdb.turns t on t.corpus_id = c.corpus_id and t.chunk_no = c.chunk_no
     order by h.rank;
 end;
-comment on function ragdb_internal.with_turns(integer, uuid, ragdb.hit[]) is
+comment on function ragdb_internal.with_turns is
   'Adds to hits what is known of them as turns.';
 
 create or replace function ragdb_internal.check_turn_filter(filter jsonb) returns void
@@ -55,7 +55,7 @@ begin
         hint = 'salience is a share';
   end if;
 end $$;
-comment on function ragdb_internal.check_turn_filter(jsonb) is
+comment on function ragdb_internal.check_turn_filter is
   'Refuses a filter whose role, phase or session is not a text, or whose min_salience is not a '
   'number of 0 to 1. Raises RG410.';
 
@@ -71,14 +71,14 @@ return (meets_turn_filter.filter ->> 'role' is null
   -- no single is as small as what is rounded away
   and (meets_turn_filter.filter ->> 'min_salience' is null or (turn).salience
     >= pg_catalog.round((meets_turn_filter.filter ->> 'min_salience')::numeric, 37)::real);
-comment on function ragdb_internal.meets_turn_filter(ragdb.turns, jsonb) is
+comment on function ragdb_internal.meets_turn_filter is
   'Tells whether a turn has the role, phase and session, and at least the min_salience, that a '
   'checked filter asks for.';
 
 create or replace function ragdb_internal.turn_fields() returns text[]
 language sql immutable parallel safe
 return '{role,phase,session,min_salience}'::text[];
-comment on function ragdb_internal.turn_fields() is
+comment on function ragdb_internal.turn_fields is
   'Returns the fields of a filter that are about turns and not about metadata.';
 
 -- The fields of a turn are asked for in the same filter as metadata; they choose the chunks, the
@@ -106,7 +106,7 @@ begin
           or c.chunk_id in (select unnest(turn_filter.chunk_ids))));
   rest := nullif(v_filter - v_fields, '{}');
 end $$;
-comment on function ragdb_internal.turn_filter(integer, jsonb, text[]) is
+comment on function ragdb_internal.turn_filter is
   'Takes role, phase, session and min_salience out of a filter and returns the chunks that satisfy '
   'them among those given (null: all), with the rest of the filter. Raises RG410.';
 
@@ -121,7 +121,7 @@ begin
     from ragdb_internal.turn_filter(corpus.corpus_id, asked.filter, asked.chunk_ids) f;
   return array(select h from ragdb_internal.search_as(corpus.name, asked) h order by h.rank);
 end $$;
-comment on function ragdb_internal.search_turns(ragdb.corpora, ragdb_internal.search_arguments) is
+comment on function ragdb_internal.search_turns is
   'Returns the hits of ragdb.search under a filter that may ask for fields of turns. Raises what '
   'ragdb.search raises.';
 
@@ -149,7 +149,7 @@ begin
     slice := (ragdb_internal.assemble_slice(corpus, named_slice.anchor, resolved)).slice;
   end if;
 end $$;
-comment on function ragdb_internal.named_slice(ragdb.corpora, text, text, jsonb) is
+comment on function ragdb_internal.named_slice is
   'Returns a stored slice by its id, or builds one by anchor and policy. Raises RG400, RG430, '
   'RG431, RG434, RG435.';
 
@@ -179,9 +179,7 @@ begin
   return query select w.* from ragdb_internal.with_turns(
     v_corpus.corpus_id, null, ragdb_internal.search_turns(v_corpus, v_asked)) w;
 end $$;
-comment on function ragdb.search_slice(
-  text, text, text, text, jsonb, integer, text, float8, jsonb, text, float8[], text, float8,
-  float8, float8, text, integer, boolean, float8, integer, boolean, boolean) is
+comment on function ragdb.search_slice is
   'Returns the k best members of a slice (by the id of a stored one, or by anchor and policy) for '
   'a query, with the other arguments of ragdb.search, exactly and without recording; filter also '
   'takes role, phase, session and min_salience. Raises what ragdb.search raises, RG430, RG431, '
@@ -212,9 +210,7 @@ begin
   return query select w.* from ragdb_internal.with_turns(
     v_corpus.corpus_id, null, ragdb_internal.search_turns(v_corpus, v_asked)) w;
 end $$;
-comment on function ragdb.search_global(
-  text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8,
-  float8, text, integer, boolean, float8, integer, boolean, boolean) is
+comment on function ragdb.search_global is
   'Returns the hits of ragdb.search with the same arguments and what is known of them as turns; '
   'they are never admissible. filter also takes role, phase, session and min_salience. Raises what '
   'ragdb.search raises.';

@@ -24,6 +24,6 @@ begin
       policy.sha256, slice.graph_snapshot_hash, slice.schema_version, v_issued, v_expires)),
       'hex'));
 end $$;
-comment on function ragdb_internal.issue_token(ragdb.corpora, ragdb.slices, ragdb.slice_policies) is
+comment on function ragdb_internal.issue_token is
   'Signs a slice with the active key, for 30 days. Raises RG433 when there is none, or its secret '
   'is not at hand.';

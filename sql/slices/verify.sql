@@ -8,7 +8,7 @@ return array(
     left join ragdb.chunks c on c.corpus_id = (slice).corpus_id and c.chunk_id = o.chunk_id
     where ragdb_internal.content_hash(c.text) is distinct from o.content_hash
     order by o.chunk_id collate "C");
-comment on function ragdb_internal.changed_members(ragdb.slices) is
+comment on function ragdb_internal.changed_members is
   'Returns the members of a stored slice that are gone or say something else now.';
 
 create or replace function ragdb_internal.slice_changes(slice ragdb.slices) returns text
@@ -17,7 +17,7 @@ return coalesce(
   'chunks changed or gone since: ' || nullif(pg_catalog.left(
     pg_catalog.array_to_string(ragdb_internal.changed_members(slice), ', '), 500), ''),
   'edges between the members changed since');
-comment on function ragdb_internal.slice_changes(ragdb.slices) is
+comment on function ragdb_internal.slice_changes is
   'Says what has changed about a stored slice whose fingerprint is no longer the same.';
 
 create or replace function ragdb_internal.key_reason(key ragdb.signing_keys, key_id text)
@@ -33,7 +33,7 @@ return case
   else pg_catalog.format('key_absent: the secret of key %s is not at hand; import it, or give it '
     'to this session', ragdb_internal.quote(key_id))
   end;
-comment on function ragdb_internal.key_reason(ragdb.signing_keys, text) is
+comment on function ragdb_internal.key_reason is
   'Says why a token of a key (null: there is none of that id) cannot be verified by it.';
 
 -- What is wrong with a token is the first of these that holds; null when nothing is.
@@ -78,8 +78,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function ragdb_internal.token_problem(
-  ragdb.corpora, text, ragdb.slices, ragdb.slice_policies) is
+comment on function ragdb_internal.token_problem is
   'Says why a token is not one that was issued here for the fields of a slice under its policy '
   '(null: not known) and has not ended; null when it is.';
 
@@ -119,8 +118,7 @@ begin
     when v_found.chunk_ids = v_stored.chunk_ids then ragdb_internal.slice_changes(v_stored)
     else 'the chunks, their contents or their edges are not those that were signed' end;
 end $$;
-comment on function ragdb_internal.evidence_problem(
-  ragdb.corpora, ragdb.slices, ragdb.slice_policies) is
+comment on function ragdb_internal.evidence_problem is
   'Says why a slice recomputed from the rows (its members, the stored slice, or a new build) is '
   'not the one signed; null when it is.';
 
@@ -156,8 +154,7 @@ begin
   valid := reason is null;
   return next;
 end $$;
-comment on function ragdb.verify_token(
-  text, text, text, text, text, text, text, text, text[], integer) is
+comment on function ragdb.verify_token is
   'Tells whether a token was signed here for exactly these fields, has not ended, and whether the '
   'slice recomputed from the rows (the given members, the stored slice, or a new build) is the one '
   'signed and has edge_count edges (null: any number); reason says why not. Raises RG400, RG404.';

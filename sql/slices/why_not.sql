@@ -33,7 +33,7 @@ begin
   reason := reason || case when v_hit.content_hash is distinct from v_now.content_hash
     then '; it has changed or gone since' else '' end;
 end $$;
-comment on function ragdb_internal.why_returned(ragdb.retrieval_traces, text) is
+comment on function ragdb_internal.why_returned is
   'Says at which rank a chunk was found: step hit, or rerank where a reranker put it behind what '
   'was returned, and whether its text is still the same; nulls for a chunk that is not among the '
   'hits.';
@@ -70,8 +70,7 @@ begin
     end if;
   end if;
 end $$;
-comment on function ragdb_internal.why_not_searched(
-  ragdb.retrieval_traces, ragdb.corpora, bigint, text) is
+comment on function ragdb_internal.why_not_searched is
   'Says why a recorded retrieval did not look at a chunk (step corpus, slice or filter), or why '
   'that cannot be known (unknown); nulls when it looked at it. Raises RG435.';
 
@@ -122,8 +121,7 @@ begin
         select round(min(h.score)::numeric, 4) from ragdb.trace_hits(trace.id) h), '');
   end if;
 end $$;
-comment on function ragdb_internal.why_not_ranked(
-  ragdb.retrieval_traces, ragdb.corpora, bigint, text) is
+comment on function ragdb_internal.why_not_ranked is
   'Says where a chunk fell out of the ranking of a recorded retrieval: step ranking, filter, '
   'min_score or limit.';
 
@@ -155,7 +153,7 @@ begin
   end if;
   return next;
 end $$;
-comment on function ragdb.why_not(uuid, text) is
+comment on function ragdb.why_not is
   'Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter, ranking, '
   'min_score, limit or rerank; or that it was a hit; or unknown. A corpus that keeps its history '
   'is asked as it was then, and the reason names the version. Raises RG400, RG404, RG407.';

@@ -5,7 +5,7 @@ create or replace function ragdb_internal.exact_half(embedding vector) returns h
 language sql immutable parallel safe
 return case when ragdb_internal.halves(exact_half.embedding)::vector = exact_half.embedding
   then ragdb_internal.halves(exact_half.embedding) end;
-comment on function ragdb_internal.exact_half(vector) is
+comment on function ragdb_internal.exact_half is
   'Returns a vector in half precision; null where that is another.';
 
 create or replace function ragdb_internal.static_embeddings(
@@ -48,8 +48,7 @@ begin
     select null, null, m.word, ragdb_internal.exact_half(m.total)
       from made m where length(m.word) <= 32;
 end $$;
-comment on function ragdb_internal.static_embeddings(
-  ragdb.embedding_spaces, ragdb.static_models, integer[]) is
+comment on function ragdb_internal.static_embeddings is
   'Embeds chunks of a space by its static embedder: a row for each chunk, and one for each word of '
   'up to 32 characters that had to be cut, with its vector, null where half precision has it not.';
 
@@ -79,8 +78,7 @@ begin
     union all
     select c.* from ragdb_internal.static_embeddings(space, model, chunk_nos[2 * v_third + 1 :]) c;
 end $$;
-comment on function ragdb_internal.shared_embeddings(
-  ragdb.embedding_spaces, ragdb.static_models, integer[]) is
+comment on function ragdb_internal.shared_embeddings is
   'Embeds chunks as ragdb_internal.static_embeddings does, many of them by parallel workers.';
 
 -- Words are kept by one transaction at a time, and who comes second keeps none: nobody waits for
@@ -110,8 +108,7 @@ begin
     from made m where m.chunk_no is not null
     on conflict do nothing;
 end $$;
-comment on function ragdb_internal.store_static(
-  ragdb.embedding_spaces, ragdb.static_models, integer[]) is
+comment on function ragdb_internal.store_static is
   'Embeds chunks of a space by its static embedder and stores the embeddings, and the vectors of '
   'words that had to be cut, unless another transaction is at it.';
 
@@ -137,7 +134,7 @@ begin
     perform ragdb_internal.store_static(space, v_model, v_missing[i : i + 7999]);
   end loop;
 end $$;
-comment on function ragdb_internal.embed_chunks(ragdb.embedding_spaces, integer[]) is
+comment on function ragdb_internal.embed_chunks is
   'Gives chunks of a static space the embeddings that they lack; the caller holds the corpus lock.';
 
 create or replace function ragdb_internal.embed_written(corpus ragdb.corpora, chunk_nos integer[])
@@ -151,7 +148,7 @@ begin atomic
     -- an import brings its embeddings along
     and (embed_written.corpus).import_xid is distinct from pg_catalog.pg_current_xact_id();
 end;
-comment on function ragdb_internal.embed_written(ragdb.corpora, integer[]) is
+comment on function ragdb_internal.embed_written is
   'Embeds chunks that have just been written, in the spaces of their corpus that static embedders '
   'fill; the caller holds the corpus lock.';
 
@@ -166,7 +163,7 @@ begin
       select c.chunk_no from ragdb.chunks c where c.corpus_id = space.corpus_id));
   end if;
 end $$;
-comment on function ragdb_internal.fill_static(ragdb.embedding_spaces) is
+comment on function ragdb_internal.fill_static is
   'Embeds every chunk that a space lacks, where its embedder is static; the caller holds the '
   'corpus lock.';
 
@@ -183,5 +180,5 @@ begin
     perform ragdb_internal.make_space(bind_default.corpus_id, v_embedder, 'current', 16, 128);
   end if;
 end $$;
-comment on function ragdb_internal.bind_default(integer) is
+comment on function ragdb_internal.bind_default is
   'Has a new corpus embedded by the default embedder, if there is one.';

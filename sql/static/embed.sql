@@ -14,13 +14,13 @@ as $$
 begin
   return (select m from ragdb.static_models m where m.embedder_id = static_model.embedder_id);
 end $$;
-comment on function ragdb_internal.static_model(integer) is
+comment on function ragdb_internal.static_model is
   'Returns the row of a static embedder; null for any other.';
 
 create or replace function ragdb_internal.is_static(embedder_id integer) returns boolean
 language sql stable parallel safe
 return exists (select from ragdb.static_models m where m.embedder_id = is_static.embedder_id);
-comment on function ragdb_internal.is_static(integer) is
+comment on function ragdb_internal.is_static is
   'Tells whether an embedder runs inside the database.';
 
 create type ragdb_internal.word_vector as (word text, embedding vector);
@@ -40,7 +40,7 @@ begin atomic
       offset 0) c on true
   group by p.word;
 end;
-comment on function ragdb_internal.cut_vectors(ragdb.static_models, text[]) is
+comment on function ragdb_internal.cut_vectors is
   'Returns the vectors of words that are not pieces, zero where no part of one is known.';
 
 -- Each is looked up by key, whatever the planner believes of the tables.
@@ -60,7 +60,7 @@ begin atomic
         and p.embedding is null
       offset 0) s on true;
 end;
-comment on function ragdb_internal.kept_vectors(ragdb.static_models, text[]) is
+comment on function ragdb_internal.kept_vectors is
   'Returns different words with the vectors that are stored of them; null of those that must be '
   'cut.';
 
@@ -70,14 +70,14 @@ language sql immutable parallel safe
 return case when weighed.eighths = 8 then weighed.embedding
   else weighed.embedding * pg_catalog.array_fill((weighed.eighths / 8::float8)::real,
     array[vector_dims(weighed.embedding)])::vector end;
-comment on function ragdb_internal.weighed(vector, integer) is
+comment on function ragdb_internal.weighed is
   'Returns the vector of a word, or a sum of them, by their weight in eighths.';
 
 create or replace function ragdb_internal.unit_halves(total vector) returns vector
 language sql immutable parallel safe
 return case when vector_norm(unit_halves.total) > 0
   then l2_normalize(unit_halves.total)::halfvec::vector end;
-comment on function ragdb_internal.unit_halves(vector) is
+comment on function ragdb_internal.unit_halves is
   'Returns a vector scaled to length 1, its numbers rounded to halves; null for zero.';
 
 -- A title and headings say in a few words what a chunk is about, and a long text would drown them.
@@ -91,7 +91,7 @@ return case
     greatest(1, pg_catalog.round(
       8 * vector_norm(headed.body) / (3 * nullif(vector_norm(headed.head), 0))) / 8)::real,
     array[vector_dims(headed.head)])::vector end;
-comment on function ragdb_internal.headed(vector, vector) is
+comment on function ragdb_internal.headed is
   'Returns the sum of a chunk of that of its title and heading path and that of its text, in which '
   'the former is made a third as long as the latter if it is shorter. Null is what has no word.';
 
@@ -128,7 +128,7 @@ begin atomic
   union all
   select null, t.embedding, t.word from cut t;
 end;
-comment on function ragdb_internal.sums_of_texts(ragdb.static_models, text[]) is
+comment on function ragdb_internal.sums_of_texts is
   'Returns the sums of texts, zero where no word is known; then the words that had to be cut, '
   'without n, with their vectors. Texts without words have no row.';
 
@@ -152,7 +152,7 @@ as $$
 begin
   return query select s.* from ragdb_internal.sums_of_texts(model, texts) s;
 end $$;
-comment on function ragdb_internal.summed_texts(ragdb.static_models, text[]) is
+comment on function ragdb_internal.summed_texts is
   'Returns what ragdb_internal.sums_of_texts does, by a plan that is kept.';
 
 create or replace function ragdb_internal.unknown_text(embedder_id integer) returns vector
@@ -160,6 +160,6 @@ language sql stable parallel safe
 return (
   select ragdb_internal.unit_halves(p.embedding::vector) from ragdb.static_pieces p
   where p.embedder_id = unknown_text.embedder_id and p.piece = '');
-comment on function ragdb_internal.unknown_text(integer) is
+comment on function ragdb_internal.unknown_text is
   'Returns what a static embedder gives a text that has no word it knows: the opposite of all its '
   'pieces together, which is near to nothing.';

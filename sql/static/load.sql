@@ -16,7 +16,7 @@ begin
             hint = 'create it with its name, its dimensions and nothing else';
   end if;
 end $$;
-comment on function ragdb_internal.check_loadable(ragdb.embedders) is
+comment on function ragdb_internal.check_loadable is
   'Refuses to load pieces into an embedder that is bound, or that promises what a static one does '
   'not have. Raises RG409, RG417.';
 
@@ -50,7 +50,7 @@ begin
             hint = 'load under another name, or all in one transaction';
   end if;
 end $$;
-comment on function ragdb_internal.check_pieces(ragdb.embedders, text[], integer[], real[]) is
+comment on function ragdb_internal.check_pieces is
   'Refuses pieces without a rank and a vector each, and such as are there. Raises RG409, RG417, '
   'RG418.';
 
@@ -74,7 +74,7 @@ begin atomic
       returning embedder_id)
   select count(*) from put;
 end;
-comment on function ragdb.put_static_pieces(text, text[], integer[], real[]) is
+comment on function ragdb.put_static_pieces is
   'Puts pieces of a static embedder that is not bound yet, each with its rank and as many whole '
   'numbers from -511 to 511 as the embedder has dimensions, one vector behind the other, and '
   'returns how many. A piece that begins words begins with a space; the empty one is what a text '
@@ -88,7 +88,7 @@ return (
       || pg_catalog.convert_to(p.piece, 'UTF8') || pg_catalog.int4send(p.rank)
       || halfvec_send(p.embedding), '' order by p.piece)), 'hex')
   from ragdb.static_pieces p where p.embedder_id = pieces_digest.embedder_id);
-comment on function ragdb_internal.pieces_digest(integer) is
+comment on function ragdb_internal.pieces_digest is
   'Returns the SHA-256 (hex) over all pieces of a static embedder in the order of their bytes: the '
   'length of each and its rank as 4 bytes, its vector as pgvector sends it.';
 
@@ -100,7 +100,7 @@ return (
   select coalesce(bool_and((p.embedding + l.large) - l.large = p.embedding), true)
   from (select are_whole.large::halfvec as large offset 0) l cross join ragdb.static_pieces p
   where p.embedder_id = are_whole.embedder_id);
-comment on function ragdb_internal.are_whole(integer, vector) is
+comment on function ragdb_internal.are_whole is
   'Tells whether all vectors of a static embedder come back when a vector of 1536s is added and '
   'taken off again: then their numbers are whole.';
 
@@ -109,7 +109,7 @@ language sql stable parallel safe
 return not exists (
   select from ragdb.static_pieces p
   where p.embedder_id = splits_digits.embedder_id and p.piece ~ '.[0-9]|[0-9].');
-comment on function ragdb_internal.splits_digits(integer) is
+comment on function ragdb_internal.splits_digits is
   'Tells whether no piece of two characters or more of a static embedder has a digit.';
 
 create or replace function ragdb_internal.check_bound(embedder ragdb.embedders, digest text)
@@ -139,7 +139,7 @@ begin
             hint = 'put the piece '''' with a vector that is not zero';
   end if;
 end $$;
-comment on function ragdb_internal.check_bound(ragdb.embedders, text) is
+comment on function ragdb_internal.check_bound is
   'Refuses pieces that are not those of a digest, whose numbers are not whole, or that lack the '
   'empty one. Raises RG417, RG418.';
 
@@ -174,7 +174,7 @@ begin
     returning e.* into v_embedder;
   return v_embedder;
 end $$;
-comment on function ragdb.bind_static(text, text, text, text, float8) is
+comment on function ragdb.bind_static is
   'Ends the loading of a static embedder: from now on it runs inside the database. tokenizer is '
   'bpe, wordpiece or unigram, folding none, case or accents, digest that of all pieces (64 hex '
   'digits), lexical_weight (0 to 1) the share of the lexical leg in a hybrid search. Raises RG400, '
@@ -199,7 +199,7 @@ begin
   insert into ragdb.settings as s (key, value) values ('default_embedder', to_jsonb(embedder))
     on conflict on constraint settings_key_is_unique do update set value = excluded.value;
 end $$;
-comment on function ragdb.set_default_embedder(text) is
+comment on function ragdb.set_default_embedder is
   'Makes a static embedder the one that new corpora get; null: they get none. Raises RG416.';
 
 create or replace function ragdb.list_static_models()
@@ -214,6 +214,6 @@ begin atomic
   from ragdb.static_models m join ragdb.embedders e on e.embedder_id = m.embedder_id
   order by e.name;
 end;
-comment on function ragdb.list_static_models() is
+comment on function ragdb.list_static_models is
   'Lists the embedders that run inside the database: how they cut words, their pieces, the words '
   'cut so far and kept, the digest, and which one new corpora get.';

@@ -22,7 +22,7 @@ begin atomic
   from split s cross join lateral pg_catalog.string_to_table(s.word, null) d (digit)
   where s.is_split and d.digit collate "C" between '0' and '9';
 end;
-comment on function ragdb_internal.word_runs(text[], boolean) is
+comment on function ragdb_internal.word_runs is
   'Returns the parts of words that are cut by themselves, in no order: each digit and what stands '
   'between digits, or the whole word. A space stands where a word begins.';
 
@@ -81,7 +81,7 @@ begin
     union all
     select r.word, r.run from runs r where length(r.run) = 1;
 end $$;
-comment on function ragdb_internal.merged_pieces(integer, text[], integer, boolean) is
+comment on function ragdb_internal.merged_pieces is
   'Cuts words of up to 64 characters as byte pair encoding does: letters are joined, the pair of '
   'the least rank first.';
 
@@ -110,7 +110,7 @@ begin
   end loop;
   return v_pieces;
 end $$;
-comment on function ragdb_internal.longest_pieces(integer, text, integer) is
+comment on function ragdb_internal.longest_pieces is
   'Cuts a word as WordPiece does: the longest piece first, then the longest of what is left.';
 
 create or replace function ragdb_internal.likeliest_pieces(
@@ -150,7 +150,7 @@ begin
   end loop;
   return v_pieces;
 end $$;
-comment on function ragdb_internal.likeliest_pieces(integer, text, integer) is
+comment on function ragdb_internal.likeliest_pieces is
   'Cuts a word as a unigram model does: into the pieces whose ranks have the largest sum.';
 
 -- One row, so that who joins the words with others hashes these.
@@ -175,5 +175,5 @@ begin
         else ragdb_internal.likeliest_pieces(model.embedder_id, ' ' || w.word, model.longest)
         end) p (piece);
 end $$;
-comment on function ragdb_internal.word_pieces(ragdb.static_models, text[]) is
+comment on function ragdb_internal.word_pieces is
   'Returns the pieces of words, and between them letters that no piece has.';

@@ -8,7 +8,7 @@ create or replace function ragdb_internal.made_embedding(model ragdb.static_mode
 returns real[]
 language sql stable parallel safe
 return ragdb_internal.known_embedding(made_embedding.model, made_embedding.query, 0.2);
-comment on function ragdb_internal.made_embedding(ragdb.static_models, text) is
+comment on function ragdb_internal.made_embedding is
   'Returns the embedding of a query by a static embedder; null where of more than three words it '
   'knows under a fifth.';
 
@@ -26,7 +26,7 @@ begin
   end if;
   return ragdb_internal.made_embedding(v_model, query);
 end $$;
-comment on function ragdb_internal.query_embedding(integer, integer, text) is
+comment on function ragdb_internal.query_embedding is
   'Returns the embedding of a query: made here by a static embedder that knows enough of its '
   'words, or kept of another; null without one.';
 
@@ -34,7 +34,7 @@ create or replace function ragdb_internal.lexical_weight(embedder_id integer) re
 language sql stable parallel safe
 return coalesce((ragdb_internal.static_model(lexical_weight.embedder_id)).lexical_weight,
   0.5::float8);
-comment on function ragdb_internal.lexical_weight(integer) is
+comment on function ragdb_internal.lexical_weight is
   'Returns the share of the lexical leg in a hybrid search by an embedder, 0 to 1: half, unless it '
   'is a static one, which says.';
 
@@ -62,6 +62,6 @@ begin
   end if;
   return ragdb_internal.made_embedding(v_model, query);
 end $$;
-comment on function ragdb_internal.embedding_in_sql(ragdb.corpora[], text, text) is
+comment on function ragdb_internal.embedding_in_sql is
   'Returns the embedding of a query where the mode may use one and all corpora are embedded by one '
   'static embedder that knows the words; else null.';

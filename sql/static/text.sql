@@ -25,7 +25,7 @@ begin atomic
       offset 0) p
     offset 0) f;
 end;
-comment on function ragdb_internal.found_words(ragdb.static_models, text) is
+comment on function ragdb_internal.found_words is
   'Returns the sum of the words of a text whose vectors are stored (null: of none), how many words '
   'there are, how many are known as a whole, and those that must be cut with their weights (null: '
   'none).';
@@ -45,8 +45,7 @@ begin atomic
       join ragdb_internal.cut_vectors(with_cut_words.model, with_cut_words.words) v
         on v.word = m.word) a;
 end;
-comment on function ragdb_internal.with_cut_words(
-  ragdb.static_models, vector, text[], integer[]) is
+comment on function ragdb_internal.with_cut_words is
   'Adds to a sum the words of a text that must be cut, by their weights in eighths.';
 
 create or replace function ragdb_internal.known_embedding(
@@ -79,7 +78,7 @@ begin
   end if;
   return ragdb_internal.numbers(ragdb_internal.unit_halves(v_total));
 end $$;
-comment on function ragdb_internal.known_embedding(ragdb.static_models, text, float8) is
+comment on function ragdb_internal.known_embedding is
   'Returns the embedding of a text; null where no word is known, or where the share of its words '
   'that are known as a whole, counting one more that is, does not pass a given one.';
 
@@ -93,7 +92,7 @@ begin
       join ragdb.embedders e on to_jsonb(e.name) = s.value
     where s.key = 'default_embedder');
 end $$;
-comment on function ragdb_internal.default_embedder() is
+comment on function ragdb_internal.default_embedder is
   'Returns the embedder that new corpora get; null without one.';
 
 create or replace function ragdb_internal.embedder_or_default(embedder text)
@@ -116,7 +115,7 @@ begin
   end if;
   return v_default;
 end $$;
-comment on function ragdb_internal.embedder_or_default(text) is
+comment on function ragdb_internal.embedder_or_default is
   'Returns the row of an embedder, of the one that new corpora get for null. Raises RG416.';
 
 create or replace function ragdb.embed(text text, embedder text default null) returns real[]
@@ -142,7 +141,7 @@ begin
   return coalesce(ragdb_internal.known_embedding(v_model, embed.text, 0),
     ragdb_internal.numbers(ragdb_internal.unknown_text(v_model.embedder_id)));
 end $$;
-comment on function ragdb.embed(text, text) is
+comment on function ragdb.embed is
   'Returns the embedding of a text (its first 65,536 characters) by a static embedder, the default '
   'one unless another is named, of length 1. That of a chunk weighs its title and headings apart. '
   'Raises RG400, RG416.';

@@ -18,7 +18,7 @@ begin
     '*', ' '), '<', ' '), '>', ' '), '#', ' '), '{', ' '), '}', ' ');
   return regexp_replace(v_words, E'[\\x01-\\x1f!#-&*+;-@[-^{-\\x7f]+', ' ', 'g');
 end $$;
-comment on function ragdb_internal.without_signs(text) is
+comment on function ragdb_internal.without_signs is
   'Returns a text with a space for each ASCII character that is neither a letter nor a digit.';
 
 -- A word is a run of letters, marks and numbers. In scripts without spaces every letter begins one.
@@ -46,7 +46,7 @@ begin
   end if;
   return v_words;
 end $$;
-comment on function ragdb_internal.spaced_words(text, text) is
+comment on function ragdb_internal.spaced_words is
   'Returns the words of a text with spaces between them, folded by none, case or accents.';
 
 create type ragdb_internal.counted_word as (n integer, word text, eighths integer);
@@ -71,5 +71,5 @@ begin atomic
       where u.word <> ''
       group by 1) w;
 end;
-comment on function ragdb_internal.counted_words(text[], text) is
+comment on function ragdb_internal.counted_words is
   'Returns the different words of each of some texts, cut to 64 characters, with their weights.';

@@ -44,7 +44,7 @@ begin atomic
     array_agg(left(w.word, 3) order by w.n) filter (where w.opens_line and w.word ~ '^(```|~~~)')
   from word w;
 end;
-comment on function ragdb_internal.chunker_words(text, text) is
+comment on function ragdb_internal.chunker_words is
   'Returns the words of a text: where they start and end in characters and in bytes, the level of '
   'the break before each, whether it opens a line, and the markers of code fences with their first '
   'three characters. All are null for a text without words.';
@@ -80,7 +80,7 @@ begin
   end loop;
   return v_levels;
 end $$;
-comment on function ragdb_internal.fenced_levels(integer[], boolean[], integer[], text[]) is
+comment on function ragdb_internal.fenced_levels is
   'Returns the levels of the breaks of a text, those inside code fences -1 at a line end, else -2.';
 
 create or replace function ragdb_internal.section_starts(
@@ -122,5 +122,5 @@ begin
   end loop;
   return v_starts;
 end $$;
-comment on function ragdb_internal.section_starts(integer[], boolean[], text) is
+comment on function ragdb_internal.section_starts is
   'Returns the words that start a section of a text.';

@@ -6,7 +6,7 @@ create or replace function ragdb_internal.checked_unit(unit text) returns text
 language sql immutable parallel safe
 return case when checked_unit.unit in ('token', 'tokens', 'word', 'words', 'char', 'chars')
   then pg_catalog.rtrim(checked_unit.unit, 's') end;
-comment on function ragdb_internal.checked_unit(text) is
+comment on function ragdb_internal.checked_unit is
   'Returns a unit of the chunker in the singular, null for what is not one.';
 
 create or replace function ragdb_internal.check_chunking(
@@ -43,7 +43,7 @@ begin
         hint = 'the default is 48';
   end if;
 end $$;
-comment on function ragdb_internal.check_chunking(text, text, integer, integer, text) is
+comment on function ragdb_internal.check_chunking is
   'Refuses arguments of the chunker that are null or out of range. Raises RG400.';
 
 create or replace function ragdb_internal.chunk_cut(
@@ -69,8 +69,7 @@ begin
   end loop;
   return case when levels[v_filling] >= 0 then v_filling else v_highest end;
 end $$;
-comment on function ragdb_internal.chunk_cut(integer[], integer[], integer[], integer, integer,
-  integer, integer) is
+comment on function ragdb_internal.chunk_cut is
   'Returns the word from first to before upto that a chunk starts with: the first of the highest '
   'level among those that fill a quarter of the room, or among all where these are within a fence.';
 
@@ -94,8 +93,7 @@ begin
   end loop;
   return v_end;
 end $$;
-comment on function ragdb_internal.shared_end(integer[], integer[], integer[], integer, integer,
-  integer, integer) is
+comment on function ragdb_internal.shared_end is
   'Returns the word before which a chunk ends that shares text with the chunk after it, which '
   'starts with word cut: whole segments of that level, at most overlap.';
 
@@ -144,8 +142,7 @@ begin
     end loop;
   end loop;
 end $$;
-comment on function ragdb_internal.pack_words(integer[], integer[], integer[], integer[], text,
-  integer, integer) is
+comment on function ragdb_internal.pack_words is
   'Returns the chunks of a text, last first: the first word of each, and the word after its last.';
 
 create or replace function ragdb_internal.chunk_text(
@@ -187,7 +184,7 @@ begin
         offset 0) c (start_offset, end_offset, byte_start, byte_end)
     order by p.n desc;
 end $$;
-comment on function ragdb_internal.chunk_text(text, text, integer, integer, text) is
+comment on function ragdb_internal.chunk_text is
   'Cuts a text into chunks by para-sent/1: strategy paragraph, semantic, page or window; '
   'max_tokens 1 to 1000000, overlap less, both in tokens of four characters, words or chars. '
   'Raises RG400.';

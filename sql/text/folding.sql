@@ -33,7 +33,7 @@ begin
   v_text := replace(replace(left(normalize(v_text, nfkc), v_most), 'ـ', ''), 'ʼ', '''');
   return regexp_replace(v_text, '[' || ragdb_internal.inert() || ']+', ' ', 'g');
 end $$;
-comment on function ragdb_internal.plain(text) is
+comment on function ragdb_internal.plain is
   'Returns the first 65,536 characters of a text in NFKC, with ASCII quotes and hyphens, all other '
   'separators past ASCII as spaces, and without characters that a reader does not see.';
 
@@ -59,7 +59,7 @@ begin
     else translate(v_letters, ragdb_internal.folded_near(), ragdb_internal.folds_near()) end),
     nfkc);
 end $$;
-comment on function ragdb_internal.fold(text) is
+comment on function ragdb_internal.fold is
   'Folds the case of a normalised text by Unicode 15.0, in one way for all languages, and its '
   'digits to ASCII.';
 
@@ -75,6 +75,6 @@ return pg_catalog.replace(
         || '(?![' || ragdb_internal.case_ignorable() || ']*[' || ragdb_internal.cased() || '])',
       '\1ς', 'g') end,
   'İ', U&'i\0307');
-comment on function ragdb_internal.reference_lower(text) is
+comment on function ragdb_internal.reference_lower is
   'Writes the two letters in lower case whose lower case depends on their place or is two '
   'characters.';

@@ -32,6 +32,6 @@ begin
   return lpad(to_hex(v_left_high), 8, '0') || lpad(to_hex(v_left_low), 8, '0')
     || lpad(to_hex(v_right_high), 8, '0') || lpad(to_hex(v_right_low), 8, '0');
 end $$;
-comment on function ragdb.kern_chunk_hash(text) is
+comment on function ragdb.kern_chunk_hash is
   'Returns KERN''s hash of a chunk''s text: 32 hexadecimal digits, two FNV-1a lanes over its UTF-8 '
   'bytes. Raises RG400.';

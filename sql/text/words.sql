@@ -18,7 +18,7 @@ return to_tsvector(config::regconfig,
         and words ~ '[a-z0-9]{255}'
       then regexp_replace(words, '((?:[a-z0-9]{255}){8})[a-z0-9]+', '\1', 'g') else words end,
     '-', ' '), '_', ' '), '.', ' '), '/', ' '), '<', ' '), '+', ' '), '&', ' '), '~', ' '));
-comment on function ragdb_internal.ascii_vector(text, text) is
+comment on function ragdb_internal.ascii_vector is
   'Returns the lexemes of lower-case ASCII text, cut at everything that is not a letter or a '
   'digit.';
 
@@ -56,7 +56,7 @@ begin
       window by_ordinal as (order by w.ordinal)) p
     where p.pair is not null order by p.ordinal);
 end $$;
-comment on function ragdb_internal.words_and_pairs(text) is
+comment on function ragdb_internal.words_and_pairs is
   'Returns the words of a lower-case text in order, runs of a script without spaces as pairs of '
   'letters.';
 
@@ -77,13 +77,13 @@ begin
   return array_remove(
     regexp_split_to_array(v_words, '[^a-z0-9' || ragdb_internal.wordly() || ']+'), '');
 end $$;
-comment on function ragdb_internal.all_words(text) is
+comment on function ragdb_internal.all_words is
   'Returns the words of a lower-case text in order.';
 
 create or replace function ragdb_internal.other_word() returns text
 language sql immutable parallel safe
 return '[a-z0-9]*[' || ragdb_internal.wordly() || '][a-z0-9' || ragdb_internal.wordly() || ']*';
-comment on function ragdb_internal.other_word() is
+comment on function ragdb_internal.other_word is
   'Returns the pattern of a word that is not all of ASCII letters and digits.';
 
 create or replace function ragdb_internal.dictionary_word(word text) returns text
@@ -95,7 +95,7 @@ return case
   when word ~ ('[' || ragdb_internal.foldable() || ']') then ragdb_internal.fold(word)
   else word
 end;
-comment on function ragdb_internal.dictionary_word(text) is
+comment on function ragdb_internal.dictionary_word is
   'Returns a word as a dictionary gets it: folded, and of at most lexeme_bytes.';
 
 create or replace function ragdb_internal.lexized(
@@ -109,7 +109,7 @@ return pg_catalog.ts_lexize(
       then lexized.asciis
     else lexized.others end,
   lexized.word);
-comment on function ragdb_internal.lexized(text, regdictionary, regdictionary) is
+comment on function ragdb_internal.lexized is
   'Returns the lexemes that dictionaries of ASCII and of other words make of a word.';
 
 -- Hundreds of words at once: what is not needed for those of ASCII letters is left out.
@@ -173,7 +173,7 @@ begin
         group by u.word) w
       offset 0) f)::tsvector;
 end $$;
-comment on function ragdb_internal.add_words(tsvector, text[], smallint[], text) is
+comment on function ragdb_internal.add_words is
   'Returns lexemes with those of some words, which go to the dictionaries one by one; positions '
   'are those of the words, 1, 2, 3, … where they are null.';
 
@@ -208,12 +208,12 @@ begin
   return ragdb_internal.add_words(
     ts_delete(v_lexemes, '0q0'), v_others, v_positions, config);
 end $$;
-comment on function ragdb_internal.text_vector(text, text) is
+comment on function ragdb_internal.text_vector is
   'Returns the lexemes of plain text, each with its positions, after a text configuration.';
 
 create or replace function ragdb_internal.words(text text, config text) returns tsvector
 language sql immutable parallel safe
 return ragdb_internal.text_vector(ragdb_internal.plain(text), config);
-comment on function ragdb_internal.words(text, text) is
+comment on function ragdb_internal.words is
   'Returns the lexemes of the words of a text with their positions and nothing else: what a phrase '
   'is made of.';

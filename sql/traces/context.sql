@@ -19,7 +19,7 @@ create or replace function ragdb_internal.call_context(
 returns ragdb_internal.call_context
 language sql immutable parallel safe
 return row(client, otel_trace_id, otel_span_id, retriever, rag)::ragdb_internal.call_context;
-comment on function ragdb_internal.call_context(text, text, text, text, text) is
+comment on function ragdb_internal.call_context is
   'Returns who asked, as it is recorded with a trace.';
 
 create or replace function ragdb_internal.check_client(client text, what text) returns void
@@ -33,7 +33,7 @@ begin
         hint = 'give at most 200 characters';
   end if;
 end $$;
-comment on function ragdb_internal.check_client(text, text) is
+comment on function ragdb_internal.check_client is
   'Refuses a name of more than 200 characters. Raises RG413.';
 
 create or replace function ragdb_internal.check_context(context ragdb_internal.call_context)
@@ -50,7 +50,7 @@ begin
         hint = 'leave both null when there is no span';
   end if;
 end $$;
-comment on function ragdb_internal.check_context(ragdb_internal.call_context) is
+comment on function ragdb_internal.check_context is
   'Refuses a client of more than 200 characters and what is not an id of OpenTelemetry. Raises '
   'RG400, RG413.';
 
@@ -68,7 +68,7 @@ begin atomic
       ((asked).options).context, ((asked).options).section, ((asked).options).typos,
       search_as.as_of) h;
 end;
-comment on function ragdb_internal.search_as(text, ragdb_internal.search_arguments, bigint) is
+comment on function ragdb_internal.search_as is
   'Returns the hits of ragdb.search with the arguments asked. Raises what ragdb.search raises.';
 
 create type ragdb_internal.search_basis as (
@@ -101,9 +101,7 @@ begin
   end if;
   return trace;
 end $$;
-comment on function ragdb_internal.note_meaning(
-  ragdb.retrieval_traces, ragdb.corpora, ragdb_internal.search_basis,
-  ragdb_internal.search_arguments) is
+comment on function ragdb_internal.note_meaning is
   'Enters in a trace how a semantic or hybrid search ranked, and keeps the embedding of its query '
   'unless the corpus keeps nothing of queries. Raises RG404.';
 
@@ -133,8 +131,6 @@ begin
   trace.is_exact := coalesce((select bool_and(h.is_exact) from unnest(hits) h), true);
   return trace;
 end $$;
-comment on function ragdb_internal.note_search(
-  ragdb.retrieval_traces, ragdb.corpora, ragdb_internal.search_basis,
-  ragdb_internal.search_arguments, ragdb.hit[]) is
+comment on function ragdb_internal.note_search is
   'Enters in a trace what was asked, but the query, how it was ranked, and whether its hits are '
   'exact. Raises RG404.';

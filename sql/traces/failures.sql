@@ -26,7 +26,7 @@ begin
         hint = 'give at most 200 characters of slice_id, 2000 of anchor';
   end if;
 end $$;
-comment on function ragdb_internal.check_failure(text, float8, text, text) is
+comment on function ragdb_internal.check_failure is
   'Refuses to record a failure without the SQLSTATE and the time of one, or under what cannot name '
   'a slice. Raises RG400, RG413.';
 
@@ -73,9 +73,7 @@ begin
   return ragdb_internal.record_trace(v_corpus, query, v_trace, '{}',
     ragdb_internal.call_context(client, otel_trace_id, otel_span_id));
 end $$;
-comment on function ragdb.record_failure(
-  text, text, text, float8, integer, text, float8, jsonb, text[], text, text, text, text, text,
-  text, jsonb) is
+comment on function ragdb.record_failure is
   'Records the trace of a retrieval that raised the SQLSTATE error_code after elapsed_ms '
   'milliseconds, with the arguments it had (slice_id or anchor and policy for one under a slice), '
   'and returns its id; the caller''s client calls it after the rollback. Raises RG400, RG404, '

@@ -10,7 +10,7 @@ return pg_catalog.encode(ragdb_internal.fields_hash(variadic
         ragdb_internal.utf8(h.chunk_id), h.content_hash, pg_catalog.float8send(h.score)])
         with ordinality as f (bytes, n)
       order by h.rank, f.n)), 'hex');
-comment on function ragdb_internal.result_hash(ragdb.retrieval_hits[]) is
+comment on function ragdb_internal.result_hash is
   'Returns the sha256 (hex) of the ordered chunk ids, content hashes and scores of a retrieval: '
   'what the caller was given.';
 
@@ -50,7 +50,7 @@ return array[
   ragdb_internal.utf8((trace).otel_trace_id),
   ragdb_internal.utf8((trace).otel_span_id), ragdb_internal.utf8((trace).ranking::text),
   ragdb_internal.utf8((trace).stages::text)];
-comment on function ragdb_internal.trace_fields(ragdb.retrieval_traces) is
+comment on function ragdb_internal.trace_fields is
   'Returns the columns of a trace as they are hashed: all but trace_hash and trace_mac.';
 
 create or replace function ragdb_internal.trace_hash(
@@ -66,7 +66,7 @@ return ragdb_internal.fields_hash(variadic ragdb_internal.trace_fields(trace) ||
       pg_catalog.float8send(h.semantic_score), pg_catalog.int4send(h.lexical_rank),
       pg_catalog.int4send(h.semantic_rank)]) with ordinality as f (bytes, n)
     order by h.rank, f.n));
-comment on function ragdb_internal.trace_hash(ragdb.retrieval_traces, ragdb.retrieval_hits[]) is
+comment on function ragdb_internal.trace_hash is
   'Returns the sha256 of a trace: all its columns but trace_hash and trace_mac, then its hits by '
   'rank.';
 
@@ -81,6 +81,6 @@ return pg_catalog.encode(ragdb_internal.fields_hash(
     from ragdb.synonyms s
     where (ragdb_internal.whole_of(corpus)).has_synonyms
       and s.corpus_id = (ragdb_internal.whole_of(corpus)).corpus_id)), 'hex');
-comment on function ragdb_internal.ranking_hash(ragdb.corpora) is
+comment on function ragdb_internal.ranking_hash is
   'Returns the sha256 (hex) of what decides a corpus''s ranking besides its documents: text '
   'configuration, k1, b, pivot and synonyms.';

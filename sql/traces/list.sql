@@ -5,7 +5,7 @@ create or replace function ragdb_internal.traced_askers() returns ragdb_internal
 language sql stable parallel safe
 return case when ragdb_internal.is_auditor() then array[null::ragdb_internal.asker]
   else ragdb_internal.own_askers() end;
-comment on function ragdb_internal.traced_askers() is
+comment on function ragdb_internal.traced_askers is
   'Returns as whom the traces were recorded that the caller may read, or one null for everybody.';
 
 create or replace function ragdb_internal.traced_corpora(corpus text) returns integer[]
@@ -24,7 +24,7 @@ begin
   end if;
   return array[(ragdb_internal.open_corpus(corpus, 'read', true, true)).corpus_id];
 end $$;
-comment on function ragdb_internal.traced_corpora(text) is
+comment on function ragdb_internal.traced_corpora is
   'Returns the corpus whose traces are asked for, or all where the caller has any. Raises RG404.';
 
 create or replace function ragdb_internal.check_trace_list(
@@ -50,7 +50,7 @@ begin
         hint = 'give 0 or more';
   end if;
 end $$;
-comment on function ragdb_internal.check_trace_list(integer, text, text, float8) is
+comment on function ragdb_internal.check_trace_list is
   'Refuses the arguments of a list of traces that are out of range or unknown words. Raises RG400.';
 
 create type ragdb_internal.traces_asked as (
@@ -77,14 +77,13 @@ return ((asker).name is null or ragdb_internal.is_of_asker(
   and ((asked).outcome is distinct from 'empty'
     or (trace).limit_returned = 0 and (trace).error_code is null)
   and ((asked).outcome is distinct from 'found' or (trace).limit_returned > 0);
-comment on function ragdb_internal.is_asked_trace(
-  ragdb.retrieval_traces, ragdb_internal.asker, ragdb_internal.traces_asked) is
+comment on function ragdb_internal.is_asked_trace is
   'Whether a trace is as asked, but for how long it took.';
 
 create or replace function ragdb_internal.slow_traces() returns integer
 language sql immutable parallel safe
 return 10000;
-comment on function ragdb_internal.slow_traces() is
+comment on function ragdb_internal.slow_traces is
   'Returns how many traces of a corpus are read by how long they took before they are read in the '
   'order of time.';
 
@@ -99,7 +98,7 @@ return (
       select from ragdb.retrieval_traces r
       where r.corpus_id = c and r.elapsed_ms >= has_few_slow_traces.min_elapsed_ms
       order by r.elapsed_ms desc limit ragdb_internal.slow_traces() + 1) t) s);
-comment on function ragdb_internal.has_few_slow_traces(integer[], float8) is
+comment on function ragdb_internal.has_few_slow_traces is
   'Whether so few traces of each of some corpora took so many milliseconds that all of them can be '
   'read.';
 
@@ -141,8 +140,7 @@ begin
         order by t.id desc limit asked.count;
   end if;
 end $$;
-comment on function ragdb_internal.traces_listed(
-  integer[], ragdb_internal.asker, ragdb_internal.traces_asked) is
+comment on function ragdb_internal.traces_listed is
   'Returns the latest traces of some corpora that an asker (null: anybody) recorded, and that are '
   'as asked.';
 
@@ -164,8 +162,7 @@ begin
       v_asked) t
     order by t.id desc limit count;
 end $$;
-comment on function ragdb.list_traces(
-  text, timestamptz, integer, timestamptz, text, text, float8, uuid) is
+comment on function ragdb.list_traces is
   'Returns the caller''s latest traces, newest first, of one corpus or of all that the caller may '
   'read, recorded at or after since and before until; for an auditor those of every role. mode is '
   'lexical, semantic, hybrid or reference; outcome found (with hits), empty (without), short (a '

@@ -29,14 +29,14 @@ begin
       to_char(month + interval '1 month', 'YYYY-MM-DD') || ' 00:00:00+00') end;
   return v_name;
 end $$;
-comment on function ragdb_internal.make_partition(text, date) is
+comment on function ragdb_internal.make_partition is
   'Makes the partition of a month (its first day; null makes the default one) with its key and '
   'triggers, and returns its name.';
 
 create or replace function ragdb_internal.has_partition(parent text, month date) returns boolean
 language sql stable parallel safe
 return pg_catalog.to_regclass('ragdb.' || ragdb_internal.partition_name(parent, month)) is not null;
-comment on function ragdb_internal.has_partition(text, date) is
+comment on function ragdb_internal.has_partition is
   'Tells whether a month has its partition, or for null whether there is a default one.';
 
 create or replace function ragdb_internal.months_ahead() returns date[]
@@ -45,7 +45,7 @@ return array(
   select (pg_catalog.date_trunc('month', ragdb_internal.now() at time zone 'UTC')
       + pg_catalog.make_interval(months => i))::date
     from pg_catalog.generate_series(0, 3) i order by i);
-comment on function ragdb_internal.months_ahead() is
+comment on function ragdb_internal.months_ahead is
   'Returns the months (their first days) that need partitions: this one and three ahead.';
 
 create or replace function ragdb_internal.months_in_defaults() returns date[]
@@ -66,7 +66,7 @@ begin
   end loop;
   return v_months;
 end $$;
-comment on function ragdb_internal.months_in_defaults() is
+comment on function ragdb_internal.months_in_defaults is
   'Returns the months of the rows in the default partitions, some more than once.';
 
 create or replace function ragdb_internal.is_maintenance_due() returns boolean
@@ -92,7 +92,7 @@ begin
   end loop;
   return false;
 end $$;
-comment on function ragdb_internal.is_maintenance_due() is
+comment on function ragdb_internal.is_maintenance_due is
   'Tells whether a partition is missing or a default partition has rows; it takes no lock that '
   'keeps others from writing.';
 
@@ -128,7 +128,7 @@ begin
   end if;
   return v_made;
 end $$;
-comment on function ragdb_internal.make_partitions(text, date[], boolean) is
+comment on function ragdb_internal.make_partitions is
   'Makes the partitions of some months that a table lacks, and its default one, which '
   'replace_default empties into them; returns the names of those made.';
 
@@ -169,7 +169,7 @@ exception when lock_not_available then
   raise warning
     'the partitions of traces are in use and are made by the next call of ragdb.maintain()';
 end $$;
-comment on function ragdb.maintain() is
+comment on function ragdb.maintain is
   'Makes the partitions that traces need: this month, three ahead, those of rows in the default '
   'partition, and an empty default partition; returns the names of the tables made, none when '
   'nothing was due. It also refreshes the rollups of schema bi, and drops history that is older '
@@ -184,7 +184,7 @@ begin atomic
     where i.inhparent = 'ragdb.retrieval_traces'::regclass
       and c.relname ~ '^retrieval_traces_\d{4}_\d\d$';
 end;
-comment on function ragdb_internal.traced_months() is
+comment on function ragdb_internal.traced_months is
   'Returns the months (their first days) that have a partition of traces.';
 
 create or replace function ragdb.drop_traces_before(before date)
@@ -226,7 +226,7 @@ begin
     return next;
   end loop;
 end $$;
-comment on function ragdb.drop_traces_before(date) is
+comment on function ragdb.drop_traces_before is
   'Drops the traces of whole months (UTC) that ended before a day, of every corpus, with their '
   'rerankings, gates, answers and feedback, and returns each month with the number of traces and '
   'hits dropped. It waits for readers of the tables. Raises RG400.';

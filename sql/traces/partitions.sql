@@ -3,7 +3,7 @@
 create or replace function ragdb_internal.partition_name(parent text, month date) returns text
 language sql stable parallel safe
 return parent || '_' || coalesce(pg_catalog.to_char(month, 'YYYY_MM'), 'default');
-comment on function ragdb_internal.partition_name(text, date) is
+comment on function ragdb_internal.partition_name is
   'Returns the name of the partition of a month, or of the default partition where the month is '
   'null.';
 
@@ -42,7 +42,7 @@ begin
   end if;
   return new;
 end $$;
-comment on function ragdb_internal.check_admissible() is
+comment on function ragdb_internal.check_admissible is
   'Refuses an admissible trace whose token this database did not sign for a stored slice. Raises '
   'RG436.';
 
@@ -52,7 +52,7 @@ language sql immutable parallel safe
 return
   '{answer_citations,evidence_answers,evidence_feedback,evidence_gates,retrieval_hits,'
   'retrieval_reranks,retrieval_traces}'::text[];
-comment on function ragdb_internal.partitioned() is
+comment on function ragdb_internal.partitioned is
   'Returns the names of the tables that are partitioned by month, those of what belongs to a trace '
   'before the traces.';
 
@@ -68,7 +68,7 @@ begin
       'ragdb_internal.check_admissible()', partition);
   end if;
 end $$;
-comment on function ragdb_internal.protect_partition(text) is
+comment on function ragdb_internal.protect_partition is
   'Puts the triggers on a partition that make it append-only for everyone, and have an admissible '
   'trace prove itself.';
 
@@ -103,7 +103,7 @@ begin
       ' with (pages_per_range = 32, autosummarize = on)', partition || '_by_time', partition);
   end if;
 end $$;
-comment on function ragdb_internal.index_partition(text) is
+comment on function ragdb_internal.index_partition is
   'Makes the indexes of a partition besides its key, where they are missing.';
 
 -- An upgrade drops every function, and with refuse_change these triggers; older partitions lack

@@ -18,7 +18,7 @@ begin
   end if;
   return split_part(v_recorded, ' ', 2)::uuid;
 end $$;
-comment on function ragdb.last_trace_id() is
+comment on function ragdb.last_trace_id is
   'Returns the id of the trace that this transaction recorded last, also when the retrieval had no '
   'hits. Raises RG407 where it recorded none, hence outside a transaction block: there each hit '
   'has its trace_id.';
@@ -28,7 +28,7 @@ create or replace function ragdb_internal.is_auditor() returns boolean
 language sql stable parallel safe
 return coalesce(pg_catalog.pg_has_role(ragdb_internal.caller_oid(), 'ragdb_auditor', 'usage')
   or pg_catalog.pg_has_role(ragdb_internal.caller_oid(), 'ragdb_owner', 'usage'), false);
-comment on function ragdb_internal.is_auditor() is
+comment on function ragdb_internal.is_auditor is
   'Whether the caller sees what others asked and did: a member of ragdb_auditor, or the owner.';
 
 create type ragdb_internal.asker as (
@@ -50,7 +50,7 @@ return array(
   union all
   select row(b.role, ragdb_internal.role_oid(b.role), false, b.bound_at)::ragdb_internal.asker
   from ragdb.role_bindings b where ragdb_internal.is_caller(b.bound_to, b.bound_oid));
-comment on function ragdb_internal.own_askers() is
+comment on function ragdb_internal.own_askers is
   'Returns as whom the caller recorded traces, also as the login behind ragdb_admin.';
 
 -- Nothing is looked up in it, so that it costs little for each of many rows.
@@ -60,7 +60,7 @@ returns boolean
 language sql immutable parallel safe
 return is_of_asker.caller = (asker).name and is_of_asker.created_at <= (asker).until
   and (is_of_asker.caller_oid is not distinct from (asker).role_oid) = (asker).is_of_now;
-comment on function ragdb_internal.is_of_asker(text, oid, timestamptz, ragdb_internal.asker) is
+comment on function ragdb_internal.is_of_asker is
   'Whether a trace of a role was recorded by an asker.';
 
 create or replace function ragdb_internal.is_own_trace(
@@ -71,7 +71,7 @@ return exists (
   select from pg_catalog.unnest(ragdb_internal.own_askers()) o
   where ragdb_internal.is_of_asker(
     is_own_trace.caller, is_own_trace.caller_oid, is_own_trace.created_at, o));
-comment on function ragdb_internal.is_own_trace(text, oid, timestamptz) is
+comment on function ragdb_internal.is_own_trace is
   'Whether the caller recorded the trace of a role, also as the login behind ragdb_admin.';
 
 -- The gate to a trace. Who audits need not be able to read the corpus: a trace has no text of it.
@@ -87,7 +87,7 @@ return exists (
         and (ragdb_internal.is_auditor() or ragdb_internal.is_own_trace(
           (trace).caller, (trace).caller_oid, (trace).created_at))
       or is_audit and c.personal_of is null and ragdb_internal.is_auditor()));
-comment on function ragdb_internal.may_open_trace(ragdb.retrieval_traces, boolean) is
+comment on function ragdb_internal.may_open_trace is
   'Whether the caller may read a trace: their own in a corpus that they may read, or as an auditor '
   'all in such corpora, and with is_audit in every corpus that is not somebody''s personal.';
 
@@ -120,7 +120,7 @@ begin
   end if;
   return v_trace;
 end $$;
-comment on function ragdb_internal.open_trace(uuid, boolean) is
+comment on function ragdb_internal.open_trace is
   'Returns a trace that the caller may read; is_audit where the answer has no text of the corpus. '
   'Raises RG400, RG407.';
 
@@ -132,7 +132,7 @@ as $$
 begin
   return ragdb_internal.open_trace(trace_id, is_audit => true);
 end $$;
-comment on function ragdb.get_trace(uuid) is
+comment on function ragdb.get_trace is
   'Returns one trace: the caller''s own of a corpus that they may read, or for an auditor any. '
   'Raises RG400, RG407.';
 
@@ -148,7 +148,7 @@ begin
       and h.created_at = v_trace.created_at
     order by h.rank;
 end $$;
-comment on function ragdb.trace_hits(uuid) is
+comment on function ragdb.trace_hits is
   'Returns the hits of one trace, best first, without the text of the chunks. Raises RG400, RG407.';
 
 create or replace function ragdb.find_trace(prefix text) returns uuid
@@ -174,6 +174,6 @@ begin
   end if;
   return v_id;
 end $$;
-comment on function ragdb.find_trace(text) is
+comment on function ragdb.find_trace is
   'Returns the id of the one trace that the caller may read and whose id begins so: 8 to 32 '
   'hexadecimal digits, with or without hyphens. Raises RG400, also where two do, and RG407.';

@@ -39,8 +39,7 @@ begin
   end if;
   return trace;
 end $$;
-comment on function ragdb_internal.begun_trace(
-  ragdb.corpora, text, ragdb.retrieval_traces, ragdb_internal.call_context) is
+comment on function ragdb_internal.begun_trace is
   'Enters in a trace its identity and time, who asked, and of the query what the corpus lets be '
   'kept.';
 
@@ -57,7 +56,7 @@ begin
         h.lexical_rank, h.semantic_rank)::ragdb.retrieval_hits
       from unnest(hits) h);
 end $$;
-comment on function ragdb_internal.hit_rows(ragdb.retrieval_traces, ragdb.hit[]) is
+comment on function ragdb_internal.hit_rows is
   'Returns hits as they are stored under a trace, which may be null.';
 
 -- The one way into both tables. The caller fills what it knows; everything else is decided here.
@@ -95,7 +94,6 @@ begin
   perform set_config('ragdb.last_trace_id', pg_current_xact_id() || ' ' || trace.id, true);
   return trace.id;
 end $$;
-comment on function ragdb_internal.record_trace(
-  ragdb.corpora, text, ragdb.retrieval_traces, ragdb.hit[], ragdb_internal.call_context) is
+comment on function ragdb_internal.record_trace is
   'Writes one trace and its hits and returns its id; the corpus is the row that the search saw. '
   'Raises RG400, RG413.';

@@ -18,7 +18,7 @@ begin
   end if;
   return v_reranker;
 end $$;
-comment on function ragdb_internal.reranker(text) is 'Returns the row of a reranker. Raises RG421.';
+comment on function ragdb_internal.reranker is 'Returns the row of a reranker. Raises RG421.';
 
 -- Definer, and an admin's: clients load what is named here.
 create or replace function ragdb.bind_reranker(
@@ -58,7 +58,7 @@ begin
   end if;
   return v_bound;
 end $$;
-comment on function ragdb.bind_reranker(text, text, text, integer, text) is
+comment on function ragdb.bind_reranker is
   'Makes a reranker, or says where an existing one with the same weights and max_tokens lies: '
   'source is a path, or a name on the hub with its revision, weights_sha256 the digest of its '
   'model.safetensors (64 hex digits), max_tokens (8 to 1000000) what it reads of query and passage '
@@ -70,10 +70,10 @@ set search_path = pg_catalog, pg_temp
 begin atomic
   select r.* from ragdb.rerankers r order by r.name;
 end;
-comment on function ragdb.list_rerankers() is 'Lists the rerankers by name.';
+comment on function ragdb.list_rerankers is 'Lists the rerankers by name.';
 
 create or replace function ragdb.rerank_depth(k integer) returns integer
 language sql immutable parallel safe
 return greatest(rerank_depth.k, least(1000, 4 * rerank_depth.k::bigint))::integer;
-comment on function ragdb.rerank_depth(integer) is
+comment on function ragdb.rerank_depth is
   'Returns how many hits to retrieve for a reranker that is to leave k of them: 4 k, at most 1000.';

@@ -13,7 +13,7 @@ return ragdb_internal.fields_hash(variadic array['ragdb.rerank/1'::bytea, trace_
       pg_catalog.float8send(r.score), pg_catalog.boolsend(r.is_returned),
       pg_catalog.timestamptz_send(r.recorded_at)]) with ordinality as f (bytes, n)
     order by r.rank, f.n));
-comment on function ragdb_internal.rerank_hash(bytea, ragdb.retrieval_reranks[]) is
+comment on function ragdb_internal.rerank_hash is
   'Returns the sha256 of a reranking: the hash of its trace, then its rows by rank.';
 
 create or replace function ragdb_internal.scores(scores jsonb, chunk_ids text[]) returns float8[]
@@ -34,7 +34,7 @@ begin
     select ragdb_internal.double((scores ->> i.id)::numeric)
       from unnest(chunk_ids) with ordinality i (id, n) order by i.n);
 end $$;
-comment on function ragdb_internal.scores(jsonb, text[]) is
+comment on function ragdb_internal.scores is
   'Returns the scores of some chunks out of {"chunk_id": score}; null for one that has none. '
   'Raises RG423.';
 
@@ -77,8 +77,7 @@ begin
         hint = 'give every chunk that was retrieved once; nothing was recorded';
   end if;
 end $$;
-comment on function ragdb_internal.check_scores(
-  text, ragdb.retrieval_hits[], text[], float8[]) is
+comment on function ragdb_internal.check_scores is
   'Refuses what is not one finite score for each hit. Raises RG423.';
 
 -- The one place where scores become an order; recorded or not.
@@ -102,8 +101,7 @@ begin
           join unnest(hits) h on h.chunk_id = u.chunk_id) r
       order by r.rank);
 end $$;
-comment on function ragdb_internal.reranked(
-  ragdb.retrieval_traces, ragdb.retrieval_hits[], text, text[], float8[], integer) is
+comment on function ragdb_internal.reranked is
   'Returns the hits of a retrieval by the scores of a reranker, equal ones in their order; the '
   'first k (null: all) are those returned. Raises RG423.';
 
@@ -141,8 +139,7 @@ begin
     'rerank', trace.corpus_id || '/' || trace.id, v_reranks[1].rerank_hash);
   return v_reranks;
 end $$;
-comment on function ragdb_internal.insert_rerank(
-  ragdb.retrieval_traces, text, text[], float8[], integer) is
+comment on function ragdb_internal.insert_rerank is
   'Writes the reranking of a trace and returns its rows by rank. Raises RG409, RG423.';
 
 -- Definer: it writes a table that is granted to nobody.
@@ -174,7 +171,7 @@ begin
   return query select r.* from unnest(
     ragdb_internal.insert_rerank(v_trace, v_model, chunk_ids, scores, k)) r order by r.rank;
 end $$;
-comment on function ragdb.record_rerank(uuid, text, text[], float8[], integer) is
+comment on function ragdb.record_rerank is
   'Records, once, what a reranker gave each hit of a trace of the caller''s (chunk_ids and their '
   'finite scores, in any order), and returns the hits by score, equal ones in the order of the '
   'trace; the first k (1 to 1000; null: all) are what the caller keeps. Raises RG400, RG401, '
@@ -193,6 +190,6 @@ begin
       and r.created_at = v_trace.created_at
     order by r.rank;
 end $$;
-comment on function ragdb.trace_reranks(uuid) is
+comment on function ragdb.trace_reranks is
   'Returns what a reranker made of the hits of one trace, best first; none where it was not '
   'reranked. Raises RG400, RG407.';

@@ -13,7 +13,7 @@ begin
         hint = check_recordable.hint;
   end if;
 end $$;
-comment on function ragdb_internal.check_recordable(text, text) is
+comment on function ragdb_internal.check_recordable is
   'Refuses to record in a read-only transaction; what says who writes, hint what to do instead. '
   'Raises 25006.';
 
@@ -25,24 +25,25 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_started constant timestamptz := clock_timestamp();
-  v_embedding constant real[] := coalesce(ragdb_internal.single(asked.query_embedding),
-    ragdb_internal.embedding_in_sql(corpora, asked.mode, asked.query));
+  v_request ragdb_internal.search_request;
   v_space ragdb.embedding_spaces;
   v_basis ragdb_internal.search_basis;
 begin
-  perform ragdb_internal.note_stage('embed', v_started)
-    where asked.query_embedding is null and v_embedding is not null;
-  v_basis.mode := ragdb_internal.search_mode(corpora, asked.mode, asked.query, v_embedding);
+  v_request.query := asked.query;
+  v_request.mode := asked.mode;
+  v_request.query_embedding := ragdb_internal.single(asked.query_embedding);
+  v_request := ragdb_internal.with_mode(corpora, v_request);
+  perform ragdb_internal.note_stage('embed', v_started) where v_request.is_fit;
+  v_basis.mode := v_request.mode;
   if ragdb_internal.uses_embeddings(v_basis.mode) then
     v_space := ragdb_internal.current_space(corpora[1]);
-    v_basis.query_embedding :=
-      ragdb_internal.query_vector(corpora[1], v_space, asked.query, v_embedding);
+    v_basis.query_embedding := ragdb_internal.query_vector(
+      corpora[1], v_space, asked.query, v_request.query_embedding, v_request.is_fit);
     v_basis.embedder_id := v_space.embedder_id;
   end if;
   return v_basis;
 end $$;
-comment on function ragdb_internal.basis_of_search(
-  ragdb.corpora[], ragdb_internal.search_arguments) is
+comment on function ragdb_internal.basis_of_search is
   'Returns how a search of one corpus, or of its parts, ranks. Raises what ragdb.search raises.';
 
 create type ragdb_internal.corpus_finding as (
@@ -72,7 +73,7 @@ begin
   v_hits := array(select h from ragdb_internal.search_as(find_in_corpus.corpus, asked) h);
   return row(v_corpus, v_basis, v_hits)::ragdb_internal.corpus_finding;
 end $$;
-comment on function ragdb_internal.find_in_corpus(text, ragdb_internal.search_arguments) is
+comment on function ragdb_internal.find_in_corpus is
   'Reads all that a retrieval from a corpus returns and records. Raises what ragdb.search raises.';
 
 create or replace function ragdb_internal.retrieve_traced(
@@ -114,9 +115,7 @@ begin
     v_found.corpus, query, v_trace, v_found.hits, asker);
   return query select v_trace.id, h.* from unnest(v_found.hits) h;
 end $$;
-comment on function ragdb_internal.retrieve_traced(
-  text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8,
-  text, integer, boolean, float8, integer, boolean, boolean, ragdb_internal.call_context) is
+comment on function ragdb_internal.retrieve_traced is
   'Searches and records the trace, with who asked. Raises what ragdb.retrieve raises.';
 
 -- Definer: it writes tables that are granted to nobody.
@@ -140,9 +139,7 @@ begin
     diversity, context, section, typos,
     ragdb_internal.call_context(client, otel_trace_id, otel_span_id)) h;
 end $$;
-comment on function ragdb.retrieve(
-  text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8,
-  text, integer, boolean, float8, integer, boolean, boolean, text, text, text) is
+comment on function ragdb.retrieve is
   'Returns the hits of ragdb.search with the same arguments, best first, each with the id of the '
   'one trace that is recorded in the same transaction; client (up to 200 characters) names the '
   'program, otel_trace_id and otel_span_id its OpenTelemetry span. Raises what ragdb.search '
@@ -155,5 +152,5 @@ return row((hit).rank, (hit).corpus, (hit).chunk_id, (hit).doc_cid, (hit).source
   (hit).score, (hit).lexical_score, (hit).semantic_score, (hit).lexical_rank, (hit).semantic_rank,
   (hit).bm25, (hit).coverage, (hit).content_hash, (hit).metadata, (hit).mode,
   (hit).is_exact, (hit).context)::ragdb.hit;
-comment on function ragdb_internal.plain_hit(ragdb.traced_hit) is
+comment on function ragdb_internal.plain_hit is
   'Returns a hit of a recorded retrieval without its trace.';

@@ -6,7 +6,7 @@ create or replace function ragdb_internal.latency_bin(elapsed_ms float8) returns
 language sql immutable parallel safe
 return least(80, pg_catalog.floor(
   4 * pg_catalog.ln(greatest(elapsed_ms, 0.03125::float8)) / pg_catalog.ln(2::float8)))::integer;
-comment on function ragdb_internal.latency_bin(float8) is
+comment on function ragdb_internal.latency_bin is
   'Returns the bin of a latency: n for 2^(n/4) to 2^((n+1)/4) milliseconds, -20 to 80.';
 
 create or replace function ragdb_internal.drop_rollups(
@@ -23,7 +23,7 @@ begin atomic
     where r.corpus_id = b.corpus_id and r.grain = drop_rollups.grain
       and r.bucket_at = b.bucket_at;
 end;
-comment on function ragdb_internal.drop_rollups(text, integer[], timestamptz[]) is
+comment on function ragdb_internal.drop_rollups is
   'Deletes the rollups of some hours or days, each of one corpus.';
 
 -- What the rollups count of a retrieval. The bounds leave the month of the hours; the key of the
@@ -50,8 +50,7 @@ begin atomic
         limit 1) s on true
     where t.created_at >= counted_traces.since and t.created_at < counted_traces.until;
 end;
-comment on function ragdb_internal.counted_traces(
-  integer[], timestamptz[], timestamptz, timestamptz) is
+comment on function ragdb_internal.counted_traces is
   'Returns the traces of some hours, each of one corpus, that all lie from since until before '
   'until.';
 
@@ -99,7 +98,7 @@ begin
       where m.bin is not null
       group by t.corpus_id, t.hour_at, t.rank_mode, m.measure, m.bin;
 end $$;
-comment on function ragdb_internal.roll_up_hours(integer[], timestamptz[], timestamptz) is
+comment on function ragdb_internal.roll_up_hours is
   'Counts the traces of some hours of one day, each hour of one corpus.';
 
 create or replace function ragdb_internal.sum_day(
@@ -133,7 +132,7 @@ begin atomic
         and r.bucket_at < sum_day.day_at + interval '24 hours'
       group by r.corpus_id, r.rank_mode, r.measure, r.bin;
 end;
-comment on function ragdb_internal.sum_day(timestamptz, integer[], timestamptz) is
+comment on function ragdb_internal.sum_day is
   'Adds up the hours of a day (UTC) of some corpora.';
 
 -- One day at a time: its marked hours from the traces, then the day from all of its hours.
@@ -153,7 +152,7 @@ begin
     'day', v_corpora, array_fill(day_at, array[cardinality(v_corpora)]));
   perform ragdb_internal.sum_day(day_at, v_corpora, v_now);
 end $$;
-comment on function ragdb_internal.roll_up_day(timestamptz, integer[], timestamptz[]) is
+comment on function ragdb_internal.roll_up_day is
   'Counts some hours of a day (UTC) again, each of one corpus, and the day of those corpora.';
 
 create or replace function ragdb_internal.traces_kept_from() returns timestamptz
@@ -162,7 +161,7 @@ return coalesce(
   (select (s.value #>> '{}')::timestamptz from ragdb.settings s
     where s.key = 'traces_kept_from'),
   '-infinity'::timestamptz);
-comment on function ragdb_internal.traces_kept_from() is
+comment on function ragdb_internal.traces_kept_from is
   'Returns the time before which all traces were dropped; the rollups of earlier hours stay as '
   'they were.';
 
@@ -197,7 +196,7 @@ begin
         from unnest(v_corpora, v_hours) h (corpus_id, hour_at) group by 1 order by 1) d;
   return coalesce(cardinality(v_hours), 0);
 end $$;
-comment on function ragdb_internal.recount_rollups(boolean) is
+comment on function ragdb_internal.recount_rollups is
   'Counts again the hours that have new traces, and returns how many, each of one corpus; while '
   'another refreshes it waits, or returns 0.';
 
@@ -224,7 +223,7 @@ begin
   end if;
   return ragdb_internal.recount_rollups(true);
 end $$;
-comment on function ragdb.refresh_rollups(boolean) is
+comment on function ragdb.refresh_rollups is
   'Brings the rollups behind bi.agg_retrieval_hour and its kin up to date and returns the number '
   'of hours counted, each of one corpus: those with new traces, or with recount all whose traces '
   'are kept. ragdb.maintain does it too. Raises RG400.';

@@ -18,7 +18,7 @@ begin
   end loop;
   return v_hits;
 end $$;
-comment on function ragdb_internal.hits_now(ragdb.retrieval_hits[]) is
+comment on function ragdb_internal.hits_now is
   'Returns hits with the hashes of what their chunks say now; null for a chunk that is gone.';
 
 create or replace function ragdb.verify_trace(trace_id uuid)
@@ -62,7 +62,7 @@ begin
       cross join lateral ragdb_internal.signature(m.hash, m.mac, m.at, v_keys) s
       where m.hash is not null;
 end $$;
-comment on function ragdb.verify_trace(uuid) is
+comment on function ragdb.verify_trace is
   'Recomputes the hashes of a trace. Subject record: from its rows, one row for trace_hash (every '
   'column and hit), result_hash, limit_returned, query_hash and trace_mac, and of its reranking '
   'where it has one, rerank_hash and rerank_mac; is_intact is false where a row was edited, added '

@@ -43,7 +43,7 @@ begin
             hint = 'the model or the endpoint gave a bad vector; nothing was stored';
   end if;
 end $$;
-comment on function ragdb_internal.check_embeddings(real[], integer, text, text[]) is
+comment on function ragdb_internal.check_embeddings is
   'Refuses embeddings, one behind the other, that are not finite, zero, of another width, or not '
   'of length 1 where the metric needs it; labels name them. Raises RG418.';
 
@@ -62,7 +62,7 @@ begin
   end if;
   return v_embedder;
 end $$;
-comment on function ragdb_internal.embedder(text) is
+comment on function ragdb_internal.embedder is
   'Returns the row of an embedder. Raises RG416.';
 
 -- Of a name that is there, anybody may promise the same again.
@@ -84,7 +84,7 @@ begin
         hint = 'ask somebody with ragdb_writer to call ragdb.create_embedder()';
   end if;
 end $$;
-comment on function ragdb_internal.check_may_create_embedder(text) is
+comment on function ragdb_internal.check_may_create_embedder is
   'Refuses an embedder that this database does not know from a caller who may not create one. '
   'Raises RG401.';
 
@@ -135,8 +135,7 @@ begin
   end if;
   return v_old;
 end $$;
-comment on function ragdb.create_embedder(
-  text, integer, text, text, integer, text, text, text, text) is
+comment on function ragdb.create_embedder is
   'Creates an embedder, or returns it when it exists with the same promises; dims 1 to 4000, '
   'metric cosine, ip or l2, weights_sha256 64 hex digits. Raises RG400, RG409.';
 
@@ -181,7 +180,7 @@ begin
                    'ragdb.reembed_corpus()';
   end if;
 end $$;
-comment on function ragdb_internal.check_binding(ragdb.embedders, text, text) is
+comment on function ragdb_internal.check_binding is
   'Refuses a provider that the caller may not name, and one that would mix its vectors with those '
   'of another. Raises RG401, RG409, RG417.';
 
@@ -209,7 +208,7 @@ begin
     returning e.* into v_embedder;
   return v_embedder;
 end $$;
-comment on function ragdb.bind_embedder(text, text, text) is
+comment on function ragdb.bind_embedder is
   'Binds an embedder to the provider that runs it: sentence-transformers, openai or hash; to a '
   'path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG409, RG416, RG417.';
 
@@ -219,4 +218,4 @@ set search_path = pg_catalog, pg_temp
 begin atomic
   select e.* from ragdb.embedders e order by e.name;
 end;
-comment on function ragdb.list_embedders() is 'Lists the embedders by name.';
+comment on function ragdb.list_embedders is 'Lists the embedders by name.';

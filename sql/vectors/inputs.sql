@@ -19,7 +19,7 @@ begin atomic
           where o.corpus_id = embedding_inputs.corpus_id and o.doc_no = c.doc_no offset 0) d
       offset 0) i;
 end;
-comment on function ragdb_internal.embedding_inputs(integer, integer[], text) is
+comment on function ragdb_internal.embedding_inputs is
   'Returns what is embedded of chunks: the prefix, then title, heading path and text joined by '
   'newlines. Beside it the head, which is title and heading path, and the body, which is prefix '
   'and text.';

@@ -10,7 +10,7 @@ create or replace function ragdb_internal.distance_operator(metric text) returns
 language sql stable parallel safe
 return pg_catalog.format('operator(%I.%s)', ragdb_internal.vector_schema(),
   case metric when 'cosine' then '<=>' when 'ip' then '<#>' else '<->' end);
-comment on function ragdb_internal.distance_operator(text) is
+comment on function ragdb_internal.distance_operator is
   'Returns the operator, with its schema, by which a metric compares two vectors.';
 
 -- A drop of a space is seen by all at once, while a snapshot that is older still shows its row. To
@@ -30,7 +30,7 @@ begin
   end if;
   return v_table;
 end $$;
-comment on function ragdb_internal.searched_table(ragdb.embedding_spaces) is
+comment on function ragdb_internal.searched_table is
   'Returns the name of the partition of a space that is about to be read. Raises RG415.';
 
 -- For who reads the vectors of all spaces, which has no rows of a space that is gone.
@@ -47,7 +47,7 @@ begin
   end if;
   return v_space;
 end $$;
-comment on function ragdb_internal.read_space(integer) is
+comment on function ragdb_internal.read_space is
   'Returns the current space of a corpus, which is about to be read; null without one. Raises '
   'RG415.';
 
@@ -83,8 +83,7 @@ begin
   return query select u.chunk_no, u.score from unnest(v_chunk_nos, v_scores) u (chunk_no, score)
     where u.score >= coalesce(v_scores[k], 0);
 end $$;
-comment on function ragdb_internal.scan_space(
-  ragdb.embedding_spaces, text, vector, integer, integer[], integer) is
+comment on function ragdb_internal.scan_space is
   'Returns the k chunks of a space that are nearest to a vector, and all that tie with the last, '
   'looking at every one, or at the given ones when not null; more is how many are taken at first '
   'to see what ties.';
@@ -108,8 +107,7 @@ begin
     ragdb_internal.query_type(space), ragdb_internal.searched_table(space))
     using query, chunk_nos, space.corpus_id;
 end $$;
-comment on function ragdb_internal.chunk_distances(
-  ragdb.embedding_spaces, text, vector, integer[]) is
+comment on function ragdb_internal.chunk_distances is
   'Returns the distances of the given chunks of a space from a vector; chunks without an embedding '
   'have no row.';
 
@@ -166,9 +164,7 @@ begin
     set_config('hnsw.iterative_scan', v_iterative, true),
     set_config('hnsw.max_scan_tuples', v_tuples, true)];
 end $$;
-comment on function ragdb_internal.walk_space(
-  ragdb.embedding_spaces, integer, text, vector, integer, ragdb_internal.restriction, integer,
-  integer) is
+comment on function ragdb_internal.walk_space is
   'Returns about the k nearest chunks of a space by its HNSW index with their distances; or of the '
   'most that it meets at all those that meet a restriction, where most is not null; ef_search '
   '(null: the space''s own) is how many it looks at.';
@@ -176,7 +172,7 @@ comment on function ragdb_internal.walk_space(
 create or replace function ragdb_internal.walked_depth(k integer) returns integer
 language sql immutable parallel safe
 return greatest(walked_depth.k, least(1000, walked_depth.k + walked_depth.k / 4 + 16));
-comment on function ragdb_internal.walked_depth(integer) is
+comment on function ragdb_internal.walked_depth is
   'Returns how many chunks a walk is asked for where k are wanted.';
 
 create or replace function ragdb_internal.is_walked(
@@ -184,7 +180,7 @@ create or replace function ragdb_internal.is_walked(
 returns boolean
 language sql immutable parallel safe
 return (space).is_indexed and (corpus).chunks >= ragdb_internal.indexed_chunks();
-comment on function ragdb_internal.is_walked(ragdb.corpora, ragdb.embedding_spaces) is
+comment on function ragdb_internal.is_walked is
   'Whether the nearest chunks of all in the space of a corpus are found by its index.';
 
 -- To meet a chunk in a walk takes as long as to compare 10 to 20, or as to find 5 by a filter and
@@ -238,8 +234,7 @@ begin
     from (select unnest(v_found) as chunk_no, unnest(v_scores) as score) n
     where n.score >= coalesce(v_ascending[cardinality(v_ascending) + 1 - k], 0);
 end $$;
-comment on function ragdb_internal.nearest(
-  ragdb.corpora, ragdb.embedding_spaces, vector, integer, ragdb_internal.restriction, integer) is
+comment on function ragdb_internal.nearest is
   'Returns the k chunks nearest to a vector, and what ties with the last, under a restriction, '
   'with similarity and rank, and whether none was passed over; ef_search (null: that of the space) '
   'is how many a walk of the index looks at where there is none.';

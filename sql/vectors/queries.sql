@@ -15,7 +15,7 @@ begin
   end if;
   return v_space;
 end $$;
-comment on function ragdb_internal.current_space(ragdb.corpora) is
+comment on function ragdb_internal.current_space is
   'Returns the current space of a corpus. Raises RG415.';
 
 create or replace function ragdb_internal.keep_query_embedding(
@@ -33,7 +33,7 @@ begin
     on conflict do nothing;
   return v_hash;
 end $$;
-comment on function ragdb_internal.keep_query_embedding(integer, integer, real[]) is
+comment on function ragdb_internal.keep_query_embedding is
   'Keeps an embedding under its own hash, and returns that.';
 
 create or replace function ragdb_internal.kept_embedding(
@@ -50,7 +50,7 @@ return (
     and q.embedder_id = kept_embedding.embedder_id
     and q.query_hash = pg_catalog.sha256(pg_catalog.convert_to(kept_embedding.query, 'UTF8'))
   order by q.corpus_id = kept_embedding.corpus_id desc limit 1);
-comment on function ragdb_internal.kept_embedding(integer, integer, text) is
+comment on function ragdb_internal.kept_embedding is
   'Returns the embedding kept for a query in a corpus, or in the whole that it is a part of; null '
   'without one.';
 
@@ -87,7 +87,7 @@ begin
       set embedding_hash = excluded.embedding_hash, query_text = null;
   return encode(v_hash, 'hex');
 end $$;
-comment on function ragdb.put_query_embedding(text, text, float8[]) is
+comment on function ragdb.put_query_embedding is
   'Keeps the embedding of a query for a corpus''s current embedder, so that everyone can search by '
   'it, and returns its hash. Raises RG400, RG401, RG404, RG415, RG418.';
 
@@ -103,6 +103,6 @@ begin
     from ragdb.embedding_spaces s join ragdb.embedders e on e.embedder_id = s.embedder_id
     where s.corpus_id = ragdb_internal.embedded_as(v_corpus) and s.state = 'current';
 end $$;
-comment on function ragdb.corpus_embedder(text) is
+comment on function ragdb.corpus_embedder is
   'Returns the embedder that a corpus is searched by; no row when it has no embeddings. Raises '
   'RG400, RG404.';

@@ -6,20 +6,20 @@
 create or replace function ragdb_internal.space_table(space_id integer) returns text
 language sql stable parallel safe
 return 'chunk_embeddings_' || space_table.space_id;
-comment on function ragdb_internal.space_table(integer) is
+comment on function ragdb_internal.space_table is
   'Returns the name of the partition of a space.';
 
 -- Of fewer the vectors are compared one by one.
 create or replace function ragdb_internal.indexed_chunks() returns integer
 language sql immutable parallel safe
 return 10000;
-comment on function ragdb_internal.indexed_chunks() is
+comment on function ragdb_internal.indexed_chunks is
   'Returns how many chunks a corpus has from which on an index of its vectors is built and used.';
 
 create or replace function ragdb_internal.full_vector(stored ragdb.chunk_embeddings) returns vector
 language sql immutable parallel safe
 return coalesce((full_vector.stored).half::vector, (full_vector.stored).embedding);
-comment on function ragdb_internal.full_vector(ragdb.chunk_embeddings) is
+comment on function ragdb_internal.full_vector is
   'Returns the embedding of a chunk, in whatever precision it is stored.';
 
 -- One way for each space: the last digit of a score rests on it.
@@ -30,21 +30,21 @@ language sql immutable parallel safe
 return case when (stored_similarity.stored).half is null
   then ragdb_internal.similarity((stored_similarity.stored).embedding, query, metric)
   else ragdb_internal.similarity((stored_similarity.stored).half, query::halfvec, metric) end;
-comment on function ragdb_internal.stored_similarity(ragdb.chunk_embeddings, vector, text) is
+comment on function ragdb_internal.stored_similarity is
   'Returns the similarity of the embedding of a chunk and a vector in [0, 1], as a search scores '
   'it.';
 
 create or replace function ragdb_internal.stored_column(space ragdb.embedding_spaces) returns text
 language sql immutable parallel safe
 return case when (stored_column.space).is_half then 'half' else 'embedding' end;
-comment on function ragdb_internal.stored_column(ragdb.embedding_spaces) is
+comment on function ragdb_internal.stored_column is
   'Returns the name of the column that has the vectors of a space.';
 
 create or replace function ragdb_internal.query_type(space ragdb.embedding_spaces) returns text
 language sql stable parallel safe
 return pg_catalog.format('%I.%s', ragdb_internal.vector_schema(),
   case when (query_type.space).is_half then 'halfvec' else 'vector' end);
-comment on function ragdb_internal.query_type(ragdb.embedding_spaces) is
+comment on function ragdb_internal.query_type is
   'Returns the type, with its schema, in which a query is compared with the vectors of a space.';
 
 -- By cosine, because every metric has the same order of unit vectors, and these fit a half whatever
@@ -55,8 +55,7 @@ returns text
 language sql stable parallel safe
 return pg_catalog.format(case when (space).is_half then '%2$s'
   else '%1$I.l2_normalize(%2$s)' end || '::%1$I.halfvec(%3$s)', schema, value, dims);
-comment on function ragdb_internal.indexed_expression(
-  ragdb.embedding_spaces, text, text, integer) is
+comment on function ragdb_internal.indexed_expression is
   'Returns the text of what the HNSW index of a space is over, for a value; schema is pgvector''s.';
 
 -- On the partition, as the triggers of traces are: a partitioned parent carries none.
@@ -69,7 +68,7 @@ begin
     ' on ragdb.%I for each row when (current_setting(''ragdb.history'', true) = ''on'')'
     ' execute function ragdb_internal.keep_past_row(''embedding'')', partition);
 end $$;
-comment on function ragdb_internal.keep_past_of_space(text) is
+comment on function ragdb_internal.keep_past_of_space is
   'Puts the trigger on the table of a space by which its past is kept as that of other tables is.';
 
 -- An upgrade drops every function, and with keep_past_row these triggers.
@@ -101,7 +100,7 @@ begin
   end loop;
   return null;
 end $$;
-comment on function ragdb_internal.drop_embeddings() is
+comment on function ragdb_internal.drop_embeddings is
   'Trigger of ragdb.chunks: removes the embeddings of the chunks that went, in all spaces of their '
   'corpora.';
 create or replace trigger embeddings_go_with_chunks after delete on ragdb.chunks
@@ -135,7 +134,7 @@ begin
     v_table, space.space_id);
   perform ragdb_internal.keep_past_of_space(v_table);
 end $$;
-comment on function ragdb_internal.make_space_table(ragdb.embedding_spaces, ragdb.embedders) is
+comment on function ragdb_internal.make_space_table is
   'Makes the partition of a space.';
 
 create or replace function ragdb_internal.make_space(
@@ -170,7 +169,7 @@ begin
   perform ragdb_internal.make_space_table(v_space, embedder);
   return v_space;
 end $$;
-comment on function ragdb_internal.make_space(integer, ragdb.embedders, text, integer, integer) is
+comment on function ragdb_internal.make_space is
   'Makes a space with its partition; the caller holds the corpus lock. Raises RG400.';
 
 create or replace function ragdb_internal.drop_space_table(space ragdb.embedding_spaces)
@@ -183,7 +182,7 @@ begin
     where s.corpus_id = space.corpus_id and s.space_id = space.space_id;
   execute format('drop table ragdb.%I', ragdb_internal.space_table(space.space_id));
 end $$;
-comment on function ragdb_internal.drop_space_table(ragdb.embedding_spaces) is
+comment on function ragdb_internal.drop_space_table is
   'Drops a space and its partition; the caller holds the corpus lock.';
 
 create or replace function ragdb_internal.drop_spaces(corpus_id integer) returns void
@@ -194,7 +193,7 @@ begin
   perform ragdb_internal.drop_space_table(s) from ragdb.embedding_spaces s
     where s.corpus_id = drop_spaces.corpus_id;
 end $$;
-comment on function ragdb_internal.drop_spaces(integer) is
+comment on function ragdb_internal.drop_spaces is
   'Drops all spaces of a corpus; the caller holds the corpus lock.';
 
 create or replace function ragdb_internal.space(corpus_id integer, state text)
@@ -204,7 +203,7 @@ return (
   select s from ragdb.embedding_spaces s
   where s.corpus_id = space.corpus_id and s.state = space.state
   order by s.current_since desc nulls last, s.space_id desc limit 1);
-comment on function ragdb_internal.space(integer, text) is
+comment on function ragdb_internal.space is
   'Returns the space of a corpus in a state, the last one where there are several; null without '
   'one.';
 
@@ -217,7 +216,7 @@ return (
     and not exists (select from ragdb.chunk_embeddings e
       where e.space_id = (missing_embeddings.space).space_id
         and e.corpus_id = c.corpus_id and e.chunk_no = c.chunk_no));
-comment on function ragdb_internal.missing_embeddings(ragdb.embedding_spaces) is
+comment on function ragdb_internal.missing_embeddings is
   'Returns the number of chunks of the corpus without an embedding in a space.';
 
 -- Chunks are counted only where nothing waits: once for each time that the queue has run empty.
@@ -243,6 +242,6 @@ begin
     update ragdb.embedding_spaces s set is_filled = true where s.space_id = v_space.space_id;
   end if;
 end $$;
-comment on function ragdb_internal.note_filled(integer) is
+comment on function ragdb_internal.note_filled is
   'Notes that a space has an embedding of every chunk, but for those that were given up; searches '
   'compare embeddings from then on. The caller holds the corpus lock.';

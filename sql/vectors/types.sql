@@ -5,17 +5,17 @@
 create or replace function ragdb_internal.pgvector(embedding real[]) returns vector
 language sql immutable parallel safe
 return pgvector.embedding::vector;
-comment on function ragdb_internal.pgvector(real[]) is 'Makes a vector of numbers.';
+comment on function ragdb_internal.pgvector is 'Makes a vector of numbers.';
 
 create or replace function ragdb_internal.numbers(embedding vector) returns real[]
 language sql immutable parallel safe
 return numbers.embedding::real[];
-comment on function ragdb_internal.numbers(vector) is 'Returns the numbers of a vector.';
+comment on function ragdb_internal.numbers is 'Returns the numbers of a vector.';
 
 create or replace function ragdb_internal.halves(embedding vector) returns halfvec
 language sql immutable parallel safe
 return halves.embedding::halfvec;
-comment on function ragdb_internal.halves(vector) is 'Returns a vector in half precision.';
+comment on function ragdb_internal.halves is 'Returns a vector in half precision.';
 
 -- Rounded to 1e-6: the last digits of pgvector's sums differ from CPU to CPU.
 create or replace function ragdb_internal.nearness(distance float8, metric text) returns float8
@@ -26,7 +26,7 @@ return pg_catalog.round(1000000::float8 * greatest(0::float8, least(1::float8,
     when 'ip' then -nearness.distance
     else 1::float8 - nearness.distance * nearness.distance / 2::float8
   end))) / 1000000::float8;
-comment on function ragdb_internal.nearness(float8, text) is
+comment on function ragdb_internal.nearness is
   'Returns the similarity in [0, 1], rounded to 1e-6, of what has a distance by a metric of '
   'pgvector: max(0, cosine), max(0, inner product) or max(0, 1 - distance² / 2).';
 
@@ -52,7 +52,7 @@ return (
   select pg_catalog.sha256(
     pg_catalog.string_agg(pg_catalog.float4send(e.value), ''::bytea order by e.n))
   from pg_catalog.unnest(vector_hash.embedding) with ordinality as e (value, n));
-comment on function ragdb_internal.vector_hash(real[]) is
+comment on function ragdb_internal.vector_hash is
   'Returns the sha256 of an embedding: its numbers as big-endian float4.';
 
 create or replace function ragdb_internal.cut(embeddings real[], dims integer)
@@ -65,7 +65,7 @@ begin atomic
     from pg_catalog.generate_series(1, pg_catalog.cardinality(cut.embeddings) / cut.dims) i (n)
     offset 0) v;
 end;
-comment on function ragdb_internal.cut(real[], integer) is
+comment on function ragdb_internal.cut is
   'Cuts a row of numbers into vectors of a width, with their norms.';
 
 -- Dynamic statements name pgvector where it is. Who builds them has no schema of pgvector in the
@@ -73,5 +73,5 @@ comment on function ragdb_internal.cut(real[], integer) is
 create or replace function ragdb_internal.vector_schema() returns text
 language sql stable parallel safe
 return (pg_catalog.parse_ident(pg_catalog.pg_typeof(null::vector)::text))[1];
-comment on function ragdb_internal.vector_schema() is
+comment on function ragdb_internal.vector_schema is
   'Returns the schema that pgvector is installed in.';

@@ -24,7 +24,7 @@ begin
   )
   update ragdb.embed_jobs j set due_at = clock_timestamp() from late l where j.job_id = l.job_id;
 end $$;
-comment on function ragdb_internal.drop_hopeless_embeds() is
+comment on function ragdb_internal.drop_hopeless_embeds is
   'Fails the requests that have killed five workers, forgets what was answered or failed a day '
   'ago, and makes those due that were made or claimed while the clock was ahead.';
 
@@ -59,7 +59,7 @@ begin
     from due d where j.job_id = d.job_id
     returning j.job_id, j.attempt, d.name, j.texts;
 end $$;
-comment on function ragdb.claim_embed_jobs(text, integer, interval, text) is
+comment on function ragdb.claim_embed_jobs is
   'Claims up to count (1 to 100) requests of ragdb.embed_text that wait, for the time of the lease '
   '(1 s to 1 day); none for a caller without ragdb_writer. Commit before embedding; answer with '
   'ragdb.complete_embed_job() or ragdb.fail_embed_job(). Raises RG400.';
@@ -82,7 +82,7 @@ begin
       due_at = clock_timestamp()
     where j.job_id = v_job.job_id;
 end $$;
-comment on function ragdb.complete_embed_job(uuid, integer, real[]) is
+comment on function ragdb.complete_embed_job is
   'Stores the embeddings of a claimed request, one behind the other in the order of its texts. '
   'Raises RG418, RG453.';
 
@@ -108,6 +108,6 @@ begin
       due_at = clock_timestamp() + make_interval(secs => 2 ^ (j.failures + 1)) * (0.5 + random())
     where j.job_id = v_job.job_id;
 end $$;
-comment on function ragdb.fail_embed_job(uuid, integer, text, boolean) is
+comment on function ragdb.fail_embed_job is
   'Gives a claimed request back after a failure, to be tried again after a back-off, five times in '
   'all, or ends it. Raises RG400, RG453.';

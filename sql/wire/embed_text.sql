@@ -15,7 +15,7 @@ begin atomic
     from pg_catalog.generate_series(1, pg_catalog.cardinality(embeddings) / dims) i (n)
       cross join lateral (select embeddings[(i.n - 1) * dims + 1 : i.n * dims] as numbers) k) c;
 end;
-comment on function ragdb_internal.listed_embeddings(real[], integer, boolean) is
+comment on function ragdb_internal.listed_embeddings is
   'Returns embeddings, one behind the other, as a JSON array of arrays, each scaled to length 1 '
   'where asked.';
 
@@ -36,7 +36,7 @@ begin
   return array(select t #>> '{}' from jsonb_array_elements(input -> 'texts')
     with ordinality e (t, n) order by n);
 end $$;
-comment on function ragdb_internal.wire_texts(jsonb) is
+comment on function ragdb_internal.wire_texts is
   'Returns the texts of a request, 1 to 256 of 1 to 8192 characters. Raises RG400.';
 
 create or replace function ragdb_internal.queue_texts(embedder_id integer, request_hash bytea,
@@ -62,7 +62,7 @@ begin
   perform ragdb_internal.notify('ragdb_embeddings');
   return v_job;
 end $$;
-comment on function ragdb_internal.queue_texts(integer, bytea, text[]) is
+comment on function ragdb_internal.queue_texts is
   'Has a worker embed texts, again where that failed, and returns the job. Raises RG451.';
 
 create or replace function ragdb_internal.answer_texts(embedder ragdb.embedders, texts text[],
@@ -102,7 +102,7 @@ begin
   return ragdb_internal.wait_for_worker(embedder, 'the texts wait for a worker that embeds them',
     v_job.message, 100, v_job.job_id);
 end $$;
-comment on function ragdb_internal.answer_texts(ragdb.embedders, text[], boolean, timestamptz) is
+comment on function ragdb_internal.answer_texts is
   'Returns the answer of embed.text: the embeddings, of a static embedder at once, or what a '
   'worker is doing about them. Raises RG451.';
 
@@ -126,7 +126,7 @@ exception when sqlstate 'RG000' then
   get stacked diagnostics v_detail = pg_exception_detail, v_hint = pg_exception_hint;
   return ragdb_internal.wire_error_of(sqlstate, sqlerrm, v_detail, v_hint);
 end $$;
-comment on function ragdb.embed_text(jsonb) is
+comment on function ragdb.embed_text is
   'Capability embed.text@1.0: {"params": {"model"}, "input": {"texts" (1 to 256 of 1 to 8192 '
   'characters), "normalize" (true)}} gives {"output": {"embeddings", "dim"}, "meta": {"model", '
   '"ms"}}, by an embedder and without its prefixes; or {"error"} with not_found, bad_request, '

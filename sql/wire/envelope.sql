@@ -16,7 +16,7 @@ return case
   when pg_catalog.pg_has_role(ragdb_internal.caller(), 'ragdb_writer', 'usage') then 'trusted'
   when pg_catalog.pg_has_role(ragdb_internal.caller(), 'ragdb_reader', 'usage') then 'member'
   else 'unknown' end;
-comment on function ragdb_internal.trust() is
+comment on function ragdb_internal.trust is
   'Returns the trust level of the caller: anchor (ragdb_admin), trusted (ragdb_writer), member '
   '(ragdb_reader) or unknown.';
 
@@ -36,7 +36,7 @@ begin
         hint = 'unknown < member (ragdb_reader) < trusted (ragdb_writer) < anchor (ragdb_admin)';
   end if;
 end $$;
-comment on function ragdb_internal.check_trust(text, text) is
+comment on function ragdb_internal.check_trust is
   'Refuses a caller without the trust that a capability takes. Raises RG401.';
 
 create or replace function ragdb_internal.check_fields(part text, fields jsonb, needs text[],
@@ -68,7 +68,7 @@ begin
           else 'fields are ' || array_to_string(takes, ', ') end;
   end if;
 end $$;
-comment on function ragdb_internal.check_fields(text, jsonb, text[], text[]) is
+comment on function ragdb_internal.check_fields is
   'Refuses a part of a request that is not an object with the fields it needs and no others. '
   'Raises RG400.';
 
@@ -86,7 +86,7 @@ begin
         ragdb_internal.quote(ragdb_internal.caller())),
       hint = 'try again in a moment';
 end $$;
-comment on function ragdb_internal.take_slot(text, integer) is
+comment on function ragdb_internal.take_slot is
   'Takes one of the caller''s slots of a capability until the transaction ends. Raises RG450.';
 
 -- Trust, then shape, then capacity.
@@ -113,7 +113,7 @@ begin
     v_limits.takes_input);
   perform ragdb_internal.take_slot(capability, v_limits.max_concurrent);
 end $$;
-comment on function ragdb_internal.enter_capability(text, jsonb) is
+comment on function ragdb_internal.enter_capability is
   'Refuses a caller without the trust that a capability takes, a request of another shape, and one '
   'call too many at a time. Raises RG400, RG401, RG450.';
 
@@ -125,7 +125,7 @@ language sql immutable parallel safe
 return pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
   'error', error, 'message', message, 'hint', hint, 'retry_after_ms', retry_after_ms,
   'job_id', job_id, 'sqlstate', sqlstate));
-comment on function ragdb_internal.wire_error(text, text, text, integer, uuid, text) is
+comment on function ragdb_internal.wire_error is
   'Returns an error as a capability answers it.';
 
 create or replace function ragdb_internal.wire_error_of(sqlstate text, message text, detail text,
@@ -136,7 +136,7 @@ return (
       || nullif(wire_error_of.detail, ''), ''), nullif(wire_error_of.hint, ''),
     case c.http_status when 429 then 200 end, null, c.sqlstate)
   from ragdb.error_codes() c where c.sqlstate = wire_error_of.sqlstate);
-comment on function ragdb_internal.wire_error_of(text, text, text, text) is
+comment on function ragdb_internal.wire_error_of is
   'Returns an error of class RG as a capability answers it; null for a code that is not ours.';
 
 create or replace function ragdb_internal.wait_for_worker(
@@ -152,7 +152,7 @@ return case when (embedder).name is not null and (embedder).provider is null
       || coalesce('; the last attempt failed: ' || wait_for_worker.last_error, ''),
     'ask again after retry_after_ms; ragdb worker must run', wait_for_worker.retry_after_ms,
     wait_for_worker.job_id) end;
-comment on function ragdb_internal.wait_for_worker(ragdb.embedders, text, text, integer, uuid) is
+comment on function ragdb_internal.wait_for_worker is
   'Returns the answer of a capability whose result a worker makes meanwhile, or would if the '
   'embedder (null: none is needed) were bound.';
 
@@ -168,7 +168,7 @@ begin
   end if;
   return fields ->> field;
 end $$;
-comment on function ragdb_internal.wire_text(jsonb, text) is
+comment on function ragdb_internal.wire_text is
   'Returns a field of a request that is a text; null when it is null or missing. Raises RG400.';
 
 -- `personal` is nobody's to route to, not even its owner's.
@@ -186,7 +186,7 @@ begin
   end if;
   return ragdb_internal.open_corpus(corpus, privilege, takes_parts);
 end $$;
-comment on function ragdb_internal.routable_corpus(text, text, boolean) is
+comment on function ragdb_internal.routable_corpus is
   'Returns a corpus as ragdb_internal.open_corpus does, but no personal one. Raises RG400, RG401, '
   'RG404.';
 
@@ -227,12 +227,12 @@ begin
   end loop;
   return v_filter;
 end $$;
-comment on function ragdb_internal.wire_filter(jsonb) is
+comment on function ragdb_internal.wire_filter is
   'Returns the filter of a request as ragdb.search takes it: min_year and max_year, with a number, '
   'bound the field year, beside what it says of year itself. Raises RG410.';
 
 create or replace function ragdb_internal.wire_time(at timestamptz) returns text
 language sql stable parallel safe
 return pg_catalog.to_char(wire_time.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
-comment on function ragdb_internal.wire_time(timestamptz) is
+comment on function ragdb_internal.wire_time is
   'Returns a time in UTC as RFC 3339 has it, to the millisecond.';

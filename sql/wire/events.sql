@@ -7,7 +7,7 @@ return pg_catalog.jsonb_build_object('schema_version', 1, 'event_id', (event).ev
   'community_id', current_database(), 'author', (event).author, 'event_type', (event).kind,
   'data', pg_catalog.jsonb_build_object('corpus', (event).corpus, 'doc_cid', (event).doc_cid,
     'title', (event).title, 'language', (event).language, 'chunks', (event).chunks));
-comment on function ragdb_internal.event_envelope(ragdb.events) is
+comment on function ragdb_internal.event_envelope is
   'Returns an event as the envelope of the wire.';
 
 create or replace function ragdb_internal.event_envelopes(page ragdb.events[]) returns jsonb
@@ -16,7 +16,7 @@ return (
   select coalesce(pg_catalog.jsonb_agg(
     ragdb_internal.event_envelope(e) order by e.lamport, e.corpus_id), '[]')
   from pg_catalog.unnest(event_envelopes.page) e);
-comment on function ragdb_internal.event_envelopes(ragdb.events[]) is
+comment on function ragdb_internal.event_envelopes is
   'Returns a page of events as envelopes of the wire, oldest first.';
 
 create or replace function ragdb.corpus_event_envelopes(
@@ -36,7 +36,7 @@ begin
   return jsonb_build_object('events', ragdb_internal.event_envelopes(v_page),
     'next', coalesce(v_page[cardinality(v_page)].lamport, v_after));
 end $$;
-comment on function ragdb.corpus_event_envelopes(text, bigint, integer) is
+comment on function ragdb.corpus_event_envelopes is
   'Returns the events of a corpus after a tick (0: from the beginning), oldest first, at most '
   'count (1 to 10000), as ragdb.event_envelopes does; next is the number to pass as after. Raises '
   'RG400, RG401, RG404, RG438.';
@@ -56,7 +56,7 @@ begin
     'events', ragdb_internal.event_envelopes(v_page),
     'next', ragdb_internal.next_position(event_envelopes.after, v_page));
 end $$;
-comment on function ragdb.event_envelopes(jsonb, integer) is
+comment on function ragdb.event_envelopes is
   'Returns the next events of all corpora that the caller may read, at most count (1 to 10000), '
   'each as the envelope of the wire: {"events": [{"schema_version", "event_id", "lamport", '
   '"wall_clock", "community_id" (the database), "author" (the role), "event_type", "data": '

@@ -10,7 +10,7 @@ return (session).created_at <= ragdb_internal.now() - interval '12 hours'
   or ragdb_internal.role_oid((session).role) is distinct from (session).role_oid
   or exists (select from ragdb.http_tokens t
     where t.name = (session).token_name and t.expires_at <= ragdb_internal.now());
-comment on function ragdb_internal.session_is_over(ragdb.http_sessions) is
+comment on function ragdb_internal.session_is_over is
   'Returns whether a session has ended: 12 hours after its login, an hour after its last request, '
   'or with its token or its role.';
 
@@ -19,7 +19,7 @@ create or replace function ragdb_internal.own_session_role() returns name
 language sql stable parallel safe
 return case when ragdb_internal.is_mighty(ragdb_internal.caller_oid()) then 'ragdb_admin'
   when ragdb_internal.caller_oid() is not null then ragdb_internal.caller() end;
-comment on function ragdb_internal.own_session_role() is
+comment on function ragdb_internal.own_session_role is
   'Returns the role of a session that a login opens for itself: the login, and ragdb_admin for a '
   'superuser and for the owner of the database.';
 
@@ -46,7 +46,7 @@ begin
       v_role, ragdb_internal.role_oid(v_role), ragdb_internal.now(), ragdb_internal.now());
   return v_secret;
 end $$;
-comment on function ragdb.open_http_session(bytea) is
+comment on function ragdb.open_http_session is
   'Opens a session of a browser for a bearer token, given by its SHA-256, and returns its secret '
   'this once; null when the token is not good. Without a token the session has the role of the '
   'caller, and ragdb_admin when the caller is a superuser or the owner of the database.';
@@ -73,7 +73,7 @@ begin
   end if;
   return v_session.role;
 end $$;
-comment on function ragdb.http_session_role(bytea) is
+comment on function ragdb.http_session_role is
   'Returns the role of a browser''s session, by the SHA-256 of its secret; null when it is unknown '
   'or has ended.';
 
@@ -82,5 +82,5 @@ language sql security definer
 begin atomic
   delete from ragdb.http_sessions s where s.session_hash = close_http_session.session_hash;
 end;
-comment on function ragdb.close_http_session(bytea) is
+comment on function ragdb.close_http_session is
   'Ends a session of a browser, by the SHA-256 of its secret. An unknown one is let pass.';

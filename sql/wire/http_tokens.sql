@@ -16,7 +16,7 @@ begin
         hint = 'leave it out for a token that is good until it is revoked';
   end if;
 end $$;
-comment on function ragdb_internal.check_token(text, interval) is
+comment on function ragdb_internal.check_token is
   'Refuses the name and the life of a token when they are out of range. Raises RG400.';
 
 create or replace function ragdb_internal.role_of_token(role text) returns name
@@ -46,7 +46,7 @@ begin
   end if;
   return v_role.rolname;
 end $$;
-comment on function ragdb_internal.role_of_token(text) is
+comment on function ragdb_internal.role_of_token is
   'Returns a role that the caller may make a token for. Raises RG400, RG401.';
 
 create or replace function ragdb.create_http_token(role text, name text,
@@ -78,7 +78,7 @@ begin
     format('%s for %s', ragdb_internal.quote(name), ragdb_internal.quote(role)));
   return v_token;
 end $$;
-comment on function ragdb.create_http_token(text, text, interval) is
+comment on function ragdb.create_http_token is
   'Makes a bearer token of the HTTP server for a role that the caller may act as, and returns it '
   'this once: only its hash is kept. Raises RG400, RG401, RG409.';
 
@@ -95,7 +95,7 @@ begin
   end if;
   perform ragdb_internal.record_access('revoke_token', null, null, ragdb_internal.quote(name));
 end $$;
-comment on function ragdb.revoke_http_token(text) is
+comment on function ragdb.revoke_http_token is
   'Revokes a bearer token: the next request with it is refused. Raises RG454.';
 
 create or replace function ragdb.list_http_tokens()
@@ -106,7 +106,7 @@ begin atomic
   select t.name, t.role, t.created_by, t.created_at, t.expires_at
   from ragdb.http_tokens t order by t.name;
 end;
-comment on function ragdb.list_http_tokens() is
+comment on function ragdb.list_http_tokens is
   'Lists the bearer tokens of the HTTP server by name, without anything of the tokens.';
 
 -- The hash of a token is as hard to come by as the token: whoever asks has been given it.
@@ -116,6 +116,6 @@ return (select t.role from ragdb.http_tokens t
   where t.token_hash = http_token_role.token_hash
     and t.role_oid = ragdb_internal.role_oid(t.role)
     and (t.expires_at is null or t.expires_at > ragdb_internal.now()));
-comment on function ragdb.http_token_role(bytea) is
+comment on function ragdb.http_token_role is
   'Returns the role that a bearer token stands for, by the SHA-256 of the token; null when it is '
   'unknown, has expired, or stands for a role that is gone.';

@@ -29,7 +29,7 @@ begin
   update ragdb.ingest_jobs j set due_at = clock_timestamp()
     from late l where j.job_id = l.job_id;
 end $$;
-comment on function ragdb_internal.drop_hopeless_ingests() is
+comment on function ragdb_internal.drop_hopeless_ingests is
   'Fails the jobs whose blob is gone or has killed five workers, forgets what failed a day ago, '
   'and makes those due that were queued or claimed while the clock was ahead.';
 
@@ -72,7 +72,7 @@ begin
       j.metadata, case when (d.space).space_id is null then 1000 else 240 end,
       case when (d.space).space_id is null then 200 else 48 end;
 end $$;
-comment on function ragdb.claim_ingest_jobs(text, integer, interval, text) is
+comment on function ragdb.claim_ingest_jobs is
   'Claims up to count (1 to 100) blobs that wait to be read, for the time of the lease (1 s to 1 '
   'day), of corpora that the caller may write, with the chunking they shall get: 1000 tokens and '
   '200 overlap, or 240 and 48 where the corpus has embeddings. Commit before reading; answer with '
@@ -90,7 +90,7 @@ begin
     return query select * from ragdb.put_documents(corpus, jsonb_build_array(document));
   end if;
 end $$;
-comment on function ragdb_internal.put_either(text, jsonb) is
+comment on function ragdb_internal.put_either is
   'Stores a document or, where it has messages, a conversation. Raises what ragdb.put_documents() '
   'and ragdb.put_conversations() raise.';
 
@@ -123,7 +123,7 @@ begin
   delete from ragdb.ingest_jobs j where j.job_id = v_job.job_id;
   return next v_result;
 end $$;
-comment on function ragdb.complete_ingest_job(uuid, integer, jsonb) is
+comment on function ragdb.complete_ingest_job is
   'Stores the document that a claimed blob is, in the form of ragdb.put_documents or, with '
   'messages, of ragdb.put_conversations, with who asked for it as the author of its event, and '
   'ends the job. Raises RG409, RG412, RG413, RG453.';
@@ -152,6 +152,6 @@ begin
       due_at = clock_timestamp() + make_interval(secs => 2 ^ (j.failures + 1)) * (0.5 + random())
     where j.job_id = v_job.job_id;
 end $$;
-comment on function ragdb.fail_ingest_job(uuid, integer, text, text, text) is
+comment on function ragdb.fail_ingest_job is
   'Ends a claimed ingest job with the wire word, message and hint that its caller gets; without a '
   'word it is tried again after a back-off, five times in all. Raises RG400, RG453.';

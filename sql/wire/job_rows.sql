@@ -9,7 +9,7 @@ begin
     using errcode = 'RG453', detail = 'it is done, failed, or claimed again since',
       hint = 'nothing is lost: whoever has it now answers';
 end $$;
-comment on function ragdb_internal.refuse_job(uuid) is
+comment on function ragdb_internal.refuse_job is
   'Says that a worker does not have a job under the number that it gave. Raises RG453.';
 
 create or replace function ragdb_internal.ingest_job(job_id uuid, attempt integer)
@@ -29,7 +29,7 @@ begin
   end if;
   return v_job;
 end $$;
-comment on function ragdb_internal.ingest_job(uuid, integer) is
+comment on function ragdb_internal.ingest_job is
   'Locks and returns an ingest job under the number of its last claim. Raises RG453.';
 
 create or replace function ragdb_internal.embed_job(job_id uuid, attempt integer)
@@ -49,7 +49,7 @@ begin
   end if;
   return v_job;
 end $$;
-comment on function ragdb_internal.embed_job(uuid, integer) is
+comment on function ragdb_internal.embed_job is
   'Locks and returns an embed job under the number of its last claim. Raises RG453.';
 
 create or replace function ragdb.job_state(job_id uuid)
@@ -94,6 +94,6 @@ begin
         hint = 'repeat the request: it answers with the result';
   end if;
 end $$;
-comment on function ragdb.job_state(uuid) is
+comment on function ragdb.job_state is
   'Returns what has become of the job of a partition answer: waiting, in_work, failed (with the '
   'error), or done for texts; any other job that is done is gone. Raises RG453.';

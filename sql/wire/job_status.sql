@@ -43,7 +43,7 @@ begin atomic
     having count(*) > 0
   order by 1, 2;
 end;
-comment on function ragdb.job_status() is
+comment on function ragdb.job_status is
   'Lists what workers have yet to do, by capability and corpus that the caller may read: jobs that '
   'wait, are in work and have failed (kept for a day), since when the oldest waits, and the last '
   'error. Chunks that wait for an embedding are in ragdb.embedding_status.';

@@ -12,7 +12,7 @@ return array['text/plain', 'text/markdown', 'text/x-markdown', 'text/mdx', 'text
   'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'application/vnd.ms-excel',
   'application/vnd.oasis.opendocument.spreadsheet', 'application/vnd.oasis.opendocument.text',
   'application/epub+zip', 'application/octet-stream'];
-comment on function ragdb_internal.readable_types() is
+comment on function ragdb_internal.readable_types is
   'Lists the media types of blobs that a worker reads; what an octet stream is, its first bytes '
   'say.';
 
@@ -23,7 +23,7 @@ return pg_catalog.lower(pg_catalog.btrim(pg_catalog.split_part(is_readable.media
     = any (ragdb_internal.readable_types())
   or pg_catalog.substr(is_readable.head, 1, 5) = '%PDF-'::bytea
   or pg_catalog.substr(is_readable.head, 1, 4) = '\x504b0304'::bytea;
-comment on function ragdb_internal.is_readable(text, bytea) is
+comment on function ragdb_internal.is_readable is
   'Says whether a blob may be a document that the readers know, by its media type or its first '
   'bytes.';
 
@@ -47,7 +47,7 @@ begin
         hint = 'wait until workers have done some, or start more of them: ragdb worker';
   end if;
 end $$;
-comment on function ragdb_internal.check_waiting_jobs() is
+comment on function ragdb_internal.check_waiting_jobs is
   'Refuses another job of a caller who has 1000 waiting. Raises RG451.';
 
 create or replace function ragdb_internal.unbound_embedder(corpus_id integer)
@@ -55,7 +55,7 @@ create or replace function ragdb_internal.unbound_embedder(corpus_id integer)
 language sql stable parallel safe
 return (select e from ragdb_internal.space(unbound_embedder.corpus_id, 'current') s
   join ragdb.embedders e on e.embedder_id = s.embedder_id where e.provider is null);
-comment on function ragdb_internal.unbound_embedder(integer) is
+comment on function ragdb_internal.unbound_embedder is
   'Returns the embedder of a corpus when nothing is bound to run it, else null.';
 
 create or replace function ragdb_internal.check_ingest(doc_cid text, title text, language text,
@@ -79,7 +79,7 @@ begin
         hint = 'leave out what is not known';
   end if;
 end $$;
-comment on function ragdb_internal.check_ingest(text, text, text, jsonb) is
+comment on function ragdb_internal.check_ingest is
   'Refuses the input of rag.ingest when it is not what the schema says. Raises RG400.';
 
 create or replace function ragdb_internal.check_blob(cid text) returns void
@@ -104,7 +104,7 @@ begin
         hint = 'docs/ingest.md lists what is read; ragdb ingest reads JSONL and mbox';
   end if;
 end $$;
-comment on function ragdb_internal.check_blob(text) is
+comment on function ragdb_internal.check_blob is
   'Refuses a blob that is not the caller''s to ingest, or that no reader knows. Raises RG408, '
   'RG452.';
 
@@ -137,7 +137,7 @@ begin
   perform ragdb_internal.notify('ragdb_embeddings');
   return v_job;
 end $$;
-comment on function ragdb_internal.queue_ingest(integer, text, text, text, jsonb) is
+comment on function ragdb_internal.queue_ingest is
   'Has a worker read a blob, again where that failed, and returns the job. Raises RG404, RG451.';
 
 -- What failed a moment ago would fail again; later it may have been put right.
@@ -182,7 +182,7 @@ begin
   return ragdb_internal.wait_for_worker(ragdb_internal.unbound_embedder(corpus.corpus_id),
     'the blob waits for a worker that reads it', v_job.message, 250, v_job.job_id);
 end $$;
-comment on function ragdb_internal.answer_ingest(ragdb.corpora, text, jsonb, timestamptz) is
+comment on function ragdb_internal.answer_ingest is
   'Returns the answer of rag.ingest: the document, or what a worker is doing about it. Raises '
   'RG400, RG408, RG451, RG452.';
 
@@ -207,7 +207,7 @@ exception when sqlstate 'RG000' then
   get stacked diagnostics v_detail = pg_exception_detail, v_hint = pg_exception_hint;
   return ragdb_internal.wire_error_of(sqlstate, sqlerrm, v_detail, v_hint);
 end $$;
-comment on function ragdb.rag_ingest(jsonb) is
+comment on function ragdb.rag_ingest is
   'Capability rag.ingest@1.0: {"params": {"corpus"}, "input": {"doc_cid" (of a blob), "title", '
   '"language", "metadata"}} gives {"output": {"doc_cid", "chunks_indexed", "tokens_indexed"}, '
   '"meta": {"corpus", "ms", "ingest_event_id"}}, of a document that is there already its existing '

@@ -15,7 +15,7 @@ begin
     v_error, 100, ragdb_internal.query_job(corpus.corpus_id, embedder.embedder_id,
       sha256(convert_to(query, 'UTF8'))));
 end $$;
-comment on function ragdb_internal.wait_for_query(ragdb.corpora, ragdb.embedders, text) is
+comment on function ragdb_internal.wait_for_query is
   'Asks the workers for the embedding of a query and returns the answer meanwhile.';
 
 -- A query that waits has no id of its own: this is one of version 8, made of its key.
@@ -26,7 +26,7 @@ return pg_catalog.overlay(pg_catalog.overlay(pg_catalog.encode(pg_catalog.substr
     'ragdb.query/1'::bytea || pg_catalog.int4send(query_job.corpus_id)
     || pg_catalog.int4send(query_job.embedder_id) || query_job.query_hash), 1, 16), 'hex'),
   '8', 13, 1), '8', 17, 1)::uuid;
-comment on function ragdb_internal.query_job(integer, integer, bytea) is
+comment on function ragdb_internal.query_job is
   'Returns the job id of a query that waits for its embedding.';
 
 create or replace function ragdb_internal.wire_k(input jsonb) returns integer
@@ -45,7 +45,7 @@ begin
   end if;
   return coalesce((input ->> 'k')::numeric, 5);
 end $$;
-comment on function ragdb_internal.wire_k(jsonb) is
+comment on function ragdb_internal.wire_k is
   'Returns how many chunks a request asks for. Raises RG400.';
 
 create or replace function ragdb_internal.wire_flag(input jsonb, field text) returns boolean
@@ -60,7 +60,7 @@ begin
   end if;
   return coalesce((input ->> field)::boolean, true);
 end $$;
-comment on function ragdb_internal.wire_flag(jsonb, text) is
+comment on function ragdb_internal.wire_flag is
   'Returns a field of a request that is true or false, true unless given. Raises RG400.';
 
 create or replace function ragdb_internal.lacking_embedding(
@@ -75,7 +75,7 @@ return (
     and ragdb_internal.kept_embedding(
       c.corpus_id, lacking_embedding.embedder_id, lacking_embedding.query) is null
   order by c.corpus_id limit 1);
-comment on function ragdb_internal.lacking_embedding(ragdb.corpora, integer, text) is
+comment on function ragdb_internal.lacking_embedding is
   'Returns the corpus, or the first of its parts, that has not kept the embedding of a query and '
   'does not make it itself; null without one.';
 
@@ -113,8 +113,7 @@ begin
     'meta', jsonb_build_object('corpus', corpus.name, 'ms', ragdb_internal.ms_since(began),
       'embedding_model', v_embedder.name));
 end $$;
-comment on function ragdb_internal.answer_query(ragdb.corpora, text, integer, jsonb, boolean,
-  timestamptz) is
+comment on function ragdb_internal.answer_query is
   'Returns the answer of rag.query to a request that is sound, and records a trace; or has a '
   'worker embed the query. Raises RG410.';
 
@@ -154,7 +153,7 @@ exception when sqlstate 'RG000' then
   end if;
   return ragdb_internal.wire_error_of(sqlstate, sqlerrm, v_detail, v_hint);
 end $$;
-comment on function ragdb.rag_query(jsonb) is
+comment on function ragdb.rag_query is
   'Capability rag.query@1.0: {"params": {"corpus"}, "input": {"query", "k" (1 to 20, 5), "filter", '
   '"include_text" (true)}} gives {"output": {"chunks": [{"rank", "score", "text", "metadata": '
   '{"doc_cid", "doc_title", "page", "chunk_id"}}]}, "meta": {"corpus", "ms", "embedding_model"}} '
@@ -184,7 +183,7 @@ exception when sqlstate 'RG000' then
   get stacked diagnostics v_detail = pg_exception_detail, v_hint = pg_exception_hint;
   return ragdb_internal.wire_error_of(sqlstate, sqlerrm, v_detail, v_hint);
 end $$;
-comment on function ragdb.rag_list_corpora(jsonb) is
+comment on function ragdb.rag_list_corpora is
   'Capability rag.list_corpora@1.0: {"params": {}, "input": {}} gives {"output": {"corpora": '
   '[{"name", "docs", "chunks", "size_bytes", "language_majority"}]}, "meta": {"ms"}}, of the '
   'corpora that the caller may read without personal; or {"error"} with bad_request, unauthorized '

@@ -21,7 +21,7 @@ begin atomic
   ) as c (name, version, trust_required, timeout_seconds, max_concurrent, k_max,
     needs_params, takes_params, needs_input, takes_input);
 end;
-comment on function ragdb_internal.capability_limits() is
+comment on function ragdb_internal.capability_limits is
   'Returns what holds for each capability, and the fields of its requests.';
 
 create or replace function ragdb_internal.all_capability_schemas()
@@ -123,7 +123,7 @@ begin atomic
           "properties": {"model": {"type": "string"}, "ms": {"type": "number", "minimum": 0}}}}}')
   ) as s (name, request_schema, response_schema);
 end;
-comment on function ragdb_internal.all_capability_schemas() is
+comment on function ragdb_internal.all_capability_schemas is
   'Returns the JSON schemas of the requests and answers of each capability.';
 
 create or replace function ragdb.capability_schemas()
@@ -138,7 +138,7 @@ begin atomic
     join ragdb_internal.all_capability_schemas() s on s.name = l.name
   order by l.name;
 end;
-comment on function ragdb.capability_schemas() is
+comment on function ragdb.capability_schemas is
   'Lists the wire capabilities that there are, with the trust they take, their limits and the JSON '
   'schemas of request and answer.';
 
@@ -177,7 +177,7 @@ begin atomic
       select '{}'::jsonb where l.name = 'rag.list_corpora') p
   order by l.name, p.params::text collate "C";
 end;
-comment on function ragdb.capabilities() is
+comment on function ragdb.capabilities is
   'Lists the wire capabilities that the caller can route to, rag.query once for each corpus and '
   'embed.text once for each embedder, with the trust they take (unknown < member < trusted < '
   'anchor), their limits and the JSON schemas of request and answer.';

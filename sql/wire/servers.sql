@@ -10,7 +10,7 @@ begin atomic
       join ragdb.chunks c on c.corpus_id = k.corpus_id and c.chunk_id = i.chunk_id)
   order by k.name;
 end;
-comment on function ragdb.corpora_with_chunks(text[]) is
+comment on function ragdb.corpora_with_chunks is
   'Returns the names of the corpora that the caller may read and that have a chunk of one of these '
   'ids, without personal.';
 
@@ -29,7 +29,7 @@ begin
       where e.embedder_id = v_space.embedder_id and e.provider is null)
     or ragdb.request_query_embedding(prepare_query.corpus, prepare_query.query);
 end $$;
-comment on function ragdb.prepare_query(text, text) is
+comment on function ragdb.prepare_query is
   'Says whether a corpus can be searched for a query (1 to 32768 characters) by all that it has: '
   'it has no embeddings, no provider makes them, or the query has one; otherwise the workers are '
   'asked for that. Raises RG400, RG404.';
@@ -57,8 +57,7 @@ begin
     from ragdb_internal.with_turns(v_corpus.corpus_id, ragdb.last_trace_id(), array(
     select ragdb_internal.plain_hit(h) from unnest(v_hits) h order by h.rank)) w;
 end $$;
-comment on function ragdb.retrieve_global(text, text, integer, text, float8, jsonb, float8[], text,
-  text, text) is
+comment on function ragdb.retrieve_global is
   'Returns the hits of ragdb.search with the same arguments and what is known of them as turns, '
   'and records the one trace, which is never admissible. Raises what ragdb.search raises, RG413, '
   'and 25006 where nothing can be written.';
@@ -96,7 +95,7 @@ begin
     'corpus_version', v_trace.corpus_version, 'rank_mode', v_trace.rank_mode,
     'embedding_model', v_trace.embedding_model, 'trace_hash', encode(v_trace.trace_hash, 'hex'));
 end $$;
-comment on function ragdb.provenance(uuid) is
+comment on function ragdb.provenance is
   'Returns the provenance of a recorded retrieval as one object: query_id (the trace), '
   'retrieval_mode, retrieved_turn_ids, is_admissible, slice_info with the policy''s reference, '
   'snapshot and token (null in global mode), hashes of query embedding and result, filters, limits '

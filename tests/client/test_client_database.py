@@ -64,6 +64,14 @@ def test_a_dict_is_passed_as_json(database: ragdb.Database) -> None:
     assert hit.metadata == {"year": 2026}
 
 
+def test_json_that_is_left_out_is_the_default_of_the_function(database: ragdb.Database) -> None:
+    doc_cid = "sha256:" + hashlib.sha256(b"saw").hexdigest()
+    chunk = {"text": "saw", "start": 0, "end": 3, "tokens": 1}
+    put = database.put_document("docs", doc_cid, "docs/c.txt", [chunk], {"method": "whole"})
+    assert put.doc_cid == doc_cid
+    assert database.get_document("docs", doc_cid).metadata == {}
+
+
 def test_a_number_over_four_bytes_is_refused_and_names_no_overload(
     database: ragdb.Database,
 ) -> None:

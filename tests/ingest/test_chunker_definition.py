@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragdb.ingest.chunker import STRATEGIES, chunk
+from tests.chunked import limits, texts
 
 C = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 P = "、。」』】）〉》！？，．：；”’"
@@ -15,18 +16,6 @@ WORD = re.compile(f"[{C}][{P}]*|[^{C} \\t\\n\\r\\f\\v]+")
 SENTENCE = re.compile(r"""[.!?。！？]["'”’»)}」』】）》〉\]]*$""")
 PARAGRAPH = re.compile(r"\n[ \t\r\f\v]*\n|\r[ \t\f\v]*\r|\f")
 
-# what decides a boundary: every level, its near misses, white space that only Unicode knows
-PIECES = [
-    *["a", "bb", "ccc.", "word", 'end!"', "Zz?'", ".", "...", "x.)))))))", "x.))))))))"],
-    *["日本", "語。", "」", "。」)", "a日b", "\x85", "\xa0", "é", "🙂"],
-    *["#", "##", "#######", "#x", "```", "```py", "~~~", "~~~~x"],
-    *["\n", "\n\n", "\r\n", "\r\n\r\n", "\r", "\r \r", "\n \n", "\f", "\v", "\t"],
-    *["\n# ", "\n## ", "\n```\n", "\n~~~\n"],
-]
-texts = st.lists(
-    st.tuples(st.sampled_from(PIECES), st.sampled_from(["", " ", "  "])), max_size=60
-).map(lambda pairs: "".join(piece + space for piece, space in pairs))
-limits = st.integers(1, 40).flatmap(lambda m: st.tuples(st.just(m), st.integers(0, m - 1)))
 strategies = st.sampled_from(STRATEGIES)
 units = st.sampled_from(["token", "word", "char"])
 

@@ -23,11 +23,10 @@ class AsyncFunctions(AsyncCaller):
     """Every public SQL function, as an asynchronous method."""
 
     async def accept_move(self, header: Any, origin: str) -> None:
-        await self._run(calls.ACCEPT_MOVE, header, origin)
+        await self._run(calls.ACCEPT_MOVE, locals())
 
     async def add_edges(self, corpus: str, edges: Any) -> int:
-        value: int = await self._value(calls.ADD_EDGES, corpus, edges)
-        return value
+        return await self._value(calls.ADD_EDGES, locals())
 
     async def add_eval_case(
         self,
@@ -37,38 +36,31 @@ class AsyncFunctions(AsyncCaller):
         source: str | None = None,
         tags: Sequence[str] | None = None,
     ) -> str | None:
-        value: str | None = await self._value(calls.ADD_EVAL_CASE, rag, eval, query, source, tags)
-        return value
+        return await self._value(calls.ADD_EVAL_CASE, locals())
 
     async def add_peer(
         self, name: str, public_key: bytes, url: str | None = None, trust: str = "member"
     ) -> None:
-        await self._run(calls.ADD_PEER, name, public_key, url, trust)
+        await self._run(calls.ADD_PEER, locals())
 
     async def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
-        value: int = await self._value(calls.ADD_SYNONYMS, corpus, words)
-        return value
+        return await self._value(calls.ADD_SYNONYMS, locals())
 
     async def advice(self) -> Rows[rows.Advice]:
-        return await self._rows(calls.ADVICE, rows.Advice)
+        return await self._rows(calls.ADVICE, rows.Advice, locals())
 
     async def announce_move(self, move_id: UUID | str, count: int = 1000) -> int:
-        value: int = await self._value(calls.ANNOUNCE_MOVE, move_id, count)
-        return value
+        return await self._value(calls.ANNOUNCE_MOVE, locals())
 
     async def answer_from_evidence(
         self, question: str, evidence: Any, max_sentences: int = 2, min_support: float = 0.5
     ) -> Any:
-        return await self._value(
-            calls.ANSWER_FROM_EVIDENCE, question, evidence, max_sentences, min_support
-        )
+        return await self._value(calls.ANSWER_FROM_EVIDENCE, locals())
 
     async def append_turns(
         self, corpus: str, session: str, turns: Any, document: Any = None
     ) -> Rows[rows.AppendTurnsRow]:
-        return await self._rows(
-            calls.APPEND_TURNS, rows.AppendTurnsRow, corpus, session, turns, document
-        )
+        return await self._rows(calls.APPEND_TURNS, rows.AppendTurnsRow, locals())
 
     @overload
     async def apply_contract(self, contract: Any) -> rows.ApplyContractRow: ...
@@ -77,11 +69,11 @@ class AsyncFunctions(AsyncCaller):
         self, contract: str, contract_name: str = "contract"
     ) -> rows.ApplyContractRow: ...
     async def apply_contract(self, *args: Any, **kwargs: Any) -> rows.ApplyContractRow:
-        call, values = choose((calls.APPLY_CONTRACT_1, calls.APPLY_CONTRACT_2), args, kwargs)
-        return await self._row(call, rows.ApplyContractRow, *values)
+        call, given = choose((calls.APPLY_CONTRACT_1, calls.APPLY_CONTRACT_2), args, kwargs)
+        return await self._row(call, rows.ApplyContractRow, given)
 
     async def apply_events(self, peer: str, corpus: str, page: Any) -> rows.ApplyEventsRow:
-        return await self._row(calls.APPLY_EVENTS, rows.ApplyEventsRow, peer, corpus, page)
+        return await self._row(calls.APPLY_EVENTS, rows.ApplyEventsRow, locals())
 
     async def ask(
         self,
@@ -108,32 +100,7 @@ class AsyncFunctions(AsyncCaller):
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
     ) -> rows.AskedAnswer:
-        return await self._row(
-            calls.ASK,
-            rows.AskedAnswer,
-            corpus,
-            question,
-            mode,
-            k,
-            rank_mode,
-            max_context,
-            gate,
-            min_chunks,
-            min_score,
-            min_coverage,
-            require_citations,
-            sentences,
-            evidence,
-            plan,
-            retriever,
-            rag,
-            rerank,
-            filter,
-            record,
-            client,
-            otel_trace_id,
-            otel_span_id,
-        )
+        return await self._row(calls.ASK, rows.AskedAnswer, locals())
 
     async def ask_plan(
         self,
@@ -143,7 +110,7 @@ class AsyncFunctions(AsyncCaller):
         plan: Any = None,
         plan_problem: str | None = None,
     ) -> Any:
-        return await self._value(calls.ASK_PLAN, question, policy, has_evidence, plan, plan_problem)
+        return await self._value(calls.ASK_PLAN, locals())
 
     async def ask_retriever(
         self,
@@ -153,9 +120,7 @@ class AsyncFunctions(AsyncCaller):
         k: int | None = None,
         rank_mode: str | None = None,
     ) -> rows.AskedRetriever:
-        return await self._row(
-            calls.ASK_RETRIEVER, rows.AskedRetriever, corpus, retriever, rag, k, rank_mode
-        )
+        return await self._row(calls.ASK_RETRIEVER, rows.AskedRetriever, locals())
 
     async def ask_verify(
         self,
@@ -168,38 +133,27 @@ class AsyncFunctions(AsyncCaller):
         input_tokens: int | None = None,
         output_tokens: int | None = None,
     ) -> Any:
-        return await self._value(
-            calls.ASK_VERIFY,
-            run,
-            output,
-            problem,
-            schema_problems,
-            attempt,
-            elapsed_ms,
-            input_tokens,
-            output_tokens,
-        )
+        return await self._value(calls.ASK_VERIFY, locals())
 
     async def ask_weigh(self, run: Any, results: Any = None, evidence: Any = None) -> Any:
-        return await self._value(calls.ASK_WEIGH, run, results, evidence)
+        return await self._value(calls.ASK_WEIGH, locals())
 
     async def assert_run_passed(self, run_id: UUID | str) -> None:
-        await self._run(calls.ASSERT_RUN_PASSED, run_id)
+        await self._run(calls.ASSERT_RUN_PASSED, locals())
 
     async def assertion_kinds(self) -> Rows[rows.AssertionKindsRow]:
-        return await self._rows(calls.ASSERTION_KINDS, rows.AssertionKindsRow)
+        return await self._rows(calls.ASSERTION_KINDS, rows.AssertionKindsRow, locals())
 
     async def baseline_run(self, rag: str, eval: str, name: str = "main") -> UUID | None:
-        value: UUID | None = await self._value(calls.BASELINE_RUN, rag, eval, name)
-        return value
+        return await self._value(calls.BASELINE_RUN, locals())
 
     async def begin_move(
         self, corpus: str, destination: str, longest: timedelta | str = "00:00:10"
     ) -> rows.BeginMoveRow:
-        return await self._row(calls.BEGIN_MOVE, rows.BeginMoveRow, corpus, destination, longest)
+        return await self._row(calls.BEGIN_MOVE, rows.BeginMoveRow, locals())
 
     async def bind_embedder(self, name: str, provider: str, provider_model: str) -> rows.Embedders:
-        return await self._row(calls.BIND_EMBEDDER, rows.Embedders, name, provider, provider_model)
+        return await self._row(calls.BIND_EMBEDDER, rows.Embedders, locals())
 
     async def bind_reranker(
         self,
@@ -209,24 +163,20 @@ class AsyncFunctions(AsyncCaller):
         max_tokens: int = 512,
         revision: str | None = None,
     ) -> rows.Rerankers:
-        return await self._row(
-            calls.BIND_RERANKER, rows.Rerankers, name, source, weights_sha256, max_tokens, revision
-        )
+        return await self._row(calls.BIND_RERANKER, rows.Rerankers, locals())
 
     async def bind_role(self, role: str, becomes: str | None = None) -> None:
-        await self._run(calls.BIND_ROLE, role, becomes)
+        await self._run(calls.BIND_ROLE, locals())
 
     async def bind_static(
         self, embedder: str, tokenizer: str, folding: str, digest: str, lexical_weight: float = 0.75
     ) -> rows.Embedders:
-        return await self._row(
-            calls.BIND_STATIC, rows.Embedders, embedder, tokenizer, folding, digest, lexical_weight
-        )
+        return await self._row(calls.BIND_STATIC, rows.Embedders, locals())
 
     async def bless_run(
         self, run_id: UUID | str, name: str = "main", reason: str | None = None
     ) -> None:
-        await self._run(calls.BLESS_RUN, run_id, name, reason)
+        await self._run(calls.BLESS_RUN, locals())
 
     async def build_evidence_pack(
         self,
@@ -236,9 +186,7 @@ class AsyncFunctions(AsyncCaller):
         max_context: int | None = None,
         unit: str = "token",
     ) -> Any:
-        return await self._value(
-            calls.BUILD_EVIDENCE_PACK, trace_id, chunk_ids, corpus, max_context, unit
-        )
+        return await self._value(calls.BUILD_EVIDENCE_PACK, locals())
 
     async def build_slice(
         self,
@@ -248,25 +196,21 @@ class AsyncFunctions(AsyncCaller):
         sign: bool = True,
         as_of: int | None = None,
     ) -> rows.BuiltSlice:
-        return await self._row(
-            calls.BUILD_SLICE, rows.BuiltSlice, corpus, anchor, policy, sign, as_of
-        )
+        return await self._row(calls.BUILD_SLICE, rows.BuiltSlice, locals())
 
     async def build_slices(
         self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
     ) -> Rows[rows.BuildSlicesRow]:
-        return await self._rows(
-            calls.BUILD_SLICES, rows.BuildSlicesRow, corpus, anchors, policy, sign
-        )
+        return await self._rows(calls.BUILD_SLICES, rows.BuildSlicesRow, locals())
 
     async def calibrate_gate(self, corpus: str) -> Rows[rows.CalibrateGateRow]:
-        return await self._rows(calls.CALIBRATE_GATE, rows.CalibrateGateRow, corpus)
+        return await self._rows(calls.CALIBRATE_GATE, rows.CalibrateGateRow, locals())
 
     async def capabilities(self) -> Rows[rows.CapabilitiesRow]:
-        return await self._rows(calls.CAPABILITIES, rows.CapabilitiesRow)
+        return await self._rows(calls.CAPABILITIES, rows.CapabilitiesRow, locals())
 
     async def capability_schemas(self) -> Rows[rows.CapabilitySchemasRow]:
-        return await self._rows(calls.CAPABILITY_SCHEMAS, rows.CapabilitySchemasRow)
+        return await self._rows(calls.CAPABILITY_SCHEMAS, rows.CapabilitySchemasRow, locals())
 
     async def challenge_eval(
         self,
@@ -275,9 +219,7 @@ class AsyncFunctions(AsyncCaller):
         tags: Sequence[str] | None = None,
         rerank_scores: Any = None,
     ) -> Rows[rows.ChallengeEvalRow]:
-        return await self._rows(
-            calls.CHALLENGE_EVAL, rows.ChallengeEvalRow, rag, eval, tags, rerank_scores
-        )
+        return await self._rows(calls.CHALLENGE_EVAL, rows.ChallengeEvalRow, locals())
 
     async def check_citations(
         self,
@@ -290,29 +232,18 @@ class AsyncFunctions(AsyncCaller):
         min_quote: int = 8,
         offsets: str = "codepoint",
     ) -> Rows[rows.CheckCitationsRow]:
-        return await self._rows(
-            calls.CHECK_CITATIONS,
-            rows.CheckCitationsRow,
-            output,
-            evidence,
-            trace_id,
-            require_citations,
-            require_admissible,
-            min_coverage,
-            min_quote,
-            offsets,
-        )
+        return await self._rows(calls.CHECK_CITATIONS, rows.CheckCitationsRow, locals())
 
     async def check_corpus(self, corpus: str, deep: bool = True) -> Rows[rows.CheckCorpusRow]:
-        return await self._rows(calls.CHECK_CORPUS, rows.CheckCorpusRow, corpus, deep)
+        return await self._rows(calls.CHECK_CORPUS, rows.CheckCorpusRow, locals())
 
     async def check_move(
         self, move_id: UUID | str, after: int = 0, count: int = 1000
     ) -> Rows[rows.CheckMoveRow]:
-        return await self._rows(calls.CHECK_MOVE, rows.CheckMoveRow, move_id, after, count)
+        return await self._rows(calls.CHECK_MOVE, rows.CheckMoveRow, locals())
 
     async def citation_codes(self) -> Rows[rows.CitationCodesRow]:
-        return await self._rows(calls.CITATION_CODES, rows.CitationCodesRow)
+        return await self._rows(calls.CITATION_CODES, rows.CitationCodesRow, locals())
 
     async def claim_embed_jobs(
         self,
@@ -321,9 +252,7 @@ class AsyncFunctions(AsyncCaller):
         lease: timedelta | str = "00:02:00",
         only_embedder: str | None = None,
     ) -> Rows[rows.ClaimEmbedJobsRow]:
-        return await self._rows(
-            calls.CLAIM_EMBED_JOBS, rows.ClaimEmbedJobsRow, worker, count, lease, only_embedder
-        )
+        return await self._rows(calls.CLAIM_EMBED_JOBS, rows.ClaimEmbedJobsRow, locals())
 
     async def claim_embeddings(
         self,
@@ -334,16 +263,7 @@ class AsyncFunctions(AsyncCaller):
         only_embedder: str | None = None,
         except_embedders: Sequence[str] = "{}",
     ) -> Rows[rows.ClaimEmbeddingsRow]:
-        return await self._rows(
-            calls.CLAIM_EMBEDDINGS,
-            rows.ClaimEmbeddingsRow,
-            worker,
-            count,
-            lease,
-            only_corpus,
-            only_embedder,
-            except_embedders,
-        )
+        return await self._rows(calls.CLAIM_EMBEDDINGS, rows.ClaimEmbeddingsRow, locals())
 
     async def claim_ingest_jobs(
         self,
@@ -352,9 +272,7 @@ class AsyncFunctions(AsyncCaller):
         lease: timedelta | str = "00:10:00",
         only_corpus: str | None = None,
     ) -> Rows[rows.ClaimIngestJobsRow]:
-        return await self._rows(
-            calls.CLAIM_INGEST_JOBS, rows.ClaimIngestJobsRow, worker, count, lease, only_corpus
-        )
+        return await self._rows(calls.CLAIM_INGEST_JOBS, rows.ClaimIngestJobsRow, locals())
 
     async def claim_queries(
         self,
@@ -363,37 +281,34 @@ class AsyncFunctions(AsyncCaller):
         lease: timedelta | str = "00:01:00",
         only_embedder: str | None = None,
     ) -> Rows[rows.ClaimQueriesRow]:
-        return await self._rows(
-            calls.CLAIM_QUERIES, rows.ClaimQueriesRow, worker, count, lease, only_embedder
-        )
+        return await self._rows(calls.CLAIM_QUERIES, rows.ClaimQueriesRow, locals())
 
     async def close_http_session(self, session_hash: bytes) -> None:
-        await self._run(calls.CLOSE_HTTP_SESSION, session_hash)
+        await self._run(calls.CLOSE_HTTP_SESSION, locals())
 
     async def cluster_add_node(self, host: str, port: int = 5432) -> None:
-        await self._run(calls.CLUSTER_ADD_NODE, host, port)
+        await self._run(calls.CLUSTER_ADD_NODE, locals())
 
     async def cluster_corpora(self) -> Rows[rows.ClusterCorporaRow]:
-        return await self._rows(calls.CLUSTER_CORPORA, rows.ClusterCorporaRow)
+        return await self._rows(calls.CLUSTER_CORPORA, rows.ClusterCorporaRow, locals())
 
     async def cluster_init(self, host: str, port: int = 5432) -> int:
-        value: int = await self._value(calls.CLUSTER_INIT, host, port)
-        return value
+        return await self._value(calls.CLUSTER_INIT, locals())
 
     async def cluster_isolate(self, node: int, is_isolated: bool = True) -> None:
-        await self._run(calls.CLUSTER_ISOLATE, node, is_isolated)
+        await self._run(calls.CLUSTER_ISOLATE, locals())
 
     async def cluster_place(self, corpus: str, node: int) -> None:
-        await self._run(calls.CLUSTER_PLACE, corpus, node)
+        await self._run(calls.CLUSTER_PLACE, locals())
 
     async def cluster_remove_node(self, node: int) -> None:
-        await self._run(calls.CLUSTER_REMOVE_NODE, node)
+        await self._run(calls.CLUSTER_REMOVE_NODE, locals())
 
     async def cluster_routes(self) -> Rows[rows.ClusterRoutesRow]:
-        return await self._rows(calls.CLUSTER_ROUTES, rows.ClusterRoutesRow)
+        return await self._rows(calls.CLUSTER_ROUTES, rows.ClusterRoutesRow, locals())
 
     async def cluster_status(self) -> Rows[rows.ClusterStatusRow]:
-        return await self._rows(calls.CLUSTER_STATUS, rows.ClusterStatusRow)
+        return await self._rows(calls.CLUSTER_STATUS, rows.ClusterStatusRow, locals())
 
     async def compare_runs(
         self,
@@ -403,9 +318,7 @@ class AsyncFunctions(AsyncCaller):
         resamples: int = 10000,
         tolerance: float = 0.01,
     ) -> Rows[rows.CompareRunsRow]:
-        return await self._rows(
-            calls.COMPARE_RUNS, rows.CompareRunsRow, baseline, run_id, seed, resamples, tolerance
-        )
+        return await self._rows(calls.COMPARE_RUNS, rows.CompareRunsRow, locals())
 
     async def compare_spaces(
         self,
@@ -417,22 +330,12 @@ class AsyncFunctions(AsyncCaller):
         k: int = 10,
         mode: str = "hybrid",
     ) -> Rows[rows.CompareSpacesRow]:
-        return await self._rows(
-            calls.COMPARE_SPACES,
-            rows.CompareSpacesRow,
-            corpus,
-            embedder,
-            queries,
-            current_embeddings,
-            embeddings,
-            k,
-            mode,
-        )
+        return await self._rows(calls.COMPARE_SPACES, rows.CompareSpacesRow, locals())
 
     async def complete_embed_job(
         self, job_id: UUID | str, attempt: int, embeddings: Reals | Sequence[float]
     ) -> None:
-        await self._run(calls.COMPLETE_EMBED_JOB, job_id, attempt, embeddings)
+        await self._run(calls.COMPLETE_EMBED_JOB, locals())
 
     async def complete_embeddings(
         self,
@@ -441,32 +344,29 @@ class AsyncFunctions(AsyncCaller):
         attempts: Sequence[int],
         embeddings: Reals | Sequence[float],
     ) -> int:
-        value: int = await self._value(
-            calls.COMPLETE_EMBEDDINGS, space_id, input_hashes, attempts, embeddings
-        )
-        return value
+        return await self._value(calls.COMPLETE_EMBEDDINGS, locals())
 
     async def complete_ingest_job(
         self, job_id: UUID | str, attempt: int, document: Any
     ) -> rows.PutResult:
-        return await self._row(calls.COMPLETE_INGEST_JOB, rows.PutResult, job_id, attempt, document)
+        return await self._row(calls.COMPLETE_INGEST_JOB, rows.PutResult, locals())
 
     async def corpora_with_chunks(self, chunk_ids: Sequence[str]) -> list[str]:
-        return await self._values(calls.CORPORA_WITH_CHUNKS, chunk_ids)
+        return await self._values(calls.CORPORA_WITH_CHUNKS, locals())
 
     async def corpus_embedder(self, corpus: str) -> rows.Embedders | None:
-        return await self._row_if_any(calls.CORPUS_EMBEDDER, rows.Embedders, corpus)
+        return await self._row_if_any(calls.CORPUS_EMBEDDER, rows.Embedders, locals())
 
     async def corpus_event_envelopes(self, corpus: str, after: int = 0, count: int = 100) -> Any:
-        return await self._value(calls.CORPUS_EVENT_ENVELOPES, corpus, after, count)
+        return await self._value(calls.CORPUS_EVENT_ENVELOPES, locals())
 
     async def corpus_events(
         self, corpus: str, after: int = 0, count: int = 100
     ) -> Rows[rows.CorpusEventsRow]:
-        return await self._rows(calls.CORPUS_EVENTS, rows.CorpusEventsRow, corpus, after, count)
+        return await self._rows(calls.CORPUS_EVENTS, rows.CorpusEventsRow, locals())
 
     async def corpus_info(self, corpus: str) -> rows.CorpusInfoRow:
-        return await self._row(calls.CORPUS_INFO, rows.CorpusInfoRow, corpus)
+        return await self._row(calls.CORPUS_INFO, rows.CorpusInfoRow, locals())
 
     @overload
     async def count_matches(
@@ -481,8 +381,8 @@ class AsyncFunctions(AsyncCaller):
         self, corpus: str, query: str, filter: Any = None, syntax: str = "plain"
     ) -> rows.CountMatchesRow: ...
     async def count_matches(self, *args: Any, **kwargs: Any) -> rows.CountMatchesRow:
-        call, values = choose((calls.COUNT_MATCHES_1, calls.COUNT_MATCHES_2), args, kwargs)
-        return await self._row(call, rows.CountMatchesRow, *values)
+        call, given = choose((calls.COUNT_MATCHES_1, calls.COUNT_MATCHES_2), args, kwargs)
+        return await self._row(call, rows.CountMatchesRow, given)
 
     async def create_corpus(
         self,
@@ -496,18 +396,7 @@ class AsyncFunctions(AsyncCaller):
         history: timedelta | str | None = None,
         part_of: str | None = None,
     ) -> None:
-        await self._run(
-            calls.CREATE_CORPUS,
-            corpus,
-            title,
-            text_config,
-            k1,
-            b,
-            record_query_text,
-            is_restricted,
-            history,
-            part_of,
-        )
+        await self._run(calls.CREATE_CORPUS, locals())
 
     async def create_embedder(
         self,
@@ -521,64 +410,41 @@ class AsyncFunctions(AsyncCaller):
         passage_prefix: str = "",
         weights_sha256: str | None = None,
     ) -> rows.Embedders:
-        return await self._row(
-            calls.CREATE_EMBEDDER,
-            rows.Embedders,
-            name,
-            dims,
-            model,
-            metric,
-            max_tokens,
-            revision,
-            query_prefix,
-            passage_prefix,
-            weights_sha256,
-        )
+        return await self._row(calls.CREATE_EMBEDDER, rows.Embedders, locals())
 
     async def create_http_token(
         self, role: str, name: str, expires_in: timedelta | str | None = None
     ) -> str:
-        value: str = await self._value(calls.CREATE_HTTP_TOKEN, role, name, expires_in)
-        return value
+        return await self._value(calls.CREATE_HTTP_TOKEN, locals())
 
     async def create_signing_key(self, key_id: str | None = None) -> str:
-        value: str = await self._value(calls.CREATE_SIGNING_KEY, key_id)
-        return value
+        return await self._value(calls.CREATE_SIGNING_KEY, locals())
 
     async def cutover_corpus(self, corpus: str, embedder: str, force: bool = False) -> int:
-        value: int = await self._value(calls.CUTOVER_CORPUS, corpus, embedder, force)
-        return value
+        return await self._value(calls.CUTOVER_CORPUS, locals())
 
     async def dead_roles(self) -> Rows[rows.DeadRolesRow]:
-        return await self._rows(calls.DEAD_ROLES, rows.DeadRolesRow)
+        return await self._rows(calls.DEAD_ROLES, rows.DeadRolesRow, locals())
 
     async def decide_proposal(
         self, corpus: str, proposal_id: UUID | str, decision: str, reason: str | None = None
     ) -> rows.DecideProposalRow:
-        return await self._row(
-            calls.DECIDE_PROPOSAL, rows.DecideProposalRow, corpus, proposal_id, decision, reason
-        )
+        return await self._row(calls.DECIDE_PROPOSAL, rows.DecideProposalRow, locals())
 
     async def delete_document(
         self, corpus: str, document: str, derived: str = "redact", reason: str | None = None
     ) -> rows.DeleteDocumentRow:
-        return await self._row(
-            calls.DELETE_DOCUMENT, rows.DeleteDocumentRow, corpus, document, derived, reason
-        )
+        return await self._row(calls.DELETE_DOCUMENT, rows.DeleteDocumentRow, locals())
 
     async def delete_source(
         self, corpus: str, uri: str, derived: str = "redact", reason: str | None = None
     ) -> rows.DeleteSourceRow:
-        return await self._row(
-            calls.DELETE_SOURCE, rows.DeleteSourceRow, corpus, uri, derived, reason
-        )
+        return await self._row(calls.DELETE_SOURCE, rows.DeleteSourceRow, locals())
 
     async def delete_sources(
         self, corpus: str, uris: Sequence[str], derived: str = "redact", reason: str | None = None
     ) -> rows.DeleteSourcesRow:
-        return await self._row(
-            calls.DELETE_SOURCES, rows.DeleteSourcesRow, corpus, uris, derived, reason
-        )
+        return await self._row(calls.DELETE_SOURCES, rows.DeleteSourcesRow, locals())
 
     @overload
     async def did_you_mean(
@@ -587,125 +453,113 @@ class AsyncFunctions(AsyncCaller):
     @overload
     async def did_you_mean(self, corpus: str, query: str, syntax: str = "plain") -> str | None: ...
     async def did_you_mean(self, *args: Any, **kwargs: Any) -> str | None:
-        call, values = choose((calls.DID_YOU_MEAN_1, calls.DID_YOU_MEAN_2), args, kwargs)
-        value: str | None = await self._value(call, *values)
-        return value
+        call, given = choose((calls.DID_YOU_MEAN_1, calls.DID_YOU_MEAN_2), args, kwargs)
+        return await self._value(call, given)
 
     async def diff_corpus(
         self, corpus: str, since: int, until: int | None = None
     ) -> Rows[rows.DiffCorpusRow]:
-        return await self._rows(calls.DIFF_CORPUS, rows.DiffCorpusRow, corpus, since, until)
+        return await self._rows(calls.DIFF_CORPUS, rows.DiffCorpusRow, locals())
 
     async def document_chunks(
         self, corpus: str, document: str, first: int = 0, count: int | None = None
     ) -> Rows[rows.Chunk]:
-        return await self._rows(calls.DOCUMENT_CHUNKS, rows.Chunk, corpus, document, first, count)
+        return await self._rows(calls.DOCUMENT_CHUNKS, rows.Chunk, locals())
 
     async def document_text(self, corpus: str, document: str) -> str | None:
-        value: str | None = await self._value(calls.DOCUMENT_TEXT, corpus, document)
-        return value
+        return await self._value(calls.DOCUMENT_TEXT, locals())
 
     async def document_versions(
         self, corpus: str, document: str, count: int = 20
     ) -> Rows[rows.DocumentVersionsRow]:
-        return await self._rows(
-            calls.DOCUMENT_VERSIONS, rows.DocumentVersionsRow, corpus, document, count
-        )
+        return await self._rows(calls.DOCUMENT_VERSIONS, rows.DocumentVersionsRow, locals())
 
     async def draft_events(self, corpus: str, count: int = 1000) -> list[str]:
-        return await self._values(calls.DRAFT_EVENTS, corpus, count)
+        return await self._values(calls.DRAFT_EVENTS, locals())
 
     async def drop_access_events_before(self, before: date) -> int:
-        value: int = await self._value(calls.DROP_ACCESS_EVENTS_BEFORE, before)
-        return value
+        return await self._value(calls.DROP_ACCESS_EVENTS_BEFORE, locals())
 
     async def drop_corpus(self, corpus: str, reason: str | None = None) -> None:
-        await self._run(calls.DROP_CORPUS, corpus, reason)
+        await self._run(calls.DROP_CORPUS, locals())
 
     async def drop_history(self, corpus: str) -> int:
-        value: int = await self._value(calls.DROP_HISTORY, corpus)
-        return value
+        return await self._value(calls.DROP_HISTORY, locals())
 
     async def drop_part_statistics(self, corpus: str, part: str) -> int:
-        value: int = await self._value(calls.DROP_PART_STATISTICS, corpus, part)
-        return value
+        return await self._value(calls.DROP_PART_STATISTICS, locals())
 
     async def drop_space(self, corpus: str, embedder: str) -> None:
-        await self._run(calls.DROP_SPACE, corpus, embedder)
+        await self._run(calls.DROP_SPACE, locals())
 
     async def drop_traces_before(self, before: date) -> Rows[rows.DropTracesBeforeRow]:
-        return await self._rows(calls.DROP_TRACES_BEFORE, rows.DropTracesBeforeRow, before)
+        return await self._rows(calls.DROP_TRACES_BEFORE, rows.DropTracesBeforeRow, locals())
 
     async def embed(self, text: str, embedder: str | None = None) -> list[float]:
-        value: list[float] = await self._value(calls.EMBED, text, embedder)
-        return value
+        return await self._value(calls.EMBED, locals())
 
     async def embed_corpus(
         self, corpus: str, embedder: str | None = None, m: int = 16, ef_construction: int = 128
     ) -> int | None:
-        value: int | None = await self._value(
-            calls.EMBED_CORPUS, corpus, embedder, m, ef_construction
-        )
-        return value
+        return await self._value(calls.EMBED_CORPUS, locals())
 
     async def embed_query(
         self, query: str, corpus: str | None = None, timeout_s: float = 30.0
     ) -> None:
-        await self._run(calls.EMBED_QUERY, query, corpus, timeout_s)
+        await self._run(calls.EMBED_QUERY, locals())
 
     async def embed_text(self, request: Any) -> Any:
-        return await self._value(calls.EMBED_TEXT, request)
+        return await self._value(calls.EMBED_TEXT, locals())
 
     async def embedding_status(
         self, only_corpus: str | None = None
     ) -> Rows[rows.EmbeddingStatusRow]:
-        return await self._rows(calls.EMBEDDING_STATUS, rows.EmbeddingStatusRow, only_corpus)
+        return await self._rows(calls.EMBEDDING_STATUS, rows.EmbeddingStatusRow, locals())
 
     async def erase_source(
         self, corpus: str, uri: str, reason: str | None = None
     ) -> rows.EraseSourceRow:
-        return await self._row(calls.ERASE_SOURCE, rows.EraseSourceRow, corpus, uri, reason)
+        return await self._row(calls.ERASE_SOURCE, rows.EraseSourceRow, locals())
 
     async def error_codes(self) -> Rows[rows.ErrorCodesRow]:
-        return await self._rows(calls.ERROR_CODES, rows.ErrorCodesRow)
+        return await self._rows(calls.ERROR_CODES, rows.ErrorCodesRow, locals())
 
     async def eval_assert_results(self, run_id: UUID | str) -> Rows[rows.EvalAssertResults]:
-        return await self._rows(calls.EVAL_ASSERT_RESULTS, rows.EvalAssertResults, run_id)
+        return await self._rows(calls.EVAL_ASSERT_RESULTS, rows.EvalAssertResults, locals())
 
     async def eval_candidates(
         self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
     ) -> Rows[rows.EvalCandidatesRow]:
-        return await self._rows(calls.EVAL_CANDIDATES, rows.EvalCandidatesRow, rag, eval, tags)
+        return await self._rows(calls.EVAL_CANDIDATES, rows.EvalCandidatesRow, locals())
 
     async def eval_case_results(self, run_id: UUID | str) -> Rows[rows.EvalCaseResults]:
-        return await self._rows(calls.EVAL_CASE_RESULTS, rows.EvalCaseResults, run_id)
+        return await self._rows(calls.EVAL_CASE_RESULTS, rows.EvalCaseResults, locals())
 
     async def eval_metrics(self, run_id: UUID | str) -> Rows[rows.EvalMetrics]:
-        return await self._rows(calls.EVAL_METRICS, rows.EvalMetrics, run_id)
+        return await self._rows(calls.EVAL_METRICS, rows.EvalMetrics, locals())
 
     async def eval_queries(
         self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
     ) -> Rows[rows.EvalQueriesRow]:
-        return await self._rows(calls.EVAL_QUERIES, rows.EvalQueriesRow, rag, eval, tags)
+        return await self._rows(calls.EVAL_QUERIES, rows.EvalQueriesRow, locals())
 
     async def eval_report(self, run_id: UUID | str, format: str = "table") -> str:
-        value: str = await self._value(calls.EVAL_REPORT, run_id, format)
-        return value
+        return await self._value(calls.EVAL_REPORT, locals())
 
     async def evaluate_answer(self, contract: Any, retrieval: Any) -> Any:
-        return await self._value(calls.EVALUATE_ANSWER, contract, retrieval)
+        return await self._value(calls.EVALUATE_ANSWER, locals())
 
     async def evaluate_case(self, case: Any, retrieval: Any) -> Rows[rows.EvaluateCaseRow]:
-        return await self._rows(calls.EVALUATE_CASE, rows.EvaluateCaseRow, case, retrieval)
+        return await self._rows(calls.EVALUATE_CASE, rows.EvaluateCaseRow, locals())
 
     async def event_envelopes(self, after: Any = None, count: int = 100) -> Any:
-        return await self._value(calls.EVENT_ENVELOPES, after, count)
+        return await self._value(calls.EVENT_ENVELOPES, locals())
 
     async def events_after(self, after: Any = None, count: int = 100) -> Rows[rows.EventsAfterRow]:
-        return await self._rows(calls.EVENTS_AFTER, rows.EventsAfterRow, after, count)
+        return await self._rows(calls.EVENTS_AFTER, rows.EventsAfterRow, locals())
 
     async def evidence_pack_to_input(self, pack: Any) -> Any:
-        return await self._value(calls.EVIDENCE_PACK_TO_INPUT, pack)
+        return await self._value(calls.EVIDENCE_PACK_TO_INPUT, locals())
 
     async def explain_missing(
         self,
@@ -728,28 +582,7 @@ class AsyncFunctions(AsyncCaller):
         diversity: float = 0.0,
         typos: bool = True,
     ) -> rows.ExplainMissingRow:
-        return await self._row(
-            calls.EXPLAIN_MISSING,
-            rows.ExplainMissingRow,
-            corpus,
-            query,
-            chunk_id,
-            k,
-            mode,
-            min_score,
-            filter,
-            statistics,
-            query_embedding,
-            fusion,
-            lexical_weight,
-            min_lexical,
-            min_semantic,
-            syntax,
-            per_document,
-            collapse,
-            diversity,
-            typos,
-        )
+        return await self._row(calls.EXPLAIN_MISSING, rows.ExplainMissingRow, locals())
 
     async def explain_score(
         self,
@@ -764,20 +597,7 @@ class AsyncFunctions(AsyncCaller):
         syntax: str = "plain",
         typos: bool = True,
     ) -> Rows[rows.ExplainScoreRow]:
-        return await self._rows(
-            calls.EXPLAIN_SCORE,
-            rows.ExplainScoreRow,
-            corpus,
-            query,
-            chunk_id,
-            mode,
-            statistics,
-            query_embedding,
-            fusion,
-            lexical_weight,
-            syntax,
-            typos,
-        )
+        return await self._rows(calls.EXPLAIN_SCORE, rows.ExplainScoreRow, locals())
 
     async def explain_scores(
         self,
@@ -792,20 +612,7 @@ class AsyncFunctions(AsyncCaller):
         syntax: str = "plain",
         typos: bool = True,
     ) -> Rows[rows.ExplainScoresRow]:
-        return await self._rows(
-            calls.EXPLAIN_SCORES,
-            rows.ExplainScoresRow,
-            corpus,
-            query,
-            chunk_ids,
-            mode,
-            statistics,
-            query_embedding,
-            fusion,
-            lexical_weight,
-            syntax,
-            typos,
-        )
+        return await self._rows(calls.EXPLAIN_SCORES, rows.ExplainScoresRow, locals())
 
     async def explain_search(
         self,
@@ -816,45 +623,32 @@ class AsyncFunctions(AsyncCaller):
         syntax: str = "plain",
         typos: bool = True,
     ) -> Rows[rows.ExplainSearchRow]:
-        return await self._rows(
-            calls.EXPLAIN_SEARCH,
-            rows.ExplainSearchRow,
-            corpus,
-            query,
-            chunk_id,
-            statistics,
-            syntax,
-            typos,
-        )
+        return await self._rows(calls.EXPLAIN_SEARCH, rows.ExplainSearchRow, locals())
 
     async def export_contract(self, contract: str, version: int | None = None) -> Any:
-        return await self._value(calls.EXPORT_CONTRACT, contract, version)
+        return await self._value(calls.EXPORT_CONTRACT, locals())
 
     async def export_corpus(self, corpus: str) -> Any:
-        return await self._value(calls.EXPORT_CORPUS, corpus)
+        return await self._value(calls.EXPORT_CORPUS, locals())
 
     async def export_documents(
         self, corpus: str, after: int = 0, count: int = 1000
     ) -> Rows[rows.ExportDocumentsRow]:
-        return await self._rows(
-            calls.EXPORT_DOCUMENTS, rows.ExportDocumentsRow, corpus, after, count
-        )
+        return await self._rows(calls.EXPORT_DOCUMENTS, rows.ExportDocumentsRow, locals())
 
     async def export_embeddings(
         self, corpus: str, after: int = 0, count: int = 1000
     ) -> Rows[rows.ExportEmbeddingsRow]:
-        return await self._rows(
-            calls.EXPORT_EMBEDDINGS, rows.ExportEmbeddingsRow, corpus, after, count
-        )
+        return await self._rows(calls.EXPORT_EMBEDDINGS, rows.ExportEmbeddingsRow, locals())
 
     async def export_signing_keys(self) -> Rows[rows.ExportSigningKeysRow]:
-        return await self._rows(calls.EXPORT_SIGNING_KEYS, rows.ExportSigningKeysRow)
+        return await self._rows(calls.EXPORT_SIGNING_KEYS, rows.ExportSigningKeysRow, locals())
 
     async def export_slice(self, corpus: str, anchor: str, policy: Any = None) -> rows.BuiltSlice:
-        return await self._row(calls.EXPORT_SLICE, rows.BuiltSlice, corpus, anchor, policy)
+        return await self._row(calls.EXPORT_SLICE, rows.BuiltSlice, locals())
 
     async def export_trec(self, run_id: UUID | str, what: str = "run") -> list[str]:
-        return await self._values(calls.EXPORT_TREC, run_id, what)
+        return await self._values(calls.EXPORT_TREC, locals())
 
     @overload
     async def facets(
@@ -877,13 +671,13 @@ class AsyncFunctions(AsyncCaller):
         syntax: str = "plain",
     ) -> Rows[rows.FacetsRow]: ...
     async def facets(self, *args: Any, **kwargs: Any) -> Rows[rows.FacetsRow]:
-        call, values = choose((calls.FACETS_1, calls.FACETS_2), args, kwargs)
-        return await self._rows(call, rows.FacetsRow, *values)
+        call, given = choose((calls.FACETS_1, calls.FACETS_2), args, kwargs)
+        return await self._rows(call, rows.FacetsRow, given)
 
     async def fail_embed_job(
         self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
     ) -> None:
-        await self._run(calls.FAIL_EMBED_JOB, job_id, attempt, message, is_final)
+        await self._run(calls.FAIL_EMBED_JOB, locals())
 
     async def fail_embeddings(
         self,
@@ -893,10 +687,7 @@ class AsyncFunctions(AsyncCaller):
         error: str,
         retry_after: timedelta | str | None = None,
     ) -> int:
-        value: int = await self._value(
-            calls.FAIL_EMBEDDINGS, space_id, input_hashes, attempts, error, retry_after
-        )
-        return value
+        return await self._value(calls.FAIL_EMBEDDINGS, locals())
 
     async def fail_ingest_job(
         self,
@@ -906,101 +697,94 @@ class AsyncFunctions(AsyncCaller):
         hint: str | None = None,
         error: str | None = None,
     ) -> None:
-        await self._run(calls.FAIL_INGEST_JOB, job_id, attempt, message, hint, error)
+        await self._run(calls.FAIL_INGEST_JOB, locals())
 
     async def fail_query(
         self, corpus: str, embedder: str, query_hash: bytes, attempt: int, error: str
     ) -> None:
-        await self._run(calls.FAIL_QUERY, corpus, embedder, query_hash, attempt, error)
+        await self._run(calls.FAIL_QUERY, locals())
 
     async def feedback_cases(self, corpus: str, since: datetime | None = None) -> Any:
-        return await self._value(calls.FEEDBACK_CASES, corpus, since)
+        return await self._value(calls.FEEDBACK_CASES, locals())
 
     async def filter_admissible(
         self, corpus: str, slice_id: str, chunk_ids: Sequence[str]
     ) -> list[str]:
-        value: list[str] = await self._value(calls.FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
-        return value
+        return await self._value(calls.FILTER_ADMISSIBLE, locals())
 
     async def find_chunk(self, corpus: str, prefix: str) -> str:
-        value: str = await self._value(calls.FIND_CHUNK, corpus, prefix)
-        return value
+        return await self._value(calls.FIND_CHUNK, locals())
 
     async def find_run(self, prefix: str) -> UUID:
-        value: UUID = await self._value(calls.FIND_RUN, prefix)
-        return value
+        return await self._value(calls.FIND_RUN, locals())
 
     async def find_slice(self, corpus: str, prefix: str) -> str:
-        value: str = await self._value(calls.FIND_SLICE, corpus, prefix)
-        return value
+        return await self._value(calls.FIND_SLICE, locals())
 
     async def find_trace(self, prefix: str) -> UUID:
-        value: UUID = await self._value(calls.FIND_TRACE, prefix)
-        return value
+        return await self._value(calls.FIND_TRACE, locals())
 
     async def finish_import(self, corpus: str, header: Any) -> None:
-        await self._run(calls.FINISH_IMPORT, corpus, header)
+        await self._run(calls.FINISH_IMPORT, locals())
 
     async def finish_move(self, move_id: UUID | str) -> None:
-        await self._run(calls.FINISH_MOVE, move_id)
+        await self._run(calls.FINISH_MOVE, locals())
 
     async def follow_peer(self, corpus: str, peer: str, remote: str | None = None) -> None:
-        await self._run(calls.FOLLOW_PEER, corpus, peer, remote)
+        await self._run(calls.FOLLOW_PEER, locals())
 
     async def gate_questions(self, corpus: str) -> Rows[rows.GateQuestionsRow]:
-        return await self._rows(calls.GATE_QUESTIONS, rows.GateQuestionsRow, corpus)
+        return await self._rows(calls.GATE_QUESTIONS, rows.GateQuestionsRow, locals())
 
     async def get_answer(self, answer_id: UUID | str) -> rows.RecordedAnswer:
-        return await self._row(calls.GET_ANSWER, rows.RecordedAnswer, answer_id)
+        return await self._row(calls.GET_ANSWER, rows.RecordedAnswer, locals())
 
     async def get_blob(self, cid: str) -> rows.Blob:
-        return await self._row(calls.GET_BLOB, rows.Blob, cid)
+        return await self._row(calls.GET_BLOB, rows.Blob, locals())
 
     async def get_children(
         self, corpus: str, chunk_id: str, after: str = "", count: int = 1000
     ) -> Rows[rows.Edge]:
-        return await self._rows(calls.GET_CHILDREN, rows.Edge, corpus, chunk_id, after, count)
+        return await self._rows(calls.GET_CHILDREN, rows.Edge, locals())
 
     async def get_chunk(self, corpus: str, chunk_id: str) -> rows.Chunk:
-        return await self._row(calls.GET_CHUNK, rows.Chunk, corpus, chunk_id)
+        return await self._row(calls.GET_CHUNK, rows.Chunk, locals())
 
     async def get_document(self, corpus: str, document: str) -> rows.Document:
-        return await self._row(calls.GET_DOCUMENT, rows.Document, corpus, document)
+        return await self._row(calls.GET_DOCUMENT, rows.Document, locals())
 
     async def get_edges(self, corpus: str, chunk_ids: Sequence[str]) -> Rows[rows.Edge]:
-        return await self._rows(calls.GET_EDGES, rows.Edge, corpus, chunk_ids)
+        return await self._rows(calls.GET_EDGES, rows.Edge, locals())
 
     async def get_eval_run(self, run_id: UUID | str) -> rows.EvalRuns:
-        return await self._row(calls.GET_EVAL_RUN, rows.EvalRuns, run_id)
+        return await self._row(calls.GET_EVAL_RUN, rows.EvalRuns, locals())
 
     async def get_parents(self, corpus: str, chunk_id: str) -> Rows[rows.Edge]:
-        return await self._rows(calls.GET_PARENTS, rows.Edge, corpus, chunk_id)
+        return await self._rows(calls.GET_PARENTS, rows.Edge, locals())
 
     async def get_retriever(self, retriever: str) -> rows.RetrieverSettings:
-        return await self._row(calls.GET_RETRIEVER, rows.RetrieverSettings, retriever)
+        return await self._row(calls.GET_RETRIEVER, rows.RetrieverSettings, locals())
 
     async def get_slice(self, corpus: str, slice_id: str) -> rows.GetSliceRow:
-        return await self._row(calls.GET_SLICE, rows.GetSliceRow, corpus, slice_id)
+        return await self._row(calls.GET_SLICE, rows.GetSliceRow, locals())
 
     async def get_source(self, corpus: str, uri: str) -> Rows[rows.GetSourceRow]:
-        return await self._rows(calls.GET_SOURCE, rows.GetSourceRow, corpus, uri)
+        return await self._rows(calls.GET_SOURCE, rows.GetSourceRow, locals())
 
     async def get_trace(self, trace_id: UUID | str) -> rows.RetrievalTraces:
-        return await self._row(calls.GET_TRACE, rows.RetrievalTraces, trace_id)
+        return await self._row(calls.GET_TRACE, rows.RetrievalTraces, locals())
 
     async def get_turn(self, corpus: str, chunk_id: str) -> rows.GetTurnRow:
-        return await self._row(calls.GET_TURN, rows.GetTurnRow, corpus, chunk_id)
+        return await self._row(calls.GET_TURN, rows.GetTurnRow, locals())
 
     async def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
-        await self._run(calls.GRANT_CORPUS, corpus, role, privilege)
+        await self._run(calls.GRANT_CORPUS, locals())
 
     async def has_reached(self, log_position: str) -> bool:
-        value: bool = await self._value(calls.HAS_REACHED, log_position)
-        return value
+        return await self._value(calls.HAS_REACHED, locals())
 
     async def has_worker(self) -> bool:
-        value: bool = await self._value(calls.HAS_WORKER)
-        return value
+        return await self._value(calls.HAS_WORKER, locals())
 
     async def highlight(
         self,
@@ -1011,10 +795,7 @@ class AsyncFunctions(AsyncCaller):
         end_mark: str = "**",
         syntax: str = "plain",
     ) -> str:
-        value: str = await self._value(
-            calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark, syntax
-        )
-        return value
+        return await self._value(calls.HIGHLIGHT, locals())
 
     async def highlight_chunks(
         self,
@@ -1025,38 +806,24 @@ class AsyncFunctions(AsyncCaller):
         end_mark: str = "**",
         syntax: str = "plain",
     ) -> Rows[rows.HighlightChunksRow]:
-        return await self._rows(
-            calls.HIGHLIGHT_CHUNKS,
-            rows.HighlightChunksRow,
-            corpus,
-            chunk_ids,
-            query,
-            start_mark,
-            end_mark,
-            syntax,
-        )
+        return await self._rows(calls.HIGHLIGHT_CHUNKS, rows.HighlightChunksRow, locals())
 
     async def hold_move(
         self, move_id: UUID | str, longest: timedelta | str = "00:00:10"
     ) -> datetime:
-        value: datetime = await self._value(calls.HOLD_MOVE, move_id, longest)
-        return value
+        return await self._value(calls.HOLD_MOVE, locals())
 
     async def http_session_role(self, session_hash: bytes) -> str | None:
-        value: str | None = await self._value(calls.HTTP_SESSION_ROLE, session_hash)
-        return value
+        return await self._value(calls.HTTP_SESSION_ROLE, locals())
 
     async def http_token_role(self, token_hash: bytes) -> str | None:
-        value: str | None = await self._value(calls.HTTP_TOKEN_ROLE, token_hash)
-        return value
+        return await self._value(calls.HTTP_TOKEN_ROLE, locals())
 
     async def import_corpus(self, header: Any, corpus: str | None = None) -> str:
-        value: str = await self._value(calls.IMPORT_CORPUS, header, corpus)
-        return value
+        return await self._value(calls.IMPORT_CORPUS, locals())
 
     async def import_documents(self, corpus: str, documents: Any) -> int:
-        value: int = await self._value(calls.IMPORT_DOCUMENTS, corpus, documents)
-        return value
+        return await self._value(calls.IMPORT_DOCUMENTS, locals())
 
     async def import_embeddings(
         self,
@@ -1065,13 +832,10 @@ class AsyncFunctions(AsyncCaller):
         ordinals: Sequence[int],
         embeddings: Reals | Sequence[float],
     ) -> int:
-        value: int = await self._value(
-            calls.IMPORT_EMBEDDINGS, corpus, sources, ordinals, embeddings
-        )
-        return value
+        return await self._value(calls.IMPORT_EMBEDDINGS, locals())
 
     async def import_eval(self, rag: str, eval: str, cases: Any) -> rows.ImportEvalRow:
-        return await self._row(calls.IMPORT_EVAL, rows.ImportEvalRow, rag, eval, cases)
+        return await self._row(calls.IMPORT_EVAL, rows.ImportEvalRow, locals())
 
     async def import_signing_key(
         self,
@@ -1082,121 +846,101 @@ class AsyncFunctions(AsyncCaller):
         active_until: datetime | None = None,
         not_after: datetime | None = None,
     ) -> None:
-        await self._run(
-            calls.IMPORT_SIGNING_KEY, key_id, secret, state, created_at, active_until, not_after
-        )
+        await self._run(calls.IMPORT_SIGNING_KEY, locals())
 
     async def import_synonyms(self, corpus: str, synonyms: Any) -> int:
-        value: int = await self._value(calls.IMPORT_SYNONYMS, corpus, synonyms)
-        return value
+        return await self._value(calls.IMPORT_SYNONYMS, locals())
 
     async def index_space(self, corpus: str, embedder: str | None = None) -> bool:
-        value: bool = await self._value(calls.INDEX_SPACE, corpus, embedder)
-        return value
+        return await self._value(calls.INDEX_SPACE, locals())
 
     async def inline_spans(self, answer: str, chunk_ids: Sequence[str]) -> Any:
-        return await self._value(calls.INLINE_SPANS, answer, chunk_ids)
+        return await self._value(calls.INLINE_SPANS, locals())
 
     async def is_admissible(self, corpus: str, slice_id: str, chunk_id: str) -> bool:
-        value: bool = await self._value(calls.IS_ADMISSIBLE, corpus, slice_id, chunk_id)
-        return value
+        return await self._value(calls.IS_ADMISSIBLE, locals())
 
     async def is_in_ledger(
         self, leaf_hash: bytes, number: int, size: int, path: Sequence[bytes], root: bytes
     ) -> bool | None:
-        value: bool | None = await self._value(
-            calls.IS_IN_LEDGER, leaf_hash, number, size, path, root
-        )
-        return value
+        return await self._value(calls.IS_IN_LEDGER, locals())
 
     async def is_same_ledger(
         self, old_size: int, old_root: bytes, new_size: int, new_root: bytes, proof: Sequence[bytes]
     ) -> bool | None:
-        value: bool | None = await self._value(
-            calls.IS_SAME_LEDGER, old_size, old_root, new_size, new_root, proof
-        )
-        return value
+        return await self._value(calls.IS_SAME_LEDGER, locals())
 
     async def job_state(self, job_id: UUID | str) -> rows.JobStateRow:
-        return await self._row(calls.JOB_STATE, rows.JobStateRow, job_id)
+        return await self._row(calls.JOB_STATE, rows.JobStateRow, locals())
 
     async def job_status(self) -> Rows[rows.JobStatusRow]:
-        return await self._rows(calls.JOB_STATUS, rows.JobStatusRow)
+        return await self._rows(calls.JOB_STATUS, rows.JobStatusRow, locals())
 
     async def keep_history(self, corpus: str, history: timedelta | str) -> rows.KeepHistoryRow:
-        return await self._row(calls.KEEP_HISTORY, rows.KeepHistoryRow, corpus, history)
+        return await self._row(calls.KEEP_HISTORY, rows.KeepHistoryRow, locals())
 
     async def kern_chunk_hash(self, text: str) -> str:
-        value: str = await self._value(calls.KERN_CHUNK_HASH, text)
-        return value
+        return await self._value(calls.KERN_CHUNK_HASH, locals())
 
     async def known_sources(self, corpus: str, uris: Sequence[str]) -> Rows[rows.KnownSourcesRow]:
-        return await self._rows(calls.KNOWN_SOURCES, rows.KnownSourcesRow, corpus, uris)
+        return await self._rows(calls.KNOWN_SOURCES, rows.KnownSourcesRow, locals())
 
     async def lacking_originals(self, move_id: UUID | str, cids: Sequence[str]) -> list[str]:
-        return await self._values(calls.LACKING_ORIGINALS, move_id, cids)
+        return await self._values(calls.LACKING_ORIGINALS, locals())
 
     async def last_trace_id(self) -> UUID:
-        value: UUID = await self._value(calls.LAST_TRACE_ID)
-        return value
+        return await self._value(calls.LAST_TRACE_ID, locals())
 
     async def leave_move(self, move_id: UUID | str, reopen: bool = False) -> bool:
-        value: bool = await self._value(calls.LEAVE_MOVE, move_id, reopen)
-        return value
+        return await self._value(calls.LEAVE_MOVE, locals())
 
     async def ledger_bundle(self, index: int, width: int = 256) -> bytes:
-        value: bytes = await self._value(calls.LEDGER_BUNDLE, index, width)
-        return value
+        return await self._value(calls.LEDGER_BUNDLE, locals())
 
     async def ledger_checkpoint(self, size: int | None = None) -> str:
-        value: str = await self._value(calls.LEDGER_CHECKPOINT, size)
-        return value
+        return await self._value(calls.LEDGER_CHECKPOINT, locals())
 
     async def ledger_consistency_proof(
         self, old_size: int, new_size: int | None = None
     ) -> list[bytes]:
-        value: list[bytes] = await self._value(calls.LEDGER_CONSISTENCY_PROOF, old_size, new_size)
-        return value
+        return await self._value(calls.LEDGER_CONSISTENCY_PROOF, locals())
 
     async def ledger_entries(self, first: int = 0, count: int = 1000) -> Rows[rows.LedgerEntry]:
-        return await self._rows(calls.LEDGER_ENTRIES, rows.LedgerEntry, first, count)
+        return await self._rows(calls.LEDGER_ENTRIES, rows.LedgerEntry, locals())
 
     async def ledger_entry(self, kind: str, id: str) -> rows.LedgerEntry:
-        return await self._row(calls.LEDGER_ENTRY, rows.LedgerEntry, kind, id)
+        return await self._row(calls.LEDGER_ENTRY, rows.LedgerEntry, locals())
 
     async def ledger_inclusion_proof(self, number: int, size: int | None = None) -> list[bytes]:
-        value: list[bytes] = await self._value(calls.LEDGER_INCLUSION_PROOF, number, size)
-        return value
+        return await self._value(calls.LEDGER_INCLUSION_PROOF, locals())
 
     async def ledger_kinds(self) -> list[str]:
-        return await self._values(calls.LEDGER_KINDS)
+        return await self._values(calls.LEDGER_KINDS, locals())
 
     async def ledger_root(self, size: int | None = None) -> bytes:
-        value: bytes = await self._value(calls.LEDGER_ROOT, size)
-        return value
+        return await self._value(calls.LEDGER_ROOT, locals())
 
     async def ledger_status(self) -> rows.LedgerStatusRow:
-        return await self._row(calls.LEDGER_STATUS, rows.LedgerStatusRow)
+        return await self._row(calls.LEDGER_STATUS, rows.LedgerStatusRow, locals())
 
     async def ledger_tile(self, level: int, index: int, width: int = 256) -> bytes:
-        value: bytes = await self._value(calls.LEDGER_TILE, level, index, width)
-        return value
+        return await self._value(calls.LEDGER_TILE, locals())
 
     async def list_access_events(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 100
     ) -> Rows[rows.AccessEvents]:
-        return await self._rows(calls.LIST_ACCESS_EVENTS, rows.AccessEvents, corpus, since, count)
+        return await self._rows(calls.LIST_ACCESS_EVENTS, rows.AccessEvents, locals())
 
     async def list_answers(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
     ) -> Rows[rows.RecordedAnswer]:
-        return await self._rows(calls.LIST_ANSWERS, rows.RecordedAnswer, corpus, since, count)
+        return await self._rows(calls.LIST_ANSWERS, rows.RecordedAnswer, locals())
 
     async def list_atoms(self, corpus: str, count: int = 100) -> Rows[rows.ListAtomsRow]:
-        return await self._rows(calls.LIST_ATOMS, rows.ListAtomsRow, corpus, count)
+        return await self._rows(calls.LIST_ATOMS, rows.ListAtomsRow, locals())
 
     async def list_checkpoints(self, count: int = 100) -> Rows[rows.ListCheckpointsRow]:
-        return await self._rows(calls.LIST_CHECKPOINTS, rows.ListCheckpointsRow, count)
+        return await self._rows(calls.LIST_CHECKPOINTS, rows.ListCheckpointsRow, locals())
 
     async def list_chunks(
         self,
@@ -1206,138 +950,134 @@ class AsyncFunctions(AsyncCaller):
         after: str = "",
         count: int = 100,
     ) -> Rows[rows.Chunk]:
-        return await self._rows(
-            calls.LIST_CHUNKS, rows.Chunk, corpus, filter, chunk_ids, after, count
-        )
+        return await self._rows(calls.LIST_CHUNKS, rows.Chunk, locals())
 
     async def list_citations(self, answer_id: UUID | str) -> Rows[rows.ListCitationsRow]:
-        return await self._rows(calls.LIST_CITATIONS, rows.ListCitationsRow, answer_id)
+        return await self._rows(calls.LIST_CITATIONS, rows.ListCitationsRow, locals())
 
     async def list_conflicts(
         self, corpus: str, only_open: bool = True
     ) -> Rows[rows.ListConflictsRow]:
-        return await self._rows(calls.LIST_CONFLICTS, rows.ListConflictsRow, corpus, only_open)
+        return await self._rows(calls.LIST_CONFLICTS, rows.ListConflictsRow, locals())
 
     async def list_contracts(self) -> Rows[rows.ListContractsRow]:
-        return await self._rows(calls.LIST_CONTRACTS, rows.ListContractsRow)
+        return await self._rows(calls.LIST_CONTRACTS, rows.ListContractsRow, locals())
 
     async def list_corpora(self) -> Rows[rows.ListCorporaRow]:
-        return await self._rows(calls.LIST_CORPORA, rows.ListCorporaRow)
+        return await self._rows(calls.LIST_CORPORA, rows.ListCorporaRow, locals())
 
     async def list_documents(
         self, corpus: str, prefix: str = "", after: str = "", count: int = 100
     ) -> Rows[rows.Document]:
-        return await self._rows(calls.LIST_DOCUMENTS, rows.Document, corpus, prefix, after, count)
+        return await self._rows(calls.LIST_DOCUMENTS, rows.Document, locals())
 
     async def list_embedders(self) -> Rows[rows.Embedders]:
-        return await self._rows(calls.LIST_EMBEDDERS, rows.Embedders)
+        return await self._rows(calls.LIST_EMBEDDERS, rows.Embedders, locals())
 
     async def list_erasures(self, corpus: str, count: int = 100) -> Rows[rows.ListErasuresRow]:
-        return await self._rows(calls.LIST_ERASURES, rows.ListErasuresRow, corpus, count)
+        return await self._rows(calls.LIST_ERASURES, rows.ListErasuresRow, locals())
 
     async def list_eval_cases(
         self, rag: str, eval: str | None = None
     ) -> Rows[rows.ListEvalCasesRow]:
-        return await self._rows(calls.LIST_EVAL_CASES, rows.ListEvalCasesRow, rag, eval)
+        return await self._rows(calls.LIST_EVAL_CASES, rows.ListEvalCasesRow, locals())
 
     async def list_eval_runs(
         self, rag: str | None = None, eval: str | None = None, count: int = 50
     ) -> Rows[rows.EvalRuns]:
-        return await self._rows(calls.LIST_EVAL_RUNS, rows.EvalRuns, rag, eval, count)
+        return await self._rows(calls.LIST_EVAL_RUNS, rows.EvalRuns, locals())
 
     async def list_evals(self) -> Rows[rows.ListEvalsRow]:
-        return await self._rows(calls.LIST_EVALS, rows.ListEvalsRow)
+        return await self._rows(calls.LIST_EVALS, rows.ListEvalsRow, locals())
 
     async def list_failed_embeddings(self, corpus: str) -> Rows[rows.ListFailedEmbeddingsRow]:
-        return await self._rows(calls.LIST_FAILED_EMBEDDINGS, rows.ListFailedEmbeddingsRow, corpus)
+        return await self._rows(
+            calls.LIST_FAILED_EMBEDDINGS, rows.ListFailedEmbeddingsRow, locals()
+        )
 
     async def list_feedback(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
     ) -> Rows[rows.ListFeedbackRow]:
-        return await self._rows(calls.LIST_FEEDBACK, rows.ListFeedbackRow, corpus, since, count)
+        return await self._rows(calls.LIST_FEEDBACK, rows.ListFeedbackRow, locals())
 
     async def list_gates(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
     ) -> Rows[rows.RecordedGate]:
-        return await self._rows(calls.LIST_GATES, rows.RecordedGate, corpus, since, count)
+        return await self._rows(calls.LIST_GATES, rows.RecordedGate, locals())
 
     async def list_grants(self, corpus: str) -> Rows[rows.ListGrantsRow]:
-        return await self._rows(calls.LIST_GRANTS, rows.ListGrantsRow, corpus)
+        return await self._rows(calls.LIST_GRANTS, rows.ListGrantsRow, locals())
 
     async def list_http_tokens(self) -> Rows[rows.ListHttpTokensRow]:
-        return await self._rows(calls.LIST_HTTP_TOKENS, rows.ListHttpTokensRow)
+        return await self._rows(calls.LIST_HTTP_TOKENS, rows.ListHttpTokensRow, locals())
 
     async def list_incidents(self, corpus: str, count: int = 100) -> Rows[rows.ListIncidentsRow]:
-        return await self._rows(calls.LIST_INCIDENTS, rows.ListIncidentsRow, corpus, count)
+        return await self._rows(calls.LIST_INCIDENTS, rows.ListIncidentsRow, locals())
 
     async def list_key_events(self) -> Rows[rows.KeyEvents]:
-        return await self._rows(calls.LIST_KEY_EVENTS, rows.KeyEvents)
+        return await self._rows(calls.LIST_KEY_EVENTS, rows.KeyEvents, locals())
 
     async def list_ledger_acts(self, count: int = 100) -> Rows[rows.LedgerActs]:
-        return await self._rows(calls.LIST_LEDGER_ACTS, rows.LedgerActs, count)
+        return await self._rows(calls.LIST_LEDGER_ACTS, rows.LedgerActs, locals())
 
     async def list_moves(self, corpus: str | None = None) -> Rows[rows.ListMovesRow]:
-        return await self._rows(calls.LIST_MOVES, rows.ListMovesRow, corpus)
+        return await self._rows(calls.LIST_MOVES, rows.ListMovesRow, locals())
 
     async def list_parts(self, corpus: str) -> Rows[rows.ListPartsRow]:
-        return await self._rows(calls.LIST_PARTS, rows.ListPartsRow, corpus)
+        return await self._rows(calls.LIST_PARTS, rows.ListPartsRow, locals())
 
     async def list_peer_corpora(self, corpus: str | None = None) -> Rows[rows.ListPeerCorporaRow]:
-        return await self._rows(calls.LIST_PEER_CORPORA, rows.ListPeerCorporaRow, corpus)
+        return await self._rows(calls.LIST_PEER_CORPORA, rows.ListPeerCorporaRow, locals())
 
     async def list_peers(self) -> Rows[rows.ListPeersRow]:
-        return await self._rows(calls.LIST_PEERS, rows.ListPeersRow)
+        return await self._rows(calls.LIST_PEERS, rows.ListPeersRow, locals())
 
     async def list_policies(self) -> Rows[rows.ListPoliciesRow]:
-        return await self._rows(calls.LIST_POLICIES, rows.ListPoliciesRow)
+        return await self._rows(calls.LIST_POLICIES, rows.ListPoliciesRow, locals())
 
     async def list_proposals(
         self, corpus: str, state: str | None = None, count: int = 100
     ) -> Rows[rows.ListProposalsRow]:
-        return await self._rows(calls.LIST_PROPOSALS, rows.ListProposalsRow, corpus, state, count)
+        return await self._rows(calls.LIST_PROPOSALS, rows.ListProposalsRow, locals())
 
     async def list_quotas(self) -> Rows[rows.ListQuotasRow]:
-        return await self._rows(calls.LIST_QUOTAS, rows.ListQuotasRow)
+        return await self._rows(calls.LIST_QUOTAS, rows.ListQuotasRow, locals())
 
     async def list_rerankers(self) -> Rows[rows.Rerankers]:
-        return await self._rows(calls.LIST_RERANKERS, rows.Rerankers)
+        return await self._rows(calls.LIST_RERANKERS, rows.Rerankers, locals())
 
     async def list_shared_documents(
         self, corpus: str, sources: Sequence[str] | None = None
     ) -> Rows[rows.ListSharedDocumentsRow]:
-        return await self._rows(
-            calls.LIST_SHARED_DOCUMENTS, rows.ListSharedDocumentsRow, corpus, sources
-        )
+        return await self._rows(calls.LIST_SHARED_DOCUMENTS, rows.ListSharedDocumentsRow, locals())
 
     async def list_shared_events(
         self, corpus: str, after: int = 0, count: int = 1000
     ) -> Rows[rows.ListSharedEventsRow]:
-        return await self._rows(
-            calls.LIST_SHARED_EVENTS, rows.ListSharedEventsRow, corpus, after, count
-        )
+        return await self._rows(calls.LIST_SHARED_EVENTS, rows.ListSharedEventsRow, locals())
 
     async def list_signing_keys(self) -> Rows[rows.ListSigningKeysRow]:
-        return await self._rows(calls.LIST_SIGNING_KEYS, rows.ListSigningKeysRow)
+        return await self._rows(calls.LIST_SIGNING_KEYS, rows.ListSigningKeysRow, locals())
 
     async def list_slices(
         self, corpus: str, since: datetime | None = None, count: int = 50, before: str | None = None
     ) -> Rows[rows.ListSlicesRow]:
-        return await self._rows(calls.LIST_SLICES, rows.ListSlicesRow, corpus, since, count, before)
+        return await self._rows(calls.LIST_SLICES, rows.ListSlicesRow, locals())
 
     async def list_sources(self) -> Rows[rows.ListSourcesRow]:
-        return await self._rows(calls.LIST_SOURCES, rows.ListSourcesRow)
+        return await self._rows(calls.LIST_SOURCES, rows.ListSourcesRow, locals())
 
     async def list_static_models(self) -> Rows[rows.ListStaticModelsRow]:
-        return await self._rows(calls.LIST_STATIC_MODELS, rows.ListStaticModelsRow)
+        return await self._rows(calls.LIST_STATIC_MODELS, rows.ListStaticModelsRow, locals())
 
     async def list_synonyms(self, corpus: str) -> Rows[rows.ListSynonymsRow]:
-        return await self._rows(calls.LIST_SYNONYMS, rows.ListSynonymsRow, corpus)
+        return await self._rows(calls.LIST_SYNONYMS, rows.ListSynonymsRow, locals())
 
     async def list_text_configs(self) -> Rows[rows.ListTextConfigsRow]:
-        return await self._rows(calls.LIST_TEXT_CONFIGS, rows.ListTextConfigsRow)
+        return await self._rows(calls.LIST_TEXT_CONFIGS, rows.ListTextConfigsRow, locals())
 
     async def list_tools(self) -> Rows[rows.ListToolsRow]:
-        return await self._rows(calls.LIST_TOOLS, rows.ListToolsRow)
+        return await self._rows(calls.LIST_TOOLS, rows.ListToolsRow, locals())
 
     async def list_traces(
         self,
@@ -1350,50 +1090,36 @@ class AsyncFunctions(AsyncCaller):
         min_elapsed_ms: float | None = None,
         before: UUID | str | None = None,
     ) -> Rows[rows.RetrievalTraces]:
-        return await self._rows(
-            calls.LIST_TRACES,
-            rows.RetrievalTraces,
-            corpus,
-            since,
-            count,
-            until,
-            mode,
-            outcome,
-            min_elapsed_ms,
-            before,
-        )
+        return await self._rows(calls.LIST_TRACES, rows.RetrievalTraces, locals())
 
     async def list_turns(self, corpus: str, chunk_ids: Sequence[str]) -> Rows[rows.ListTurnsRow]:
-        return await self._rows(calls.LIST_TURNS, rows.ListTurnsRow, corpus, chunk_ids)
+        return await self._rows(calls.LIST_TURNS, rows.ListTurnsRow, locals())
 
     async def list_unanswered(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
     ) -> Rows[rows.UnansweredQuestion]:
-        return await self._rows(
-            calls.LIST_UNANSWERED, rows.UnansweredQuestion, corpus, since, count
-        )
+        return await self._rows(calls.LIST_UNANSWERED, rows.UnansweredQuestion, locals())
 
     async def list_versions(
         self, corpus: str, before: int | None = None, count: int = 100
     ) -> Rows[rows.ListVersionsRow]:
-        return await self._rows(calls.LIST_VERSIONS, rows.ListVersionsRow, corpus, before, count)
+        return await self._rows(calls.LIST_VERSIONS, rows.ListVersionsRow, locals())
 
     async def locate_quote(
         self, corpus: str, chunk_id: str, quote: str
     ) -> Rows[rows.LocateQuoteRow]:
-        return await self._rows(calls.LOCATE_QUOTE, rows.LocateQuoteRow, corpus, chunk_id, quote)
+        return await self._rows(calls.LOCATE_QUOTE, rows.LocateQuoteRow, locals())
 
     async def log_position(self) -> str:
-        value: str = await self._value(calls.LOG_POSITION)
-        return value
+        return await self._value(calls.LOG_POSITION, locals())
 
     async def maintain(self) -> list[str]:
-        return await self._values(calls.MAINTAIN)
+        return await self._values(calls.MAINTAIN, locals())
 
     async def map_corpus(
         self, corpus: str, count: int = 2000, query: str | None = None
     ) -> Rows[rows.MapPoint]:
-        return await self._rows(calls.MAP_CORPUS, rows.MapPoint, corpus, count, query)
+        return await self._rows(calls.MAP_CORPUS, rows.MapPoint, locals())
 
     async def match_documents(
         self,
@@ -1403,15 +1129,7 @@ class AsyncFunctions(AsyncCaller):
         filter: Any = None,
         corpus: str | None = None,
     ) -> Rows[rows.MatchDocumentsRow]:
-        return await self._rows(
-            calls.MATCH_DOCUMENTS,
-            rows.MatchDocumentsRow,
-            query_embedding,
-            match_threshold,
-            match_count,
-            filter,
-            corpus,
-        )
+        return await self._rows(calls.MATCH_DOCUMENTS, rows.MatchDocumentsRow, locals())
 
     async def merge_candidates(
         self,
@@ -1427,79 +1145,60 @@ class AsyncFunctions(AsyncCaller):
         asked: str | None = None,
         is_unmet: bool = False,
     ) -> Rows[rows.MergeCandidatesRow]:
-        return await self._rows(
-            calls.MERGE_CANDIDATES,
-            rows.MergeCandidatesRow,
-            corpus,
-            shares,
-            k,
-            mode,
-            min_score,
-            fusion,
-            lexical_weight,
-            min_lexical,
-            min_semantic,
-            asked,
-            is_unmet,
-        )
+        return await self._rows(calls.MERGE_CANDIDATES, rows.MergeCandidatesRow, locals())
 
     async def merge_peer_answers(self, corpus: str, answer: Any, answers: Any, k: int = 5) -> Any:
-        return await self._value(calls.MERGE_PEER_ANSWERS, corpus, answer, answers, k)
+        return await self._value(calls.MERGE_PEER_ANSWERS, locals())
 
     async def metrics(self) -> Rows[rows.MetricSample]:
-        return await self._rows(calls.METRICS, rows.MetricSample)
+        return await self._rows(calls.METRICS, rows.MetricSample, locals())
 
     async def move_digest(self, move_id: UUID | str) -> Any:
-        return await self._value(calls.MOVE_DIGEST, move_id)
+        return await self._value(calls.MOVE_DIGEST, locals())
 
     async def move_originals(
         self, move_id: UUID | str, after: str = "", count: int = 1000
     ) -> list[str]:
-        return await self._values(calls.MOVE_ORIGINALS, move_id, after, count)
+        return await self._values(calls.MOVE_ORIGINALS, locals())
 
     async def move_page(
         self, move_id: UUID | str, applied: int | None = None, count: int = 1000
     ) -> Rows[rows.MovePageRow]:
-        return await self._rows(calls.MOVE_PAGE, rows.MovePageRow, move_id, applied, count)
+        return await self._rows(calls.MOVE_PAGE, rows.MovePageRow, locals())
 
     async def move_receipt(self, move_id: UUID | str) -> bytes:
-        value: bytes = await self._value(calls.MOVE_RECEIPT, move_id)
-        return value
+        return await self._value(calls.MOVE_RECEIPT, locals())
 
     async def name_ledger(self, origin: str | None = None) -> str | None:
-        value: str | None = await self._value(calls.NAME_LEDGER, origin)
-        return value
+        return await self._value(calls.NAME_LEDGER, locals())
 
     async def open_http_session(self, token_hash: bytes | None = None) -> str | None:
-        value: str | None = await self._value(calls.OPEN_HTTP_SESSION, token_hash)
-        return value
+        return await self._value(calls.OPEN_HTTP_SESSION, locals())
 
     async def open_move(self, move_id: UUID | str, receipt: bytes) -> None:
-        await self._run(calls.OPEN_MOVE, move_id, receipt)
+        await self._run(calls.OPEN_MOVE, locals())
 
     async def optimize_corpus(
         self, corpus: str, new_pivot: float | None = None
     ) -> rows.OptimizeCorpusRow:
-        return await self._row(calls.OPTIMIZE_CORPUS, rows.OptimizeCorpusRow, corpus, new_pivot)
+        return await self._row(calls.OPTIMIZE_CORPUS, rows.OptimizeCorpusRow, locals())
 
     async def origin(self) -> rows.OriginRow:
-        return await self._row(calls.ORIGIN, rows.OriginRow)
+        return await self._row(calls.ORIGIN, rows.OriginRow, locals())
 
     async def parse_contract(self, contract: str, contract_name: str = "contract") -> Any:
-        return await self._value(calls.PARSE_CONTRACT, contract, contract_name)
+        return await self._value(calls.PARSE_CONTRACT, locals())
 
     async def part_statistics(
         self, corpus: str, parts: Sequence[str] = "{}"
     ) -> Rows[rows.PartStatisticsRow]:
-        return await self._rows(calls.PART_STATISTICS, rows.PartStatisticsRow, corpus, parts)
+        return await self._rows(calls.PART_STATISTICS, rows.PartStatisticsRow, locals())
 
     async def policy_hash(self, policy: Any) -> str:
-        value: str = await self._value(calls.POLICY_HASH, policy)
-        return value
+        return await self._value(calls.POLICY_HASH, locals())
 
     async def prepare_query(self, corpus: str, query: str) -> bool:
-        value: bool = await self._value(calls.PREPARE_QUERY, corpus, query)
-        return value
+        return await self._value(calls.PREPARE_QUERY, locals())
 
     async def promote_to_atom(
         self,
@@ -1508,15 +1207,13 @@ class AsyncFunctions(AsyncCaller):
         text: str,
         sufficiency: str = "default",
     ) -> rows.PromoteToAtomRow:
-        return await self._row(
-            calls.PROMOTE_TO_ATOM, rows.PromoteToAtomRow, trace_id, chunk_ids, text, sufficiency
-        )
+        return await self._row(calls.PROMOTE_TO_ATOM, rows.PromoteToAtomRow, locals())
 
     async def propose(self, corpus: str, atom_ids: Sequence[UUID], text: str) -> rows.ProposeRow:
-        return await self._row(calls.PROPOSE, rows.ProposeRow, corpus, atom_ids, text)
+        return await self._row(calls.PROPOSE, rows.ProposeRow, locals())
 
     async def provenance(self, trace_id: UUID | str) -> Any:
-        return await self._value(calls.PROVENANCE, trace_id)
+        return await self._value(calls.PROVENANCE, locals())
 
     async def prune_sources(
         self,
@@ -1528,34 +1225,20 @@ class AsyncFunctions(AsyncCaller):
         reason: str | None = None,
         dry_run: bool = False,
     ) -> rows.PruneSourcesRow:
-        return await self._row(
-            calls.PRUNE_SOURCES,
-            rows.PruneSourcesRow,
-            corpus,
-            prefix,
-            keep,
-            root,
-            derived,
-            reason,
-            dry_run,
-        )
+        return await self._row(calls.PRUNE_SOURCES, rows.PruneSourcesRow, locals())
 
     async def publish_events(
         self, corpus: str, events: Sequence[str], signatures: Sequence[bytes]
     ) -> int:
-        value: int = await self._value(calls.PUBLISH_EVENTS, corpus, events, signatures)
-        return value
+        return await self._value(calls.PUBLISH_EVENTS, locals())
 
     async def put_blob(self, bytes: bytes, media_type: str, corpus: str | None = None) -> str:
-        value: str = await self._value(calls.PUT_BLOB, bytes, media_type, corpus)
-        return value
+        return await self._value(calls.PUT_BLOB, locals())
 
     async def put_conversations(
         self, corpus: str, conversations: Any, force: bool = False
     ) -> Rows[rows.PutResult]:
-        return await self._rows(
-            calls.PUT_CONVERSATIONS, rows.PutResult, corpus, conversations, force
-        )
+        return await self._rows(calls.PUT_CONVERSATIONS, rows.PutResult, locals())
 
     async def put_document(
         self,
@@ -1573,40 +1256,20 @@ class AsyncFunctions(AsyncCaller):
         size_bytes: int | None = None,
         pages: int | None = None,
         etag: str | None = None,
-        links: Any = "[]",
+        links: Any = None,
         force: bool = False,
     ) -> rows.PutResult:
-        return await self._row(
-            calls.PUT_DOCUMENT,
-            rows.PutResult,
-            corpus,
-            doc_cid,
-            uri,
-            chunks,
-            chunking,
-            title,
-            language,
-            media_type,
-            metadata,
-            external_id,
-            source_name,
-            size_bytes,
-            pages,
-            etag,
-            links,
-            force,
-        )
+        return await self._row(calls.PUT_DOCUMENT, rows.PutResult, locals())
 
     async def put_documents(
         self, corpus: str, documents: Any, force: bool = False
     ) -> Rows[rows.PutResult]:
-        return await self._rows(calls.PUT_DOCUMENTS, rows.PutResult, corpus, documents, force)
+        return await self._rows(calls.PUT_DOCUMENTS, rows.PutResult, locals())
 
     async def put_embeddings(
         self, corpus: str, chunk_ids: Sequence[str], embeddings: Reals | Sequence[float]
     ) -> int:
-        value: int = await self._value(calls.PUT_EMBEDDINGS, corpus, chunk_ids, embeddings)
-        return value
+        return await self._value(calls.PUT_EMBEDDINGS, locals())
 
     async def put_part_statistics(
         self,
@@ -1619,24 +1282,12 @@ class AsyncFunctions(AsyncCaller):
         dfs: Sequence[int],
         synced_at: datetime,
     ) -> int:
-        value: int = await self._value(
-            calls.PUT_PART_STATISTICS,
-            corpus,
-            part,
-            version,
-            chunks,
-            lexeme_count,
-            lexemes,
-            dfs,
-            synced_at,
-        )
-        return value
+        return await self._value(calls.PUT_PART_STATISTICS, locals())
 
     async def put_query_embedding(
         self, corpus: str, query: str, embedding: Reals | Sequence[float]
     ) -> str:
-        value: str = await self._value(calls.PUT_QUERY_EMBEDDING, corpus, query, embedding)
-        return value
+        return await self._value(calls.PUT_QUERY_EMBEDDING, locals())
 
     async def put_static_pieces(
         self,
@@ -1645,8 +1296,7 @@ class AsyncFunctions(AsyncCaller):
         ranks: Sequence[int],
         vectors: Reals | Sequence[float],
     ) -> int:
-        value: int = await self._value(calls.PUT_STATIC_PIECES, embedder, pieces, ranks, vectors)
-        return value
+        return await self._value(calls.PUT_STATIC_PIECES, locals())
 
     async def put_text(
         self,
@@ -1664,23 +1314,7 @@ class AsyncFunctions(AsyncCaller):
         media_type: str = "text/plain",
         force: bool = False,
     ) -> rows.PutResult:
-        return await self._row(
-            calls.PUT_TEXT,
-            rows.PutResult,
-            corpus,
-            source,
-            text,
-            title,
-            language,
-            metadata,
-            external_id,
-            strategy,
-            max_tokens,
-            overlap,
-            unit,
-            media_type,
-            force,
-        )
+        return await self._row(calls.PUT_TEXT, rows.PutResult, locals())
 
     async def put_texts(
         self,
@@ -1692,29 +1326,17 @@ class AsyncFunctions(AsyncCaller):
         embedder: str | None = None,
         embeddings: Reals | Sequence[float] | None = None,
     ) -> Rows[rows.PutTextsRow]:
-        return await self._rows(
-            calls.PUT_TEXTS,
-            rows.PutTextsRow,
-            corpus,
-            texts,
-            metadatas,
-            ids,
-            cut,
-            embedder,
-            embeddings,
-        )
+        return await self._rows(calls.PUT_TEXTS, rows.PutTextsRow, locals())
 
     async def query_embedder(
         self, corpora: Sequence[str], mode: str | None = None
     ) -> rows.Embedders | None:
-        return await self._row_if_any(calls.QUERY_EMBEDDER, rows.Embedders, corpora, mode)
+        return await self._row_if_any(calls.QUERY_EMBEDDER, rows.Embedders, locals())
 
     async def query_embedding_state(
         self, corpus: str, query: str
     ) -> Rows[rows.QueryEmbeddingStateRow]:
-        return await self._rows(
-            calls.QUERY_EMBEDDING_STATE, rows.QueryEmbeddingStateRow, corpus, query
-        )
+        return await self._rows(calls.QUERY_EMBEDDING_STATE, rows.QueryEmbeddingStateRow, locals())
 
     async def rag_enough_context_gate(
         self,
@@ -1724,28 +1346,25 @@ class AsyncFunctions(AsyncCaller):
         min_score: float | None = None,
         min_coverage: float = 0.5,
     ) -> Any:
-        return await self._value(
-            calls.RAG_ENOUGH_CONTEXT_GATE, query, pack, min_chunks, min_score, min_coverage
-        )
+        return await self._value(calls.RAG_ENOUGH_CONTEXT_GATE, locals())
 
     async def rag_ingest(self, request: Any) -> Any:
-        return await self._value(calls.RAG_INGEST, request)
+        return await self._value(calls.RAG_INGEST, locals())
 
     async def rag_list_corpora(self, request: Any = None) -> Any:
-        return await self._value(calls.RAG_LIST_CORPORA, request)
+        return await self._value(calls.RAG_LIST_CORPORA, locals())
 
     async def rag_query(self, request: Any) -> Any:
-        return await self._value(calls.RAG_QUERY, request)
+        return await self._value(calls.RAG_QUERY, locals())
 
     async def rag_query_plan(self, question: str) -> Any:
-        return await self._value(calls.RAG_QUERY_PLAN, question)
+        return await self._value(calls.RAG_QUERY_PLAN, locals())
 
     async def ranking_digest(self, corpus: str) -> str:
-        value: str = await self._value(calls.RANKING_DIGEST, corpus)
-        return value
+        return await self._value(calls.RANKING_DIGEST, locals())
 
     async def ready_move(self, move_id: UUID | str, digest: Any) -> None:
-        await self._run(calls.READY_MOVE, move_id, digest)
+        await self._run(calls.READY_MOVE, locals())
 
     async def receive_move(
         self,
@@ -1755,7 +1374,7 @@ class AsyncFunctions(AsyncCaller):
         hashes: Sequence[bytes] | None = None,
         uris: Sequence[str] | None = None,
     ) -> None:
-        await self._run(calls.RECEIVE_MOVE, move_id, numbers, sources, hashes, uris)
+        await self._run(calls.RECEIVE_MOVE, locals())
 
     async def record_answer(
         self,
@@ -1775,28 +1394,10 @@ class AsyncFunctions(AsyncCaller):
         input_tokens: int | None = None,
         output_tokens: int | None = None,
     ) -> Rows[rows.RecordAnswerRow]:
-        return await self._rows(
-            calls.RECORD_ANSWER,
-            rows.RecordAnswerRow,
-            output,
-            evidence,
-            trace_id,
-            require_citations,
-            require_admissible,
-            min_coverage,
-            min_quote,
-            offsets,
-            task,
-            model,
-            attempt,
-            client,
-            elapsed_ms,
-            input_tokens,
-            output_tokens,
-        )
+        return await self._rows(calls.RECORD_ANSWER, rows.RecordAnswerRow, locals())
 
     async def record_erasure(self, entries: Sequence[str], reason: str) -> None:
-        await self._run(calls.RECORD_ERASURE, entries, reason)
+        await self._run(calls.RECORD_ERASURE, locals())
 
     async def record_failure(
         self,
@@ -1817,26 +1418,7 @@ class AsyncFunctions(AsyncCaller):
         anchor: str | None = None,
         policy: Any = None,
     ) -> UUID:
-        value: UUID = await self._value(
-            calls.RECORD_FAILURE,
-            corpus,
-            query,
-            error_code,
-            elapsed_ms,
-            k,
-            mode,
-            min_score,
-            filter,
-            chunk_ids,
-            statistics,
-            client,
-            otel_trace_id,
-            otel_span_id,
-            slice_id,
-            anchor,
-            policy,
-        )
-        return value
+        return await self._value(calls.RECORD_FAILURE, locals())
 
     async def record_feedback(
         self,
@@ -1847,10 +1429,7 @@ class AsyncFunctions(AsyncCaller):
         comment: str | None = None,
         client: str | None = None,
     ) -> UUID:
-        value: UUID = await self._value(
-            calls.RECORD_FEEDBACK, verdict, trace_id, answer_id, chunk_id, comment, client
-        )
-        return value
+        return await self._value(calls.RECORD_FEEDBACK, locals())
 
     async def record_gate(
         self,
@@ -1862,20 +1441,18 @@ class AsyncFunctions(AsyncCaller):
         trace_id: UUID | str | None = None,
         client: str | None = None,
     ) -> Any:
-        return await self._value(
-            calls.RECORD_GATE, query, pack, min_chunks, min_score, min_coverage, trace_id, client
-        )
+        return await self._value(calls.RECORD_GATE, locals())
 
     async def record_reading(
         self, corpus: str, source_name: str, documents: int, failed: int = 0
     ) -> None:
-        await self._run(calls.RECORD_READING, corpus, source_name, documents, failed)
+        await self._run(calls.RECORD_READING, locals())
 
     async def record_reads(self, corpus: str, mode: str) -> None:
-        await self._run(calls.RECORD_READS, corpus, mode)
+        await self._run(calls.RECORD_READS, locals())
 
     async def record_refusal(self, corpus: str, error_code: str) -> None:
-        await self._run(calls.RECORD_REFUSAL, corpus, error_code)
+        await self._run(calls.RECORD_REFUSAL, locals())
 
     async def record_rerank(
         self,
@@ -1885,75 +1462,62 @@ class AsyncFunctions(AsyncCaller):
         scores: Reals | Sequence[float],
         k: int | None = None,
     ) -> Rows[rows.RetrievalReranks]:
-        return await self._rows(
-            calls.RECORD_RERANK, rows.RetrievalReranks, trace_id, model, chunk_ids, scores, k
-        )
+        return await self._rows(calls.RECORD_RERANK, rows.RetrievalReranks, locals())
 
     async def reembed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
     ) -> int:
-        value: int = await self._value(calls.REEMBED_CORPUS, corpus, embedder, m, ef_construction)
-        return value
+        return await self._value(calls.REEMBED_CORPUS, locals())
 
     async def refresh_rollups(self, recount: bool = False) -> int:
-        value: int = await self._value(calls.REFRESH_ROLLUPS, recount)
-        return value
+        return await self._value(calls.REFRESH_ROLLUPS, locals())
 
     async def register_policy(self, policy: Any) -> rows.RegisterPolicyRow:
-        return await self._row(calls.REGISTER_POLICY, rows.RegisterPolicyRow, policy)
+        return await self._row(calls.REGISTER_POLICY, rows.RegisterPolicyRow, locals())
 
     async def register_signing_key(self, key_id: str) -> None:
-        await self._run(calls.REGISTER_SIGNING_KEY, key_id)
+        await self._run(calls.REGISTER_SIGNING_KEY, locals())
 
     async def registry_fingerprint(self) -> str:
-        value: str = await self._value(calls.REGISTRY_FINGERPRINT)
-        return value
+        return await self._value(calls.REGISTRY_FINGERPRINT, locals())
 
     async def remove_edges(self, corpus: str, edges: Any) -> int:
-        value: int = await self._value(calls.REMOVE_EDGES, corpus, edges)
-        return value
+        return await self._value(calls.REMOVE_EDGES, locals())
 
     async def remove_peer(self, name: str) -> None:
-        await self._run(calls.REMOVE_PEER, name)
+        await self._run(calls.REMOVE_PEER, locals())
 
     async def remove_synonyms(self, corpus: str, word: str) -> int:
-        value: int = await self._value(calls.REMOVE_SYNONYMS, corpus, word)
-        return value
+        return await self._value(calls.REMOVE_SYNONYMS, locals())
 
     async def renew_embeddings(self, worker: str, lease: timedelta | str = "00:01:00") -> int:
-        value: int = await self._value(calls.RENEW_EMBEDDINGS, worker, lease)
-        return value
+        return await self._value(calls.RENEW_EMBEDDINGS, locals())
 
     async def repair_corpus(self, corpus: str) -> None:
-        await self._run(calls.REPAIR_CORPUS, corpus)
+        await self._run(calls.REPAIR_CORPUS, locals())
 
     async def replay(self, trace_id: UUID | str) -> rows.ReplayRow:
-        return await self._row(calls.REPLAY, rows.ReplayRow, trace_id)
+        return await self._row(calls.REPLAY, rows.ReplayRow, locals())
 
     async def replay_cited(
         self, corpus: str, slice_id: str, query_hash: str, policy_hash: str
     ) -> rows.ReplayCitedRow:
-        return await self._row(
-            calls.REPLAY_CITED, rows.ReplayCitedRow, corpus, slice_id, query_hash, policy_hash
-        )
+        return await self._row(calls.REPLAY_CITED, rows.ReplayCitedRow, locals())
 
     async def replay_hits(self, trace_id: UUID | str) -> Rows[rows.ReplayHitsRow]:
-        return await self._rows(calls.REPLAY_HITS, rows.ReplayHitsRow, trace_id)
+        return await self._rows(calls.REPLAY_HITS, rows.ReplayHitsRow, locals())
 
     async def report_key_compromise(self, key_id: str, since: datetime | None = None) -> None:
-        await self._run(calls.REPORT_KEY_COMPROMISE, key_id, since)
+        await self._run(calls.REPORT_KEY_COMPROMISE, locals())
 
     async def request_query_embedding(self, corpus: str, query: str) -> bool:
-        value: bool = await self._value(calls.REQUEST_QUERY_EMBEDDING, corpus, query)
-        return value
+        return await self._value(calls.REQUEST_QUERY_EMBEDDING, locals())
 
     async def requeue_embeddings(self, corpus: str | None = None) -> int:
-        value: int = await self._value(calls.REQUEUE_EMBEDDINGS, corpus)
-        return value
+        return await self._value(calls.REQUEUE_EMBEDDINGS, locals())
 
     async def rerank_depth(self, k: int) -> int:
-        value: int = await self._value(calls.RERANK_DEPTH, k)
-        return value
+        return await self._value(calls.RERANK_DEPTH, locals())
 
     async def resolve_anchor(
         self,
@@ -1964,20 +1528,10 @@ class AsyncFunctions(AsyncCaller):
         query_embedding: Reals | Sequence[float] | None = None,
         project: str | None = None,
     ) -> Rows[rows.ResolveAnchorRow]:
-        return await self._rows(
-            calls.RESOLVE_ANCHOR,
-            rows.ResolveAnchorRow,
-            corpus,
-            chunk_id,
-            session,
-            query,
-            query_embedding,
-            project,
-        )
+        return await self._rows(calls.RESOLVE_ANCHOR, rows.ResolveAnchorRow, locals())
 
     async def resolve_explicit(self, corpus: str, chunk_id: str) -> str | None:
-        value: str | None = await self._value(calls.RESOLVE_EXPLICIT, corpus, chunk_id)
-        return value
+        return await self._value(calls.RESOLVE_EXPLICIT, locals())
 
     async def resolve_from_query(
         self,
@@ -1986,24 +1540,18 @@ class AsyncFunctions(AsyncCaller):
         mode: str | None = None,
         query_embedding: Reals | Sequence[float] | None = None,
     ) -> str | None:
-        value: str | None = await self._value(
-            calls.RESOLVE_FROM_QUERY, corpus, query, mode, query_embedding
-        )
-        return value
+        return await self._value(calls.RESOLVE_FROM_QUERY, locals())
 
     async def resolve_from_session(self, corpus: str, session: str) -> str | None:
-        value: str | None = await self._value(calls.RESOLVE_FROM_SESSION, corpus, session)
-        return value
+        return await self._value(calls.RESOLVE_FROM_SESSION, locals())
 
     async def resolve_temporal(
         self, corpus: str, count: int = 1, project: str | None = None
     ) -> Rows[rows.ResolveTemporalRow]:
-        return await self._rows(
-            calls.RESOLVE_TEMPORAL, rows.ResolveTemporalRow, corpus, count, project
-        )
+        return await self._rows(calls.RESOLVE_TEMPORAL, rows.ResolveTemporalRow, locals())
 
     async def restrict_corpus(self, corpus: str) -> None:
-        await self._run(calls.RESTRICT_CORPUS, corpus)
+        await self._run(calls.RESTRICT_CORPUS, locals())
 
     async def retrieve(
         self,
@@ -2031,33 +1579,7 @@ class AsyncFunctions(AsyncCaller):
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
     ) -> Recorded[rows.TracedHit]:
-        return await self._recorded(
-            calls.RETRIEVE,
-            rows.TracedHit,
-            corpus,
-            query,
-            k,
-            mode,
-            min_score,
-            filter,
-            chunk_ids,
-            statistics,
-            query_embedding,
-            fusion,
-            lexical_weight,
-            min_lexical,
-            min_semantic,
-            syntax,
-            per_document,
-            collapse,
-            diversity,
-            context,
-            section,
-            typos,
-            client,
-            otel_trace_id,
-            otel_span_id,
-        )
+        return await self._recorded(calls.RETRIEVE, rows.TracedHit, locals())
 
     async def retrieve_global(
         self,
@@ -2072,20 +1594,7 @@ class AsyncFunctions(AsyncCaller):
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
     ) -> Recorded[rows.TurnHit]:
-        return await self._recorded(
-            calls.RETRIEVE_GLOBAL,
-            rows.TurnHit,
-            corpus,
-            query,
-            k,
-            mode,
-            min_score,
-            filter,
-            query_embedding,
-            client,
-            otel_trace_id,
-            otel_span_id,
-        )
+        return await self._recorded(calls.RETRIEVE_GLOBAL, rows.TurnHit, locals())
 
     async def retrieve_slice(
         self,
@@ -2115,35 +1624,7 @@ class AsyncFunctions(AsyncCaller):
         otel_trace_id: str | None = None,
         otel_span_id: str | None = None,
     ) -> Recorded[rows.TurnHit]:
-        return await self._recorded(
-            calls.RETRIEVE_SLICE,
-            rows.TurnHit,
-            corpus,
-            query,
-            slice_id,
-            anchor,
-            policy,
-            k,
-            mode,
-            min_score,
-            filter,
-            statistics,
-            query_embedding,
-            fusion,
-            lexical_weight,
-            min_lexical,
-            min_semantic,
-            syntax,
-            per_document,
-            collapse,
-            diversity,
-            context,
-            section,
-            typos,
-            client,
-            otel_trace_id,
-            otel_span_id,
-        )
+        return await self._recorded(calls.RETRIEVE_SLICE, rows.TurnHit, locals())
 
     async def retrieve_tool(
         self,
@@ -2155,16 +1636,7 @@ class AsyncFunctions(AsyncCaller):
         otel_span_id: str | None = None,
         rerank_scores: Any = None,
     ) -> Any:
-        return await self._value(
-            calls.RETRIEVE_TOOL,
-            tool,
-            arguments,
-            query_embedding,
-            client,
-            otel_trace_id,
-            otel_span_id,
-            rerank_scores,
-        )
+        return await self._value(calls.RETRIEVE_TOOL, locals())
 
     async def retrieve_with(
         self,
@@ -2180,41 +1652,25 @@ class AsyncFunctions(AsyncCaller):
         otel_span_id: str | None = None,
         rerank: str | None = None,
     ) -> Recorded[rows.TracedHit]:
-        return await self._recorded(
-            calls.RETRIEVE_WITH,
-            rows.TracedHit,
-            retriever,
-            query,
-            k,
-            min_score,
-            filter,
-            query_embedding,
-            rag,
-            client,
-            otel_trace_id,
-            otel_span_id,
-            rerank,
-        )
+        return await self._recorded(calls.RETRIEVE_WITH, rows.TracedHit, locals())
 
     async def retry_failed(self, corpus: str | None = None) -> int:
-        value: int = await self._value(calls.RETRY_FAILED, corpus)
-        return value
+        return await self._value(calls.RETRY_FAILED, locals())
 
     async def revoke_corpus(self, corpus: str, role: str) -> None:
-        await self._run(calls.REVOKE_CORPUS, corpus, role)
+        await self._run(calls.REVOKE_CORPUS, locals())
 
     async def revoke_http_token(self, name: str) -> None:
-        await self._run(calls.REVOKE_HTTP_TOKEN, name)
+        await self._run(calls.REVOKE_HTTP_TOKEN, locals())
 
     async def revoke_peer(self, name: str, reason: str) -> None:
-        await self._run(calls.REVOKE_PEER, name, reason)
+        await self._run(calls.REVOKE_PEER, locals())
 
     async def revoke_signing_key(self, key_id: str) -> None:
-        await self._run(calls.REVOKE_SIGNING_KEY, key_id)
+        await self._run(calls.REVOKE_SIGNING_KEY, locals())
 
     async def rollback_corpus(self, corpus: str) -> str:
-        value: str = await self._value(calls.ROLLBACK_CORPUS, corpus)
-        return value
+        return await self._value(calls.ROLLBACK_CORPUS, locals())
 
     async def run_eval(
         self,
@@ -2224,10 +1680,10 @@ class AsyncFunctions(AsyncCaller):
         label: str | None = None,
         rerank_scores: Any = None,
     ) -> rows.EvalRuns:
-        return await self._row(calls.RUN_EVAL, rows.EvalRuns, rag, eval, tags, label, rerank_scores)
+        return await self._row(calls.RUN_EVAL, rows.EvalRuns, locals())
 
     async def seal_ledger(self, most: int = 100000) -> rows.SealLedgerRow:
-        return await self._row(calls.SEAL_LEDGER, rows.SealLedgerRow, most)
+        return await self._row(calls.SEAL_LEDGER, rows.SealLedgerRow, locals())
 
     @overload
     async def search(
@@ -2280,8 +1736,8 @@ class AsyncFunctions(AsyncCaller):
         as_of: int | None = None,
     ) -> Rows[rows.Hit]: ...
     async def search(self, *args: Any, **kwargs: Any) -> Rows[rows.Hit]:
-        call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
-        return await self._rows(call, rows.Hit, *values)
+        call, given = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
+        return await self._rows(call, rows.Hit, given)
 
     async def search_candidates(
         self,
@@ -2301,25 +1757,7 @@ class AsyncFunctions(AsyncCaller):
         typos: bool = True,
         expects: str | None = None,
     ) -> Rows[rows.Hit]:
-        return await self._rows(
-            calls.SEARCH_CANDIDATES,
-            rows.Hit,
-            corpus,
-            query,
-            k,
-            mode,
-            filter,
-            chunk_ids,
-            query_embedding,
-            fusion,
-            lexical_weight,
-            syntax,
-            per_document,
-            context,
-            section,
-            typos,
-            expects,
-        )
+        return await self._rows(calls.SEARCH_CANDIDATES, rows.Hit, locals())
 
     async def search_documents(
         self,
@@ -2334,20 +1772,7 @@ class AsyncFunctions(AsyncCaller):
         syntax: str = "plain",
         typos: bool = True,
     ) -> Rows[rows.DocumentHit]:
-        return await self._rows(
-            calls.SEARCH_DOCUMENTS,
-            rows.DocumentHit,
-            corpus,
-            query,
-            k,
-            chunks_per_document,
-            mode,
-            min_score,
-            filter,
-            query_embedding,
-            syntax,
-            typos,
-        )
+        return await self._rows(calls.SEARCH_DOCUMENTS, rows.DocumentHit, locals())
 
     async def search_dual(
         self,
@@ -2361,19 +1786,7 @@ class AsyncFunctions(AsyncCaller):
         fusion: str = "convex",
         lexical_weight: float | None = None,
     ) -> Rows[rows.SearchDualRow]:
-        return await self._rows(
-            calls.SEARCH_DUAL,
-            rows.SearchDualRow,
-            corpus,
-            query,
-            k,
-            mode,
-            min_score,
-            filter,
-            query_embedding,
-            fusion,
-            lexical_weight,
-        )
+        return await self._rows(calls.SEARCH_DUAL, rows.SearchDualRow, locals())
 
     async def search_global(
         self,
@@ -2398,30 +1811,7 @@ class AsyncFunctions(AsyncCaller):
         section: bool = False,
         typos: bool = True,
     ) -> Rows[rows.TurnHit]:
-        return await self._rows(
-            calls.SEARCH_GLOBAL,
-            rows.TurnHit,
-            corpus,
-            query,
-            k,
-            mode,
-            min_score,
-            filter,
-            chunk_ids,
-            statistics,
-            query_embedding,
-            fusion,
-            lexical_weight,
-            min_lexical,
-            min_semantic,
-            syntax,
-            per_document,
-            collapse,
-            diversity,
-            context,
-            section,
-            typos,
-        )
+        return await self._rows(calls.SEARCH_GLOBAL, rows.TurnHit, locals())
 
     async def search_slice(
         self,
@@ -2448,32 +1838,7 @@ class AsyncFunctions(AsyncCaller):
         section: bool = False,
         typos: bool = True,
     ) -> Rows[rows.TurnHit]:
-        return await self._rows(
-            calls.SEARCH_SLICE,
-            rows.TurnHit,
-            corpus,
-            query,
-            slice_id,
-            anchor,
-            policy,
-            k,
-            mode,
-            min_score,
-            filter,
-            statistics,
-            query_embedding,
-            fusion,
-            lexical_weight,
-            min_lexical,
-            min_semantic,
-            syntax,
-            per_document,
-            collapse,
-            diversity,
-            context,
-            section,
-            typos,
-        )
+        return await self._rows(calls.SEARCH_SLICE, rows.TurnHit, locals())
 
     async def search_tool(
         self,
@@ -2482,7 +1847,7 @@ class AsyncFunctions(AsyncCaller):
         query_embedding: Reals | Sequence[float] | None = None,
         rerank_scores: Any = None,
     ) -> Any:
-        return await self._value(calls.SEARCH_TOOL, tool, arguments, query_embedding, rerank_scores)
+        return await self._value(calls.SEARCH_TOOL, locals())
 
     async def search_with(
         self,
@@ -2495,25 +1860,13 @@ class AsyncFunctions(AsyncCaller):
         rag: str | None = None,
         rerank: str | None = None,
     ) -> Rows[rows.Hit]:
-        return await self._rows(
-            calls.SEARCH_WITH,
-            rows.Hit,
-            retriever,
-            query,
-            k,
-            min_score,
-            filter,
-            query_embedding,
-            rag,
-            rerank,
-        )
+        return await self._rows(calls.SEARCH_WITH, rows.Hit, locals())
 
     async def set_default_embedder(self, embedder: str | None = None) -> None:
-        await self._run(calls.SET_DEFAULT_EMBEDDER, embedder)
+        await self._run(calls.SET_DEFAULT_EMBEDDER, locals())
 
     async def set_ledger(self, is_on: bool) -> int:
-        value: int = await self._value(calls.SET_LEDGER, is_on)
-        return value
+        return await self._value(calls.SET_LEDGER, locals())
 
     async def set_quota(
         self,
@@ -2522,16 +1875,15 @@ class AsyncFunctions(AsyncCaller):
         hourly_failures: int | None = None,
         concurrent_calls: int | None = None,
     ) -> None:
-        await self._run(calls.SET_QUOTA, role, blob_bytes, hourly_failures, concurrent_calls)
+        await self._run(calls.SET_QUOTA, locals())
 
     async def share_corpus(
         self, corpus: str, author: bytes | None = None, feed: UUID | str | None = None
     ) -> UUID | None:
-        value: UUID | None = await self._value(calls.SHARE_CORPUS, corpus, author, feed)
-        return value
+        return await self._value(calls.SHARE_CORPUS, locals())
 
     async def shared_feed(self, corpus: str) -> rows.SharedFeedRow:
-        return await self._row(calls.SHARED_FEED, rows.SharedFeedRow, corpus)
+        return await self._row(calls.SHARED_FEED, rows.SharedFeedRow, locals())
 
     async def similar(
         self,
@@ -2542,9 +1894,7 @@ class AsyncFunctions(AsyncCaller):
         filter: Any = None,
         mode: str | None = None,
     ) -> Rows[rows.Hit]:
-        return await self._rows(
-            calls.SIMILAR, rows.Hit, corpus, chunk_id, k, min_score, filter, mode
-        )
+        return await self._rows(calls.SIMILAR, rows.Hit, locals())
 
     async def slice_graph(
         self,
@@ -2554,22 +1904,19 @@ class AsyncFunctions(AsyncCaller):
         policy: Any = None,
         refused: int = 100,
     ) -> Rows[rows.SliceGraphRow]:
-        return await self._rows(
-            calls.SLICE_GRAPH, rows.SliceGraphRow, corpus, slice_id, anchor, policy, refused
-        )
+        return await self._rows(calls.SLICE_GRAPH, rows.SliceGraphRow, locals())
 
     async def slice_members(self, corpus: str, slice_id: str) -> Rows[rows.SliceMembersRow]:
-        return await self._rows(calls.SLICE_MEMBERS, rows.SliceMembersRow, corpus, slice_id)
+        return await self._rows(calls.SLICE_MEMBERS, rows.SliceMembersRow, locals())
 
     async def space_questions(self, corpus: str, count: int = 200) -> Rows[rows.SpaceQuestionsRow]:
-        return await self._rows(calls.SPACE_QUESTIONS, rows.SpaceQuestionsRow, corpus, count)
+        return await self._rows(calls.SPACE_QUESTIONS, rows.SpaceQuestionsRow, locals())
 
     async def store_checkpoint(self, note: str) -> int:
-        value: int = await self._value(calls.STORE_CHECKPOINT, note)
-        return value
+        return await self._value(calls.STORE_CHECKPOINT, locals())
 
     async def sync_statistics(self, corpus: str) -> rows.SyncStatisticsRow:
-        return await self._row(calls.SYNC_STATISTICS, rows.SyncStatisticsRow, corpus)
+        return await self._row(calls.SYNC_STATISTICS, rows.SyncStatisticsRow, locals())
 
     async def tool_candidates(
         self,
@@ -2577,42 +1924,35 @@ class AsyncFunctions(AsyncCaller):
         arguments: Any = None,
         query_embedding: Reals | Sequence[float] | None = None,
     ) -> Rows[rows.ToolCandidatesRow]:
-        return await self._rows(
-            calls.TOOL_CANDIDATES, rows.ToolCandidatesRow, tool, arguments, query_embedding
-        )
+        return await self._rows(calls.TOOL_CANDIDATES, rows.ToolCandidatesRow, locals())
 
     async def trace_hits(self, trace_id: UUID | str) -> Rows[rows.RetrievalHits]:
-        return await self._rows(calls.TRACE_HITS, rows.RetrievalHits, trace_id)
+        return await self._rows(calls.TRACE_HITS, rows.RetrievalHits, locals())
 
     async def trace_reranks(self, trace_id: UUID | str) -> Rows[rows.RetrievalReranks]:
-        return await self._rows(calls.TRACE_RERANKS, rows.RetrievalReranks, trace_id)
+        return await self._rows(calls.TRACE_RERANKS, rows.RetrievalReranks, locals())
 
     async def trace_stages(self, trace_id: UUID | str) -> Rows[rows.TraceStagesRow]:
-        return await self._rows(calls.TRACE_STAGES, rows.TraceStagesRow, trace_id)
+        return await self._rows(calls.TRACE_STAGES, rows.TraceStagesRow, locals())
 
     async def traffic(
         self, since: datetime, until: datetime | None = None, corpus: str | None = None
     ) -> Rows[rows.TrafficRow]:
-        return await self._rows(calls.TRAFFIC, rows.TrafficRow, since, until, corpus)
+        return await self._rows(calls.TRAFFIC, rows.TrafficRow, locals())
 
     async def turn_id(self, corpus: str, session: str, id: str) -> str:
-        value: str = await self._value(calls.TURN_ID, corpus, session, id)
-        return value
+        return await self._value(calls.TURN_ID, locals())
 
     async def unrestrict_corpus(self, corpus: str) -> int:
-        value: int = await self._value(calls.UNRESTRICT_CORPUS, corpus)
-        return value
+        return await self._value(calls.UNRESTRICT_CORPUS, locals())
 
     async def unshare_corpus(self, corpus: str) -> None:
-        await self._run(calls.UNSHARE_CORPUS, corpus)
+        await self._run(calls.UNSHARE_CORPUS, locals())
 
     async def validate_citations(
         self, output: Any, evidence: Any, require_citations: bool = False
     ) -> list[str]:
-        value: list[str] = await self._value(
-            calls.VALIDATE_CITATIONS, output, evidence, require_citations
-        )
-        return value
+        return await self._value(calls.VALIDATE_CITATIONS, locals())
 
     @overload
     async def validate_contract(self, contract: Any) -> Rows[rows.ValidateContractRow]: ...
@@ -2621,28 +1961,27 @@ class AsyncFunctions(AsyncCaller):
         self, contract: str, contract_name: str = "contract"
     ) -> Rows[rows.ValidateContractRow]: ...
     async def validate_contract(self, *args: Any, **kwargs: Any) -> Rows[rows.ValidateContractRow]:
-        call, values = choose((calls.VALIDATE_CONTRACT_1, calls.VALIDATE_CONTRACT_2), args, kwargs)
-        return await self._rows(call, rows.ValidateContractRow, *values)
+        call, given = choose((calls.VALIDATE_CONTRACT_1, calls.VALIDATE_CONTRACT_2), args, kwargs)
+        return await self._rows(call, rows.ValidateContractRow, given)
 
     async def validate_query_plan(self, plan: Any) -> list[str]:
-        value: list[str] = await self._value(calls.VALIDATE_QUERY_PLAN, plan)
-        return value
+        return await self._value(calls.VALIDATE_QUERY_PLAN, locals())
 
     async def verification_checks(self) -> Rows[rows.VerificationChecksRow]:
-        return await self._rows(calls.VERIFICATION_CHECKS, rows.VerificationChecksRow)
+        return await self._rows(calls.VERIFICATION_CHECKS, rows.VerificationChecksRow, locals())
 
     async def verify(
         self, quick: bool = False, checks: Sequence[str] | None = None
     ) -> Rows[rows.Finding]:
-        return await self._rows(calls.VERIFY, rows.Finding, quick, checks)
+        return await self._rows(calls.VERIFY, rows.Finding, locals())
 
     async def verify_atom(self, atom_id: UUID | str) -> Rows[rows.VerifyAtomRow]:
-        return await self._rows(calls.VERIFY_ATOM, rows.VerifyAtomRow, atom_id)
+        return await self._rows(calls.VERIFY_ATOM, rows.VerifyAtomRow, locals())
 
     async def verify_ledger(
         self, from_number: int = 0, most: int | None = None, late: timedelta | str = "1 day"
     ) -> Rows[rows.VerifyLedgerRow]:
-        return await self._rows(calls.VERIFY_LEDGER, rows.VerifyLedgerRow, from_number, most, late)
+        return await self._rows(calls.VERIFY_LEDGER, rows.VerifyLedgerRow, locals())
 
     async def verify_step(
         self,
@@ -2651,7 +1990,7 @@ class AsyncFunctions(AsyncCaller):
         quick: bool = False,
         checks: Sequence[str] | None = None,
     ) -> rows.VerifyStepRow:
-        return await self._row(calls.VERIFY_STEP, rows.VerifyStepRow, state, most, quick, checks)
+        return await self._row(calls.VERIFY_STEP, rows.VerifyStepRow, locals())
 
     async def verify_token(
         self,
@@ -2666,38 +2005,22 @@ class AsyncFunctions(AsyncCaller):
         chunk_ids: Sequence[str] | None = None,
         edge_count: int | None = None,
     ) -> rows.VerifyTokenRow:
-        return await self._row(
-            calls.VERIFY_TOKEN,
-            rows.VerifyTokenRow,
-            corpus,
-            token,
-            slice_id,
-            anchor_chunk_id,
-            policy_id,
-            params_hash,
-            graph_snapshot_hash,
-            schema_version,
-            chunk_ids,
-            edge_count,
-        )
+        return await self._row(calls.VERIFY_TOKEN, rows.VerifyTokenRow, locals())
 
     async def verify_trace(self, trace_id: UUID | str) -> Rows[rows.VerifyTraceRow]:
-        return await self._rows(calls.VERIFY_TRACE, rows.VerifyTraceRow, trace_id)
+        return await self._rows(calls.VERIFY_TRACE, rows.VerifyTraceRow, locals())
 
     async def version_at(self, corpus: str, at: datetime) -> int:
-        value: int = await self._value(calls.VERSION_AT, corpus, at)
-        return value
+        return await self._value(calls.VERSION_AT, locals())
 
     async def why_not(self, trace_id: UUID | str, chunk_id: str) -> rows.WhyNotRow:
-        return await self._row(calls.WHY_NOT, rows.WhyNotRow, trace_id, chunk_id)
+        return await self._row(calls.WHY_NOT, rows.WhyNotRow, locals())
 
     async def withdraw_contract(self, contract: str) -> None:
-        await self._run(calls.WITHDRAW_CONTRACT, contract)
+        await self._run(calls.WITHDRAW_CONTRACT, locals())
 
     async def write_contract(self, contract: Any) -> str:
-        value: str = await self._value(calls.WRITE_CONTRACT, contract)
-        return value
+        return await self._value(calls.WRITE_CONTRACT, locals())
 
     async def xxh64(self, data: bytes) -> str:
-        value: str = await self._value(calls.XXH64, data)
-        return value
+        return await self._value(calls.XXH64, locals())

@@ -11,16 +11,11 @@ ADD_EDGES = Call("add_edges", {"corpus": "text", "edges": "jsonb"})
 ADD_EVAL_CASE = Call(
     "add_eval_case",
     {"rag": "text", "eval": "text", "query": "text", "source": "text", "tags": "text[]"},
-    {"source": None, "tags": None},
 )
-ADD_PEER = Call(
-    "add_peer",
-    {"name": "text", "public_key": "bytea", "url": "text", "trust": "text"},
-    {"url": None, "trust": "member"},
-)
+ADD_PEER = Call("add_peer", {"name": "text", "public_key": "bytea", "url": "text", "trust": "text"})
 ADD_SYNONYMS = Call("add_synonyms", {"corpus": "text", "words": "text[]"})
 ADVICE = Call("advice", {})
-ANNOUNCE_MOVE = Call("announce_move", {"move_id": "uuid", "count": "integer"}, {"count": 1000})
+ANNOUNCE_MOVE = Call("announce_move", {"move_id": "uuid", "count": "integer"})
 ANSWER_FROM_EVIDENCE = Call(
     "answer_from_evidence",
     {
@@ -29,12 +24,9 @@ ANSWER_FROM_EVIDENCE = Call(
         "max_sentences": "integer",
         "min_support": "double precision",
     },
-    {"max_sentences": 2, "min_support": 0.5},
 )
 APPEND_TURNS = Call(
-    "append_turns",
-    {"corpus": "text", "session": "text", "turns": "jsonb", "document": "jsonb"},
-    {"document": None},
+    "append_turns", {"corpus": "text", "session": "text", "turns": "jsonb", "document": "jsonb"}
 )
 APPLY_CONTRACT_1 = Call("apply_contract", {"contract": "jsonb"})
 APPLY_CONTRACT_2 = Call(
@@ -67,28 +59,6 @@ ASK = Call(
         "otel_trace_id": "text",
         "otel_span_id": "text",
     },
-    {
-        "mode": "on",
-        "k": None,
-        "rank_mode": None,
-        "max_context": None,
-        "gate": True,
-        "min_chunks": 1,
-        "min_score": None,
-        "min_coverage": 0.5,
-        "require_citations": True,
-        "sentences": 2,
-        "evidence": None,
-        "plan": None,
-        "retriever": None,
-        "rag": None,
-        "rerank": None,
-        "filter": None,
-        "record": True,
-        "client": None,
-        "otel_trace_id": None,
-        "otel_span_id": None,
-    },
 )
 ASK_PLAN = Call(
     "ask_plan",
@@ -99,12 +69,11 @@ ASK_PLAN = Call(
         "plan": "jsonb",
         "plan_problem": "text",
     },
-    {"policy": {}, "has_evidence": False, "plan": None, "plan_problem": None},
+    {"policy": {}},
 )
 ASK_RETRIEVER = Call(
     "ask_retriever",
     {"corpus": "text", "retriever": "text", "rag": "text", "k": "integer", "rank_mode": "text"},
-    {"corpus": None, "retriever": None, "rag": None, "k": None, "rank_mode": None},
 )
 ASK_VERIFY = Call(
     "ask_verify",
@@ -118,31 +87,12 @@ ASK_VERIFY = Call(
         "input_tokens": "integer",
         "output_tokens": "integer",
     },
-    {
-        "output": None,
-        "problem": None,
-        "schema_problems": None,
-        "attempt": 1,
-        "elapsed_ms": None,
-        "input_tokens": None,
-        "output_tokens": None,
-    },
 )
-ASK_WEIGH = Call(
-    "ask_weigh",
-    {"run": "jsonb", "results": "jsonb", "evidence": "jsonb"},
-    {"results": None, "evidence": None},
-)
+ASK_WEIGH = Call("ask_weigh", {"run": "jsonb", "results": "jsonb", "evidence": "jsonb"})
 ASSERT_RUN_PASSED = Call("assert_run_passed", {"run_id": "uuid"})
 ASSERTION_KINDS = Call("assertion_kinds", {})
-BASELINE_RUN = Call(
-    "baseline_run", {"rag": "text", "eval": "text", "name": "text"}, {"name": "main"}
-)
-BEGIN_MOVE = Call(
-    "begin_move",
-    {"corpus": "text", "destination": "text", "longest": "interval"},
-    {"longest": "00:00:10"},
-)
+BASELINE_RUN = Call("baseline_run", {"rag": "text", "eval": "text", "name": "text"})
+BEGIN_MOVE = Call("begin_move", {"corpus": "text", "destination": "text", "longest": "interval"})
 BIND_EMBEDDER = Call(
     "bind_embedder", {"name": "text", "provider": "text", "provider_model": "text"}
 )
@@ -155,9 +105,8 @@ BIND_RERANKER = Call(
         "max_tokens": "integer",
         "revision": "text",
     },
-    {"max_tokens": 512, "revision": None},
 )
-BIND_ROLE = Call("bind_role", {"role": "text", "becomes": "text"}, {"becomes": None})
+BIND_ROLE = Call("bind_role", {"role": "text", "becomes": "text"})
 BIND_STATIC = Call(
     "bind_static",
     {
@@ -167,13 +116,8 @@ BIND_STATIC = Call(
         "digest": "text",
         "lexical_weight": "double precision",
     },
-    {"lexical_weight": 0.75},
 )
-BLESS_RUN = Call(
-    "bless_run",
-    {"run_id": "uuid", "name": "text", "reason": "text"},
-    {"name": "main", "reason": None},
-)
+BLESS_RUN = Call("bless_run", {"run_id": "uuid", "name": "text", "reason": "text"})
 BUILD_EVIDENCE_PACK = Call(
     "build_evidence_pack",
     {
@@ -183,25 +127,19 @@ BUILD_EVIDENCE_PACK = Call(
         "max_context": "integer",
         "unit": "text",
     },
-    {"trace_id": None, "chunk_ids": None, "corpus": None, "max_context": None, "unit": "token"},
 )
 BUILD_SLICE = Call(
     "build_slice",
     {"corpus": "text", "anchor": "text", "policy": "jsonb", "sign": "boolean", "as_of": "bigint"},
-    {"policy": None, "sign": True, "as_of": None},
 )
 BUILD_SLICES = Call(
-    "build_slices",
-    {"corpus": "text", "anchors": "text[]", "policy": "jsonb", "sign": "boolean"},
-    {"policy": None, "sign": True},
+    "build_slices", {"corpus": "text", "anchors": "text[]", "policy": "jsonb", "sign": "boolean"}
 )
 CALIBRATE_GATE = Call("calibrate_gate", {"corpus": "text"})
 CAPABILITIES = Call("capabilities", {})
 CAPABILITY_SCHEMAS = Call("capability_schemas", {})
 CHALLENGE_EVAL = Call(
-    "challenge_eval",
-    {"rag": "text", "eval": "text", "tags": "text[]", "rerank_scores": "jsonb"},
-    {"eval": None, "tags": None, "rerank_scores": None},
+    "challenge_eval", {"rag": "text", "eval": "text", "tags": "text[]", "rerank_scores": "jsonb"}
 )
 CHECK_CITATIONS = Call(
     "check_citations",
@@ -215,26 +153,13 @@ CHECK_CITATIONS = Call(
         "min_quote": "integer",
         "offsets": "text",
     },
-    {
-        "trace_id": None,
-        "require_citations": False,
-        "require_admissible": False,
-        "min_coverage": 0.0,
-        "min_quote": 8,
-        "offsets": "codepoint",
-    },
 )
-CHECK_CORPUS = Call("check_corpus", {"corpus": "text", "deep": "boolean"}, {"deep": True})
-CHECK_MOVE = Call(
-    "check_move",
-    {"move_id": "uuid", "after": "integer", "count": "integer"},
-    {"after": 0, "count": 1000},
-)
+CHECK_CORPUS = Call("check_corpus", {"corpus": "text", "deep": "boolean"})
+CHECK_MOVE = Call("check_move", {"move_id": "uuid", "after": "integer", "count": "integer"})
 CITATION_CODES = Call("citation_codes", {})
 CLAIM_EMBED_JOBS = Call(
     "claim_embed_jobs",
     {"worker": "text", "count": "integer", "lease": "interval", "only_embedder": "text"},
-    {"count": 1, "lease": "00:02:00", "only_embedder": None},
 )
 CLAIM_EMBEDDINGS = Call(
     "claim_embeddings",
@@ -246,33 +171,20 @@ CLAIM_EMBEDDINGS = Call(
         "only_embedder": "text",
         "except_embedders": "text[]",
     },
-    {
-        "count": 256,
-        "lease": "00:01:00",
-        "only_corpus": None,
-        "only_embedder": None,
-        "except_embedders": "{}",
-    },
 )
 CLAIM_INGEST_JOBS = Call(
     "claim_ingest_jobs",
     {"worker": "text", "count": "integer", "lease": "interval", "only_corpus": "text"},
-    {"count": 1, "lease": "00:10:00", "only_corpus": None},
 )
 CLAIM_QUERIES = Call(
     "claim_queries",
     {"worker": "text", "count": "integer", "lease": "interval", "only_embedder": "text"},
-    {"count": 16, "lease": "00:01:00", "only_embedder": None},
 )
 CLOSE_HTTP_SESSION = Call("close_http_session", {"session_hash": "bytea"})
-CLUSTER_ADD_NODE = Call(
-    "cluster_add_node", {"host": "text", "port": "integer"}, {"port": 5432}, procedure=True
-)
+CLUSTER_ADD_NODE = Call("cluster_add_node", {"host": "text", "port": "integer"}, procedure=True)
 CLUSTER_CORPORA = Call("cluster_corpora", {})
-CLUSTER_INIT = Call("cluster_init", {"host": "text", "port": "integer"}, {"port": 5432})
-CLUSTER_ISOLATE = Call(
-    "cluster_isolate", {"node": "integer", "is_isolated": "boolean"}, {"is_isolated": True}
-)
+CLUSTER_INIT = Call("cluster_init", {"host": "text", "port": "integer"})
+CLUSTER_ISOLATE = Call("cluster_isolate", {"node": "integer", "is_isolated": "boolean"})
 CLUSTER_PLACE = Call("cluster_place", {"corpus": "text", "node": "integer"})
 CLUSTER_REMOVE_NODE = Call("cluster_remove_node", {"node": "integer"})
 CLUSTER_ROUTES = Call("cluster_routes", {})
@@ -286,7 +198,6 @@ COMPARE_RUNS = Call(
         "resamples": "integer",
         "tolerance": "double precision",
     },
-    {"seed": "ragdb", "resamples": 10000, "tolerance": 0.01},
 )
 COMPARE_SPACES = Call(
     "compare_spaces",
@@ -299,7 +210,6 @@ COMPARE_SPACES = Call(
         "k": "integer",
         "mode": "text",
     },
-    {"k": 10, "mode": "hybrid"},
 )
 COMPLETE_EMBED_JOB = Call(
     "complete_embed_job", {"job_id": "uuid", "attempt": "integer", "embeddings": "real[]"}
@@ -319,15 +229,9 @@ COMPLETE_INGEST_JOB = Call(
 CORPORA_WITH_CHUNKS = Call("corpora_with_chunks", {"chunk_ids": "text[]"})
 CORPUS_EMBEDDER = Call("corpus_embedder", {"corpus": "text"})
 CORPUS_EVENT_ENVELOPES = Call(
-    "corpus_event_envelopes",
-    {"corpus": "text", "after": "bigint", "count": "integer"},
-    {"after": 0, "count": 100},
+    "corpus_event_envelopes", {"corpus": "text", "after": "bigint", "count": "integer"}
 )
-CORPUS_EVENTS = Call(
-    "corpus_events",
-    {"corpus": "text", "after": "bigint", "count": "integer"},
-    {"after": 0, "count": 100},
-)
+CORPUS_EVENTS = Call("corpus_events", {"corpus": "text", "after": "bigint", "count": "integer"})
 CORPUS_INFO = Call("corpus_info", {"corpus": "text"})
 COUNT_MATCHES_1 = Call(
     "count_matches",
@@ -352,16 +256,6 @@ CREATE_CORPUS = Call(
         "history": "interval",
         "part_of": "text",
     },
-    {
-        "title": None,
-        "text_config": "english",
-        "k1": 1.2,
-        "b": 0.75,
-        "record_query_text": "full",
-        "is_restricted": False,
-        "history": None,
-        "part_of": None,
-    },
 )
 CREATE_EMBEDDER = Call(
     "create_embedder",
@@ -376,45 +270,25 @@ CREATE_EMBEDDER = Call(
         "passage_prefix": "text",
         "weights_sha256": "text",
     },
-    {
-        "model": None,
-        "metric": "cosine",
-        "max_tokens": 256,
-        "revision": None,
-        "query_prefix": "",
-        "passage_prefix": "",
-        "weights_sha256": None,
-    },
 )
 CREATE_HTTP_TOKEN = Call(
-    "create_http_token",
-    {"role": "text", "name": "text", "expires_in": "interval"},
-    {"expires_in": None},
+    "create_http_token", {"role": "text", "name": "text", "expires_in": "interval"}
 )
-CREATE_SIGNING_KEY = Call("create_signing_key", {"key_id": "text"}, {"key_id": None})
-CUTOVER_CORPUS = Call(
-    "cutover_corpus", {"corpus": "text", "embedder": "text", "force": "boolean"}, {"force": False}
-)
+CREATE_SIGNING_KEY = Call("create_signing_key", {"key_id": "text"})
+CUTOVER_CORPUS = Call("cutover_corpus", {"corpus": "text", "embedder": "text", "force": "boolean"})
 DEAD_ROLES = Call("dead_roles", {})
 DECIDE_PROPOSAL = Call(
     "decide_proposal",
     {"corpus": "text", "proposal_id": "uuid", "decision": "text", "reason": "text"},
-    {"reason": None},
 )
 DELETE_DOCUMENT = Call(
-    "delete_document",
-    {"corpus": "text", "document": "text", "derived": "text", "reason": "text"},
-    {"derived": "redact", "reason": None},
+    "delete_document", {"corpus": "text", "document": "text", "derived": "text", "reason": "text"}
 )
 DELETE_SOURCE = Call(
-    "delete_source",
-    {"corpus": "text", "uri": "text", "derived": "text", "reason": "text"},
-    {"derived": "redact", "reason": None},
+    "delete_source", {"corpus": "text", "uri": "text", "derived": "text", "reason": "text"}
 )
 DELETE_SOURCES = Call(
-    "delete_sources",
-    {"corpus": "text", "uris": "text[]", "derived": "text", "reason": "text"},
-    {"derived": "redact", "reason": None},
+    "delete_sources", {"corpus": "text", "uris": "text[]", "derived": "text", "reason": "text"}
 )
 DID_YOU_MEAN_1 = Call(
     "did_you_mean",
@@ -424,63 +298,46 @@ DID_YOU_MEAN_1 = Call(
 DID_YOU_MEAN_2 = Call(
     "did_you_mean", {"corpus": "text", "query": "text", "syntax": "text"}, {"syntax": "plain"}
 )
-DIFF_CORPUS = Call(
-    "diff_corpus", {"corpus": "text", "since": "bigint", "until": "bigint"}, {"until": None}
-)
+DIFF_CORPUS = Call("diff_corpus", {"corpus": "text", "since": "bigint", "until": "bigint"})
 DOCUMENT_CHUNKS = Call(
     "document_chunks",
     {"corpus": "text", "document": "text", "first": "integer", "count": "integer"},
-    {"first": 0, "count": None},
 )
 DOCUMENT_TEXT = Call("document_text", {"corpus": "text", "document": "text"})
 DOCUMENT_VERSIONS = Call(
-    "document_versions", {"corpus": "text", "document": "text", "count": "integer"}, {"count": 20}
+    "document_versions", {"corpus": "text", "document": "text", "count": "integer"}
 )
-DRAFT_EVENTS = Call("draft_events", {"corpus": "text", "count": "integer"}, {"count": 1000})
+DRAFT_EVENTS = Call("draft_events", {"corpus": "text", "count": "integer"})
 DROP_ACCESS_EVENTS_BEFORE = Call("drop_access_events_before", {"before": "date"})
-DROP_CORPUS = Call("drop_corpus", {"corpus": "text", "reason": "text"}, {"reason": None})
+DROP_CORPUS = Call("drop_corpus", {"corpus": "text", "reason": "text"})
 DROP_HISTORY = Call("drop_history", {"corpus": "text"})
 DROP_PART_STATISTICS = Call("drop_part_statistics", {"corpus": "text", "part": "text"})
 DROP_SPACE = Call("drop_space", {"corpus": "text", "embedder": "text"})
 DROP_TRACES_BEFORE = Call("drop_traces_before", {"before": "date"})
-EMBED = Call("embed", {"text": "text", "embedder": "text"}, {"embedder": None})
+EMBED = Call("embed", {"text": "text", "embedder": "text"})
 EMBED_CORPUS = Call(
     "embed_corpus",
     {"corpus": "text", "embedder": "text", "m": "integer", "ef_construction": "integer"},
-    {"embedder": None, "m": 16, "ef_construction": 128},
 )
 EMBED_QUERY = Call(
     "embed_query",
     {"query": "text", "corpus": "text", "timeout_s": "double precision"},
-    {"corpus": None, "timeout_s": 30.0},
     procedure=True,
 )
 EMBED_TEXT = Call("embed_text", {"request": "jsonb"})
-EMBEDDING_STATUS = Call("embedding_status", {"only_corpus": "text"}, {"only_corpus": None})
-ERASE_SOURCE = Call(
-    "erase_source", {"corpus": "text", "uri": "text", "reason": "text"}, {"reason": None}
-)
+EMBEDDING_STATUS = Call("embedding_status", {"only_corpus": "text"})
+ERASE_SOURCE = Call("erase_source", {"corpus": "text", "uri": "text", "reason": "text"})
 ERROR_CODES = Call("error_codes", {})
 EVAL_ASSERT_RESULTS = Call("eval_assert_results", {"run_id": "uuid"})
-EVAL_CANDIDATES = Call(
-    "eval_candidates",
-    {"rag": "text", "eval": "text", "tags": "text[]"},
-    {"eval": None, "tags": None},
-)
+EVAL_CANDIDATES = Call("eval_candidates", {"rag": "text", "eval": "text", "tags": "text[]"})
 EVAL_CASE_RESULTS = Call("eval_case_results", {"run_id": "uuid"})
 EVAL_METRICS = Call("eval_metrics", {"run_id": "uuid"})
-EVAL_QUERIES = Call(
-    "eval_queries", {"rag": "text", "eval": "text", "tags": "text[]"}, {"eval": None, "tags": None}
-)
-EVAL_REPORT = Call("eval_report", {"run_id": "uuid", "format": "text"}, {"format": "table"})
+EVAL_QUERIES = Call("eval_queries", {"rag": "text", "eval": "text", "tags": "text[]"})
+EVAL_REPORT = Call("eval_report", {"run_id": "uuid", "format": "text"})
 EVALUATE_ANSWER = Call("evaluate_answer", {"contract": "jsonb", "retrieval": "jsonb"})
 EVALUATE_CASE = Call("evaluate_case", {"case": "jsonb", "retrieval": "jsonb"})
-EVENT_ENVELOPES = Call(
-    "event_envelopes", {"after": "jsonb", "count": "integer"}, {"after": None, "count": 100}
-)
-EVENTS_AFTER = Call(
-    "events_after", {"after": "jsonb", "count": "integer"}, {"after": None, "count": 100}
-)
+EVENT_ENVELOPES = Call("event_envelopes", {"after": "jsonb", "count": "integer"})
+EVENTS_AFTER = Call("events_after", {"after": "jsonb", "count": "integer"})
 EVIDENCE_PACK_TO_INPUT = Call("evidence_pack_to_input", {"pack": "jsonb"})
 EXPLAIN_MISSING = Call(
     "explain_missing",
@@ -504,23 +361,6 @@ EXPLAIN_MISSING = Call(
         "diversity": "double precision",
         "typos": "boolean",
     },
-    {
-        "k": 10,
-        "mode": None,
-        "min_score": 0.0,
-        "filter": None,
-        "statistics": None,
-        "query_embedding": None,
-        "fusion": "convex",
-        "lexical_weight": None,
-        "min_lexical": 0.0,
-        "min_semantic": 0.0,
-        "syntax": "plain",
-        "per_document": None,
-        "collapse": False,
-        "diversity": 0.0,
-        "typos": True,
-    },
 )
 EXPLAIN_SCORE = Call(
     "explain_score",
@@ -535,15 +375,6 @@ EXPLAIN_SCORE = Call(
         "lexical_weight": "double precision",
         "syntax": "text",
         "typos": "boolean",
-    },
-    {
-        "mode": None,
-        "statistics": None,
-        "query_embedding": None,
-        "fusion": "convex",
-        "lexical_weight": None,
-        "syntax": "plain",
-        "typos": True,
     },
 )
 EXPLAIN_SCORES = Call(
@@ -560,15 +391,6 @@ EXPLAIN_SCORES = Call(
         "syntax": "text",
         "typos": "boolean",
     },
-    {
-        "mode": None,
-        "statistics": None,
-        "query_embedding": None,
-        "fusion": "convex",
-        "lexical_weight": None,
-        "syntax": "plain",
-        "typos": True,
-    },
 )
 EXPLAIN_SEARCH = Call(
     "explain_search",
@@ -580,27 +402,18 @@ EXPLAIN_SEARCH = Call(
         "syntax": "text",
         "typos": "boolean",
     },
-    {"statistics": None, "syntax": "plain", "typos": True},
 )
-EXPORT_CONTRACT = Call(
-    "export_contract", {"contract": "text", "version": "integer"}, {"version": None}
-)
+EXPORT_CONTRACT = Call("export_contract", {"contract": "text", "version": "integer"})
 EXPORT_CORPUS = Call("export_corpus", {"corpus": "text"})
 EXPORT_DOCUMENTS = Call(
-    "export_documents",
-    {"corpus": "text", "after": "integer", "count": "integer"},
-    {"after": 0, "count": 1000},
+    "export_documents", {"corpus": "text", "after": "integer", "count": "integer"}
 )
 EXPORT_EMBEDDINGS = Call(
-    "export_embeddings",
-    {"corpus": "text", "after": "integer", "count": "integer"},
-    {"after": 0, "count": 1000},
+    "export_embeddings", {"corpus": "text", "after": "integer", "count": "integer"}
 )
 EXPORT_SIGNING_KEYS = Call("export_signing_keys", {})
-EXPORT_SLICE = Call(
-    "export_slice", {"corpus": "text", "anchor": "text", "policy": "jsonb"}, {"policy": None}
-)
-EXPORT_TREC = Call("export_trec", {"run_id": "uuid", "what": "text"}, {"what": "run"})
+EXPORT_SLICE = Call("export_slice", {"corpus": "text", "anchor": "text", "policy": "jsonb"})
+EXPORT_TREC = Call("export_trec", {"run_id": "uuid", "what": "text"})
 FACETS_1 = Call(
     "facets",
     {
@@ -635,7 +448,6 @@ FACETS_2 = Call(
 FAIL_EMBED_JOB = Call(
     "fail_embed_job",
     {"job_id": "uuid", "attempt": "integer", "message": "text", "is_final": "boolean"},
-    {"is_final": False},
 )
 FAIL_EMBEDDINGS = Call(
     "fail_embeddings",
@@ -646,12 +458,10 @@ FAIL_EMBEDDINGS = Call(
         "error": "text",
         "retry_after": "interval",
     },
-    {"retry_after": None},
 )
 FAIL_INGEST_JOB = Call(
     "fail_ingest_job",
     {"job_id": "uuid", "attempt": "integer", "message": "text", "hint": "text", "error": "text"},
-    {"hint": None, "error": None},
 )
 FAIL_QUERY = Call(
     "fail_query",
@@ -663,9 +473,7 @@ FAIL_QUERY = Call(
         "error": "text",
     },
 )
-FEEDBACK_CASES = Call(
-    "feedback_cases", {"corpus": "text", "since": "timestamp with time zone"}, {"since": None}
-)
+FEEDBACK_CASES = Call("feedback_cases", {"corpus": "text", "since": "timestamp with time zone"})
 FILTER_ADMISSIBLE = Call(
     "filter_admissible", {"corpus": "text", "slice_id": "text", "chunk_ids": "text[]"}
 )
@@ -675,16 +483,12 @@ FIND_SLICE = Call("find_slice", {"corpus": "text", "prefix": "text"})
 FIND_TRACE = Call("find_trace", {"prefix": "text"})
 FINISH_IMPORT = Call("finish_import", {"corpus": "text", "header": "jsonb"})
 FINISH_MOVE = Call("finish_move", {"move_id": "uuid"})
-FOLLOW_PEER = Call(
-    "follow_peer", {"corpus": "text", "peer": "text", "remote": "text"}, {"remote": None}
-)
+FOLLOW_PEER = Call("follow_peer", {"corpus": "text", "peer": "text", "remote": "text"})
 GATE_QUESTIONS = Call("gate_questions", {"corpus": "text"})
 GET_ANSWER = Call("get_answer", {"answer_id": "uuid"})
 GET_BLOB = Call("get_blob", {"cid": "text"})
 GET_CHILDREN = Call(
-    "get_children",
-    {"corpus": "text", "chunk_id": "text", "after": "text", "count": "integer"},
-    {"after": "", "count": 1000},
+    "get_children", {"corpus": "text", "chunk_id": "text", "after": "text", "count": "integer"}
 )
 GET_CHUNK = Call("get_chunk", {"corpus": "text", "chunk_id": "text"})
 GET_DOCUMENT = Call("get_document", {"corpus": "text", "document": "text"})
@@ -709,7 +513,6 @@ HIGHLIGHT = Call(
         "end_mark": "text",
         "syntax": "text",
     },
-    {"start_mark": "**", "end_mark": "**", "syntax": "plain"},
 )
 HIGHLIGHT_CHUNKS = Call(
     "highlight_chunks",
@@ -721,12 +524,11 @@ HIGHLIGHT_CHUNKS = Call(
         "end_mark": "text",
         "syntax": "text",
     },
-    {"start_mark": "**", "end_mark": "**", "syntax": "plain"},
 )
-HOLD_MOVE = Call("hold_move", {"move_id": "uuid", "longest": "interval"}, {"longest": "00:00:10"})
+HOLD_MOVE = Call("hold_move", {"move_id": "uuid", "longest": "interval"})
 HTTP_SESSION_ROLE = Call("http_session_role", {"session_hash": "bytea"})
 HTTP_TOKEN_ROLE = Call("http_token_role", {"token_hash": "bytea"})
-IMPORT_CORPUS = Call("import_corpus", {"header": "jsonb", "corpus": "text"}, {"corpus": None})
+IMPORT_CORPUS = Call("import_corpus", {"header": "jsonb", "corpus": "text"})
 IMPORT_DOCUMENTS = Call("import_documents", {"corpus": "text", "documents": "jsonb"})
 IMPORT_EMBEDDINGS = Call(
     "import_embeddings",
@@ -743,10 +545,9 @@ IMPORT_SIGNING_KEY = Call(
         "active_until": "timestamp with time zone",
         "not_after": "timestamp with time zone",
     },
-    {"state": "verify_only", "created_at": None, "active_until": None, "not_after": None},
 )
 IMPORT_SYNONYMS = Call("import_synonyms", {"corpus": "text", "synonyms": "jsonb"})
-INDEX_SPACE = Call("index_space", {"corpus": "text", "embedder": "text"}, {"embedder": None})
+INDEX_SPACE = Call("index_space", {"corpus": "text", "embedder": "text"})
 INLINE_SPANS = Call("inline_spans", {"answer": "text", "chunk_ids": "text[]"})
 IS_ADMISSIBLE = Call("is_admissible", {"corpus": "text", "slice_id": "text", "chunk_id": "text"})
 IS_IN_LEDGER = Call(
@@ -776,37 +577,28 @@ KERN_CHUNK_HASH = Call("kern_chunk_hash", {"text": "text"})
 KNOWN_SOURCES = Call("known_sources", {"corpus": "text", "uris": "text[]"})
 LACKING_ORIGINALS = Call("lacking_originals", {"move_id": "uuid", "cids": "text[]"})
 LAST_TRACE_ID = Call("last_trace_id", {})
-LEAVE_MOVE = Call("leave_move", {"move_id": "uuid", "reopen": "boolean"}, {"reopen": False})
-LEDGER_BUNDLE = Call("ledger_bundle", {"index": "bigint", "width": "integer"}, {"width": 256})
-LEDGER_CHECKPOINT = Call("ledger_checkpoint", {"size": "bigint"}, {"size": None})
+LEAVE_MOVE = Call("leave_move", {"move_id": "uuid", "reopen": "boolean"})
+LEDGER_BUNDLE = Call("ledger_bundle", {"index": "bigint", "width": "integer"})
+LEDGER_CHECKPOINT = Call("ledger_checkpoint", {"size": "bigint"})
 LEDGER_CONSISTENCY_PROOF = Call(
-    "ledger_consistency_proof", {"old_size": "bigint", "new_size": "bigint"}, {"new_size": None}
+    "ledger_consistency_proof", {"old_size": "bigint", "new_size": "bigint"}
 )
-LEDGER_ENTRIES = Call(
-    "ledger_entries", {"first": "bigint", "count": "integer"}, {"first": 0, "count": 1000}
-)
+LEDGER_ENTRIES = Call("ledger_entries", {"first": "bigint", "count": "integer"})
 LEDGER_ENTRY = Call("ledger_entry", {"kind": "text", "id": "text"})
-LEDGER_INCLUSION_PROOF = Call(
-    "ledger_inclusion_proof", {"number": "bigint", "size": "bigint"}, {"size": None}
-)
+LEDGER_INCLUSION_PROOF = Call("ledger_inclusion_proof", {"number": "bigint", "size": "bigint"})
 LEDGER_KINDS = Call("ledger_kinds", {})
-LEDGER_ROOT = Call("ledger_root", {"size": "bigint"}, {"size": None})
+LEDGER_ROOT = Call("ledger_root", {"size": "bigint"})
 LEDGER_STATUS = Call("ledger_status", {})
-LEDGER_TILE = Call(
-    "ledger_tile", {"level": "integer", "index": "bigint", "width": "integer"}, {"width": 256}
-)
+LEDGER_TILE = Call("ledger_tile", {"level": "integer", "index": "bigint", "width": "integer"})
 LIST_ACCESS_EVENTS = Call(
     "list_access_events",
     {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
-    {"corpus": None, "since": None, "count": 100},
 )
 LIST_ANSWERS = Call(
-    "list_answers",
-    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
-    {"corpus": None, "since": None, "count": 50},
+    "list_answers", {"corpus": "text", "since": "timestamp with time zone", "count": "integer"}
 )
-LIST_ATOMS = Call("list_atoms", {"corpus": "text", "count": "integer"}, {"count": 100})
-LIST_CHECKPOINTS = Call("list_checkpoints", {"count": "integer"}, {"count": 100})
+LIST_ATOMS = Call("list_atoms", {"corpus": "text", "count": "integer"})
+LIST_CHECKPOINTS = Call("list_checkpoints", {"count": "integer"})
 LIST_CHUNKS = Call(
     "list_chunks",
     {
@@ -816,69 +608,47 @@ LIST_CHUNKS = Call(
         "after": "text",
         "count": "integer",
     },
-    {"filter": None, "chunk_ids": None, "after": "", "count": 100},
 )
 LIST_CITATIONS = Call("list_citations", {"answer_id": "uuid"})
-LIST_CONFLICTS = Call(
-    "list_conflicts", {"corpus": "text", "only_open": "boolean"}, {"only_open": True}
-)
+LIST_CONFLICTS = Call("list_conflicts", {"corpus": "text", "only_open": "boolean"})
 LIST_CONTRACTS = Call("list_contracts", {})
 LIST_CORPORA = Call("list_corpora", {})
 LIST_DOCUMENTS = Call(
-    "list_documents",
-    {"corpus": "text", "prefix": "text", "after": "text", "count": "integer"},
-    {"prefix": "", "after": "", "count": 100},
+    "list_documents", {"corpus": "text", "prefix": "text", "after": "text", "count": "integer"}
 )
 LIST_EMBEDDERS = Call("list_embedders", {})
-LIST_ERASURES = Call("list_erasures", {"corpus": "text", "count": "integer"}, {"count": 100})
-LIST_EVAL_CASES = Call("list_eval_cases", {"rag": "text", "eval": "text"}, {"eval": None})
-LIST_EVAL_RUNS = Call(
-    "list_eval_runs",
-    {"rag": "text", "eval": "text", "count": "integer"},
-    {"rag": None, "eval": None, "count": 50},
-)
+LIST_ERASURES = Call("list_erasures", {"corpus": "text", "count": "integer"})
+LIST_EVAL_CASES = Call("list_eval_cases", {"rag": "text", "eval": "text"})
+LIST_EVAL_RUNS = Call("list_eval_runs", {"rag": "text", "eval": "text", "count": "integer"})
 LIST_EVALS = Call("list_evals", {})
 LIST_FAILED_EMBEDDINGS = Call("list_failed_embeddings", {"corpus": "text"})
 LIST_FEEDBACK = Call(
-    "list_feedback",
-    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
-    {"corpus": None, "since": None, "count": 50},
+    "list_feedback", {"corpus": "text", "since": "timestamp with time zone", "count": "integer"}
 )
 LIST_GATES = Call(
-    "list_gates",
-    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
-    {"corpus": None, "since": None, "count": 50},
+    "list_gates", {"corpus": "text", "since": "timestamp with time zone", "count": "integer"}
 )
 LIST_GRANTS = Call("list_grants", {"corpus": "text"})
 LIST_HTTP_TOKENS = Call("list_http_tokens", {})
-LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"}, {"count": 100})
+LIST_INCIDENTS = Call("list_incidents", {"corpus": "text", "count": "integer"})
 LIST_KEY_EVENTS = Call("list_key_events", {})
-LIST_LEDGER_ACTS = Call("list_ledger_acts", {"count": "integer"}, {"count": 100})
-LIST_MOVES = Call("list_moves", {"corpus": "text"}, {"corpus": None})
+LIST_LEDGER_ACTS = Call("list_ledger_acts", {"count": "integer"})
+LIST_MOVES = Call("list_moves", {"corpus": "text"})
 LIST_PARTS = Call("list_parts", {"corpus": "text"})
-LIST_PEER_CORPORA = Call("list_peer_corpora", {"corpus": "text"}, {"corpus": None})
+LIST_PEER_CORPORA = Call("list_peer_corpora", {"corpus": "text"})
 LIST_PEERS = Call("list_peers", {})
 LIST_POLICIES = Call("list_policies", {})
-LIST_PROPOSALS = Call(
-    "list_proposals",
-    {"corpus": "text", "state": "text", "count": "integer"},
-    {"state": None, "count": 100},
-)
+LIST_PROPOSALS = Call("list_proposals", {"corpus": "text", "state": "text", "count": "integer"})
 LIST_QUOTAS = Call("list_quotas", {})
 LIST_RERANKERS = Call("list_rerankers", {})
-LIST_SHARED_DOCUMENTS = Call(
-    "list_shared_documents", {"corpus": "text", "sources": "text[]"}, {"sources": None}
-)
+LIST_SHARED_DOCUMENTS = Call("list_shared_documents", {"corpus": "text", "sources": "text[]"})
 LIST_SHARED_EVENTS = Call(
-    "list_shared_events",
-    {"corpus": "text", "after": "bigint", "count": "integer"},
-    {"after": 0, "count": 1000},
+    "list_shared_events", {"corpus": "text", "after": "bigint", "count": "integer"}
 )
 LIST_SIGNING_KEYS = Call("list_signing_keys", {})
 LIST_SLICES = Call(
     "list_slices",
     {"corpus": "text", "since": "timestamp with time zone", "count": "integer", "before": "text"},
-    {"since": None, "count": 50, "before": None},
 )
 LIST_SOURCES = Call("list_sources", {})
 LIST_STATIC_MODELS = Call("list_static_models", {})
@@ -897,36 +667,16 @@ LIST_TRACES = Call(
         "min_elapsed_ms": "double precision",
         "before": "uuid",
     },
-    {
-        "corpus": None,
-        "since": None,
-        "count": 50,
-        "until": None,
-        "mode": None,
-        "outcome": None,
-        "min_elapsed_ms": None,
-        "before": None,
-    },
 )
 LIST_TURNS = Call("list_turns", {"corpus": "text", "chunk_ids": "text[]"})
 LIST_UNANSWERED = Call(
-    "list_unanswered",
-    {"corpus": "text", "since": "timestamp with time zone", "count": "integer"},
-    {"corpus": None, "since": None, "count": 50},
+    "list_unanswered", {"corpus": "text", "since": "timestamp with time zone", "count": "integer"}
 )
-LIST_VERSIONS = Call(
-    "list_versions",
-    {"corpus": "text", "before": "bigint", "count": "integer"},
-    {"before": None, "count": 100},
-)
+LIST_VERSIONS = Call("list_versions", {"corpus": "text", "before": "bigint", "count": "integer"})
 LOCATE_QUOTE = Call("locate_quote", {"corpus": "text", "chunk_id": "text", "quote": "text"})
 LOG_POSITION = Call("log_position", {})
 MAINTAIN = Call("maintain", {})
-MAP_CORPUS = Call(
-    "map_corpus",
-    {"corpus": "text", "count": "integer", "query": "text"},
-    {"count": 2000, "query": None},
-)
+MAP_CORPUS = Call("map_corpus", {"corpus": "text", "count": "integer", "query": "text"})
 MATCH_DOCUMENTS = Call(
     "match_documents",
     {
@@ -936,7 +686,7 @@ MATCH_DOCUMENTS = Call(
         "filter": "jsonb",
         "corpus": "text",
     },
-    {"match_threshold": 0.0, "match_count": 10, "filter": {}, "corpus": None},
+    {"filter": {}},
 )
 MERGE_CANDIDATES = Call(
     "merge_candidates",
@@ -953,53 +703,27 @@ MERGE_CANDIDATES = Call(
         "asked": "text",
         "is_unmet": "boolean",
     },
-    {
-        "k": 10,
-        "mode": "lexical",
-        "min_score": 0.0,
-        "fusion": "convex",
-        "lexical_weight": None,
-        "min_lexical": 0.0,
-        "min_semantic": 0.0,
-        "asked": None,
-        "is_unmet": False,
-    },
 )
 MERGE_PEER_ANSWERS = Call(
-    "merge_peer_answers",
-    {"corpus": "text", "answer": "jsonb", "answers": "jsonb", "k": "integer"},
-    {"k": 5},
+    "merge_peer_answers", {"corpus": "text", "answer": "jsonb", "answers": "jsonb", "k": "integer"}
 )
 METRICS = Call("metrics", {})
 MOVE_DIGEST = Call("move_digest", {"move_id": "uuid"})
-MOVE_ORIGINALS = Call(
-    "move_originals",
-    {"move_id": "uuid", "after": "text", "count": "integer"},
-    {"after": "", "count": 1000},
-)
-MOVE_PAGE = Call(
-    "move_page",
-    {"move_id": "uuid", "applied": "integer", "count": "integer"},
-    {"applied": None, "count": 1000},
-)
+MOVE_ORIGINALS = Call("move_originals", {"move_id": "uuid", "after": "text", "count": "integer"})
+MOVE_PAGE = Call("move_page", {"move_id": "uuid", "applied": "integer", "count": "integer"})
 MOVE_RECEIPT = Call("move_receipt", {"move_id": "uuid"})
-NAME_LEDGER = Call("name_ledger", {"origin": "text"}, {"origin": None})
-OPEN_HTTP_SESSION = Call("open_http_session", {"token_hash": "bytea"}, {"token_hash": None})
+NAME_LEDGER = Call("name_ledger", {"origin": "text"})
+OPEN_HTTP_SESSION = Call("open_http_session", {"token_hash": "bytea"})
 OPEN_MOVE = Call("open_move", {"move_id": "uuid", "receipt": "bytea"})
-OPTIMIZE_CORPUS = Call(
-    "optimize_corpus", {"corpus": "text", "new_pivot": "double precision"}, {"new_pivot": None}
-)
+OPTIMIZE_CORPUS = Call("optimize_corpus", {"corpus": "text", "new_pivot": "double precision"})
 ORIGIN = Call("origin", {})
-PARSE_CONTRACT = Call(
-    "parse_contract", {"contract": "text", "contract_name": "text"}, {"contract_name": "contract"}
-)
-PART_STATISTICS = Call("part_statistics", {"corpus": "text", "parts": "text[]"}, {"parts": "{}"})
+PARSE_CONTRACT = Call("parse_contract", {"contract": "text", "contract_name": "text"})
+PART_STATISTICS = Call("part_statistics", {"corpus": "text", "parts": "text[]"})
 POLICY_HASH = Call("policy_hash", {"policy": "jsonb"})
 PREPARE_QUERY = Call("prepare_query", {"corpus": "text", "query": "text"})
 PROMOTE_TO_ATOM = Call(
     "promote_to_atom",
     {"trace_id": "uuid", "chunk_ids": "text[]", "text": "text", "sufficiency": "text"},
-    {"sufficiency": "default"},
 )
 PROPOSE = Call("propose", {"corpus": "text", "atom_ids": "uuid[]", "text": "text"})
 PROVENANCE = Call("provenance", {"trace_id": "uuid"})
@@ -1014,18 +738,13 @@ PRUNE_SOURCES = Call(
         "reason": "text",
         "dry_run": "boolean",
     },
-    {"root": None, "derived": "redact", "reason": None, "dry_run": False},
 )
 PUBLISH_EVENTS = Call(
     "publish_events", {"corpus": "text", "events": "text[]", "signatures": "bytea[]"}
 )
-PUT_BLOB = Call(
-    "put_blob", {"bytes": "bytea", "media_type": "text", "corpus": "text"}, {"corpus": None}
-)
+PUT_BLOB = Call("put_blob", {"bytes": "bytea", "media_type": "text", "corpus": "text"})
 PUT_CONVERSATIONS = Call(
-    "put_conversations",
-    {"corpus": "text", "conversations": "jsonb", "force": "boolean"},
-    {"force": False},
+    "put_conversations", {"corpus": "text", "conversations": "jsonb", "force": "boolean"}
 )
 PUT_DOCUMENT = Call(
     "put_document",
@@ -1047,23 +766,9 @@ PUT_DOCUMENT = Call(
         "links": "jsonb",
         "force": "boolean",
     },
-    {
-        "title": None,
-        "language": None,
-        "media_type": "text/plain",
-        "metadata": {},
-        "external_id": None,
-        "source_name": "",
-        "size_bytes": None,
-        "pages": None,
-        "etag": None,
-        "links": "[]",
-        "force": False,
-    },
+    {"metadata": {}, "links": []},
 )
-PUT_DOCUMENTS = Call(
-    "put_documents", {"corpus": "text", "documents": "jsonb", "force": "boolean"}, {"force": False}
-)
+PUT_DOCUMENTS = Call("put_documents", {"corpus": "text", "documents": "jsonb", "force": "boolean"})
 PUT_EMBEDDINGS = Call(
     "put_embeddings", {"corpus": "text", "chunk_ids": "text[]", "embeddings": "double precision[]"}
 )
@@ -1104,18 +809,7 @@ PUT_TEXT = Call(
         "media_type": "text",
         "force": "boolean",
     },
-    {
-        "title": None,
-        "language": None,
-        "metadata": {},
-        "external_id": None,
-        "strategy": "paragraph",
-        "max_tokens": 240,
-        "overlap": 48,
-        "unit": "token",
-        "media_type": "text/plain",
-        "force": False,
-    },
+    {"metadata": {}},
 )
 PUT_TEXTS = Call(
     "put_texts",
@@ -1128,9 +822,8 @@ PUT_TEXTS = Call(
         "embedder": "text",
         "embeddings": "double precision[]",
     },
-    {"metadatas": None, "ids": None, "cut": True, "embedder": None, "embeddings": None},
 )
-QUERY_EMBEDDER = Call("query_embedder", {"corpora": "text[]", "mode": "text"}, {"mode": None})
+QUERY_EMBEDDER = Call("query_embedder", {"corpora": "text[]", "mode": "text"})
 QUERY_EMBEDDING_STATE = Call("query_embedding_state", {"corpus": "text", "query": "text"})
 RAG_ENOUGH_CONTEXT_GATE = Call(
     "rag_enough_context_gate",
@@ -1141,7 +834,6 @@ RAG_ENOUGH_CONTEXT_GATE = Call(
         "min_score": "double precision",
         "min_coverage": "double precision",
     },
-    {"min_chunks": 1, "min_score": None, "min_coverage": 0.5},
 )
 RAG_INGEST = Call("rag_ingest", {"request": "jsonb"})
 RAG_LIST_CORPORA = Call("rag_list_corpora", {"request": "jsonb"}, {"request": {}})
@@ -1158,7 +850,6 @@ RECEIVE_MOVE = Call(
         "hashes": "bytea[]",
         "uris": "text[]",
     },
-    {"numbers": None, "sources": None, "hashes": None, "uris": None},
 )
 RECORD_ANSWER = Call(
     "record_answer",
@@ -1178,21 +869,6 @@ RECORD_ANSWER = Call(
         "elapsed_ms": "double precision",
         "input_tokens": "integer",
         "output_tokens": "integer",
-    },
-    {
-        "trace_id": None,
-        "require_citations": False,
-        "require_admissible": False,
-        "min_coverage": 0.0,
-        "min_quote": 8,
-        "offsets": "codepoint",
-        "task": None,
-        "model": None,
-        "attempt": 1,
-        "client": None,
-        "elapsed_ms": None,
-        "input_tokens": None,
-        "output_tokens": None,
     },
 )
 RECORD_ERASURE = Call("record_erasure", {"entries": "text[]", "reason": "text"})
@@ -1216,20 +892,6 @@ RECORD_FAILURE = Call(
         "anchor": "text",
         "policy": "jsonb",
     },
-    {
-        "k": None,
-        "mode": None,
-        "min_score": None,
-        "filter": None,
-        "chunk_ids": None,
-        "statistics": None,
-        "client": None,
-        "otel_trace_id": None,
-        "otel_span_id": None,
-        "slice_id": None,
-        "anchor": None,
-        "policy": None,
-    },
 )
 RECORD_FEEDBACK = Call(
     "record_feedback",
@@ -1241,7 +903,6 @@ RECORD_FEEDBACK = Call(
         "comment": "text",
         "client": "text",
     },
-    {"trace_id": None, "answer_id": None, "chunk_id": None, "comment": None, "client": None},
 )
 RECORD_GATE = Call(
     "record_gate",
@@ -1254,12 +915,10 @@ RECORD_GATE = Call(
         "trace_id": "uuid",
         "client": "text",
     },
-    {"min_chunks": 1, "min_score": None, "min_coverage": 0.5, "trace_id": None, "client": None},
 )
 RECORD_READING = Call(
     "record_reading",
     {"corpus": "text", "source_name": "text", "documents": "integer", "failed": "integer"},
-    {"failed": 0},
 )
 RECORD_READS = Call("record_reads", {"corpus": "text", "mode": "text"})
 RECORD_REFUSAL = Call("record_refusal", {"corpus": "text", "error_code": "text"})
@@ -1272,23 +931,19 @@ RECORD_RERANK = Call(
         "scores": "double precision[]",
         "k": "integer",
     },
-    {"k": None},
 )
 REEMBED_CORPUS = Call(
     "reembed_corpus",
     {"corpus": "text", "embedder": "text", "m": "integer", "ef_construction": "integer"},
-    {"m": 16, "ef_construction": 128},
 )
-REFRESH_ROLLUPS = Call("refresh_rollups", {"recount": "boolean"}, {"recount": False})
+REFRESH_ROLLUPS = Call("refresh_rollups", {"recount": "boolean"})
 REGISTER_POLICY = Call("register_policy", {"policy": "jsonb"})
 REGISTER_SIGNING_KEY = Call("register_signing_key", {"key_id": "text"})
 REGISTRY_FINGERPRINT = Call("registry_fingerprint", {})
 REMOVE_EDGES = Call("remove_edges", {"corpus": "text", "edges": "jsonb"})
 REMOVE_PEER = Call("remove_peer", {"name": "text"})
 REMOVE_SYNONYMS = Call("remove_synonyms", {"corpus": "text", "word": "text"})
-RENEW_EMBEDDINGS = Call(
-    "renew_embeddings", {"worker": "text", "lease": "interval"}, {"lease": "00:01:00"}
-)
+RENEW_EMBEDDINGS = Call("renew_embeddings", {"worker": "text", "lease": "interval"})
 REPAIR_CORPUS = Call("repair_corpus", {"corpus": "text"})
 REPLAY = Call("replay", {"trace_id": "uuid"})
 REPLAY_CITED = Call(
@@ -1297,12 +952,10 @@ REPLAY_CITED = Call(
 )
 REPLAY_HITS = Call("replay_hits", {"trace_id": "uuid"})
 REPORT_KEY_COMPROMISE = Call(
-    "report_key_compromise",
-    {"key_id": "text", "since": "timestamp with time zone"},
-    {"since": None},
+    "report_key_compromise", {"key_id": "text", "since": "timestamp with time zone"}
 )
 REQUEST_QUERY_EMBEDDING = Call("request_query_embedding", {"corpus": "text", "query": "text"})
-REQUEUE_EMBEDDINGS = Call("requeue_embeddings", {"corpus": "text"}, {"corpus": None})
+REQUEUE_EMBEDDINGS = Call("requeue_embeddings", {"corpus": "text"})
 RERANK_DEPTH = Call("rerank_depth", {"k": "integer"})
 RESOLVE_ANCHOR = Call(
     "resolve_anchor",
@@ -1314,19 +967,15 @@ RESOLVE_ANCHOR = Call(
         "query_embedding": "double precision[]",
         "project": "text",
     },
-    {"chunk_id": None, "session": None, "query": None, "query_embedding": None, "project": None},
 )
 RESOLVE_EXPLICIT = Call("resolve_explicit", {"corpus": "text", "chunk_id": "text"})
 RESOLVE_FROM_QUERY = Call(
     "resolve_from_query",
     {"corpus": "text", "query": "text", "mode": "text", "query_embedding": "double precision[]"},
-    {"mode": None, "query_embedding": None},
 )
 RESOLVE_FROM_SESSION = Call("resolve_from_session", {"corpus": "text", "session": "text"})
 RESOLVE_TEMPORAL = Call(
-    "resolve_temporal",
-    {"corpus": "text", "count": "integer", "project": "text"},
-    {"count": 1, "project": None},
+    "resolve_temporal", {"corpus": "text", "count": "integer", "project": "text"}
 )
 RESTRICT_CORPUS = Call("restrict_corpus", {"corpus": "text"})
 RETRIEVE = Call(
@@ -1356,29 +1005,6 @@ RETRIEVE = Call(
         "otel_trace_id": "text",
         "otel_span_id": "text",
     },
-    {
-        "k": 10,
-        "mode": None,
-        "min_score": 0.0,
-        "filter": None,
-        "chunk_ids": None,
-        "statistics": None,
-        "query_embedding": None,
-        "fusion": "convex",
-        "lexical_weight": None,
-        "min_lexical": 0.0,
-        "min_semantic": 0.0,
-        "syntax": "plain",
-        "per_document": None,
-        "collapse": False,
-        "diversity": 0.0,
-        "context": 0,
-        "section": False,
-        "typos": True,
-        "client": None,
-        "otel_trace_id": None,
-        "otel_span_id": None,
-    },
 )
 RETRIEVE_GLOBAL = Call(
     "retrieve_global",
@@ -1393,16 +1019,6 @@ RETRIEVE_GLOBAL = Call(
         "client": "text",
         "otel_trace_id": "text",
         "otel_span_id": "text",
-    },
-    {
-        "k": 10,
-        "mode": None,
-        "min_score": 0.0,
-        "filter": None,
-        "query_embedding": None,
-        "client": None,
-        "otel_trace_id": None,
-        "otel_span_id": None,
     },
 )
 RETRIEVE_SLICE = Call(
@@ -1434,31 +1050,6 @@ RETRIEVE_SLICE = Call(
         "otel_trace_id": "text",
         "otel_span_id": "text",
     },
-    {
-        "slice_id": None,
-        "anchor": None,
-        "policy": None,
-        "k": 10,
-        "mode": None,
-        "min_score": 0.0,
-        "filter": None,
-        "statistics": None,
-        "query_embedding": None,
-        "fusion": "convex",
-        "lexical_weight": None,
-        "min_lexical": 0.0,
-        "min_semantic": 0.0,
-        "syntax": "plain",
-        "per_document": None,
-        "collapse": False,
-        "diversity": 0.0,
-        "context": 0,
-        "section": False,
-        "typos": True,
-        "client": None,
-        "otel_trace_id": None,
-        "otel_span_id": None,
-    },
 )
 RETRIEVE_TOOL = Call(
     "retrieve_tool",
@@ -1471,14 +1062,7 @@ RETRIEVE_TOOL = Call(
         "otel_span_id": "text",
         "rerank_scores": "jsonb",
     },
-    {
-        "arguments": {},
-        "query_embedding": None,
-        "client": None,
-        "otel_trace_id": None,
-        "otel_span_id": None,
-        "rerank_scores": None,
-    },
+    {"arguments": {}},
 )
 RETRIEVE_WITH = Call(
     "retrieve_with",
@@ -1495,19 +1079,8 @@ RETRIEVE_WITH = Call(
         "otel_span_id": "text",
         "rerank": "text",
     },
-    {
-        "k": None,
-        "min_score": None,
-        "filter": None,
-        "query_embedding": None,
-        "rag": None,
-        "client": None,
-        "otel_trace_id": None,
-        "otel_span_id": None,
-        "rerank": None,
-    },
 )
-RETRY_FAILED = Call("retry_failed", {"corpus": "text"}, {"corpus": None})
+RETRY_FAILED = Call("retry_failed", {"corpus": "text"})
 REVOKE_CORPUS = Call("revoke_corpus", {"corpus": "text", "role": "text"})
 REVOKE_HTTP_TOKEN = Call("revoke_http_token", {"name": "text"})
 REVOKE_PEER = Call("revoke_peer", {"name": "text", "reason": "text"})
@@ -1516,9 +1089,8 @@ ROLLBACK_CORPUS = Call("rollback_corpus", {"corpus": "text"})
 RUN_EVAL = Call(
     "run_eval",
     {"rag": "text", "eval": "text", "tags": "text[]", "label": "text", "rerank_scores": "jsonb"},
-    {"eval": None, "tags": None, "label": None, "rerank_scores": None},
 )
-SEAL_LEDGER = Call("seal_ledger", {"most": "integer"}, {"most": 100000})
+SEAL_LEDGER = Call("seal_ledger", {"most": "integer"})
 SEARCH_1 = Call(
     "search",
     {
@@ -1634,21 +1206,6 @@ SEARCH_CANDIDATES = Call(
         "typos": "boolean",
         "expects": "text",
     },
-    {
-        "k": 10,
-        "mode": None,
-        "filter": None,
-        "chunk_ids": None,
-        "query_embedding": None,
-        "fusion": "convex",
-        "lexical_weight": None,
-        "syntax": "plain",
-        "per_document": None,
-        "context": 0,
-        "section": False,
-        "typos": True,
-        "expects": None,
-    },
 )
 SEARCH_DOCUMENTS = Call(
     "search_documents",
@@ -1664,16 +1221,6 @@ SEARCH_DOCUMENTS = Call(
         "syntax": "text",
         "typos": "boolean",
     },
-    {
-        "k": 10,
-        "chunks_per_document": 3,
-        "mode": None,
-        "min_score": 0.0,
-        "filter": None,
-        "query_embedding": None,
-        "syntax": "plain",
-        "typos": True,
-    },
 )
 SEARCH_DUAL = Call(
     "search_dual",
@@ -1687,15 +1234,6 @@ SEARCH_DUAL = Call(
         "query_embedding": "double precision[]",
         "fusion": "text",
         "lexical_weight": "double precision",
-    },
-    {
-        "k": 10,
-        "mode": None,
-        "min_score": 0.0,
-        "filter": None,
-        "query_embedding": None,
-        "fusion": "convex",
-        "lexical_weight": None,
     },
 )
 SEARCH_GLOBAL = Call(
@@ -1721,26 +1259,6 @@ SEARCH_GLOBAL = Call(
         "context": "integer",
         "section": "boolean",
         "typos": "boolean",
-    },
-    {
-        "k": 10,
-        "mode": None,
-        "min_score": 0.0,
-        "filter": None,
-        "chunk_ids": None,
-        "statistics": None,
-        "query_embedding": None,
-        "fusion": "convex",
-        "lexical_weight": None,
-        "min_lexical": 0.0,
-        "min_semantic": 0.0,
-        "syntax": "plain",
-        "per_document": None,
-        "collapse": False,
-        "diversity": 0.0,
-        "context": 0,
-        "section": False,
-        "typos": True,
     },
 )
 SEARCH_SLICE = Call(
@@ -1769,28 +1287,6 @@ SEARCH_SLICE = Call(
         "section": "boolean",
         "typos": "boolean",
     },
-    {
-        "slice_id": None,
-        "anchor": None,
-        "policy": None,
-        "k": 10,
-        "mode": None,
-        "min_score": 0.0,
-        "filter": None,
-        "statistics": None,
-        "query_embedding": None,
-        "fusion": "convex",
-        "lexical_weight": None,
-        "min_lexical": 0.0,
-        "min_semantic": 0.0,
-        "syntax": "plain",
-        "per_document": None,
-        "collapse": False,
-        "diversity": 0.0,
-        "context": 0,
-        "section": False,
-        "typos": True,
-    },
 )
 SEARCH_TOOL = Call(
     "search_tool",
@@ -1800,7 +1296,7 @@ SEARCH_TOOL = Call(
         "query_embedding": "double precision[]",
         "rerank_scores": "jsonb",
     },
-    {"arguments": {}, "query_embedding": None, "rerank_scores": None},
+    {"arguments": {}},
 )
 SEARCH_WITH = Call(
     "search_with",
@@ -1814,16 +1310,8 @@ SEARCH_WITH = Call(
         "rag": "text",
         "rerank": "text",
     },
-    {
-        "k": None,
-        "min_score": None,
-        "filter": None,
-        "query_embedding": None,
-        "rag": None,
-        "rerank": None,
-    },
 )
-SET_DEFAULT_EMBEDDER = Call("set_default_embedder", {"embedder": "text"}, {"embedder": None})
+SET_DEFAULT_EMBEDDER = Call("set_default_embedder", {"embedder": "text"})
 SET_LEDGER = Call("set_ledger", {"is_on": "boolean"})
 SET_QUOTA = Call(
     "set_quota",
@@ -1833,13 +1321,8 @@ SET_QUOTA = Call(
         "hourly_failures": "integer",
         "concurrent_calls": "integer",
     },
-    {"blob_bytes": None, "hourly_failures": None, "concurrent_calls": None},
 )
-SHARE_CORPUS = Call(
-    "share_corpus",
-    {"corpus": "text", "author": "bytea", "feed": "uuid"},
-    {"author": None, "feed": None},
-)
+SHARE_CORPUS = Call("share_corpus", {"corpus": "text", "author": "bytea", "feed": "uuid"})
 SHARED_FEED = Call("shared_feed", {"corpus": "text"})
 SIMILAR = Call(
     "similar",
@@ -1851,7 +1334,6 @@ SIMILAR = Call(
         "filter": "jsonb",
         "mode": "text",
     },
-    {"k": 10, "min_score": 0.0, "filter": None, "mode": None},
 )
 SLICE_GRAPH = Call(
     "slice_graph",
@@ -1862,16 +1344,15 @@ SLICE_GRAPH = Call(
         "policy": "jsonb",
         "refused": "integer",
     },
-    {"slice_id": None, "anchor": None, "policy": None, "refused": 100},
 )
 SLICE_MEMBERS = Call("slice_members", {"corpus": "text", "slice_id": "text"})
-SPACE_QUESTIONS = Call("space_questions", {"corpus": "text", "count": "integer"}, {"count": 200})
+SPACE_QUESTIONS = Call("space_questions", {"corpus": "text", "count": "integer"})
 STORE_CHECKPOINT = Call("store_checkpoint", {"note": "text"})
 SYNC_STATISTICS = Call("sync_statistics", {"corpus": "text"})
 TOOL_CANDIDATES = Call(
     "tool_candidates",
     {"tool": "text", "arguments": "jsonb", "query_embedding": "double precision[]"},
-    {"arguments": {}, "query_embedding": None},
+    {"arguments": {}},
 )
 TRACE_HITS = Call("trace_hits", {"trace_id": "uuid"})
 TRACE_RERANKS = Call("trace_reranks", {"trace_id": "uuid"})
@@ -1879,15 +1360,12 @@ TRACE_STAGES = Call("trace_stages", {"trace_id": "uuid"})
 TRAFFIC = Call(
     "traffic",
     {"since": "timestamp with time zone", "until": "timestamp with time zone", "corpus": "text"},
-    {"until": None, "corpus": None},
 )
 TURN_ID = Call("turn_id", {"corpus": "text", "session": "text", "id": "text"})
 UNRESTRICT_CORPUS = Call("unrestrict_corpus", {"corpus": "text"})
 UNSHARE_CORPUS = Call("unshare_corpus", {"corpus": "text"})
 VALIDATE_CITATIONS = Call(
-    "validate_citations",
-    {"output": "jsonb", "evidence": "jsonb", "require_citations": "boolean"},
-    {"require_citations": False},
+    "validate_citations", {"output": "jsonb", "evidence": "jsonb", "require_citations": "boolean"}
 )
 VALIDATE_CONTRACT_1 = Call("validate_contract", {"contract": "jsonb"})
 VALIDATE_CONTRACT_2 = Call(
@@ -1897,17 +1375,13 @@ VALIDATE_CONTRACT_2 = Call(
 )
 VALIDATE_QUERY_PLAN = Call("validate_query_plan", {"plan": "jsonb"})
 VERIFICATION_CHECKS = Call("verification_checks", {})
-VERIFY = Call("verify", {"quick": "boolean", "checks": "text[]"}, {"quick": False, "checks": None})
+VERIFY = Call("verify", {"quick": "boolean", "checks": "text[]"})
 VERIFY_ATOM = Call("verify_atom", {"atom_id": "uuid"})
 VERIFY_LEDGER = Call(
-    "verify_ledger",
-    {"from_number": "bigint", "most": "bigint", "late": "interval"},
-    {"from_number": 0, "most": None, "late": "1 day"},
+    "verify_ledger", {"from_number": "bigint", "most": "bigint", "late": "interval"}
 )
 VERIFY_STEP = Call(
-    "verify_step",
-    {"state": "jsonb", "most": "integer", "quick": "boolean", "checks": "text[]"},
-    {"state": None, "most": 4000, "quick": False, "checks": None},
+    "verify_step", {"state": "jsonb", "most": "integer", "quick": "boolean", "checks": "text[]"}
 )
 VERIFY_TOKEN = Call(
     "verify_token",
@@ -1923,7 +1397,6 @@ VERIFY_TOKEN = Call(
         "chunk_ids": "text[]",
         "edge_count": "integer",
     },
-    {"chunk_ids": None, "edge_count": None},
 )
 VERIFY_TRACE = Call("verify_trace", {"trace_id": "uuid"})
 VERSION_AT = Call("version_at", {"corpus": "text", "at": "timestamp with time zone"})

@@ -24,7 +24,7 @@ class Functions(Caller):
         ragdb.begin_move returned there. Nobody sees it before ragdb.open_move. Raises RG400,
         RG401, RG409, RG411, RG416, RG417, RG455, RG457.
         """
-        self._run(calls.ACCEPT_MOVE, header, origin)
+        self._run(calls.ACCEPT_MOVE, locals())
 
     def add_edges(self, corpus: str, edges: Any) -> int:
         """Joins chunks of a corpus, turns of any sessions and chunks of documents, by at most
@@ -33,8 +33,7 @@ class Functions(Caller):
         both chunks. A reply within a session has all of the session derived anew. Raises
         RG400, RG401, RG404, RG406, RG412.
         """
-        value: int = self._value(calls.ADD_EDGES, corpus, edges)
-        return value
+        return self._value(calls.ADD_EDGES, locals())
 
     def add_eval_case(
         self,
@@ -50,8 +49,7 @@ class Functions(Caller):
         it, and once the source is among the hits, where one is given. An import leaves it;
         its tag is asked unless tags are given. Raises RG400, RG401, RG404, RG413, RG441.
         """
-        value: str | None = self._value(calls.ADD_EVAL_CASE, rag, eval, query, source, tags)
-        return value
+        return self._value(calls.ADD_EVAL_CASE, locals())
 
     def add_peer(
         self, name: str, public_key: bytes, url: str | None = None, trust: str = "member"
@@ -60,29 +58,27 @@ class Functions(Caller):
         bytes), where its HTTP server is (null: nowhere), and its trust: member may be asked
         questions, trusted may also change shared corpora. Raises RG400, RG409.
         """
-        self._run(calls.ADD_PEER, name, public_key, url, trust)
+        self._run(calls.ADD_PEER, locals())
 
     def add_synonyms(self, corpus: str, words: Sequence[str]) -> int:
         """Makes 2 to 50 words, or expressions of several, synonyms in a corpus: a query that has
         one of the single words also ranks by the others, at 0.7 of their weight. Returns the
         pairs that are new. Raises RG400, RG401, RG404, RG413.
         """
-        value: int = self._value(calls.ADD_SYNONYMS, corpus, words)
-        return value
+        return self._value(calls.ADD_SYNONYMS, locals())
 
     def advice(self) -> Rows[rows.Advice]:
         """Lists what is to be done in the corpora that the caller may read, for the workers, and
         (where the caller may ask for those) for the ledger and for roles that are gone: each
         with the command or the statement that does it, and whether it is a fault.
         """
-        return self._rows(calls.ADVICE, rows.Advice)
+        return self._rows(calls.ADVICE, rows.Advice, locals())
 
     def announce_move(self, move_id: UUID | str, count: int = 1000) -> int:
         """Writes the events of up to count (1 to 1000) documents of a corpus that has arrived
         and that none tells of yet, and returns how many. Raises RG400, RG404, RG457.
         """
-        value: int = self._value(calls.ANNOUNCE_MOVE, move_id, count)
-        return value
+        return self._value(calls.ANNOUNCE_MOVE, locals())
 
     def answer_from_evidence(
         self, question: str, evidence: Any, max_sentences: int = 2, min_support: float = 0.5
@@ -94,9 +90,7 @@ class Functions(Caller):
         max_sentences (1 to 20) support it less than min_support (0 to 1). Raises RG400,
         RG413, RG460.
         """
-        return self._value(
-            calls.ANSWER_FROM_EVIDENCE, question, evidence, max_sentences, min_support
-        )
+        return self._value(calls.ANSWER_FROM_EVIDENCE, locals())
 
     def append_turns(
         self, corpus: str, session: str, turns: Any, document: Any = None
@@ -110,7 +104,7 @@ class Functions(Caller):
         What is read and written does not grow with the session while its turns come in the
         order of their times. Raises RG400, RG401, RG404, RG409, RG412, RG413.
         """
-        return self._rows(calls.APPEND_TURNS, rows.AppendTurnsRow, corpus, session, turns, document)
+        return self._rows(calls.APPEND_TURNS, rows.AppendTurnsRow, locals())
 
     @overload
     def apply_contract(self, contract: Any) -> rows.ApplyContractRow:
@@ -141,8 +135,8 @@ class Functions(Caller):
         in force, as ragdb.apply_contract does for a contract in JSON. Raises RG400, RG401,
         RG409, RG413, RG417, RG440.
         """
-        call, values = choose((calls.APPLY_CONTRACT_1, calls.APPLY_CONTRACT_2), args, kwargs)
-        return self._row(call, rows.ApplyContractRow, *values)
+        call, given = choose((calls.APPLY_CONTRACT_1, calls.APPLY_CONTRACT_2), args, kwargs)
+        return self._row(call, rows.ApplyContractRow, given)
 
     def apply_events(self, peer: str, corpus: str, page: Any) -> rows.ApplyEventsRow:
         """Takes a page of events of a peer into a shared corpus: {"feed", "head" (the last
@@ -153,7 +147,7 @@ class Functions(Caller):
         text, the position to go on after, and whether that is the last. Raises RG400, RG401,
         RG404, RG409, RG412, RG490, RG491, RG492, RG493.
         """
-        return self._row(calls.APPLY_EVENTS, rows.ApplyEventsRow, peer, corpus, page)
+        return self._row(calls.APPLY_EVENTS, rows.ApplyEventsRow, locals())
 
     def ask(
         self,
@@ -191,32 +185,7 @@ class Functions(Caller):
         one of a contract. Raises what ragdb.retrieve, ragdb.retrieve_with and
         ragdb.record_answer raise.
         """
-        return self._row(
-            calls.ASK,
-            rows.AskedAnswer,
-            corpus,
-            question,
-            mode,
-            k,
-            rank_mode,
-            max_context,
-            gate,
-            min_chunks,
-            min_score,
-            min_coverage,
-            require_citations,
-            sentences,
-            evidence,
-            plan,
-            retriever,
-            rag,
-            rerank,
-            filter,
-            record,
-            client,
-            otel_trace_id,
-            otel_span_id,
-        )
+        return self._row(calls.ASK, rows.AskedAnswer, locals())
 
     def ask_plan(
         self,
@@ -233,7 +202,7 @@ class Functions(Caller):
         with it. The run has queries to look up, or none and the reason in summary, or status
         failed and the reason. Raises RG400, RG404, RG413.
         """
-        return self._value(calls.ASK_PLAN, question, policy, has_evidence, plan, plan_problem)
+        return self._value(calls.ASK_PLAN, locals())
 
     def ask_retriever(
         self,
@@ -248,9 +217,7 @@ class Functions(Caller):
         retriever declares) by rank_mode, which a retriever declares. Raises RG400, RG404,
         RG417, RG441.
         """
-        return self._row(
-            calls.ASK_RETRIEVER, rows.AskedRetriever, corpus, retriever, rag, k, rank_mode
-        )
+        return self._row(calls.ASK_RETRIEVER, rows.AskedRetriever, locals())
 
     def ask_verify(
         self,
@@ -270,17 +237,7 @@ class Functions(Caller):
         has output, problems (sentences, none for an answer that holds), status, reason and
         summary. Raises RG400, RG460 and what ragdb.record_answer raises.
         """
-        return self._value(
-            calls.ASK_VERIFY,
-            run,
-            output,
-            problem,
-            schema_problems,
-            attempt,
-            elapsed_ms,
-            input_tokens,
-            output_tokens,
-        )
+        return self._value(calls.ASK_VERIFY, locals())
 
     def ask_weigh(self, run: Any, results: Any = None, evidence: Any = None) -> Any:
         """Goes on with a run of ragdb.ask_plan: fuses what was found for its queries (a result
@@ -289,26 +246,25 @@ class Functions(Caller):
         gate, output where the gate says no, or status failed and the reason. Raises RG400,
         RG460 and what ragdb.record_gate and ragdb.record_answer raise.
         """
-        return self._value(calls.ASK_WEIGH, run, results, evidence)
+        return self._value(calls.ASK_WEIGH, locals())
 
     def assert_run_passed(self, run_id: UUID | str) -> None:
         """Does nothing for a run that passed: in a script that stops at errors it is the gate.
         Raises RG443, RG444.
         """
-        self._run(calls.ASSERT_RUN_PASSED, run_id)
+        self._run(calls.ASSERT_RUN_PASSED, locals())
 
     def assertion_kinds(self) -> Rows[rows.AssertionKindsRow]:
         """Lists the kinds of ragAssert: the closed group of eleven (is_frozen) and the second
         group, the properties that each takes, and when it passes.
         """
-        return self._rows(calls.ASSERTION_KINDS, rows.AssertionKindsRow)
+        return self._rows(calls.ASSERTION_KINDS, rows.AssertionKindsRow, locals())
 
     def baseline_run(self, rag: str, eval: str, name: str = "main") -> UUID | None:
         """Returns the run that is the baseline of that name of an eval; null when there is none
         that the caller may see.
         """
-        value: UUID | None = self._value(calls.BASELINE_RUN, rag, eval, name)
-        return value
+        return self._value(calls.BASELINE_RUN, locals())
 
     def begin_move(
         self, corpus: str, destination: str, longest: timedelta | str = "00:00:10"
@@ -319,14 +275,14 @@ class Functions(Caller):
         sent. It waits for writers of the corpus, at most longest (10 ms to 1 hour). Raises
         RG400, RG401, RG404, RG438, RG457, RG458.
         """
-        return self._row(calls.BEGIN_MOVE, rows.BeginMoveRow, corpus, destination, longest)
+        return self._row(calls.BEGIN_MOVE, rows.BeginMoveRow, locals())
 
     def bind_embedder(self, name: str, provider: str, provider_model: str) -> rows.Embedders:
         """Binds an embedder to the provider that runs it: sentence-transformers, openai or hash;
         to a path, a hub or an endpoint only as an admin. Raises RG400, RG401, RG409, RG416,
         RG417.
         """
-        return self._row(calls.BIND_EMBEDDER, rows.Embedders, name, provider, provider_model)
+        return self._row(calls.BIND_EMBEDDER, rows.Embedders, locals())
 
     def bind_reranker(
         self,
@@ -341,9 +297,7 @@ class Functions(Caller):
         digest of its model.safetensors (64 hex digits), max_tokens (8 to 1000000) what it
         reads of query and passage together. Raises RG400, RG409.
         """
-        return self._row(
-            calls.BIND_RERANKER, rows.Rerankers, name, source, weights_sha256, max_tokens, revision
-        )
+        return self._row(calls.BIND_RERANKER, rows.Rerankers, locals())
 
     def bind_role(self, role: str, becomes: str | None = None) -> None:
         """Gives what dead roles of a name held (ragdb.dead_roles lists it) and their traces to
@@ -351,7 +305,7 @@ class Functions(Caller):
         restore on another server: select ragdb.bind_role(role) from ragdb.dead_roles() where
         name_is_taken. Raises RG400, RG401, RG409.
         """
-        self._run(calls.BIND_ROLE, role, becomes)
+        self._run(calls.BIND_ROLE, locals())
 
     def bind_static(
         self, embedder: str, tokenizer: str, folding: str, digest: str, lexical_weight: float = 0.75
@@ -361,15 +315,13 @@ class Functions(Caller):
         all pieces (64 hex digits), lexical_weight (0 to 1) the share of the lexical leg in a
         hybrid search. Raises RG400, RG409, RG416, RG417, RG418.
         """
-        return self._row(
-            calls.BIND_STATIC, rows.Embedders, embedder, tokenizer, folding, digest, lexical_weight
-        )
+        return self._row(calls.BIND_STATIC, rows.Embedders, locals())
 
     def bless_run(self, run_id: UUID | str, name: str = "main", reason: str | None = None) -> None:
         """Makes a run a baseline of its eval, in place of the one of that name. Raises RG400,
         RG401, RG442, RG443.
         """
-        self._run(calls.BLESS_RUN, run_id, name, reason)
+        self._run(calls.BLESS_RUN, locals())
 
     def build_evidence_pack(
         self,
@@ -386,9 +338,7 @@ class Functions(Caller):
         omitted with the reason (budget, or gone or changed since the trace). Raises RG400,
         RG404, RG406, RG407.
         """
-        return self._value(
-            calls.BUILD_EVIDENCE_PACK, trace_id, chunk_ids, corpus, max_context, unit
-        )
+        return self._value(calls.BUILD_EVIDENCE_PACK, locals())
 
     def build_slice(
         self,
@@ -404,7 +354,7 @@ class Functions(Caller):
         is the one of then, and has no token, which vouches for evidence that is there. Raises
         RG400, RG404, RG430, RG431, RG433, RG434, RG437.
         """
-        return self._row(calls.BUILD_SLICE, rows.BuiltSlice, corpus, anchor, policy, sign, as_of)
+        return self._row(calls.BUILD_SLICE, rows.BuiltSlice, locals())
 
     def build_slices(
         self, corpus: str, anchors: Sequence[str], policy: Any = None, sign: bool = True
@@ -412,7 +362,7 @@ class Functions(Caller):
         """Builds a slice for each of 1 to 1000 anchors; an anchor that does not exist gives a
         row with error_code and error instead. Raises RG400, RG404, RG430, RG431, RG433.
         """
-        return self._rows(calls.BUILD_SLICES, rows.BuildSlicesRow, corpus, anchors, policy, sign)
+        return self._rows(calls.BUILD_SLICES, rows.BuildSlicesRow, locals())
 
     def calibrate_gate(self, corpus: str) -> Rows[rows.CalibrateGateRow]:
         """Measures what a search must score at least (floor, 0.1 to 0.35, with embeddings to
@@ -423,20 +373,20 @@ class Functions(Caller):
         after ragdb.optimize_corpus, and when a static embedder takes over. Raises RG400,
         RG401, RG404.
         """
-        return self._rows(calls.CALIBRATE_GATE, rows.CalibrateGateRow, corpus)
+        return self._rows(calls.CALIBRATE_GATE, rows.CalibrateGateRow, locals())
 
     def capabilities(self) -> Rows[rows.CapabilitiesRow]:
         """Lists the wire capabilities that the caller can route to, rag.query once for each
         corpus and embed.text once for each embedder, with the trust they take (unknown <
         member < trusted < anchor), their limits and the JSON schemas of request and answer.
         """
-        return self._rows(calls.CAPABILITIES, rows.CapabilitiesRow)
+        return self._rows(calls.CAPABILITIES, rows.CapabilitiesRow, locals())
 
     def capability_schemas(self) -> Rows[rows.CapabilitySchemasRow]:
         """Lists the wire capabilities that there are, with the trust they take, their limits and
         the JSON schemas of request and answer.
         """
-        return self._rows(calls.CAPABILITY_SCHEMAS, rows.CapabilitySchemasRow)
+        return self._rows(calls.CAPABILITY_SCHEMAS, rows.CapabilitySchemasRow, locals())
 
     def challenge_eval(
         self,
@@ -451,9 +401,7 @@ class Functions(Caller):
         row for each case that catches none. rerank_scores is that of ragdb.run_eval. Raises
         RG404, RG415, RG417, RG441, RG442.
         """
-        return self._rows(
-            calls.CHALLENGE_EVAL, rows.ChallengeEvalRow, rag, eval, tags, rerank_scores
-        )
+        return self._rows(calls.CHALLENGE_EVAL, rows.ChallengeEvalRow, locals())
 
     def check_citations(
         self,
@@ -473,18 +421,7 @@ class Functions(Caller):
         counted in (codepoint, utf16, byte). It proves reference, place and words, not that
         the answer follows. Raises RG400, RG407, RG460.
         """
-        return self._rows(
-            calls.CHECK_CITATIONS,
-            rows.CheckCitationsRow,
-            output,
-            evidence,
-            trace_id,
-            require_citations,
-            require_admissible,
-            min_coverage,
-            min_quote,
-            offsets,
-        )
+        return self._rows(calls.CHECK_CITATIONS, rows.CheckCitationsRow, locals())
 
     def check_corpus(self, corpus: str, deep: bool = True) -> Rows[rows.CheckCorpusRow]:
         """Recounts and recomputes a corpus, or each of its parts and what is counted of them,
@@ -492,7 +429,7 @@ class Functions(Caller):
         deep, every chunk is analysed again, which takes as long as indexing it. Raises RG400,
         RG404.
         """
-        return self._rows(calls.CHECK_CORPUS, rows.CheckCorpusRow, corpus, deep)
+        return self._rows(calls.CHECK_CORPUS, rows.CheckCorpusRow, locals())
 
     def check_move(
         self, move_id: UUID | str, after: int = 0, count: int = 1000
@@ -502,13 +439,13 @@ class Functions(Caller):
         differ; no row when all have been compared, and the lexical index is complete then.
         Raises RG400, RG457.
         """
-        return self._rows(calls.CHECK_MOVE, rows.CheckMoveRow, move_id, after, count)
+        return self._rows(calls.CHECK_MOVE, rows.CheckMoveRow, locals())
 
     def citation_codes(self) -> Rows[rows.CitationCodesRow]:
         """Lists the codes of ragdb.check_citations, whether each is only advice, and what it
         means.
         """
-        return self._rows(calls.CITATION_CODES, rows.CitationCodesRow)
+        return self._rows(calls.CITATION_CODES, rows.CitationCodesRow, locals())
 
     def claim_embed_jobs(
         self,
@@ -522,9 +459,7 @@ class Functions(Caller):
         embedding; answer with ragdb.complete_embed_job() or ragdb.fail_embed_job(). Raises
         RG400.
         """
-        return self._rows(
-            calls.CLAIM_EMBED_JOBS, rows.ClaimEmbedJobsRow, worker, count, lease, only_embedder
-        )
+        return self._rows(calls.CLAIM_EMBED_JOBS, rows.ClaimEmbedJobsRow, locals())
 
     def claim_embeddings(
         self,
@@ -540,16 +475,7 @@ class Functions(Caller):
         one with its parts, and of one embedder or all but some. Commit before computing.
         Raises RG400, RG401, RG404, RG416.
         """
-        return self._rows(
-            calls.CLAIM_EMBEDDINGS,
-            rows.ClaimEmbeddingsRow,
-            worker,
-            count,
-            lease,
-            only_corpus,
-            only_embedder,
-            except_embedders,
-        )
+        return self._rows(calls.CLAIM_EMBEDDINGS, rows.ClaimEmbeddingsRow, locals())
 
     def claim_ingest_jobs(
         self,
@@ -564,9 +490,7 @@ class Functions(Caller):
         before reading; answer with ragdb.complete_ingest_job() or ragdb.fail_ingest_job().
         Raises RG400, RG401, RG404.
         """
-        return self._rows(
-            calls.CLAIM_INGEST_JOBS, rows.ClaimIngestJobsRow, worker, count, lease, only_corpus
-        )
+        return self._rows(calls.CLAIM_INGEST_JOBS, rows.ClaimIngestJobsRow, locals())
 
     def claim_queries(
         self,
@@ -579,50 +503,47 @@ class Functions(Caller):
         caller may write. Answer each with ragdb.put_query_embedding() or ragdb.fail_query().
         Raises RG400.
         """
-        return self._rows(
-            calls.CLAIM_QUERIES, rows.ClaimQueriesRow, worker, count, lease, only_embedder
-        )
+        return self._rows(calls.CLAIM_QUERIES, rows.ClaimQueriesRow, locals())
 
     def close_http_session(self, session_hash: bytes) -> None:
         """Ends a session of a browser, by the SHA-256 of its secret. An unknown one is let pass."""
-        self._run(calls.CLOSE_HTTP_SESSION, session_hash)
+        self._run(calls.CLOSE_HTTP_SESSION, locals())
 
     def cluster_add_node(self, host: str, port: int = 5432) -> None:
         """Adds a node to a router: a whole ragdb of the same build. New corpora go to the node
         that has the fewest. Where it ends with an error, it goes on when it is called again.
         Takes a superuser. Raises RG459.
         """
-        self._run(calls.CLUSTER_ADD_NODE, host, port)
+        self._run(calls.CLUSTER_ADD_NODE, locals())
 
     def cluster_corpora(self) -> Rows[rows.ClusterCorporaRow]:
         """Lists at which node each corpus is that was made through a router, or came with a
         node; one that was dropped keeps its place. Takes a superuser. Raises RG459.
         """
-        return self._rows(calls.CLUSTER_CORPORA, rows.ClusterCorporaRow)
+        return self._rows(calls.CLUSTER_CORPORA, rows.ClusterCorporaRow, locals())
 
     def cluster_init(self, host: str, port: int = 5432) -> int:
         """Makes this database a router: host and port are those by which the nodes reach it.
         Schema ragdb_at then has each public function, which is called at the node of its
         corpus. Returns how many there are. Takes a superuser. Raises RG459.
         """
-        value: int = self._value(calls.CLUSTER_INIT, host, port)
-        return value
+        return self._value(calls.CLUSTER_INIT, locals())
 
     def cluster_isolate(self, node: int, is_isolated: bool = True) -> None:
         """Says whether new corpora keep away from a node. Takes a superuser. Raises RG459."""
-        self._run(calls.CLUSTER_ISOLATE, node, is_isolated)
+        self._run(calls.CLUSTER_ISOLATE, locals())
 
     def cluster_place(self, corpus: str, node: int) -> None:
         """Says at which node a corpus is from now on; it does not bring it there, as ragdb
         cluster move does. Takes a superuser. Raises RG459.
         """
-        self._run(calls.CLUSTER_PLACE, corpus, node)
+        self._run(calls.CLUSTER_PLACE, locals())
 
     def cluster_remove_node(self, node: int) -> None:
         """Removes a node that has no corpora from a router; its database stays as it is, with
         what was recorded of corpora that moved away. Takes a superuser. Raises RG459.
         """
-        self._run(calls.CLUSTER_REMOVE_NODE, node)
+        self._run(calls.CLUSTER_REMOVE_NODE, locals())
 
     def cluster_routes(self) -> Rows[rows.ClusterRoutesRow]:
         """Lists where a router of several databases sends each public function: corpus (the node
@@ -631,13 +552,13 @@ class Functions(Caller):
         a number says), last (the node asked last), here (the router itself) or refused, with
         the reason.
         """
-        return self._rows(calls.CLUSTER_ROUTES, rows.ClusterRoutesRow)
+        return self._rows(calls.CLUSTER_ROUTES, rows.ClusterRoutesRow, locals())
 
     def cluster_status(self) -> Rows[rows.ClusterStatusRow]:
         """Lists the nodes of a router with the number of corpora that were put on each, and the
         problem where one does not answer. Takes a superuser. Raises RG459.
         """
-        return self._rows(calls.CLUSTER_STATUS, rows.ClusterStatusRow)
+        return self._rows(calls.CLUSTER_STATUS, rows.ClusterStatusRow, locals())
 
     def compare_runs(
         self,
@@ -654,9 +575,7 @@ class Functions(Caller):
         over metrics) beyond the tolerance (0 to 1, at least 2 % of the baseline). Raises
         RG400, RG443.
         """
-        return self._rows(
-            calls.COMPARE_RUNS, rows.CompareRunsRow, baseline, run_id, seed, resamples, tolerance
-        )
+        return self._rows(calls.COMPARE_RUNS, rows.CompareRunsRow, locals())
 
     def compare_spaces(
         self,
@@ -674,17 +593,7 @@ class Functions(Caller):
         embeddings of the queries by both embedders come one behind the other. Raises RG400,
         RG401, RG404, RG415, RG416, RG418.
         """
-        return self._rows(
-            calls.COMPARE_SPACES,
-            rows.CompareSpacesRow,
-            corpus,
-            embedder,
-            queries,
-            current_embeddings,
-            embeddings,
-            k,
-            mode,
-        )
+        return self._rows(calls.COMPARE_SPACES, rows.CompareSpacesRow, locals())
 
     def complete_embed_job(
         self, job_id: UUID | str, attempt: int, embeddings: Reals | Sequence[float]
@@ -692,7 +601,7 @@ class Functions(Caller):
         """Stores the embeddings of a claimed request, one behind the other in the order of its
         texts. Raises RG418, RG453.
         """
-        self._run(calls.COMPLETE_EMBED_JOB, job_id, attempt, embeddings)
+        self._run(calls.COMPLETE_EMBED_JOB, locals())
 
     def complete_embeddings(
         self,
@@ -705,10 +614,7 @@ class Functions(Caller):
         have these inputs still, and returns how many chunks that is; claims lost meanwhile
         are left alone. Raises RG400, RG404, RG418.
         """
-        value: int = self._value(
-            calls.COMPLETE_EMBEDDINGS, space_id, input_hashes, attempts, embeddings
-        )
-        return value
+        return self._value(calls.COMPLETE_EMBEDDINGS, locals())
 
     def complete_ingest_job(
         self, job_id: UUID | str, attempt: int, document: Any
@@ -717,26 +623,26 @@ class Functions(Caller):
         with messages, of ragdb.put_conversations, with who asked for it as the author of its
         event, and ends the job. Raises RG409, RG412, RG413, RG453.
         """
-        return self._row(calls.COMPLETE_INGEST_JOB, rows.PutResult, job_id, attempt, document)
+        return self._row(calls.COMPLETE_INGEST_JOB, rows.PutResult, locals())
 
     def corpora_with_chunks(self, chunk_ids: Sequence[str]) -> list[str]:
         """Returns the names of the corpora that the caller may read and that have a chunk of one
         of these ids, without personal.
         """
-        return self._values(calls.CORPORA_WITH_CHUNKS, chunk_ids)
+        return self._values(calls.CORPORA_WITH_CHUNKS, locals())
 
     def corpus_embedder(self, corpus: str) -> rows.Embedders | None:
         """Returns the embedder that a corpus is searched by; no row when it has no embeddings.
         Raises RG400, RG404.
         """
-        return self._row_if_any(calls.CORPUS_EMBEDDER, rows.Embedders, corpus)
+        return self._row_if_any(calls.CORPUS_EMBEDDER, rows.Embedders, locals())
 
     def corpus_event_envelopes(self, corpus: str, after: int = 0, count: int = 100) -> Any:
         """Returns the events of a corpus after a tick (0: from the beginning), oldest first, at
         most count (1 to 10000), as ragdb.event_envelopes does; next is the number to pass as
         after. Raises RG400, RG401, RG404, RG438.
         """
-        return self._value(calls.CORPUS_EVENT_ENVELOPES, corpus, after, count)
+        return self._value(calls.CORPUS_EVENT_ENVELOPES, locals())
 
     def corpus_events(
         self, corpus: str, after: int = 0, count: int = 100
@@ -745,7 +651,7 @@ class Functions(Caller):
         most count (1 to 10000). To go on, pass the lamport of the last one as after. Raises
         RG400, RG401, RG404, RG438.
         """
-        return self._rows(calls.CORPUS_EVENTS, rows.CorpusEventsRow, corpus, after, count)
+        return self._rows(calls.CORPUS_EVENTS, rows.CorpusEventsRow, locals())
 
     def corpus_info(self, corpus: str) -> rows.CorpusInfoRow:
         """Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes
@@ -753,7 +659,7 @@ class Functions(Caller):
         (null: not measured yet), and how many chunks came since ragdb.optimize_corpus. Raises
         RG400, RG404.
         """
-        return self._row(calls.CORPUS_INFO, rows.CorpusInfoRow, corpus)
+        return self._row(calls.CORPUS_INFO, rows.CorpusInfoRow, locals())
 
     @overload
     def count_matches(
@@ -790,8 +696,8 @@ class Functions(Caller):
         match a query (null: everything) under a filter, as ragdb.facets does. Raises RG400,
         RG401, RG404, RG410.
         """
-        call, values = choose((calls.COUNT_MATCHES_1, calls.COUNT_MATCHES_2), args, kwargs)
-        return self._row(call, rows.CountMatchesRow, *values)
+        call, given = choose((calls.COUNT_MATCHES_1, calls.COUNT_MATCHES_2), args, kwargs)
+        return self._row(call, rows.CountMatchesRow, given)
 
     def create_corpus(
         self,
@@ -814,18 +720,7 @@ class Functions(Caller):
         its rights until it is restricted itself. Whoever makes another corpus waits until the
         transaction ends. Raises RG400, RG401, RG404, RG409, RG411.
         """
-        self._run(
-            calls.CREATE_CORPUS,
-            corpus,
-            title,
-            text_config,
-            k1,
-            b,
-            record_query_text,
-            is_restricted,
-            history,
-            part_of,
-        )
+        self._run(calls.CREATE_CORPUS, locals())
 
     def create_embedder(
         self,
@@ -842,19 +737,7 @@ class Functions(Caller):
         """Creates an embedder, or returns it when it exists with the same promises; dims 1 to
         4000, metric cosine, ip or l2, weights_sha256 64 hex digits. Raises RG400, RG409.
         """
-        return self._row(
-            calls.CREATE_EMBEDDER,
-            rows.Embedders,
-            name,
-            dims,
-            model,
-            metric,
-            max_tokens,
-            revision,
-            query_prefix,
-            passage_prefix,
-            weights_sha256,
-        )
+        return self._row(calls.CREATE_EMBEDDER, rows.Embedders, locals())
 
     def create_http_token(
         self, role: str, name: str, expires_in: timedelta | str | None = None
@@ -862,30 +745,27 @@ class Functions(Caller):
         """Makes a bearer token of the HTTP server for a role that the caller may act as, and
         returns it this once: only its hash is kept. Raises RG400, RG401, RG409.
         """
-        value: str = self._value(calls.CREATE_HTTP_TOKEN, role, name, expires_in)
-        return value
+        return self._value(calls.CREATE_HTTP_TOKEN, locals())
 
     def create_signing_key(self, key_id: str | None = None) -> str:
         """Makes the key that signs from now on, keeps its secret in this database, and returns
         its id; the key that signed before still verifies. Raises RG400, RG401, RG409.
         """
-        value: str = self._value(calls.CREATE_SIGNING_KEY, key_id)
-        return value
+        return self._value(calls.CREATE_SIGNING_KEY, locals())
 
     def cutover_corpus(self, corpus: str, embedder: str, force: bool = False) -> int:
         """Makes the second space of a corpus the current one, in one transaction, and keeps the
         other for a rollback; refused while chunks are missing unless forced. Raises RG400,
         RG401, RG404, RG409, RG416.
         """
-        value: int = self._value(calls.CUTOVER_CORPUS, corpus, embedder, force)
-        return value
+        return self._value(calls.CUTOVER_CORPUS, locals())
 
     def dead_roles(self) -> Rows[rows.DeadRolesRow]:
         """Lists the roles that are gone and still hold something (personal, grants, tokens,
         uploads, jobs, contracts, quotas, traces), and whether another role has the name now.
         After a restore on another server that is every role.
         """
-        return self._rows(calls.DEAD_ROLES, rows.DeadRolesRow)
+        return self._rows(calls.DEAD_ROLES, rows.DeadRolesRow, locals())
 
     def decide_proposal(
         self, corpus: str, proposal_id: UUID | str, decision: str, reason: str | None = None
@@ -895,9 +775,7 @@ class Functions(Caller):
         whose slice or atoms are not what they were, EVIDENCE_CHANGED with the detail and an
         incident. Raises RG400, RG401, RG404, RG435.
         """
-        return self._row(
-            calls.DECIDE_PROPOSAL, rows.DecideProposalRow, corpus, proposal_id, decision, reason
-        )
+        return self._row(calls.DECIDE_PROPOSAL, rows.DecideProposalRow, locals())
 
     def delete_document(
         self, corpus: str, document: str, derived: str = "redact", reason: str | None = None
@@ -907,9 +785,7 @@ class Functions(Caller):
         and chunks went. The same bytes under another name stay. Raises RG400, RG401, RG404,
         RG405, RG425.
         """
-        return self._row(
-            calls.DELETE_DOCUMENT, rows.DeleteDocumentRow, corpus, document, derived, reason
-        )
+        return self._row(calls.DELETE_DOCUMENT, rows.DeleteDocumentRow, locals())
 
     def delete_source(
         self, corpus: str, uri: str, derived: str = "redact", reason: str | None = None
@@ -920,7 +796,7 @@ class Functions(Caller):
         which is recorded with the reason (up to 10000 characters). Raises RG400, RG401,
         RG404, RG405.
         """
-        return self._row(calls.DELETE_SOURCE, rows.DeleteSourceRow, corpus, uri, derived, reason)
+        return self._row(calls.DELETE_SOURCE, rows.DeleteSourceRow, locals())
 
     def delete_sources(
         self, corpus: str, uris: Sequence[str], derived: str = "redact", reason: str | None = None
@@ -928,7 +804,7 @@ class Functions(Caller):
         """Forgets those of some sources that a corpus has, each as ragdb.delete_source does;
         returns how many documents and chunks went. Raises RG400, RG401, RG404.
         """
-        return self._row(calls.DELETE_SOURCES, rows.DeleteSourcesRow, corpus, uris, derived, reason)
+        return self._row(calls.DELETE_SOURCES, rows.DeleteSourcesRow, locals())
 
     @overload
     def did_you_mean(
@@ -961,9 +837,8 @@ class Functions(Caller):
         that a query probably meant by words that all of them lack; null where none does.
         Raises RG400, RG404.
         """
-        call, values = choose((calls.DID_YOU_MEAN_1, calls.DID_YOU_MEAN_2), args, kwargs)
-        value: str | None = self._value(call, *values)
-        return value
+        call, given = choose((calls.DID_YOU_MEAN_1, calls.DID_YOU_MEAN_2), args, kwargs)
+        return self._value(call, given)
 
     def diff_corpus(
         self, corpus: str, since: int, until: int | None = None
@@ -974,7 +849,7 @@ class Functions(Caller):
         grew), or erased: what was there was erased on purpose, so that nothing can be said of
         it. Raises RG400, RG404, RG437.
         """
-        return self._rows(calls.DIFF_CORPUS, rows.DiffCorpusRow, corpus, since, until)
+        return self._rows(calls.DIFF_CORPUS, rows.DiffCorpusRow, locals())
 
     def document_chunks(
         self, corpus: str, document: str, first: int = 0, count: int | None = None
@@ -982,15 +857,14 @@ class Functions(Caller):
         """Returns the chunks of a document, named as for ragdb.get_document, in order: all, or
         count (1 or more) from the ordinal first on. Raises RG400, RG404, RG405, RG425.
         """
-        return self._rows(calls.DOCUMENT_CHUNKS, rows.Chunk, corpus, document, first, count)
+        return self._rows(calls.DOCUMENT_CHUNKS, rows.Chunk, locals())
 
     def document_text(self, corpus: str, document: str) -> str | None:
         """Returns the text of a document, named as for ragdb.get_document, as its chunks have
         it: each character once, with a line end or two for white space that no chunk has;
         null without chunks. Raises RG400, RG404, RG405, RG425.
         """
-        value: str | None = self._value(calls.DOCUMENT_TEXT, corpus, document)
-        return value
+        return self._value(calls.DOCUMENT_TEXT, locals())
 
     def document_versions(
         self, corpus: str, document: str, count: int = 20
@@ -1000,9 +874,7 @@ class Functions(Caller):
         of its bytes then. The texts of earlier versions are not kept. Raises RG400, RG404,
         RG405, RG425.
         """
-        return self._rows(
-            calls.DOCUMENT_VERSIONS, rows.DocumentVersionsRow, corpus, document, count
-        )
+        return self._rows(calls.DOCUMENT_VERSIONS, rows.DocumentVersionsRow, locals())
 
     def draft_events(self, corpus: str, count: int = 1000) -> list[str]:
         """Returns the events to sign of what was changed in a shared corpus, at most count (1 to
@@ -1010,57 +882,53 @@ class Functions(Caller):
         of each are the bytes "ragdb-event/1", a line feed, and its text in UTF-8. Raises
         RG400, RG401, RG404, RG413, RG433, RG491.
         """
-        return self._values(calls.DRAFT_EVENTS, corpus, count)
+        return self._values(calls.DRAFT_EVENTS, locals())
 
     def drop_access_events_before(self, before: date) -> int:
         """Drops the events of access before a day (UTC), records that as an event, and returns
         their number. Raises RG400.
         """
-        value: int = self._value(calls.DROP_ACCESS_EVENTS_BEFORE, before)
-        return value
+        return self._value(calls.DROP_ACCESS_EVENTS_BEFORE, locals())
 
     def drop_corpus(self, corpus: str, reason: str | None = None) -> None:
         """Removes a corpus with its documents, index, grants and events, and erases its atoms
         and proposals, which is recorded with the reason (up to 10000 characters); its traces
         and evaluation runs stay. Raises RG400, RG401, RG404.
         """
-        self._run(calls.DROP_CORPUS, corpus, reason)
+        self._run(calls.DROP_CORPUS, locals())
 
     def drop_history(self, corpus: str) -> int:
         """Removes the history of a corpus, on record, and has it keep none, and returns how many
         rows it had. Raises RG400, RG401, RG404.
         """
-        value: int = self._value(calls.DROP_HISTORY, corpus)
-        return value
+        return self._value(calls.DROP_HISTORY, locals())
 
     def drop_part_statistics(self, corpus: str, part: str) -> int:
         """Has the statistics of a corpus count a part on another server no more, because it is
         gone or has come here, and returns how many lexemes that changed. Raises RG400, RG401,
         RG404.
         """
-        value: int = self._value(calls.DROP_PART_STATISTICS, corpus, part)
-        return value
+        return self._value(calls.DROP_PART_STATISTICS, locals())
 
     def drop_space(self, corpus: str, embedder: str) -> None:
         """Drops the space of a corpus under an embedder with all its embeddings. Raises RG400,
         RG401, RG404, RG416.
         """
-        self._run(calls.DROP_SPACE, corpus, embedder)
+        self._run(calls.DROP_SPACE, locals())
 
     def drop_traces_before(self, before: date) -> Rows[rows.DropTracesBeforeRow]:
         """Drops the traces of whole months (UTC) that ended before a day, of every corpus, with
         their rerankings, gates, answers and feedback, and returns each month with the number
         of traces and hits dropped. It waits for readers of the tables. Raises RG400.
         """
-        return self._rows(calls.DROP_TRACES_BEFORE, rows.DropTracesBeforeRow, before)
+        return self._rows(calls.DROP_TRACES_BEFORE, rows.DropTracesBeforeRow, locals())
 
     def embed(self, text: str, embedder: str | None = None) -> list[float]:
         """Returns the embedding of a text (its first 65,536 characters) by a static embedder,
         the default one unless another is named, of length 1. That of a chunk weighs its title
         and headings apart. Raises RG400, RG416.
         """
-        value: list[float] = self._value(calls.EMBED, text, embedder)
-        return value
+        return self._value(calls.EMBED, locals())
 
     def embed_corpus(
         self, corpus: str, embedder: str | None = None, m: int = 16, ef_construction: int = 128
@@ -1069,8 +937,7 @@ class Functions(Caller):
         its space; once it is, by no other. m 2 to 100, ef_construction 2 m to 1000. Raises
         RG400, RG401, RG404, RG416, RG417.
         """
-        value: int | None = self._value(calls.EMBED_CORPUS, corpus, embedder, m, ef_construction)
-        return value
+        return self._value(calls.EMBED_CORPUS, locals())
 
     def embed_query(self, query: str, corpus: str | None = None, timeout_s: float = 30.0) -> None:
         """Has a running worker embed a query for one corpus or all readable ones that have
@@ -1078,7 +945,7 @@ class Functions(Caller):
         its meaning. Call it outside a transaction block. Raises RG400, RG401, RG404, RG415,
         RG419, RG420.
         """
-        self._run(calls.EMBED_QUERY, query, corpus, timeout_s)
+        self._run(calls.EMBED_QUERY, locals())
 
     def embed_text(self, request: Any) -> Any:
         """Capability embed.text@1.0: {"params": {"model"}, "input": {"texts" (1 to 256 of 1 to
@@ -1087,14 +954,14 @@ class Functions(Caller):
         not_found, bad_request, unauthorized, rate_limited, capacity_exceeded, or partition
         while a worker embeds the texts.
         """
-        return self._value(calls.EMBED_TEXT, request)
+        return self._value(calls.EMBED_TEXT, locals())
 
     def embedding_status(self, only_corpus: str | None = None) -> Rows[rows.EmbeddingStatusRow]:
         """Lists the spaces of one corpus, those of its parts where it has any, or of all that
         the caller may read: coverage (0 to 1), chunks that wait, inputs in work, failing and
         dead, the age of the oldest job and the last error. Raises RG401, RG404.
         """
-        return self._rows(calls.EMBEDDING_STATUS, rows.EmbeddingStatusRow, only_corpus)
+        return self._rows(calls.EMBEDDING_STATUS, rows.EmbeddingStatusRow, locals())
 
     def erase_source(self, corpus: str, uri: str, reason: str | None = None) -> rows.EraseSourceRow:
         """Deletes a source as ragdb.delete_source with derived => 'erase' does, and takes what
@@ -1103,17 +970,17 @@ class Functions(Caller):
         stays. Returns how many documents, chunks and rows of the history went. Raises RG400,
         RG401, RG404, RG405.
         """
-        return self._row(calls.ERASE_SOURCE, rows.EraseSourceRow, corpus, uri, reason)
+        return self._row(calls.ERASE_SOURCE, rows.EraseSourceRow, locals())
 
     def error_codes(self) -> Rows[rows.ErrorCodesRow]:
         """Lists every SQLSTATE of class RG with its class name in Python, its wire word, its
         HTTP status and its meaning.
         """
-        return self._rows(calls.ERROR_CODES, rows.ErrorCodesRow)
+        return self._rows(calls.ERROR_CODES, rows.ErrorCodesRow, locals())
 
     def eval_assert_results(self, run_id: UUID | str) -> Rows[rows.EvalAssertResults]:
         """Returns the outcome of every assertion of a run in their order. Raises RG443."""
-        return self._rows(calls.EVAL_ASSERT_RESULTS, rows.EvalAssertResults, run_id)
+        return self._rows(calls.EVAL_ASSERT_RESULTS, rows.EvalAssertResults, locals())
 
     def eval_candidates(
         self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
@@ -1122,15 +989,15 @@ class Functions(Caller):
         chunks that the retriever finds (four times topK, at most 1000) and the passages to
         give it; nothing when the retriever declares none. Raises RG404, RG417, RG441.
         """
-        return self._rows(calls.EVAL_CANDIDATES, rows.EvalCandidatesRow, rag, eval, tags)
+        return self._rows(calls.EVAL_CANDIDATES, rows.EvalCandidatesRow, locals())
 
     def eval_case_results(self, run_id: UUID | str) -> Rows[rows.EvalCaseResults]:
         """Returns the cases of a run in their order. Raises RG443."""
-        return self._rows(calls.EVAL_CASE_RESULTS, rows.EvalCaseResults, run_id)
+        return self._rows(calls.EVAL_CASE_RESULTS, rows.EvalCaseResults, locals())
 
     def eval_metrics(self, run_id: UUID | str) -> Rows[rows.EvalMetrics]:
         """Returns the metrics of a run (case 0) and of its cases. Raises RG443."""
-        return self._rows(calls.EVAL_METRICS, rows.EvalMetrics, run_id)
+        return self._rows(calls.EVAL_METRICS, rows.EvalMetrics, locals())
 
     def eval_queries(
         self, rag: str, eval: str | None = None, tags: Sequence[str] | None = None
@@ -1138,14 +1005,13 @@ class Functions(Caller):
         """Returns the queries that a run needs the embeddings of; none when its retriever ranks
         by words or a static embedder makes them. Raises RG404, RG417, RG441.
         """
-        return self._rows(calls.EVAL_QUERIES, rows.EvalQueriesRow, rag, eval, tags)
+        return self._rows(calls.EVAL_QUERIES, rows.EvalQueriesRow, locals())
 
     def eval_report(self, run_id: UUID | str, format: str = "table") -> str:
         """Returns the report of a run as table, tap (version 14), junit, md, csv or json. Raises
         RG400, RG443.
         """
-        value: str = self._value(calls.EVAL_REPORT, run_id, format)
-        return value
+        return self._value(calls.EVAL_REPORT, locals())
 
     def evaluate_answer(self, contract: Any, retrieval: Any) -> Any:
         """Evaluates an answer, {"query", "answer", "groundingSpans": [{"start", "end",
@@ -1156,7 +1022,7 @@ class Functions(Caller):
         coverage and diagnostics. It proves reference, location and lexical support, not
         entailment. Raises RG442.
         """
-        return self._value(calls.EVALUATE_ANSWER, contract, retrieval)
+        return self._value(calls.EVALUATE_ANSWER, locals())
 
     def evaluate_case(self, case: Any, retrieval: Any) -> Rows[rows.EvaluateCaseRow]:
         """Evaluates the assertions of a case, {"name", "query", "rag", "eval", "expected",
@@ -1164,7 +1030,7 @@ class Functions(Caller):
         "citation", "score"}], "durationMs"} or {"error"}, and returns each outcome and
         whether it fails the case. Raises RG442.
         """
-        return self._rows(calls.EVALUATE_CASE, rows.EvaluateCaseRow, case, retrieval)
+        return self._rows(calls.EVALUATE_CASE, rows.EvaluateCaseRow, locals())
 
     def event_envelopes(self, after: Any = None, count: int = 100) -> Any:
         """Returns the next events of all corpora that the caller may read, at most count (1 to
@@ -1174,21 +1040,21 @@ class Functions(Caller):
         To go on, pass next as after (null: from the beginning). Personal corpora are left
         out. Raises RG400.
         """
-        return self._value(calls.EVENT_ENVELOPES, after, count)
+        return self._value(calls.EVENT_ENVELOPES, locals())
 
     def events_after(self, after: Any = None, count: int = 100) -> Rows[rows.EventsAfterRow]:
         """Returns the next events of all corpora that the caller may read, at most count (1 to
         10000): of each corpus in their order. To go on, pass next of the last row as after
         (null: from the beginning); it is null in the other rows. Raises RG400.
         """
-        return self._rows(calls.EVENTS_AFTER, rows.EventsAfterRow, after, count)
+        return self._rows(calls.EVENTS_AFTER, rows.EventsAfterRow, locals())
 
     def evidence_pack_to_input(self, pack: Any) -> Any:
         """Returns a pack as the input of a task that answers from evidence: question, and
         evidence with corpus_id, hash, chunks (source_id, chunk_id, text) and the number
         omitted. Raises RG460.
         """
-        return self._value(calls.EVIDENCE_PACK_TO_INPUT, pack)
+        return self._value(calls.EVIDENCE_PACK_TO_INPUT, locals())
 
     def explain_missing(
         self,
@@ -1217,28 +1083,7 @@ class Functions(Caller):
         1), last_score the least score of a hit. Raises RG400, RG401, RG404, RG406, RG410,
         RG415, RG418.
         """
-        return self._row(
-            calls.EXPLAIN_MISSING,
-            rows.ExplainMissingRow,
-            corpus,
-            query,
-            chunk_id,
-            k,
-            mode,
-            min_score,
-            filter,
-            statistics,
-            query_embedding,
-            fusion,
-            lexical_weight,
-            min_lexical,
-            min_semantic,
-            syntax,
-            per_document,
-            collapse,
-            diversity,
-            typos,
-        )
+        return self._row(calls.EXPLAIN_MISSING, rows.ExplainMissingRow, locals())
 
     def explain_score(
         self,
@@ -1261,20 +1106,7 @@ class Functions(Caller):
         By rrf the words share what their rank gives as they share the BM25, and a chunk past
         the first 1000 has no points. Raises RG400, RG401, RG404, RG406, RG415, RG418.
         """
-        return self._rows(
-            calls.EXPLAIN_SCORE,
-            rows.ExplainScoreRow,
-            corpus,
-            query,
-            chunk_id,
-            mode,
-            statistics,
-            query_embedding,
-            fusion,
-            lexical_weight,
-            syntax,
-            typos,
-        )
+        return self._rows(calls.EXPLAIN_SCORE, rows.ExplainScoreRow, locals())
 
     def explain_scores(
         self,
@@ -1292,20 +1124,7 @@ class Functions(Caller):
         """Does for 1 to 100 different chunks what ragdb.explain_score does for one, in the order
         of the ids. Raises RG400, RG401, RG404, RG406, RG415, RG418.
         """
-        return self._rows(
-            calls.EXPLAIN_SCORES,
-            rows.ExplainScoresRow,
-            corpus,
-            query,
-            chunk_ids,
-            mode,
-            statistics,
-            query_embedding,
-            fusion,
-            lexical_weight,
-            syntax,
-            typos,
-        )
+        return self._rows(calls.EXPLAIN_SCORES, rows.ExplainScoresRow, locals())
 
     def explain_search(
         self,
@@ -1321,22 +1140,13 @@ class Functions(Caller):
         stands_for is the lexeme of the query that it stands for, as a synonym or as what was
         probably meant, at a discount. Raises RG400, RG401, RG404, RG406.
         """
-        return self._rows(
-            calls.EXPLAIN_SEARCH,
-            rows.ExplainSearchRow,
-            corpus,
-            query,
-            chunk_id,
-            statistics,
-            syntax,
-            typos,
-        )
+        return self._rows(calls.EXPLAIN_SEARCH, rows.ExplainSearchRow, locals())
 
     def export_contract(self, contract: str, version: int | None = None) -> Any:
         """Returns an applied contract (the version in force unless another is named) in the form
         that ragdb.apply_contract takes. Raises RG441.
         """
-        return self._value(calls.EXPORT_CONTRACT, contract, version)
+        return self._value(calls.EXPORT_CONTRACT, locals())
 
     def export_corpus(self, corpus: str) -> Any:
         """Returns what an export of a corpus begins with: its settings, its embedder, counts,
@@ -1344,7 +1154,7 @@ class Functions(Caller):
         synonyms that is equal wherever these are equal, under whatever name. Raises RG400,
         RG404, RG415.
         """
-        return self._value(calls.EXPORT_CORPUS, corpus)
+        return self._value(calls.EXPORT_CORPUS, locals())
 
     def export_documents(
         self, corpus: str, after: int = 0, count: int = 1000
@@ -1354,7 +1164,7 @@ class Functions(Caller):
         ragdb.import_documents, and whether ragdb.get_blob has its original. Raises RG400,
         RG404.
         """
-        return self._rows(calls.EXPORT_DOCUMENTS, rows.ExportDocumentsRow, corpus, after, count)
+        return self._rows(calls.EXPORT_DOCUMENTS, rows.ExportDocumentsRow, locals())
 
     def export_embeddings(
         self, corpus: str, after: int = 0, count: int = 1000
@@ -1364,25 +1174,25 @@ class Functions(Caller):
         behind the other as big-endian float4; no row when there are no more. Raises RG400,
         RG404, RG415.
         """
-        return self._rows(calls.EXPORT_EMBEDDINGS, rows.ExportEmbeddingsRow, corpus, after, count)
+        return self._rows(calls.EXPORT_EMBEDDINGS, rows.ExportEmbeddingsRow, locals())
 
     def export_signing_keys(self) -> Rows[rows.ExportSigningKeysRow]:
         """Returns the signing keys that are kept in this database with their secrets in hex, to
         be kept apart from the dump and imported into a restored copy.
         """
-        return self._rows(calls.EXPORT_SIGNING_KEYS, rows.ExportSigningKeysRow)
+        return self._rows(calls.EXPORT_SIGNING_KEYS, rows.ExportSigningKeysRow, locals())
 
     def export_slice(self, corpus: str, anchor: str, policy: Any = None) -> rows.BuiltSlice:
         """Builds, signs and stores a slice, so that it can be searched by its id. Raises RG400,
         RG404, RG430, RG431, RG433, RG434.
         """
-        return self._row(calls.EXPORT_SLICE, rows.BuiltSlice, corpus, anchor, policy)
+        return self._row(calls.EXPORT_SLICE, rows.BuiltSlice, locals())
 
     def export_trec(self, run_id: UUID | str, what: str = "run") -> list[str]:
         """Returns the lines of a TREC run file, or of the qrels of the labels of its cases,
         among them the sources that a contract gives a case. Raises RG400, RG443.
         """
-        return self._values(calls.EXPORT_TREC, run_id, what)
+        return self._values(calls.EXPORT_TREC, locals())
 
     @overload
     def facets(
@@ -1434,8 +1244,8 @@ class Functions(Caller):
         read) together, with the arguments of the facets of one. Raises RG400, RG401, RG404,
         RG410.
         """
-        call, values = choose((calls.FACETS_1, calls.FACETS_2), args, kwargs)
-        return self._rows(call, rows.FacetsRow, *values)
+        call, given = choose((calls.FACETS_1, calls.FACETS_2), args, kwargs)
+        return self._rows(call, rows.FacetsRow, given)
 
     def fail_embed_job(
         self, job_id: UUID | str, attempt: int, message: str, is_final: bool = False
@@ -1443,7 +1253,7 @@ class Functions(Caller):
         """Gives a claimed request back after a failure, to be tried again after a back-off, five
         times in all, or ends it. Raises RG400, RG453.
         """
-        self._run(calls.FAIL_EMBED_JOB, job_id, attempt, message, is_final)
+        self._run(calls.FAIL_EMBED_JOB, locals())
 
     def fail_embeddings(
         self,
@@ -1457,10 +1267,7 @@ class Functions(Caller):
         after about retry_after (at most a day) when the provider and not the input failed;
         the fifth failure kills a job. Returns how many died. Raises RG400, RG404.
         """
-        value: int = self._value(
-            calls.FAIL_EMBEDDINGS, space_id, input_hashes, attempts, error, retry_after
-        )
-        return value
+        return self._value(calls.FAIL_EMBEDDINGS, locals())
 
     def fail_ingest_job(
         self,
@@ -1474,7 +1281,7 @@ class Functions(Caller):
         without a word it is tried again after a back-off, five times in all. Raises RG400,
         RG453.
         """
-        self._run(calls.FAIL_INGEST_JOB, job_id, attempt, message, hint, error)
+        self._run(calls.FAIL_INGEST_JOB, locals())
 
     def fail_query(
         self, corpus: str, embedder: str, query_hash: bytes, attempt: int, error: str
@@ -1482,7 +1289,7 @@ class Functions(Caller):
         """Gives a claimed query back after a failure, to be tried again after a back-off, five
         times in all. Raises RG400, RG401, RG404, RG416.
         """
-        self._run(calls.FAIL_QUERY, corpus, embedder, query_hash, attempt, error)
+        self._run(calls.FAIL_QUERY, locals())
 
     def feedback_cases(self, corpus: str, since: datetime | None = None) -> Any:
         """Returns the cases that feedback makes for ragdb.import_eval, from the retrievals that
@@ -1491,81 +1298,76 @@ class Functions(Caller):
         its text, and the chunk to be as it was; verdicts that cancel each other say nothing.
         Raises RG400, RG401, RG404.
         """
-        return self._value(calls.FEEDBACK_CASES, corpus, since)
+        return self._value(calls.FEEDBACK_CASES, locals())
 
     def filter_admissible(self, corpus: str, slice_id: str, chunk_ids: Sequence[str]) -> list[str]:
         """Returns those of the chunk ids that are members of a stored slice, in the order given.
         Raises RG400, RG404, RG435.
         """
-        value: list[str] = self._value(calls.FILTER_ADMISSIBLE, corpus, slice_id, chunk_ids)
-        return value
+        return self._value(calls.FILTER_ADMISSIBLE, locals())
 
     def find_chunk(self, corpus: str, prefix: str) -> str:
         """Returns the id of the one chunk of a corpus that is named so, or whose id alone begins
         so. Raises RG400, also where two do, RG404, RG406.
         """
-        value: str = self._value(calls.FIND_CHUNK, corpus, prefix)
-        return value
+        return self._value(calls.FIND_CHUNK, locals())
 
     def find_run(self, prefix: str) -> UUID:
         """Returns the id of the one run that the caller may see and whose id begins so: 8 to 32
         hexadecimal digits, with or without hyphens. Raises RG400, also where two do, and
         RG443.
         """
-        value: UUID = self._value(calls.FIND_RUN, prefix)
-        return value
+        return self._value(calls.FIND_RUN, locals())
 
     def find_slice(self, corpus: str, prefix: str) -> str:
         """Returns the id of the one stored slice of a corpus whose id begins so. Raises RG400,
         also where two do, RG404, RG435.
         """
-        value: str = self._value(calls.FIND_SLICE, corpus, prefix)
-        return value
+        return self._value(calls.FIND_SLICE, locals())
 
     def find_trace(self, prefix: str) -> UUID:
         """Returns the id of the one trace that the caller may read and whose id begins so: 8 to
         32 hexadecimal digits, with or without hyphens. Raises RG400, also where two do, and
         RG407.
         """
-        value: UUID = self._value(calls.FIND_TRACE, prefix)
-        return value
+        return self._value(calls.FIND_TRACE, locals())
 
     def finish_import(self, corpus: str, header: Any) -> None:
         """Ends an import: compares what came with the counts and the digest of the header,
         completes the blocks of the lexical index and writes the events. Raises RG400, RG401,
         RG404, RG455.
         """
-        self._run(calls.FINISH_IMPORT, corpus, header)
+        self._run(calls.FINISH_IMPORT, locals())
 
     def finish_move(self, move_id: UUID | str) -> None:
         """Closes a corpus whose writers this transaction holds and that has arrived in all: who
         asks for it is told where it went. What was recorded of it can be read here until
         ragdb.drop_corpus. Raises RG401, RG404, RG457, RG458.
         """
-        self._run(calls.FINISH_MOVE, move_id)
+        self._run(calls.FINISH_MOVE, locals())
 
     def follow_peer(self, corpus: str, peer: str, remote: str | None = None) -> None:
         """Notes that a peer has a shared corpus too, and under which name (null: the same).
         Raises RG400, RG401, RG404, RG490, RG491.
         """
-        self._run(calls.FOLLOW_PEER, corpus, peer, remote)
+        self._run(calls.FOLLOW_PEER, locals())
 
     def gate_questions(self, corpus: str) -> Rows[rows.GateQuestionsRow]:
         """Returns what the gate of a corpus is calibrated by: pieces of its own texts, and
         questions about something else. Where a model outside embeds the corpus,
         put_query_embedding of each comes before calibrate_gate. Raises RG400, RG401, RG404.
         """
-        return self._rows(calls.GATE_QUESTIONS, rows.GateQuestionsRow, corpus)
+        return self._rows(calls.GATE_QUESTIONS, rows.GateQuestionsRow, locals())
 
     def get_answer(self, answer_id: UUID | str) -> rows.RecordedAnswer:
         """Returns one recorded answer, without its text, which is not kept. Raises RG407."""
-        return self._row(calls.GET_ANSWER, rows.RecordedAnswer, answer_id)
+        return self._row(calls.GET_ANSWER, rows.RecordedAnswer, locals())
 
     def get_blob(self, cid: str) -> rows.Blob:
         """Returns original bytes that the caller brought, or that somebody brought to a corpus
         that the caller may read. Raises RG408, RG471.
         """
-        return self._row(calls.GET_BLOB, rows.Blob, cid)
+        return self._row(calls.GET_BLOB, rows.Blob, locals())
 
     def get_children(
         self, corpus: str, chunk_id: str, after: str = "", count: int = 1000
@@ -1574,11 +1376,11 @@ class Functions(Caller):
         in the order of the children, count (1 to 10000) of them and the others of the last
         child. Raises RG400, RG404, RG406.
         """
-        return self._rows(calls.GET_CHILDREN, rows.Edge, corpus, chunk_id, after, count)
+        return self._rows(calls.GET_CHILDREN, rows.Edge, locals())
 
     def get_chunk(self, corpus: str, chunk_id: str) -> rows.Chunk:
         """Returns one chunk by its id. Raises RG400, RG404, RG406."""
-        return self._row(calls.GET_CHUNK, rows.Chunk, corpus, chunk_id)
+        return self._row(calls.GET_CHUNK, rows.Chunk, locals())
 
     def get_document(self, corpus: str, document: str) -> rows.Document:
         """Returns one document, as ragdb.list_documents does, by one of its sources, by its
@@ -1586,31 +1388,31 @@ class Functions(Caller):
         these three that the corpus has. The same bytes may be several documents, which are
         told apart by their sources. Raises RG400, RG404, RG405, RG425.
         """
-        return self._row(calls.GET_DOCUMENT, rows.Document, corpus, document)
+        return self._row(calls.GET_DOCUMENT, rows.Document, locals())
 
     def get_edges(self, corpus: str, chunk_ids: Sequence[str]) -> Rows[rows.Edge]:
         """Returns the edges both of whose ends are among some chunks, at most 10000, as a slice
         has them: in the order of parent, child and then reply, branch, reference, default.
         Raises RG400, RG404.
         """
-        return self._rows(calls.GET_EDGES, rows.Edge, corpus, chunk_ids)
+        return self._rows(calls.GET_EDGES, rows.Edge, locals())
 
     def get_eval_run(self, run_id: UUID | str) -> rows.EvalRuns:
         """Returns a run of an eval whose corpus the caller may read. Raises RG443."""
-        return self._row(calls.GET_EVAL_RUN, rows.EvalRuns, run_id)
+        return self._row(calls.GET_EVAL_RUN, rows.EvalRuns, locals())
 
     def get_parents(self, corpus: str, chunk_id: str) -> Rows[rows.Edge]:
         """Returns the edges that lead to a chunk, in the order of the parents and then reply,
         branch, reference, default. Raises RG400, RG404, RG406.
         """
-        return self._rows(calls.GET_PARENTS, rows.Edge, corpus, chunk_id)
+        return self._rows(calls.GET_PARENTS, rows.Edge, locals())
 
     def get_retriever(self, retriever: str) -> rows.RetrieverSettings:
         """Returns how a retriever of a contract in force searches when nothing else is asked:
         corpus, mode, k, min_score, the model that it is declared for and the reranker (null
         for none). Raises RG400, RG404, RG417, RG441.
         """
-        return self._row(calls.GET_RETRIEVER, rows.RetrieverSettings, retriever)
+        return self._row(calls.GET_RETRIEVER, rows.RetrieverSettings, locals())
 
     def get_slice(self, corpus: str, slice_id: str) -> rows.GetSliceRow:
         """Returns a stored slice with its members in the order in which they were chosen, and
@@ -1618,46 +1420,44 @@ class Functions(Caller):
         whether its members and the edges between them are what they were. The source is null
         where the anchor is gone. Raises RG400, RG404, RG435.
         """
-        return self._row(calls.GET_SLICE, rows.GetSliceRow, corpus, slice_id)
+        return self._row(calls.GET_SLICE, rows.GetSliceRow, locals())
 
     def get_source(self, corpus: str, uri: str) -> Rows[rows.GetSourceRow]:
         """Returns what document a source gave last, with the version that its store named
         (etag), its chunking and when that was; no row for a source that is not there. Raises
         RG400, RG404.
         """
-        return self._rows(calls.GET_SOURCE, rows.GetSourceRow, corpus, uri)
+        return self._rows(calls.GET_SOURCE, rows.GetSourceRow, locals())
 
     def get_trace(self, trace_id: UUID | str) -> rows.RetrievalTraces:
         """Returns one trace: the caller's own of a corpus that they may read, or for an auditor
         any. Raises RG400, RG407.
         """
-        return self._row(calls.GET_TRACE, rows.RetrievalTraces, trace_id)
+        return self._row(calls.GET_TRACE, rows.RetrievalTraces, locals())
 
     def get_turn(self, corpus: str, chunk_id: str) -> rows.GetTurnRow:
         """Returns a turn with its text and derived fields. Raises RG400, RG404, RG406."""
-        return self._row(calls.GET_TURN, rows.GetTurnRow, corpus, chunk_id)
+        return self._row(calls.GET_TURN, rows.GetTurnRow, locals())
 
     def grant_corpus(self, corpus: str, role: str, privilege: str) -> None:
         """Gives a role the right read, write or admin to a corpus, in place of the right it had;
         the corpus is restricted from then on: closed to all other readers and writers. Where
         it was open it waits for who writes to it. Raises RG400, RG401, RG404.
         """
-        self._run(calls.GRANT_CORPUS, corpus, role, privilege)
+        self._run(calls.GRANT_CORPUS, locals())
 
     def has_reached(self, log_position: str) -> bool:
         """Tells whether this server has all that was committed before a position of
         ragdb.log_position() was asked for; false for a position of another system or
         timeline. Raises RG400.
         """
-        value: bool = self._value(calls.HAS_REACHED, log_position)
-        return value
+        return self._value(calls.HAS_REACHED, locals())
 
     def has_worker(self) -> bool:
         """Tells whether a worker is connected, which may embed a query on request
         (ragdb.embed_query).
         """
-        value: bool = self._value(calls.HAS_WORKER)
-        return value
+        return self._value(calls.HAS_WORKER, locals())
 
     def highlight(
         self,
@@ -1671,10 +1471,7 @@ class Functions(Caller):
         """Returns the text of a chunk with the words that a query matches between two marks.
         Raises RG400, RG401, RG404, RG406.
         """
-        value: str = self._value(
-            calls.HIGHLIGHT, corpus, chunk_id, query, start_mark, end_mark, syntax
-        )
-        return value
+        return self._value(calls.HIGHLIGHT, locals())
 
     def highlight_chunks(
         self,
@@ -1688,38 +1485,26 @@ class Functions(Caller):
         """Returns the texts of at most 1,000 chunks, in any order, with the words that a query
         matches between two marks. Raises RG400, RG401, RG404, RG406.
         """
-        return self._rows(
-            calls.HIGHLIGHT_CHUNKS,
-            rows.HighlightChunksRow,
-            corpus,
-            chunk_ids,
-            query,
-            start_mark,
-            end_mark,
-            syntax,
-        )
+        return self._rows(calls.HIGHLIGHT_CHUNKS, rows.HighlightChunksRow, locals())
 
     def hold_move(self, move_id: UUID | str, longest: timedelta | str = "00:00:10") -> datetime:
         """Holds the writers of a corpus that leaves until this transaction ends, for at most
         longest (10 ms to 1 hour), and returns until when; a courier that is silent for that
         long loses its session. Searches go on. Raises RG400, RG401, RG404, RG457, RG458.
         """
-        value: datetime = self._value(calls.HOLD_MOVE, move_id, longest)
-        return value
+        return self._value(calls.HOLD_MOVE, locals())
 
     def http_session_role(self, session_hash: bytes) -> str | None:
         """Returns the role of a browser's session, by the SHA-256 of its secret; null when it is
         unknown or has ended.
         """
-        value: str | None = self._value(calls.HTTP_SESSION_ROLE, session_hash)
-        return value
+        return self._value(calls.HTTP_SESSION_ROLE, locals())
 
     def http_token_role(self, token_hash: bytes) -> str | None:
         """Returns the role that a bearer token stands for, by the SHA-256 of the token; null
         when it is unknown, has expired, or stands for a role that is gone.
         """
-        value: str | None = self._value(calls.HTTP_TOKEN_ROLE, token_hash)
-        return value
+        return self._value(calls.HTTP_TOKEN_ROLE, locals())
 
     def import_corpus(self, header: Any, corpus: str | None = None) -> str:
         """Begins the import of a corpus, in one transaction that ragdb.finish_import ends and
@@ -1728,8 +1513,7 @@ class Functions(Caller):
         and admins may read it; rights are not part of an export. Raises RG400, RG401, RG409,
         RG411, RG417, RG455.
         """
-        value: str = self._value(calls.IMPORT_CORPUS, header, corpus)
-        return value
+        return self._value(calls.IMPORT_CORPUS, locals())
 
     def import_documents(self, corpus: str, documents: Any) -> int:
         """Puts documents of an export, an array of what ragdb.export_documents returns, into the
@@ -1737,8 +1521,7 @@ class Functions(Caller):
         links, edges and the index are made anew. Raises RG400, RG401, RG404, RG409, RG412,
         RG413, RG455.
         """
-        value: int = self._value(calls.IMPORT_DOCUMENTS, corpus, documents)
-        return value
+        return self._value(calls.IMPORT_DOCUMENTS, locals())
 
     def import_embeddings(
         self,
@@ -1751,8 +1534,7 @@ class Functions(Caller):
         ordinal) of the corpus that this transaction imports, and returns their number. Raises
         RG400, RG401, RG404, RG418, RG455.
         """
-        value: int = self._value(calls.IMPORT_EMBEDDINGS, corpus, sources, ordinals, embeddings)
-        return value
+        return self._value(calls.IMPORT_EMBEDDINGS, locals())
 
     def import_eval(self, rag: str, eval: str, cases: Any) -> rows.ImportEvalRow:
         """Gives an eval of a contract cases with labels, [{"name", "query", "tags", "labels":
@@ -1761,7 +1543,7 @@ class Functions(Caller):
         is of a document (uri or external id) or of a span of its characters, and survives
         another chunking. Raises RG400, RG401, RG404, RG441, RG442.
         """
-        return self._row(calls.IMPORT_EVAL, rows.ImportEvalRow, rag, eval, cases)
+        return self._row(calls.IMPORT_EVAL, rows.ImportEvalRow, locals())
 
     def import_signing_key(
         self,
@@ -1776,36 +1558,31 @@ class Functions(Caller):
         the original; an active one signs from now on, a revoked one stays revoked. Raises
         RG400, RG409.
         """
-        self._run(
-            calls.IMPORT_SIGNING_KEY, key_id, secret, state, created_at, active_until, not_after
-        )
+        self._run(calls.IMPORT_SIGNING_KEY, locals())
 
     def import_synonyms(self, corpus: str, synonyms: Any) -> int:
         """Stores synonyms, an array of {"word", "synonyms": […]} as ragdb.list_synonyms returns
         them, in the corpus that this transaction imports, and returns the number of pairs.
         Raises RG400, RG401, RG404, RG413, RG455.
         """
-        value: int = self._value(calls.IMPORT_SYNONYMS, corpus, synonyms)
-        return value
+        return self._value(calls.IMPORT_SYNONYMS, locals())
 
     def index_space(self, corpus: str, embedder: str | None = None) -> bool:
         """Builds the HNSW index of a space of a corpus (the current one unless an embedder is
         named) when it has 10,000 chunks and none yet, and says whether it did; warns where
         there is no room for it. Raises RG400, RG401, RG404, RG424.
         """
-        value: bool = self._value(calls.INDEX_SPACE, corpus, embedder)
-        return value
+        return self._value(calls.INDEX_SPACE, locals())
 
     def inline_spans(self, answer: str, chunk_ids: Sequence[str]) -> Any:
         """Returns the grounding spans (code points) that markers [1] or [1, 2] in an answer
         mean, given the ids of the chunks in the order of their numbers. Raises RG400, RG442.
         """
-        return self._value(calls.INLINE_SPANS, answer, chunk_ids)
+        return self._value(calls.INLINE_SPANS, locals())
 
     def is_admissible(self, corpus: str, slice_id: str, chunk_id: str) -> bool:
         """Tells whether a chunk is a member of a stored slice. Raises RG400, RG404, RG435."""
-        value: bool = self._value(calls.IS_ADMISSIBLE, corpus, slice_id, chunk_id)
-        return value
+        return self._value(calls.IS_ADMISSIBLE, locals())
 
     def is_in_ledger(
         self, leaf_hash: bytes, number: int, size: int, path: Sequence[bytes], root: bytes
@@ -1814,8 +1591,7 @@ class Functions(Caller):
         of a size and root has a leaf at a number, from 0; false for any argument that is null
         or out of range.
         """
-        value: bool | None = self._value(calls.IS_IN_LEDGER, leaf_hash, number, size, path, root)
-        return value
+        return self._value(calls.IS_IN_LEDGER, locals())
 
     def is_same_ledger(
         self, old_size: int, old_root: bytes, new_size: int, new_root: bytes, proof: Sequence[bytes]
@@ -1824,16 +1600,13 @@ class Functions(Caller):
         root begins with all leaves of the old one; false for any argument that is null or out
         of range.
         """
-        value: bool | None = self._value(
-            calls.IS_SAME_LEDGER, old_size, old_root, new_size, new_root, proof
-        )
-        return value
+        return self._value(calls.IS_SAME_LEDGER, locals())
 
     def job_state(self, job_id: UUID | str) -> rows.JobStateRow:
         """Returns what has become of the job of a partition answer: waiting, in_work, failed
         (with the error), or done for texts; any other job that is done is gone. Raises RG453.
         """
-        return self._row(calls.JOB_STATE, rows.JobStateRow, job_id)
+        return self._row(calls.JOB_STATE, rows.JobStateRow, locals())
 
     def job_status(self) -> Rows[rows.JobStatusRow]:
         """Lists what workers have yet to do, by capability and corpus that the caller may read:
@@ -1841,41 +1614,39 @@ class Functions(Caller):
         waits, and the last error. Chunks that wait for an embedding are in
         ragdb.embedding_status.
         """
-        return self._rows(calls.JOB_STATUS, rows.JobStatusRow)
+        return self._rows(calls.JOB_STATUS, rows.JobStatusRow, locals())
 
     def keep_history(self, corpus: str, history: timedelta | str) -> rows.KeepHistoryRow:
         """Has a corpus keep its history from now on, so that it can be searched as it was for as
         long as the interval says. Returns how it is kept, from which version and since when.
         Raises RG400, RG401, RG404.
         """
-        return self._row(calls.KEEP_HISTORY, rows.KeepHistoryRow, corpus, history)
+        return self._row(calls.KEEP_HISTORY, rows.KeepHistoryRow, locals())
 
     def kern_chunk_hash(self, text: str) -> str:
         """Returns KERN's hash of a chunk's text: 32 hexadecimal digits, two FNV-1a lanes over
         its UTF-8 bytes. Raises RG400.
         """
-        value: str = self._value(calls.KERN_CHUNK_HASH, text)
-        return value
+        return self._value(calls.KERN_CHUNK_HASH, locals())
 
     def known_sources(self, corpus: str, uris: Sequence[str]) -> Rows[rows.KnownSourcesRow]:
         """Returns those of some sources that the corpus has: where each came from (root, null
         where nobody said) and the identity of its document. Raises RG400, RG404.
         """
-        return self._rows(calls.KNOWN_SOURCES, rows.KnownSourcesRow, corpus, uris)
+        return self._rows(calls.KNOWN_SOURCES, rows.KnownSourcesRow, locals())
 
     def lacking_originals(self, move_id: UUID | str, cids: Sequence[str]) -> list[str]:
         """Returns those of some cids whose bytes have not come to a corpus that arrives. Raises
         RG457.
         """
-        return self._values(calls.LACKING_ORIGINALS, move_id, cids)
+        return self._values(calls.LACKING_ORIGINALS, locals())
 
     def last_trace_id(self) -> UUID:
         """Returns the id of the trace that this transaction recorded last, also when the
         retrieval had no hits. Raises RG407 where it recorded none, hence outside a
         transaction block: there each hit has its trace_id.
         """
-        value: UUID = self._value(calls.LAST_TRACE_ID)
-        return value
+        return self._value(calls.LAST_TRACE_ID, locals())
 
     def leave_move(self, move_id: UUID | str, reopen: bool = False) -> bool:
         """Gives a move up, on the side where it is called, and returns whether it was not yet:
@@ -1883,71 +1654,64 @@ class Functions(Caller):
         arrives, then the other. A corpus that was closed opens again only with reopen, for
         when the other side is lost. Raises RG401, RG404, RG457.
         """
-        value: bool = self._value(calls.LEAVE_MOVE, move_id, reopen)
-        return value
+        return self._value(calls.LEAVE_MOVE, locals())
 
     def ledger_bundle(self, index: int, width: int = 256) -> bytes:
         """Returns the first entries, 1 to 256, of a bundle of 256, each behind its length in two
         bytes (C2SP tlog-tiles). Raises RG480.
         """
-        value: bytes = self._value(calls.LEDGER_BUNDLE, index, width)
-        return value
+        return self._value(calls.LEDGER_BUNDLE, locals())
 
     def ledger_checkpoint(self, size: int | None = None) -> str:
         """Returns the text of a checkpoint of a size, by default of the whole ledger, to be
         signed outside the database (C2SP tlog-checkpoint). Raises RG400, RG481, RG482.
         """
-        value: str = self._value(calls.LEDGER_CHECKPOINT, size)
-        return value
+        return self._value(calls.LEDGER_CHECKPOINT, locals())
 
     def ledger_consistency_proof(self, old_size: int, new_size: int | None = None) -> list[bytes]:
         """Returns the proof (RFC 6962) that the tree of the new size, by default the whole
         ledger, begins with all entries of the tree of the old size. Raises RG400, RG482.
         """
-        value: list[bytes] = self._value(calls.LEDGER_CONSISTENCY_PROOF, old_size, new_size)
-        return value
+        return self._value(calls.LEDGER_CONSISTENCY_PROOF, locals())
 
     def ledger_entries(self, first: int = 0, count: int = 1000) -> Rows[rows.LedgerEntry]:
         """Lists entries of the ledger from a number on, 1 to 10000 of them. Raises RG400."""
-        return self._rows(calls.LEDGER_ENTRIES, rows.LedgerEntry, first, count)
+        return self._rows(calls.LEDGER_ENTRIES, rows.LedgerEntry, locals())
 
     def ledger_entry(self, kind: str, id: str) -> rows.LedgerEntry:
         """Returns the entry of a row: its kind, such as trace, and its id, with or without the
         number of the corpus before it. Raises RG480.
         """
-        return self._row(calls.LEDGER_ENTRY, rows.LedgerEntry, kind, id)
+        return self._row(calls.LEDGER_ENTRY, rows.LedgerEntry, locals())
 
     def ledger_inclusion_proof(self, number: int, size: int | None = None) -> list[bytes]:
         """Returns the proof (RFC 6962, from the leaf up) that the tree of a size, by default the
         whole ledger, has the entry of a number, from 0. Raises RG400, RG480, RG482.
         """
-        value: list[bytes] = self._value(calls.LEDGER_INCLUSION_PROOF, number, size)
-        return value
+        return self._value(calls.LEDGER_INCLUSION_PROOF, locals())
 
     def ledger_kinds(self) -> list[str]:
         """Lists the kinds of rows that the ledger enters."""
-        return self._values(calls.LEDGER_KINDS)
+        return self._values(calls.LEDGER_KINDS, locals())
 
     def ledger_root(self, size: int | None = None) -> bytes:
         """Returns the root of the tree over the first entries of the ledger (32 bytes), by
         default over all. Raises RG400, RG482.
         """
-        value: bytes = self._value(calls.LEDGER_ROOT, size)
-        return value
+        return self._value(calls.LEDGER_ROOT, locals())
 
     def ledger_status(self) -> rows.LedgerStatusRow:
         """Returns whether the ledger is on, its name in checkpoints (null before the first
         sealing), its size, the last sealing time, how many rows wait to be sealed and since
         when, and the size of the last stored checkpoint.
         """
-        return self._row(calls.LEDGER_STATUS, rows.LedgerStatusRow)
+        return self._row(calls.LEDGER_STATUS, rows.LedgerStatusRow, locals())
 
     def ledger_tile(self, level: int, index: int, width: int = 256) -> bytes:
         """Returns the first hashes, 1 to 256, of a tile of the tree (C2SP tlog-tiles). Raises
         RG480.
         """
-        value: bytes = self._value(calls.LEDGER_TILE, level, index, width)
-        return value
+        return self._value(calls.LEDGER_TILE, locals())
 
     def list_access_events(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 100
@@ -1957,7 +1721,7 @@ class Functions(Caller):
         record_reads, bind_role, set_quota, create_token, revoke_token, drop_events. count is
         1 to 10000. Raises RG400.
         """
-        return self._rows(calls.LIST_ACCESS_EVENTS, rows.AccessEvents, corpus, since, count)
+        return self._rows(calls.LIST_ACCESS_EVENTS, rows.AccessEvents, locals())
 
     def list_answers(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
@@ -1965,18 +1729,18 @@ class Functions(Caller):
         """Returns the latest recorded answers, newest first, of one corpus or of all that the
         caller may read, recorded at or after since; count is 1 to 10000. Raises RG400, RG404.
         """
-        return self._rows(calls.LIST_ANSWERS, rows.RecordedAnswer, corpus, since, count)
+        return self._rows(calls.LIST_ANSWERS, rows.RecordedAnswer, locals())
 
     def list_atoms(self, corpus: str, count: int = 100) -> Rows[rows.ListAtomsRow]:
         """Lists the latest 1 to 10000 atoms of a corpus with what supports each claim (checks)
         and the state of each now: current, stale (a chunk is gone or says something else),
         redacted or tampered. Raises RG400, RG401, RG404.
         """
-        return self._rows(calls.LIST_ATOMS, rows.ListAtomsRow, corpus, count)
+        return self._rows(calls.LIST_ATOMS, rows.ListAtomsRow, locals())
 
     def list_checkpoints(self, count: int = 100) -> Rows[rows.ListCheckpointsRow]:
         """Lists the last 1 to 10000 stored checkpoints, the largest first. Raises RG400."""
-        return self._rows(calls.LIST_CHECKPOINTS, rows.ListCheckpointsRow, count)
+        return self._rows(calls.LIST_CHECKPOINTS, rows.ListCheckpointsRow, locals())
 
     def list_chunks(
         self,
@@ -1990,7 +1754,7 @@ class Functions(Caller):
         or all (null), that come after a given one, at most count (1 to 10000). Ids that no
         chunk has are passed over. Raises RG400, RG404, RG410.
         """
-        return self._rows(calls.LIST_CHUNKS, rows.Chunk, corpus, filter, chunk_ids, after, count)
+        return self._rows(calls.LIST_CHUNKS, rows.Chunk, locals())
 
     def list_citations(self, answer_id: UUID | str) -> Rows[rows.ListCitationsRow]:
         """Returns what ragdb.check_citations found in a recorded answer: a row for each citation
@@ -1999,7 +1763,7 @@ class Functions(Caller):
         the chunk is gone or the caller may not read the corpus, and so are the offsets where
         the caller may not read the trace. Raises RG407.
         """
-        return self._rows(calls.LIST_CITATIONS, rows.ListCitationsRow, answer_id)
+        return self._rows(calls.LIST_CITATIONS, rows.ListCitationsRow, locals())
 
     def list_conflicts(self, corpus: str, only_open: bool = True) -> Rows[rows.ListConflictsRow]:
         """Lists the changes of a shared corpus that were not taken, because somebody else
@@ -2008,13 +1772,13 @@ class Functions(Caller):
         says that its text is not kept, because it was erased or never came. Only the open
         ones, or all. Raises RG400, RG404.
         """
-        return self._rows(calls.LIST_CONFLICTS, rows.ListConflictsRow, corpus, only_open)
+        return self._rows(calls.LIST_CONFLICTS, rows.ListConflictsRow, locals())
 
     def list_contracts(self) -> Rows[rows.ListContractsRow]:
         """Lists every version of the contracts that the caller may read, the newest of each
         first.
         """
-        return self._rows(calls.LIST_CONTRACTS, rows.ListContractsRow)
+        return self._rows(calls.LIST_CONTRACTS, rows.ListContractsRow, locals())
 
     def list_corpora(self) -> Rows[rows.ListCorporaRow]:
         """Lists the corpora that the caller may read: counts (of one that has parts, of those
@@ -2025,7 +1789,7 @@ class Functions(Caller):
         these were written to since ragdb.sync_statistics, and the database to which it has
         moved.
         """
-        return self._rows(calls.LIST_CORPORA, rows.ListCorporaRow)
+        return self._rows(calls.LIST_CORPORA, rows.ListCorporaRow, locals())
 
     def list_documents(
         self, corpus: str, prefix: str = "", after: str = "", count: int = 100
@@ -2033,11 +1797,11 @@ class Functions(Caller):
         """Lists the documents of a corpus by their first source: those whose source begins with
         a prefix and comes after a given one, at most count (1 to 10000). Raises RG400, RG404.
         """
-        return self._rows(calls.LIST_DOCUMENTS, rows.Document, corpus, prefix, after, count)
+        return self._rows(calls.LIST_DOCUMENTS, rows.Document, locals())
 
     def list_embedders(self) -> Rows[rows.Embedders]:
         """Lists the embedders by name."""
-        return self._rows(calls.LIST_EMBEDDERS, rows.Embedders)
+        return self._rows(calls.LIST_EMBEDDERS, rows.Embedders, locals())
 
     def list_erasures(self, corpus: str, count: int = 100) -> Rows[rows.ListErasuresRow]:
         """Lists the latest 1 to 10000 atoms, proposals and decisions of a corpus that were
@@ -2045,7 +1809,7 @@ class Functions(Caller):
         and why; is_intact tells whether the record is as it was written. Raises RG400, RG401,
         RG404.
         """
-        return self._rows(calls.LIST_ERASURES, rows.ListErasuresRow, corpus, count)
+        return self._rows(calls.LIST_ERASURES, rows.ListErasuresRow, locals())
 
     def list_eval_cases(self, rag: str, eval: str | None = None) -> Rows[rows.ListEvalCasesRow]:
         """Lists the cases of an eval (the only one of the rag unless named) in the order in
@@ -2053,7 +1817,7 @@ class Functions(Caller):
         contract holds the case to (topK, minScore, chunkCount, sources), asserts what is
         tested beside it, labels what should be found. Raises RG404, RG417, RG441.
         """
-        return self._rows(calls.LIST_EVAL_CASES, rows.ListEvalCasesRow, rag, eval)
+        return self._rows(calls.LIST_EVAL_CASES, rows.ListEvalCasesRow, locals())
 
     def list_eval_runs(
         self, rag: str | None = None, eval: str | None = None, count: int = 50
@@ -2061,20 +1825,20 @@ class Functions(Caller):
         """Returns the latest runs, newest first, of one rag and eval or of all that the caller
         may see; count is 1 to 10000. Raises RG400.
         """
-        return self._rows(calls.LIST_EVAL_RUNS, rows.EvalRuns, rag, eval, count)
+        return self._rows(calls.LIST_EVAL_RUNS, rows.EvalRuns, locals())
 
     def list_evals(self) -> Rows[rows.ListEvalsRow]:
         """Lists the evals of the contracts in force whose corpus the caller may read: how many
         cases the contract declares and how many were imported or asked, the number of runs,
         the latest run, and the baseline main.
         """
-        return self._rows(calls.LIST_EVALS, rows.ListEvalsRow)
+        return self._rows(calls.LIST_EVALS, rows.ListEvalsRow, locals())
 
     def list_failed_embeddings(self, corpus: str) -> Rows[rows.ListFailedEmbeddingsRow]:
         """Lists the chunks of a corpus whose embedding failed, with the error, dead ones and
         those to be tried again. Raises RG400, RG401, RG404.
         """
-        return self._rows(calls.LIST_FAILED_EMBEDDINGS, rows.ListFailedEmbeddingsRow, corpus)
+        return self._rows(calls.LIST_FAILED_EMBEDDINGS, rows.ListFailedEmbeddingsRow, locals())
 
     def list_feedback(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
@@ -2083,7 +1847,7 @@ class Functions(Caller):
         first, of one corpus or of all, given at or after since; for an auditor that of every
         role. count is 1 to 10000. Raises RG400, RG404.
         """
-        return self._rows(calls.LIST_FEEDBACK, rows.ListFeedbackRow, corpus, since, count)
+        return self._rows(calls.LIST_FEEDBACK, rows.ListFeedbackRow, locals())
 
     def list_gates(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
@@ -2092,41 +1856,41 @@ class Functions(Caller):
         one corpus or of all that the caller may read, recorded at or after since; count is 1
         to 10000. Raises RG400, RG404.
         """
-        return self._rows(calls.LIST_GATES, rows.RecordedGate, corpus, since, count)
+        return self._rows(calls.LIST_GATES, rows.RecordedGate, locals())
 
     def list_grants(self, corpus: str) -> Rows[rows.ListGrantsRow]:
         """Lists the roles that have a right to a restricted corpus; is_dead where the role is
         gone, so that nobody has the right. Raises RG400, RG401, RG404.
         """
-        return self._rows(calls.LIST_GRANTS, rows.ListGrantsRow, corpus)
+        return self._rows(calls.LIST_GRANTS, rows.ListGrantsRow, locals())
 
     def list_http_tokens(self) -> Rows[rows.ListHttpTokensRow]:
         """Lists the bearer tokens of the HTTP server by name, without anything of the tokens."""
-        return self._rows(calls.LIST_HTTP_TOKENS, rows.ListHttpTokensRow)
+        return self._rows(calls.LIST_HTTP_TOKENS, rows.ListHttpTokensRow, locals())
 
     def list_incidents(self, corpus: str, count: int = 100) -> Rows[rows.ListIncidentsRow]:
         """Lists the latest 1 to 10000 refused promotions of a corpus; is_intact tells whether
         the record is as it was written. Raises RG400, RG401, RG404.
         """
-        return self._rows(calls.LIST_INCIDENTS, rows.ListIncidentsRow, corpus, count)
+        return self._rows(calls.LIST_INCIDENTS, rows.ListIncidentsRow, locals())
 
     def list_key_events(self) -> Rows[rows.KeyEvents]:
         """Lists what was done with signing keys, by whom and when, the first event first."""
-        return self._rows(calls.LIST_KEY_EVENTS, rows.KeyEvents)
+        return self._rows(calls.LIST_KEY_EVENTS, rows.KeyEvents, locals())
 
     def list_ledger_acts(self, count: int = 100) -> Rows[rows.LedgerActs]:
         """Lists the latest 1 to 10000 acts: rows dropped by age, erased or dropped with a
         corpus, documents deleted, history erased or dropped, and the ledger switched on or
         off. Raises RG400.
         """
-        return self._rows(calls.LIST_LEDGER_ACTS, rows.LedgerActs, count)
+        return self._rows(calls.LIST_LEDGER_ACTS, rows.LedgerActs, locals())
 
     def list_moves(self, corpus: str | None = None) -> Rows[rows.ListMovesRow]:
         """Lists the moves of corpora, or of one, that the caller began, or all for admins and
         auditors: out of this database and into it, their states (copying, ready, done, left),
         and how many documents and sources are left to send.
         """
-        return self._rows(calls.LIST_MOVES, rows.ListMovesRow, corpus)
+        return self._rows(calls.LIST_MOVES, rows.ListMovesRow, locals())
 
     def list_parts(self, corpus: str) -> Rows[rows.ListPartsRow]:
         """Lists the parts of a corpus that the caller may read: counts, and whether one was
@@ -2135,25 +1899,25 @@ class Functions(Caller):
         server counted and gave; what has become of it since is known there. Raises RG400,
         RG404.
         """
-        return self._rows(calls.LIST_PARTS, rows.ListPartsRow, corpus)
+        return self._rows(calls.LIST_PARTS, rows.ListPartsRow, locals())
 
     def list_peer_corpora(self, corpus: str | None = None) -> Rows[rows.ListPeerCorporaRow]:
         """Lists the shared corpora that the caller may read (null: all), each with the peers
         that have it: its name there, the trust and URL of the peer, and how far it was read.
         """
-        return self._rows(calls.LIST_PEER_CORPORA, rows.ListPeerCorporaRow, corpus)
+        return self._rows(calls.LIST_PEER_CORPORA, rows.ListPeerCorporaRow, locals())
 
     def list_peers(self) -> Rows[rows.ListPeersRow]:
         """Lists the peers by name, each with its public key in hex, its trust, and since when
         and why its key is revoked.
         """
-        return self._rows(calls.LIST_PEERS, rows.ListPeersRow)
+        return self._rows(calls.LIST_PEERS, rows.ListPeersRow, locals())
 
     def list_policies(self) -> Rows[rows.ListPoliciesRow]:
         """Lists the slice policies that may be named, by reference: the registered ones, and the
         default, which has no created_at and no created_by until a slice is stored under it.
         """
-        return self._rows(calls.LIST_POLICIES, rows.ListPoliciesRow)
+        return self._rows(calls.LIST_POLICIES, rows.ListPoliciesRow, locals())
 
     def list_proposals(
         self, corpus: str, state: str | None = None, count: int = 100
@@ -2163,15 +1927,15 @@ class Functions(Caller):
         atom that it rests on is not current), redacted or tampered. Raises RG400, RG401,
         RG404.
         """
-        return self._rows(calls.LIST_PROPOSALS, rows.ListProposalsRow, corpus, state, count)
+        return self._rows(calls.LIST_PROPOSALS, rows.ListProposalsRow, locals())
 
     def list_quotas(self) -> Rows[rows.ListQuotasRow]:
         """Lists the quotas that are set, and the bytes of blobs that each role has."""
-        return self._rows(calls.LIST_QUOTAS, rows.ListQuotasRow)
+        return self._rows(calls.LIST_QUOTAS, rows.ListQuotasRow, locals())
 
     def list_rerankers(self) -> Rows[rows.Rerankers]:
         """Lists the rerankers by name."""
-        return self._rows(calls.LIST_RERANKERS, rows.Rerankers)
+        return self._rows(calls.LIST_RERANKERS, rows.Rerankers, locals())
 
     def list_shared_documents(
         self, corpus: str, sources: Sequence[str] | None = None
@@ -2181,7 +1945,7 @@ class Functions(Caller):
         author in hex, the peer with that key and its trust, whether that key is revoked, and
         whether this database signs by it. Raises RG400, RG404.
         """
-        return self._rows(calls.LIST_SHARED_DOCUMENTS, rows.ListSharedDocumentsRow, corpus, sources)
+        return self._rows(calls.LIST_SHARED_DOCUMENTS, rows.ListSharedDocumentsRow, locals())
 
     def list_shared_events(
         self, corpus: str, after: int = 0, count: int = 1000
@@ -2191,13 +1955,13 @@ class Functions(Caller):
         document (a text of JSON whose SHA-256 the event has) as long as that is what the
         corpus has. The read is recorded. Raises RG400, RG404, RG491.
         """
-        return self._rows(calls.LIST_SHARED_EVENTS, rows.ListSharedEventsRow, corpus, after, count)
+        return self._rows(calls.LIST_SHARED_EVENTS, rows.ListSharedEventsRow, locals())
 
     def list_signing_keys(self) -> Rows[rows.ListSigningKeysRow]:
         """Lists the signing keys without their secrets: whether the secret is kept in this
         database, and whether this session can sign or verify by it.
         """
-        return self._rows(calls.LIST_SIGNING_KEYS, rows.ListSigningKeysRow)
+        return self._rows(calls.LIST_SIGNING_KEYS, rows.ListSigningKeysRow, locals())
 
     def list_slices(
         self, corpus: str, since: datetime | None = None, count: int = 50, before: str | None = None
@@ -2206,32 +1970,32 @@ class Functions(Caller):
         since; before the last id of the page before. The source is null where the anchor is
         gone. count is 1 to 10000. Raises RG400, RG404, RG435.
         """
-        return self._rows(calls.LIST_SLICES, rows.ListSlicesRow, corpus, since, count, before)
+        return self._rows(calls.LIST_SLICES, rows.ListSlicesRow, locals())
 
     def list_sources(self) -> Rows[rows.ListSourcesRow]:
         """Lists the sources of the contracts in force whose corpus the caller may read: what is
         read from where, when it was last read, how old that may be (refresh; null: any age),
         and whether it is due. A source that was never read is due.
         """
-        return self._rows(calls.LIST_SOURCES, rows.ListSourcesRow)
+        return self._rows(calls.LIST_SOURCES, rows.ListSourcesRow, locals())
 
     def list_static_models(self) -> Rows[rows.ListStaticModelsRow]:
         """Lists the embedders that run inside the database: how they cut words, their pieces,
         the words cut so far and kept, the digest, and which one new corpora get.
         """
-        return self._rows(calls.LIST_STATIC_MODELS, rows.ListStaticModelsRow)
+        return self._rows(calls.LIST_STATIC_MODELS, rows.ListStaticModelsRow, locals())
 
     def list_synonyms(self, corpus: str) -> Rows[rows.ListSynonymsRow]:
         """Lists the words of a corpus, or of its whole, that have synonyms, with these. Raises
         RG400, RG404.
         """
-        return self._rows(calls.LIST_SYNONYMS, rows.ListSynonymsRow, corpus)
+        return self._rows(calls.LIST_SYNONYMS, rows.ListSynonymsRow, locals())
 
     def list_text_configs(self) -> Rows[rows.ListTextConfigsRow]:
         """Lists the text configurations that a corpus may have, each with the code of the
         language whose words it stems (simple stems none: null).
         """
-        return self._rows(calls.LIST_TEXT_CONFIGS, rows.ListTextConfigsRow)
+        return self._rows(calls.LIST_TEXT_CONFIGS, rows.ListTextConfigsRow, locals())
 
     def list_tools(self) -> Rows[rows.ListToolsRow]:
         """Lists the tools and prompts (kind) of the contracts in force that have a retrieve and
@@ -2239,7 +2003,7 @@ class Functions(Caller):
         query or the argument that is the query, corpus and mode searched, and the reranker
         (null for none).
         """
-        return self._rows(calls.LIST_TOOLS, rows.ListToolsRow)
+        return self._rows(calls.LIST_TOOLS, rows.ListToolsRow, locals())
 
     def list_traces(
         self,
@@ -2259,25 +2023,14 @@ class Functions(Caller):
         min_elapsed_ms how many milliseconds a search took at least; before the last id of the
         page before. count is 1 to 10000. Raises RG400, RG404.
         """
-        return self._rows(
-            calls.LIST_TRACES,
-            rows.RetrievalTraces,
-            corpus,
-            since,
-            count,
-            until,
-            mode,
-            outcome,
-            min_elapsed_ms,
-            before,
-        )
+        return self._rows(calls.LIST_TRACES, rows.RetrievalTraces, locals())
 
     def list_turns(self, corpus: str, chunk_ids: Sequence[str]) -> Rows[rows.ListTurnsRow]:
         """Returns who said those of at most 1,000 chunks that are turns of conversations, and
         when, in the order given: the role, the name of the speaker where the conversation
         says it, and the time where it has one. Raises RG400, RG404.
         """
-        return self._rows(calls.LIST_TURNS, rows.ListTurnsRow, corpus, chunk_ids)
+        return self._rows(calls.LIST_TURNS, rows.ListTurnsRow, locals())
 
     def list_unanswered(
         self, corpus: str | None = None, since: datetime | None = None, count: int = 50
@@ -2289,7 +2042,7 @@ class Functions(Caller):
         latest 2000 retrievals and 1000 gates and answers. count is 1 to 10000. Raises RG400,
         RG404.
         """
-        return self._rows(calls.LIST_UNANSWERED, rows.UnansweredQuestion, corpus, since, count)
+        return self._rows(calls.LIST_UNANSWERED, rows.UnansweredQuestion, locals())
 
     def list_versions(
         self, corpus: str, before: int | None = None, count: int = 100
@@ -2299,22 +2052,21 @@ class Functions(Caller):
         there were; is_kept_from marks the earliest. Without history there is none. Raises
         RG400, RG404.
         """
-        return self._rows(calls.LIST_VERSIONS, rows.ListVersionsRow, corpus, before, count)
+        return self._rows(calls.LIST_VERSIONS, rows.ListVersionsRow, locals())
 
     def locate_quote(self, corpus: str, chunk_id: str, quote: str) -> Rows[rows.LocateQuoteRow]:
         """Finds a quote of 1 to 10000 characters in the text of a chunk as ragdb.check_citations
         does: method exact, normalised or approximate, similarity (0 to 1), and its place in
         characters from 0; no row where the chunk does not say it. Raises RG400, RG404, RG406.
         """
-        return self._rows(calls.LOCATE_QUOTE, rows.LocateQuoteRow, corpus, chunk_id, quote)
+        return self._rows(calls.LOCATE_QUOTE, rows.LocateQuoteRow, locals())
 
     def log_position(self) -> str:
         """Returns where this server stands in the log, as SYSTEM/TIMELINE/LSN: what it has
         written, or on a standby what it has replayed. Asked for after a commit, it is a
         position that only those servers have reached which show what was committed.
         """
-        value: str = self._value(calls.LOG_POSITION)
-        return value
+        return self._value(calls.LOG_POSITION, locals())
 
     def maintain(self) -> list[str]:
         """Makes the partitions that traces need: this month, three ahead, those of rows in the
@@ -2323,7 +2075,7 @@ class Functions(Caller):
         history that is older than its corpus keeps it. Call it outside any insert, at least
         monthly, and every few minutes for dashboards.
         """
-        return self._values(calls.MAINTAIN)
+        return self._values(calls.MAINTAIN, locals())
 
     def map_corpus(
         self, corpus: str, count: int = 2000, query: str | None = None
@@ -2334,7 +2086,7 @@ class Functions(Caller):
         without a chunk. The axes are those along which the embeddings lie farthest apart and
         mean nothing by themselves. Raises RG400, RG401, RG404, RG415.
         """
-        return self._rows(calls.MAP_CORPUS, rows.MapPoint, corpus, count, query)
+        return self._rows(calls.MAP_CORPUS, rows.MapPoint, locals())
 
     def match_documents(
         self,
@@ -2349,15 +2101,7 @@ class Functions(Caller):
         be left out where one readable corpus alone has embeddings. Raises RG400, RG401,
         RG404, RG410, RG415, RG417, RG418.
         """
-        return self._rows(
-            calls.MATCH_DOCUMENTS,
-            rows.MatchDocumentsRow,
-            query_embedding,
-            match_threshold,
-            match_count,
-            filter,
-            corpus,
-        )
+        return self._rows(calls.MATCH_DOCUMENTS, rows.MatchDocumentsRow, locals())
 
     def merge_candidates(
         self,
@@ -2380,21 +2124,7 @@ class Functions(Caller):
         all. asked is the query in syntax web and is_unmet whether only its plain words find
         something, for the notices of ragdb.search. Raises RG400, RG404.
         """
-        return self._rows(
-            calls.MERGE_CANDIDATES,
-            rows.MergeCandidatesRow,
-            corpus,
-            shares,
-            k,
-            mode,
-            min_score,
-            fusion,
-            lexical_weight,
-            min_lexical,
-            min_semantic,
-            asked,
-            is_unmet,
-        )
+        return self._rows(calls.MERGE_CANDIDATES, rows.MergeCandidatesRow, locals())
 
     def merge_peer_answers(self, corpus: str, answer: Any, answers: Any, k: int = 5) -> Any:
         """Merges the answer of ragdb.rag_query with those of peers, an array of {"peer",
@@ -2404,7 +2134,7 @@ class Functions(Caller):
         "trust"; "meta" names the "peers" that were asked, each with the "error" of one that
         gave no answer. Raises RG400, RG404.
         """
-        return self._value(calls.MERGE_PEER_ANSWERS, corpus, answer, answers, k)
+        return self._value(calls.MERGE_PEER_ANSWERS, locals())
 
     def metrics(self) -> Rows[rows.MetricSample]:
         """Returns samples for Prometheus, at a cost that grows with neither documents nor
@@ -2413,20 +2143,20 @@ class Functions(Caller):
         queues, counting some 10000 jobs. The caller sees the corpora that they see in schema
         bi, and nothing of a query or a document.
         """
-        return self._rows(calls.METRICS, rows.MetricSample)
+        return self._rows(calls.METRICS, rows.MetricSample, locals())
 
     def move_digest(self, move_id: UUID | str) -> Any:
         """Returns what both sides of a move must agree on, while the writers are held and all
         pages have arrived: settings, rights, synonyms, counts, and the hashes of documents
         and originals. Raises RG401, RG404, RG457, RG458.
         """
-        return self._value(calls.MOVE_DIGEST, move_id)
+        return self._value(calls.MOVE_DIGEST, locals())
 
     def move_originals(self, move_id: UUID | str, after: str = "", count: int = 1000) -> list[str]:
         """Returns the cids of the next count (1 to 1000) originals of a corpus that leaves,
         after one; ragdb.get_blob has their bytes. Raises RG400, RG401, RG404, RG457.
         """
-        return self._values(calls.MOVE_ORIGINALS, move_id, after, count)
+        return self._values(calls.MOVE_ORIGINALS, locals())
 
     def move_page(
         self, move_id: UUID | str, applied: int | None = None, count: int = 1000
@@ -2438,22 +2168,20 @@ class Functions(Caller):
         it; a page that is not applied comes again. No row when there is nothing. Raises
         RG400, RG401, RG404, RG457, RG458.
         """
-        return self._rows(calls.MOVE_PAGE, rows.MovePageRow, move_id, applied, count)
+        return self._rows(calls.MOVE_PAGE, rows.MovePageRow, locals())
 
     def move_receipt(self, move_id: UUID | str) -> bytes:
         """Returns the proof that a corpus is closed here, 32 bytes, with which ragdb.open_move
         opens it there. Raises RG401, RG404, RG457.
         """
-        value: bytes = self._value(calls.MOVE_RECEIPT, move_id)
-        return value
+        return self._value(calls.MOVE_RECEIPT, locals())
 
     def name_ledger(self, origin: str | None = None) -> str | None:
         """Names this database in the checkpoints of its ledger, such as example.com/evidence,
         before the first sealing; for null makes a name where there is none; returns the name.
         Raises RG400, RG481.
         """
-        value: str | None = self._value(calls.NAME_LEDGER, origin)
-        return value
+        return self._value(calls.NAME_LEDGER, locals())
 
     def open_http_session(self, token_hash: bytes | None = None) -> str | None:
         """Opens a session of a browser for a bearer token, given by its SHA-256, and returns its
@@ -2461,14 +2189,13 @@ class Functions(Caller):
         role of the caller, and ragdb_admin when the caller is a superuser or the owner of the
         database.
         """
-        value: str | None = self._value(calls.OPEN_HTTP_SESSION, token_hash)
-        return value
+        return self._value(calls.OPEN_HTTP_SESSION, locals())
 
     def open_move(self, move_id: UUID | str, receipt: bytes) -> None:
         """Opens a corpus that has arrived, by the proof that it is closed where it was, to all
         who have rights to it. Raises RG457.
         """
-        self._run(calls.OPEN_MOVE, move_id, receipt)
+        self._run(calls.OPEN_MOVE, locals())
 
     def optimize_corpus(
         self, corpus: str, new_pivot: float | None = None
@@ -2481,13 +2208,13 @@ class Functions(Caller):
         pivot: the given one, which servers that have parts of one corpus must agree on, or
         the mean. Raises RG400, RG401, RG404.
         """
-        return self._row(calls.OPTIMIZE_CORPUS, rows.OptimizeCorpusRow, corpus, new_pivot)
+        return self._row(calls.OPTIMIZE_CORPUS, rows.OptimizeCorpusRow, locals())
 
     def origin(self) -> rows.OriginRow:
         """Returns the id of this database, which signatures cover, and the name that it had when
         the id was made with its first key; no row before. A restored copy has the same id.
         """
-        return self._row(calls.ORIGIN, rows.OriginRow)
+        return self._row(calls.ORIGIN, rows.OriginRow, locals())
 
     def parse_contract(self, contract: str, contract_name: str = "contract") -> Any:
         """Returns the text of a contract (up to 10000000 characters, in the line syntax or as
@@ -2495,7 +2222,7 @@ class Functions(Caller):
         "children"}]}, which ragdb.apply_contract takes; lines and columns count from 1, and a
         column is a character. What the nodes mean is not checked. Raises RG400, RG413, RG440.
         """
-        return self._value(calls.PARSE_CONTRACT, contract, contract_name)
+        return self._value(calls.PARSE_CONTRACT, locals())
 
     def part_statistics(
         self, corpus: str, parts: Sequence[str] = "{}"
@@ -2506,22 +2233,20 @@ class Functions(Caller):
         ragdb.put_part_statistics on another server. It takes the right to write, and all
         parts. Raises RG400, RG401, RG404.
         """
-        return self._rows(calls.PART_STATISTICS, rows.PartStatisticsRow, corpus, parts)
+        return self._rows(calls.PART_STATISTICS, rows.PartStatisticsRow, locals())
 
     def policy_hash(self, policy: Any) -> str:
         """Returns the params_hash of a slice policy: 16 hex digits of xxHash64 over its
         canonical JSON. Raises RG430.
         """
-        value: str = self._value(calls.POLICY_HASH, policy)
-        return value
+        return self._value(calls.POLICY_HASH, locals())
 
     def prepare_query(self, corpus: str, query: str) -> bool:
         """Says whether a corpus can be searched for a query (1 to 32768 characters) by all that
         it has: it has no embeddings, no provider makes them, or the query has one; otherwise
         the workers are asked for that. Raises RG400, RG404.
         """
-        value: bool = self._value(calls.PREPARE_QUERY, corpus, query)
-        return value
+        return self._value(calls.PREPARE_QUERY, locals())
 
     def promote_to_atom(
         self,
@@ -2536,16 +2261,14 @@ class Functions(Caller):
         chunks has, case, white space and typography aside), the reason, and an incident.
         Raises RG400, RG401, RG404, RG407.
         """
-        return self._row(
-            calls.PROMOTE_TO_ATOM, rows.PromoteToAtomRow, trace_id, chunk_ids, text, sufficiency
-        )
+        return self._row(calls.PROMOTE_TO_ATOM, rows.PromoteToAtomRow, locals())
 
     def propose(self, corpus: str, atom_ids: Sequence[UUID], text: str) -> rows.ProposeRow:
         """Stores a conclusion that rests on atoms of one slice and returns its id with code
         PROPOSED; or refuses with ATOM_UNKNOWN, ATOM_STALE, ATOM_REDACTED, ATOM_TAMPERED or
         SLICES_MIXED, the reason, and an incident. Raises RG400, RG401, RG404.
         """
-        return self._row(calls.PROPOSE, rows.ProposeRow, corpus, atom_ids, text)
+        return self._row(calls.PROPOSE, rows.ProposeRow, locals())
 
     def provenance(self, trace_id: UUID | str) -> Any:
         """Returns the provenance of a recorded retrieval as one object: query_id (the trace),
@@ -2553,7 +2276,7 @@ class Functions(Caller):
         reference, snapshot and token (null in global mode), hashes of query embedding and
         result, filters, limits and shortfall. Raises RG400, RG407.
         """
-        return self._value(calls.PROVENANCE, trace_id)
+        return self._value(calls.PROVENANCE, locals())
 
     def prune_sources(
         self,
@@ -2570,17 +2293,7 @@ class Functions(Caller):
         derived from it, as ragdb.delete_source does; returns how many documents and chunks
         went, with dry_run how many would go. Raises RG400, RG401, RG404.
         """
-        return self._row(
-            calls.PRUNE_SOURCES,
-            rows.PruneSourcesRow,
-            corpus,
-            prefix,
-            keep,
-            root,
-            derived,
-            reason,
-            dry_run,
-        )
+        return self._row(calls.PRUNE_SOURCES, rows.PruneSourcesRow, locals())
 
     def publish_events(
         self, corpus: str, events: Sequence[str], signatures: Sequence[bytes]
@@ -2590,8 +2303,7 @@ class Functions(Caller):
         The caller answers for the signatures: peers check them. Raises RG400, RG401, RG404,
         RG491, RG492.
         """
-        value: int = self._value(calls.PUBLISH_EVENTS, corpus, events, signatures)
-        return value
+        return self._value(calls.PUBLISH_EVENTS, locals())
 
     def put_blob(self, bytes: bytes, media_type: str, corpus: str | None = None) -> str:
         """Keeps bytes once for all corpora and returns their identity, sha256: and 64 hex
@@ -2599,8 +2311,7 @@ class Functions(Caller):
         first stays. Readers of the corpus may read them, and of every corpus in which the
         caller puts their document. Raises RG400, RG401, RG404, RG470.
         """
-        value: str = self._value(calls.PUT_BLOB, bytes, media_type, corpus)
-        return value
+        return self._value(calls.PUT_BLOB, locals())
 
     def put_conversations(
         self, corpus: str, conversations: Any, force: bool = False
@@ -2612,7 +2323,7 @@ class Functions(Caller):
         the heading of what is said. Returns what put_documents returns. Raises RG401, RG404,
         RG412 and what put_documents raises.
         """
-        return self._rows(calls.PUT_CONVERSATIONS, rows.PutResult, corpus, conversations, force)
+        return self._rows(calls.PUT_CONVERSATIONS, rows.PutResult, locals())
 
     def put_document(
         self,
@@ -2630,32 +2341,13 @@ class Functions(Caller):
         size_bytes: int | None = None,
         pages: int | None = None,
         etag: str | None = None,
-        links: Any = "[]",
+        links: Any = None,
         force: bool = False,
     ) -> rows.PutResult:
         """Stores one document, as ragdb.put_documents does; size_bytes defaults to the bytes of
         its chunks. Raises RG400, RG401, RG404, RG409, RG412.
         """
-        return self._row(
-            calls.PUT_DOCUMENT,
-            rows.PutResult,
-            corpus,
-            doc_cid,
-            uri,
-            chunks,
-            chunking,
-            title,
-            language,
-            media_type,
-            metadata,
-            external_id,
-            source_name,
-            size_bytes,
-            pages,
-            etag,
-            links,
-            force,
-        )
+        return self._row(calls.PUT_DOCUMENT, rows.PutResult, locals())
 
     def put_documents(
         self, corpus: str, documents: Any, force: bool = False
@@ -2670,7 +2362,7 @@ class Functions(Caller):
         on, "page" and "heading" may be missing. A source that came from another root is
         refused unless "adopt" is true. Raises RG400, RG401, RG404, RG409, RG412, RG413.
         """
-        return self._rows(calls.PUT_DOCUMENTS, rows.PutResult, corpus, documents, force)
+        return self._rows(calls.PUT_DOCUMENTS, rows.PutResult, locals())
 
     def put_embeddings(
         self, corpus: str, chunk_ids: Sequence[str], embeddings: Reals | Sequence[float]
@@ -2680,8 +2372,7 @@ class Functions(Caller):
         many. Of the text of a chunk that changes later its embedding is dropped. Raises
         RG400, RG401, RG404, RG406, RG415, RG418.
         """
-        value: int = self._value(calls.PUT_EMBEDDINGS, corpus, chunk_ids, embeddings)
-        return value
+        return self._value(calls.PUT_EMBEDDINGS, locals())
 
     def put_part_statistics(
         self,
@@ -2700,18 +2391,7 @@ class Functions(Caller):
         is 1 to chunks, and lexeme_count at least their sum. Raises RG400, RG401, RG404,
         RG409, RG411, RG413.
         """
-        value: int = self._value(
-            calls.PUT_PART_STATISTICS,
-            corpus,
-            part,
-            version,
-            chunks,
-            lexeme_count,
-            lexemes,
-            dfs,
-            synced_at,
-        )
-        return value
+        return self._value(calls.PUT_PART_STATISTICS, locals())
 
     def put_query_embedding(
         self, corpus: str, query: str, embedding: Reals | Sequence[float]
@@ -2719,8 +2399,7 @@ class Functions(Caller):
         """Keeps the embedding of a query for a corpus's current embedder, so that everyone can
         search by it, and returns its hash. Raises RG400, RG401, RG404, RG415, RG418.
         """
-        value: str = self._value(calls.PUT_QUERY_EMBEDDING, corpus, query, embedding)
-        return value
+        return self._value(calls.PUT_QUERY_EMBEDDING, locals())
 
     def put_static_pieces(
         self,
@@ -2734,8 +2413,7 @@ class Functions(Caller):
         other, and returns how many. A piece that begins words begins with a space; the empty
         one is what a text without known words gets. Raises RG409, RG416, RG417, RG418.
         """
-        value: int = self._value(calls.PUT_STATIC_PIECES, embedder, pieces, ranks, vectors)
-        return value
+        return self._value(calls.PUT_STATIC_PIECES, locals())
 
     def put_text(
         self,
@@ -2757,23 +2435,7 @@ class Functions(Caller):
         of a source, as ragdb.put_documents does; creates the corpus where there is none.
         Raises RG400, RG401, RG404, RG409, RG411, RG412.
         """
-        return self._row(
-            calls.PUT_TEXT,
-            rows.PutResult,
-            corpus,
-            source,
-            text,
-            title,
-            language,
-            metadata,
-            external_id,
-            strategy,
-            max_tokens,
-            overlap,
-            unit,
-            media_type,
-            force,
-        )
+        return self._row(calls.PUT_TEXT, rows.PutResult, locals())
 
     def put_texts(
         self,
@@ -2794,17 +2456,7 @@ class Functions(Caller):
         the corpus is bound. Raises RG400, RG401, RG404, RG409, RG411, RG412, RG413, RG416,
         RG417, RG418.
         """
-        return self._rows(
-            calls.PUT_TEXTS,
-            rows.PutTextsRow,
-            corpus,
-            texts,
-            metadatas,
-            ids,
-            cut,
-            embedder,
-            embeddings,
-        )
+        return self._rows(calls.PUT_TEXTS, rows.PutTextsRow, locals())
 
     def query_embedder(
         self, corpora: Sequence[str], mode: str | None = None
@@ -2815,13 +2467,13 @@ class Functions(Caller):
         itself, and when the corpora have several embedders. A corpus without chunks has no
         say beside others. Raises RG400, RG401, RG404.
         """
-        return self._row_if_any(calls.QUERY_EMBEDDER, rows.Embedders, corpora, mode)
+        return self._row_if_any(calls.QUERY_EMBEDDER, rows.Embedders, locals())
 
     def query_embedding_state(self, corpus: str, query: str) -> Rows[rows.QueryEmbeddingStateRow]:
         """Says whether a query's embedding is kept or made by the search itself, and why a
         worker failed to make it. Raises RG400, RG401, RG404, RG415.
         """
-        return self._rows(calls.QUERY_EMBEDDING_STATE, rows.QueryEmbeddingStateRow, corpus, query)
+        return self._rows(calls.QUERY_EMBEDDING_STATE, rows.QueryEmbeddingStateRow, locals())
 
     def rag_enough_context_gate(
         self,
@@ -2837,9 +2489,7 @@ class Functions(Caller):
         it, weighed by their idf where the caller may read the corpus; returns enough with all
         it was decided by. min_score_by is caller, corpus or none. Raises RG400, RG413, RG460.
         """
-        return self._value(
-            calls.RAG_ENOUGH_CONTEXT_GATE, query, pack, min_chunks, min_score, min_coverage
-        )
+        return self._value(calls.RAG_ENOUGH_CONTEXT_GATE, locals())
 
     def rag_ingest(self, request: Any) -> Any:
         """Capability rag.ingest@1.0: {"params": {"corpus"}, "input": {"doc_cid" (of a blob),
@@ -2849,7 +2499,7 @@ class Functions(Caller):
         unauthorized, rate_limited, capacity_exceeded, or partition while a worker reads the
         blob.
         """
-        return self._value(calls.RAG_INGEST, request)
+        return self._value(calls.RAG_INGEST, locals())
 
     def rag_list_corpora(self, request: Any = None) -> Any:
         """Capability rag.list_corpora@1.0: {"params": {}, "input": {}} gives {"output":
@@ -2857,7 +2507,7 @@ class Functions(Caller):
         {"ms"}}, of the corpora that the caller may read without personal; or {"error"} with
         bad_request, unauthorized or capacity_exceeded.
         """
-        return self._value(calls.RAG_LIST_CORPORA, request)
+        return self._value(calls.RAG_LIST_CORPORA, locals())
 
     def rag_query(self, request: Any) -> Any:
         """Capability rag.query@1.0: {"params": {"corpus"}, "input": {"query", "k" (1 to 20, 5),
@@ -2867,7 +2517,7 @@ class Functions(Caller):
         bad_request, unauthorized, capacity_exceeded, or partition while a worker embeds the
         query. Raises 25006 where nothing can be written.
         """
-        return self._value(calls.RAG_QUERY, request)
+        return self._value(calls.RAG_QUERY, locals())
 
     def rag_query_plan(self, question: str) -> Any:
         """Plans the retrieval for a question without a model: needs_retrieval (false for
@@ -2875,7 +2525,7 @@ class Functions(Caller):
         parts, what it quotes, the names in it; 16 at most) and the reason. Raises RG400,
         RG413.
         """
-        return self._value(calls.RAG_QUERY_PLAN, question)
+        return self._value(calls.RAG_QUERY_PLAN, locals())
 
     def ranking_digest(self, corpus: str) -> str:
         """Returns the SHA-256 (hex) of what the scores of a corpus with parts rest on beside its
@@ -2883,14 +2533,13 @@ class Functions(Caller):
         embedder, the synonyms. Servers on which it is equal give a chunk the same score.
         Raises RG400, RG404.
         """
-        value: str = self._value(calls.RANKING_DIGEST, corpus)
-        return value
+        return self._value(calls.RANKING_DIGEST, locals())
 
     def ready_move(self, move_id: UUID | str, digest: Any) -> None:
         """Compares a corpus that has arrived with what ragdb.move_digest returned there, once
         ragdb.check_move has found no difference. Raises RG413, RG457.
         """
-        self._run(calls.READY_MOVE, move_id, digest)
+        self._run(calls.READY_MOVE, locals())
 
     def receive_move(
         self,
@@ -2905,7 +2554,7 @@ class Functions(Caller):
         of a page and their hashes (null sources: gone), and takes away what is at some uris.
         Raises RG400, RG457.
         """
-        self._run(calls.RECEIVE_MOVE, move_id, numbers, sources, hashes, uris)
+        self._run(calls.RECEIVE_MOVE, locals())
 
     def record_answer(
         self,
@@ -2932,32 +2581,14 @@ class Functions(Caller):
         output_tokens say what the answer took. Raises what ragdb.check_citations raises,
         RG400, RG404, RG413, and 25006 where nothing can be written.
         """
-        return self._rows(
-            calls.RECORD_ANSWER,
-            rows.RecordAnswerRow,
-            output,
-            evidence,
-            trace_id,
-            require_citations,
-            require_admissible,
-            min_coverage,
-            min_quote,
-            offsets,
-            task,
-            model,
-            attempt,
-            client,
-            elapsed_ms,
-            input_tokens,
-            output_tokens,
-        )
+        return self._rows(calls.RECORD_ANSWER, rows.RecordAnswerRow, locals())
 
     def record_erasure(self, entries: Sequence[str], reason: str) -> None:
         """Records, as an act in the ledger, that 1 to 10000 rows, each named kind:id, were
         erased or redacted on purpose, and why (1 to 10000 characters); ragdb.verify_ledger
         then misses them no more. Raises RG400.
         """
-        self._run(calls.RECORD_ERASURE, entries, reason)
+        self._run(calls.RECORD_ERASURE, locals())
 
     def record_failure(
         self,
@@ -2983,26 +2614,7 @@ class Functions(Caller):
         slice), and returns its id; the caller's client calls it after the rollback. Raises
         RG400, RG404, RG413, RG470.
         """
-        value: UUID = self._value(
-            calls.RECORD_FAILURE,
-            corpus,
-            query,
-            error_code,
-            elapsed_ms,
-            k,
-            mode,
-            min_score,
-            filter,
-            chunk_ids,
-            statistics,
-            client,
-            otel_trace_id,
-            otel_span_id,
-            slice_id,
-            anchor,
-            policy,
-        )
-        return value
+        return self._value(calls.RECORD_FAILURE, locals())
 
     def record_feedback(
         self,
@@ -3019,10 +2631,7 @@ class Functions(Caller):
         to 200) names the program. Of several verdicts of a role the last one counts. Raises
         RG400, RG406, RG407, RG413, and 25006 where nothing can be written.
         """
-        value: UUID = self._value(
-            calls.RECORD_FEEDBACK, verdict, trace_id, answer_id, chunk_id, comment, client
-        )
-        return value
+        return self._value(calls.RECORD_FEEDBACK, locals())
 
     def record_gate(
         self,
@@ -3040,9 +2649,7 @@ class Functions(Caller):
         ragdb.rag_enough_context_gate raises, RG404, RG407, and 25006 where nothing can be
         written.
         """
-        return self._value(
-            calls.RECORD_GATE, query, pack, min_chunks, min_score, min_coverage, trace_id, client
-        )
+        return self._value(calls.RECORD_GATE, locals())
 
     def record_reading(
         self, corpus: str, source_name: str, documents: int, failed: int = 0
@@ -3051,7 +2658,7 @@ class Functions(Caller):
         that had not changed, and so many failures. A source of which nothing could be read
         stays as old as it was. Raises RG400, RG401, RG404.
         """
-        self._run(calls.RECORD_READING, corpus, source_name, documents, failed)
+        self._run(calls.RECORD_READING, locals())
 
     def record_reads(self, corpus: str, mode: str) -> None:
         """Says whether reads of a corpus and of all its parts are events of access: off (the
@@ -3059,7 +2666,7 @@ class Functions(Caller):
         required (refused where they cannot be). A reader who rolls back takes the event back;
         a line of the server's log stays. Raises RG400, RG401, RG404.
         """
-        self._run(calls.RECORD_READS, corpus, mode)
+        self._run(calls.RECORD_READS, locals())
 
     def record_refusal(self, corpus: str, error_code: str) -> None:
         """Records that the caller was refused at a corpus by RG401, RG404 or 42501; a client
@@ -3067,7 +2674,7 @@ class Functions(Caller):
         caller has every right to it, and does not say so. Raises RG400, RG470, and 25006
         where nothing can be written.
         """
-        self._run(calls.RECORD_REFUSAL, corpus, error_code)
+        self._run(calls.RECORD_REFUSAL, locals())
 
     def record_rerank(
         self,
@@ -3083,9 +2690,7 @@ class Functions(Caller):
         Raises RG400, RG401, RG407, RG409, RG421, RG423, and 25006 where nothing can be
         written.
         """
-        return self._rows(
-            calls.RECORD_RERANK, rows.RetrievalReranks, trace_id, model, chunk_ids, scores, k
-        )
+        return self._rows(calls.RECORD_RERANK, rows.RetrievalReranks, locals())
 
     def reembed_corpus(
         self, corpus: str, embedder: str, m: int = 16, ef_construction: int = 128
@@ -3094,68 +2699,62 @@ class Functions(Caller):
         the current one, and returns it; workers fill it. Raises RG400, RG401, RG404, RG409,
         RG416.
         """
-        value: int = self._value(calls.REEMBED_CORPUS, corpus, embedder, m, ef_construction)
-        return value
+        return self._value(calls.REEMBED_CORPUS, locals())
 
     def refresh_rollups(self, recount: bool = False) -> int:
         """Brings the rollups behind bi.agg_retrieval_hour and its kin up to date and returns the
         number of hours counted, each of one corpus: those with new traces, or with recount
         all whose traces are kept. ragdb.maintain does it too. Raises RG400.
         """
-        value: int = self._value(calls.REFRESH_ROLLUPS, recount)
-        return value
+        return self._value(calls.REFRESH_ROLLUPS, locals())
 
     def register_policy(self, policy: Any) -> rows.RegisterPolicyRow:
         """Registers a slice policy (fields left out have their defaults, weights count to six
         decimals) and returns its reference; registering it again changes nothing. Raises
         RG409, RG430.
         """
-        return self._row(calls.REGISTER_POLICY, rows.RegisterPolicyRow, policy)
+        return self._row(calls.REGISTER_POLICY, rows.RegisterPolicyRow, locals())
 
     def register_signing_key(self, key_id: str) -> None:
         """Makes the key whose secret this session was given the one that signs from now on; the
         database keeps a commitment to the secret and not the secret. Raises RG400, RG409.
         """
-        self._run(calls.REGISTER_SIGNING_KEY, key_id)
+        self._run(calls.REGISTER_SIGNING_KEY, locals())
 
     def registry_fingerprint(self) -> str:
         """Returns xxHash64 over the ordered JSON list of policy references: equal registries
         have equal fingerprints.
         """
-        value: str = self._value(calls.REGISTRY_FINGERPRINT)
-        return value
+        return self._value(calls.REGISTRY_FINGERPRINT, locals())
 
     def remove_edges(self, corpus: str, edges: Any) -> int:
         """Takes away edges that ragdb.add_edges added, given as it takes them, and returns how
         many. An edge that a document or a conversation says stays. Raises RG400, RG401,
         RG404, RG406, RG412.
         """
-        value: int = self._value(calls.REMOVE_EDGES, corpus, edges)
-        return value
+        return self._value(calls.REMOVE_EDGES, locals())
 
     def remove_peer(self, name: str) -> None:
         """Forgets a peer and how far its corpora were read. What it brought stays. Raises RG490."""
-        self._run(calls.REMOVE_PEER, name)
+        self._run(calls.REMOVE_PEER, locals())
 
     def remove_synonyms(self, corpus: str, word: str) -> int:
         """Takes a word out of the synonyms of a corpus, and returns how many pairs had it.
         Raises RG400, RG401, RG404.
         """
-        value: int = self._value(calls.REMOVE_SYNONYMS, corpus, word)
-        return value
+        return self._value(calls.REMOVE_SYNONYMS, locals())
 
     def renew_embeddings(self, worker: str, lease: timedelta | str = "00:01:00") -> int:
         """Renews the lease (1 s to 1 day) of all that a worker has claimed and not lost, and
         returns how many inputs that is. Raises RG400.
         """
-        value: int = self._value(calls.RENEW_EMBEDDINGS, worker, lease)
-        return value
+        return self._value(calls.RENEW_EMBEDDINGS, locals())
 
     def repair_corpus(self, corpus: str) -> None:
         """Rebuilds a corpus's counters and lexical index from its documents and chunks; of one
         with parts, what it counts of them. Raises RG400, RG401, RG404, RG413.
         """
-        self._run(calls.REPAIR_CORPUS, corpus)
+        self._run(calls.REPAIR_CORPUS, locals())
 
     def replay(self, trace_id: UUID | str) -> rows.ReplayRow:
         """Runs a recorded retrieval again, in its corpus as it was then where the history of
@@ -3165,7 +2764,7 @@ class Functions(Caller):
         differ; or not_replayable with its cause (failed_retrieval, query_text_not_kept,
         query_embedding_not_kept). Raises RG400, RG404, RG407.
         """
-        return self._row(calls.REPLAY, rows.ReplayRow, trace_id)
+        return self._row(calls.REPLAY, rows.ReplayRow, locals())
 
     def replay_cited(
         self, corpus: str, slice_id: str, query_hash: str, policy_hash: str
@@ -3174,9 +2773,7 @@ class Functions(Caller):
         of its embedding, hex) and policy (params_hash) names, as ragdb.replay does. Raises
         RG400, RG404, RG407.
         """
-        return self._row(
-            calls.REPLAY_CITED, rows.ReplayCitedRow, corpus, slice_id, query_hash, policy_hash
-        )
+        return self._row(calls.REPLAY_CITED, rows.ReplayCitedRow, locals())
 
     def replay_hits(self, trace_id: UUID | str) -> Rows[rows.ReplayHitsRow]:
         """Runs a recorded retrieval again, in its corpus as it was then where the history of
@@ -3186,35 +2783,32 @@ class Functions(Caller):
         one that entered; its source and text are those of the version as_of, or of now where
         that is null; null where it is gone. Raises RG400, RG404, RG407, RG435.
         """
-        return self._rows(calls.REPLAY_HITS, rows.ReplayHitsRow, trace_id)
+        return self._rows(calls.REPLAY_HITS, rows.ReplayHitsRow, locals())
 
     def report_key_compromise(self, key_id: str, since: datetime | None = None) -> None:
         """Revokes a key that somebody else may have had since a time (null: always):
         verification says of every trace that it signed since then that it is not to be
         trusted. A later call can only move the time back. Raises RG400, RG432.
         """
-        self._run(calls.REPORT_KEY_COMPROMISE, key_id, since)
+        self._run(calls.REPORT_KEY_COMPROMISE, locals())
 
     def request_query_embedding(self, corpus: str, query: str) -> bool:
         """Asks the workers for the embedding of a query (1 to 32768 characters) and says whether
         it is there already. Raises RG400, RG401, RG404, RG415.
         """
-        value: bool = self._value(calls.REQUEST_QUERY_EMBEDDING, corpus, query)
-        return value
+        return self._value(calls.REQUEST_QUERY_EMBEDDING, locals())
 
     def requeue_embeddings(self, corpus: str | None = None) -> int:
         """Has workers look again at every chunk without an embedding, of one corpus or all that
         the caller may write, and returns the number of spaces. Raises RG401, RG404.
         """
-        value: int = self._value(calls.REQUEUE_EMBEDDINGS, corpus)
-        return value
+        return self._value(calls.REQUEUE_EMBEDDINGS, locals())
 
     def rerank_depth(self, k: int) -> int:
         """Returns how many hits to retrieve for a reranker that is to leave k of them: 4 k, at
         most 1000.
         """
-        value: int = self._value(calls.RERANK_DEPTH, k)
-        return value
+        return self._value(calls.RERANK_DEPTH, locals())
 
     def resolve_anchor(
         self,
@@ -3229,21 +2823,11 @@ class Functions(Caller):
         turn of the session, the best hit of the query (query), the most recent turn
         (temporal); no row when none does. Raises RG400, RG404, RG418.
         """
-        return self._rows(
-            calls.RESOLVE_ANCHOR,
-            rows.ResolveAnchorRow,
-            corpus,
-            chunk_id,
-            session,
-            query,
-            query_embedding,
-            project,
-        )
+        return self._rows(calls.RESOLVE_ANCHOR, rows.ResolveAnchorRow, locals())
 
     def resolve_explicit(self, corpus: str, chunk_id: str) -> str | None:
         """Returns the chunk id when the corpus has that chunk, else null. Raises RG400, RG404."""
-        value: str | None = self._value(calls.RESOLVE_EXPLICIT, corpus, chunk_id)
-        return value
+        return self._value(calls.RESOLVE_EXPLICIT, locals())
 
     def resolve_from_query(
         self,
@@ -3255,15 +2839,11 @@ class Functions(Caller):
         """Returns the best hit of a query as an anchor, or null when nothing matches. Raises
         what ragdb.search raises.
         """
-        value: str | None = self._value(
-            calls.RESOLVE_FROM_QUERY, corpus, query, mode, query_embedding
-        )
-        return value
+        return self._value(calls.RESOLVE_FROM_QUERY, locals())
 
     def resolve_from_session(self, corpus: str, session: str) -> str | None:
         """Returns the latest turn of a session, or null when it has none. Raises RG400, RG404."""
-        value: str | None = self._value(calls.RESOLVE_FROM_SESSION, corpus, session)
-        return value
+        return self._value(calls.RESOLVE_FROM_SESSION, locals())
 
     def resolve_temporal(
         self, corpus: str, count: int = 1, project: str | None = None
@@ -3271,14 +2851,14 @@ class Functions(Caller):
         """Returns the 1 to 1000 most recent turns, of conversations whose metadata names the
         project when one is given. Raises RG400, RG404.
         """
-        return self._rows(calls.RESOLVE_TEMPORAL, rows.ResolveTemporalRow, corpus, count, project)
+        return self._rows(calls.RESOLVE_TEMPORAL, rows.ResolveTemporalRow, locals())
 
     def restrict_corpus(self, corpus: str) -> None:
         """Closes a corpus to everybody but admins and the roles that have a grant, until
         ragdb.unrestrict_corpus. Where it was open it waits for who writes to it. Raises
         RG400, RG401, RG404.
         """
-        self._run(calls.RESTRICT_CORPUS, corpus)
+        self._run(calls.RESTRICT_CORPUS, locals())
 
     def retrieve(
         self,
@@ -3311,33 +2891,7 @@ class Functions(Caller):
         characters) names the program, otel_trace_id and otel_span_id its OpenTelemetry span.
         Raises what ragdb.search raises, RG400, RG413, and 25006 where nothing can be written.
         """
-        return self._recorded(
-            calls.RETRIEVE,
-            rows.TracedHit,
-            corpus,
-            query,
-            k,
-            mode,
-            min_score,
-            filter,
-            chunk_ids,
-            statistics,
-            query_embedding,
-            fusion,
-            lexical_weight,
-            min_lexical,
-            min_semantic,
-            syntax,
-            per_document,
-            collapse,
-            diversity,
-            context,
-            section,
-            typos,
-            client,
-            otel_trace_id,
-            otel_span_id,
-        )
+        return self._recorded(calls.RETRIEVE, rows.TracedHit, locals())
 
     def retrieve_global(
         self,
@@ -3356,20 +2910,7 @@ class Functions(Caller):
         turns, and records the one trace, which is never admissible. Raises what ragdb.search
         raises, RG413, and 25006 where nothing can be written.
         """
-        return self._recorded(
-            calls.RETRIEVE_GLOBAL,
-            rows.TurnHit,
-            corpus,
-            query,
-            k,
-            mode,
-            min_score,
-            filter,
-            query_embedding,
-            client,
-            otel_trace_id,
-            otel_span_id,
-        )
+        return self._recorded(calls.RETRIEVE_GLOBAL, rows.TurnHit, locals())
 
     def retrieve_slice(
         self,
@@ -3405,35 +2946,7 @@ class Functions(Caller):
         or have no embedding for a search by meaning. Raises what ragdb.search_slice raises,
         RG433, and RG436 when the stored slice's evidence has changed.
         """
-        return self._recorded(
-            calls.RETRIEVE_SLICE,
-            rows.TurnHit,
-            corpus,
-            query,
-            slice_id,
-            anchor,
-            policy,
-            k,
-            mode,
-            min_score,
-            filter,
-            statistics,
-            query_embedding,
-            fusion,
-            lexical_weight,
-            min_lexical,
-            min_semantic,
-            syntax,
-            per_document,
-            collapse,
-            diversity,
-            context,
-            section,
-            typos,
-            client,
-            otel_trace_id,
-            otel_span_id,
-        )
+        return self._recorded(calls.RETRIEVE_SLICE, rows.TurnHit, locals())
 
     def retrieve_tool(
         self,
@@ -3450,16 +2963,7 @@ class Functions(Caller):
         otel_span_id are those of ragdb.retrieve. Raises what ragdb.search_tool and
         ragdb.retrieve raise.
         """
-        return self._value(
-            calls.RETRIEVE_TOOL,
-            tool,
-            arguments,
-            query_embedding,
-            client,
-            otel_trace_id,
-            otel_span_id,
-            rerank_scores,
-        )
+        return self._value(calls.RETRIEVE_TOOL, locals())
 
     def retrieve_with(
         self,
@@ -3481,57 +2985,41 @@ class Functions(Caller):
         ranking before reranking (rerank: none), which a client reranks. Raises what
         ragdb.retrieve raises, RG415, RG417, RG441.
         """
-        return self._recorded(
-            calls.RETRIEVE_WITH,
-            rows.TracedHit,
-            retriever,
-            query,
-            k,
-            min_score,
-            filter,
-            query_embedding,
-            rag,
-            client,
-            otel_trace_id,
-            otel_span_id,
-            rerank,
-        )
+        return self._recorded(calls.RETRIEVE_WITH, rows.TracedHit, locals())
 
     def retry_failed(self, corpus: str | None = None) -> int:
         """Makes all inputs that failed, dead or backing off, due at once, of one corpus or all
         that the caller may write, and returns how many. Raises RG401, RG404.
         """
-        value: int = self._value(calls.RETRY_FAILED, corpus)
-        return value
+        return self._value(calls.RETRY_FAILED, locals())
 
     def revoke_corpus(self, corpus: str, role: str) -> None:
         """Takes a role's right to a corpus away, also that of a role that is gone. The corpus
         stays restricted: without any grant left it is the admins' alone. Raises RG400, RG401,
         RG404.
         """
-        self._run(calls.REVOKE_CORPUS, corpus, role)
+        self._run(calls.REVOKE_CORPUS, locals())
 
     def revoke_http_token(self, name: str) -> None:
         """Revokes a bearer token: the next request with it is refused. Raises RG454."""
-        self._run(calls.REVOKE_HTTP_TOKEN, name)
+        self._run(calls.REVOKE_HTTP_TOKEN, locals())
 
     def revoke_peer(self, name: str, reason: str) -> None:
         """Revokes the key of a peer for a reason (1 to 1000 characters): no event of it that is
         not here already is taken, whoever brings it, and it is asked nothing. Raises RG400,
         RG490.
         """
-        self._run(calls.REVOKE_PEER, name, reason)
+        self._run(calls.REVOKE_PEER, locals())
 
     def revoke_signing_key(self, key_id: str) -> None:
         """Revokes a key: every token it signed fails from now on. Raises RG432."""
-        self._run(calls.REVOKE_SIGNING_KEY, key_id)
+        self._run(calls.REVOKE_SIGNING_KEY, locals())
 
     def rollback_corpus(self, corpus: str) -> str:
         """Makes the space that was current before current again, and returns its embedder;
         chunks that came since are queued for it. Raises RG400, RG401, RG404, RG409.
         """
-        value: str = self._value(calls.ROLLBACK_CORPUS, corpus)
-        return value
+        return self._value(calls.ROLLBACK_CORPUS, locals())
 
     def run_eval(
         self,
@@ -3548,7 +3036,7 @@ class Functions(Caller):
         reranker, rerank_scores is what that gave to the rows of ragdb.eval_candidates:
         {"query": {"chunk_id": score}}. Raises RG404, RG415, RG417, RG441, RG442.
         """
-        return self._row(calls.RUN_EVAL, rows.EvalRuns, rag, eval, tags, label, rerank_scores)
+        return self._row(calls.RUN_EVAL, rows.EvalRuns, locals())
 
     def seal_ledger(self, most: int = 100000) -> rows.SealLedgerRow:
         """Seals noted rows of evidence, at most 1 to 1000000 of them: numbers them without a gap
@@ -3556,7 +3044,7 @@ class Functions(Caller):
         sealing time, which never falls, and whether nothing is left. Writers do not wait for
         it; a second sealer does. Raises RG400, RG482.
         """
-        return self._row(calls.SEAL_LEDGER, rows.SealLedgerRow, most)
+        return self._row(calls.SEAL_LEDGER, rows.SealLedgerRow, locals())
 
     @overload
     def search(
@@ -3660,8 +3148,8 @@ class Functions(Caller):
         search of one; as_of takes one corpus. Raises RG400, RG401, RG404, RG410, RG415,
         RG418, RG437.
         """
-        call, values = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
-        return self._rows(call, rows.Hit, *values)
+        call, given = choose((calls.SEARCH_1, calls.SEARCH_2), args, kwargs)
+        return self._rows(call, rows.Hit, given)
 
     def search_candidates(
         self,
@@ -3686,25 +3174,7 @@ class Functions(Caller):
         that both legs rank. expects is the ragdb.ranking_digest that all servers must have
         (null: any). Raises RG400, RG401, RG404, RG410, RG415, RG417, RG418, RG439.
         """
-        return self._rows(
-            calls.SEARCH_CANDIDATES,
-            rows.Hit,
-            corpus,
-            query,
-            k,
-            mode,
-            filter,
-            chunk_ids,
-            query_embedding,
-            fusion,
-            lexical_weight,
-            syntax,
-            per_document,
-            context,
-            section,
-            typos,
-            expects,
-        )
+        return self._rows(calls.SEARCH_CANDIDATES, rows.Hit, locals())
 
     def search_documents(
         self,
@@ -3725,20 +3195,7 @@ class Functions(Caller):
         heading, page, start_offset, end_offset, text and citation. The rest is as in
         ragdb.search. Raises RG400, RG401, RG404, RG410, RG415, RG418.
         """
-        return self._rows(
-            calls.SEARCH_DOCUMENTS,
-            rows.DocumentHit,
-            corpus,
-            query,
-            k,
-            chunks_per_document,
-            mode,
-            min_score,
-            filter,
-            query_embedding,
-            syntax,
-            typos,
-        )
+        return self._rows(calls.SEARCH_DOCUMENTS, rows.DocumentHit, locals())
 
     def search_dual(
         self,
@@ -3758,19 +3215,7 @@ class Functions(Caller):
         (its evidence is gone or says something else) or tampered. Raises what ragdb.search
         raises.
         """
-        return self._rows(
-            calls.SEARCH_DUAL,
-            rows.SearchDualRow,
-            corpus,
-            query,
-            k,
-            mode,
-            min_score,
-            filter,
-            query_embedding,
-            fusion,
-            lexical_weight,
-        )
+        return self._rows(calls.SEARCH_DUAL, rows.SearchDualRow, locals())
 
     def search_global(
         self,
@@ -3799,30 +3244,7 @@ class Functions(Caller):
         turns; they are never admissible. filter also takes role, phase, session and
         min_salience. Raises what ragdb.search raises.
         """
-        return self._rows(
-            calls.SEARCH_GLOBAL,
-            rows.TurnHit,
-            corpus,
-            query,
-            k,
-            mode,
-            min_score,
-            filter,
-            chunk_ids,
-            statistics,
-            query_embedding,
-            fusion,
-            lexical_weight,
-            min_lexical,
-            min_semantic,
-            syntax,
-            per_document,
-            collapse,
-            diversity,
-            context,
-            section,
-            typos,
-        )
+        return self._rows(calls.SEARCH_GLOBAL, rows.TurnHit, locals())
 
     def search_slice(
         self,
@@ -3854,32 +3276,7 @@ class Functions(Caller):
         recording; filter also takes role, phase, session and min_salience. Raises what
         ragdb.search raises, RG430, RG431, RG434, RG435.
         """
-        return self._rows(
-            calls.SEARCH_SLICE,
-            rows.TurnHit,
-            corpus,
-            query,
-            slice_id,
-            anchor,
-            policy,
-            k,
-            mode,
-            min_score,
-            filter,
-            statistics,
-            query_embedding,
-            fusion,
-            lexical_weight,
-            min_lexical,
-            min_semantic,
-            syntax,
-            per_document,
-            collapse,
-            diversity,
-            context,
-            section,
-            typos,
-        )
+        return self._rows(calls.SEARCH_SLICE, rows.TurnHit, locals())
 
     def search_tool(
         self,
@@ -3896,7 +3293,7 @@ class Functions(Caller):
         {"chunk_id": score}. Raises what ragdb.search raises, RG400, RG415, RG417, RG423,
         RG441, and RG445 where required citations or evidence are missing.
         """
-        return self._value(calls.SEARCH_TOOL, tool, arguments, query_embedding, rerank_scores)
+        return self._value(calls.SEARCH_TOOL, locals())
 
     def search_with(
         self,
@@ -3912,32 +3309,20 @@ class Functions(Caller):
         """Searches as ragdb.retrieve_with does, and records nothing. Raises what ragdb.search
         raises, RG415, RG417, RG441.
         """
-        return self._rows(
-            calls.SEARCH_WITH,
-            rows.Hit,
-            retriever,
-            query,
-            k,
-            min_score,
-            filter,
-            query_embedding,
-            rag,
-            rerank,
-        )
+        return self._rows(calls.SEARCH_WITH, rows.Hit, locals())
 
     def set_default_embedder(self, embedder: str | None = None) -> None:
         """Makes a static embedder the one that new corpora get; null: they get none. Raises
         RG416.
         """
-        self._run(calls.SET_DEFAULT_EMBEDDER, embedder)
+        self._run(calls.SET_DEFAULT_EMBEDDER, locals())
 
     def set_ledger(self, is_on: bool) -> int:
         """Switches the ledger on (as it is at first) or off, which is an act in the ledger; when
         it is on, also notes every row of evidence that nobody noted, and returns how many.
         Raises RG400.
         """
-        value: int = self._value(calls.SET_LEDGER, is_on)
-        return value
+        return self._value(calls.SET_LEDGER, locals())
 
     def set_quota(
         self,
@@ -3951,7 +3336,7 @@ class Functions(Caller):
         null is any. The quota of public is that of every role without one of its own. Over a
         quota calls raise RG470. Raises RG400.
         """
-        self._run(calls.SET_QUOTA, role, blob_bytes, hourly_failures, concurrent_calls)
+        self._run(calls.SET_QUOTA, locals())
 
     def share_corpus(
         self, corpus: str, author: bytes | None = None, feed: UUID | str | None = None
@@ -3961,15 +3346,14 @@ class Functions(Caller):
         that signs the changes that are made here; null leaves it. Raises RG400, RG401, RG404,
         RG409, RG457.
         """
-        value: UUID | None = self._value(calls.SHARE_CORPUS, corpus, author, feed)
-        return value
+        return self._value(calls.SHARE_CORPUS, locals())
 
     def shared_feed(self, corpus: str) -> rows.SharedFeedRow:
         """Returns as what feed a corpus is shared, by which key (hex), how many events it has,
         its Lamport time, and the settings that a copy of it needs. Raises RG400, RG404,
         RG491.
         """
-        return self._row(calls.SHARED_FEED, rows.SharedFeedRow, corpus)
+        return self._row(calls.SHARED_FEED, rows.SharedFeedRow, locals())
 
     def similar(
         self,
@@ -3985,7 +3369,7 @@ class Functions(Caller):
         in it (lexical); when mode is left out semantic where the chunk has an embedding.
         Raises RG400, RG401, RG404, RG406, RG410, RG415, RG417.
         """
-        return self._rows(calls.SIMILAR, rows.Hit, corpus, chunk_id, k, min_score, filter, mode)
+        return self._rows(calls.SIMILAR, rows.Hit, locals())
 
     def slice_graph(
         self,
@@ -4005,29 +3389,26 @@ class Functions(Caller):
         is_unchanged is whether a member says what it said; text is the first 400 characters.
         Raises RG400, RG404, RG430, RG431, RG434, RG435.
         """
-        return self._rows(
-            calls.SLICE_GRAPH, rows.SliceGraphRow, corpus, slice_id, anchor, policy, refused
-        )
+        return self._rows(calls.SLICE_GRAPH, rows.SliceGraphRow, locals())
 
     def slice_members(self, corpus: str, slice_id: str) -> Rows[rows.SliceMembersRow]:
         """Returns the members of a stored slice in the order in which they were chosen, and
         whether each still says what it said. Raises RG400, RG404, RG435.
         """
-        return self._rows(calls.SLICE_MEMBERS, rows.SliceMembersRow, corpus, slice_id)
+        return self._rows(calls.SLICE_MEMBERS, rows.SliceMembersRow, locals())
 
     def space_questions(self, corpus: str, count: int = 200) -> Rows[rows.SpaceQuestionsRow]:
         """Returns up to count (1 to 10000) questions to compare two embedders of a corpus by:
         those of its evals, else recorded ones of the caller, or of all for an auditor (their
         text must have been kept), else headings and titles. Raises RG400, RG401, RG404.
         """
-        return self._rows(calls.SPACE_QUESTIONS, rows.SpaceQuestionsRow, corpus, count)
+        return self._rows(calls.SPACE_QUESTIONS, rows.SpaceQuestionsRow, locals())
 
     def store_checkpoint(self, note: str) -> int:
         """Stores a signed checkpoint of this ledger, adds the signatures that the stored one of
         its size lacks, and returns its size. Raises RG400, RG481, RG482.
         """
-        value: int = self._value(calls.STORE_CHECKPOINT, note)
-        return value
+        return self._value(calls.STORE_CHECKPOINT, locals())
 
     def sync_statistics(self, corpus: str) -> rows.SyncStatisticsRow:
         """Sums the chunks, lexemes and df of the parts of a corpus anew, by which they all rank.
@@ -4036,7 +3417,7 @@ class Functions(Caller):
         servers it counts what ragdb.put_part_statistics was given last. Raises RG400, RG401,
         RG404.
         """
-        return self._row(calls.SYNC_STATISTICS, rows.SyncStatisticsRow, corpus)
+        return self._row(calls.SYNC_STATISTICS, rows.SyncStatisticsRow, locals())
 
     def tool_candidates(
         self,
@@ -4048,21 +3429,19 @@ class Functions(Caller):
         the chunks found (four times topK, at most 1000) with the passages to give it; nothing
         when the retriever does not declare one. Raises what ragdb.search_tool raises.
         """
-        return self._rows(
-            calls.TOOL_CANDIDATES, rows.ToolCandidatesRow, tool, arguments, query_embedding
-        )
+        return self._rows(calls.TOOL_CANDIDATES, rows.ToolCandidatesRow, locals())
 
     def trace_hits(self, trace_id: UUID | str) -> Rows[rows.RetrievalHits]:
         """Returns the hits of one trace, best first, without the text of the chunks. Raises
         RG400, RG407.
         """
-        return self._rows(calls.TRACE_HITS, rows.RetrievalHits, trace_id)
+        return self._rows(calls.TRACE_HITS, rows.RetrievalHits, locals())
 
     def trace_reranks(self, trace_id: UUID | str) -> Rows[rows.RetrievalReranks]:
         """Returns what a reranker made of the hits of one trace, best first; none where it was
         not reranked. Raises RG400, RG407.
         """
-        return self._rows(calls.TRACE_RERANKS, rows.RetrievalReranks, trace_id)
+        return self._rows(calls.TRACE_RERANKS, rows.RetrievalReranks, locals())
 
     def trace_stages(self, trace_id: UUID | str) -> Rows[rows.TraceStagesRow]:
         """Returns what came of a recorded retrieval within an hour, in order: the stages of the
@@ -4071,7 +3450,7 @@ class Functions(Caller):
         counts from the end of the search), these with what they said in detail. Raises RG400,
         RG407.
         """
-        return self._rows(calls.TRACE_STAGES, rows.TraceStagesRow, trace_id)
+        return self._rows(calls.TRACE_STAGES, rows.TraceStagesRow, locals())
 
     def traffic(
         self, since: datetime, until: datetime | None = None, corpus: str | None = None
@@ -4083,27 +3462,25 @@ class Functions(Caller):
         latency in ms. A time at which nothing was asked is a row of zeros without score and
         latency. As of the last ragdb.refresh_rollups. Raises RG400.
         """
-        return self._rows(calls.TRAFFIC, rows.TrafficRow, since, until, corpus)
+        return self._rows(calls.TRAFFIC, rows.TrafficRow, locals())
 
     def turn_id(self, corpus: str, session: str, id: str) -> str:
         """Returns the chunk id of a message: its own id when that is a UUID, else the version 5
         UUID of (corpus, session, id), each of at most 500 bytes. Raises RG400.
         """
-        value: str = self._value(calls.TURN_ID, corpus, session, id)
-        return value
+        return self._value(calls.TURN_ID, locals())
 
     def unrestrict_corpus(self, corpus: str) -> int:
         """Opens a restricted corpus to every reader and writer, removes its grants and returns
         their number. Nothing else opens a corpus. Raises RG400, RG401, RG404.
         """
-        value: int = self._value(calls.UNRESTRICT_CORPUS, corpus)
-        return value
+        return self._value(calls.UNRESTRICT_CORPUS, locals())
 
     def unshare_corpus(self, corpus: str) -> None:
         """Ends the sharing of a corpus and forgets its signed events and conflicts. Its
         documents stay. Raises RG400, RG401, RG404.
         """
-        self._run(calls.UNSHARE_CORPUS, corpus)
+        self._run(calls.UNSHARE_CORPUS, locals())
 
     def validate_citations(
         self, output: Any, evidence: Any, require_citations: bool = False
@@ -4113,10 +3490,7 @@ class Functions(Caller):
         missing citations where they are required; nothing for insufficient_evidence: true.
         Raises RG400, RG460.
         """
-        value: list[str] = self._value(
-            calls.VALIDATE_CITATIONS, output, evidence, require_citations
-        )
-        return value
+        return self._value(calls.VALIDATE_CITATIONS, locals())
 
     @overload
     def validate_contract(self, contract: Any) -> Rows[rows.ValidateContractRow]:
@@ -4151,20 +3525,19 @@ class Functions(Caller):
         syntax (the first 1000) say what cannot be read; as long as there are any, there are
         no others. Raises RG400, RG413.
         """
-        call, values = choose((calls.VALIDATE_CONTRACT_1, calls.VALIDATE_CONTRACT_2), args, kwargs)
-        return self._rows(call, rows.ValidateContractRow, *values)
+        call, given = choose((calls.VALIDATE_CONTRACT_1, calls.VALIDATE_CONTRACT_2), args, kwargs)
+        return self._rows(call, rows.ValidateContractRow, given)
 
     def validate_query_plan(self, plan: Any) -> list[str]:
         """Returns what is wrong with a plan that a model made in place of ragdb.rag_query_plan:
         needs_retrieval is a boolean, queries are 1 to 16 texts of at most 10000 characters
         where it is true, reason is a text; nothing for a sound one.
         """
-        value: list[str] = self._value(calls.VALIDATE_QUERY_PLAN, plan)
-        return value
+        return self._value(calls.VALIDATE_QUERY_PLAN, locals())
 
     def verification_checks(self) -> Rows[rows.VerificationChecksRow]:
         """Lists the checks of ragdb.verify in their order, and which of them are quick."""
-        return self._rows(calls.VERIFICATION_CHECKS, rows.VerificationChecksRow)
+        return self._rows(calls.VERIFICATION_CHECKS, rows.VerificationChecksRow, locals())
 
     def verify(
         self, quick: bool = False, checks: Sequence[str] | None = None
@@ -4176,7 +3549,7 @@ class Functions(Caller):
         turns, or some of them; quick leaves out those that read all rows. No row means that
         nothing is wrong. Raises RG400.
         """
-        return self._rows(calls.VERIFY, rows.Finding, quick, checks)
+        return self._rows(calls.VERIFY, rows.Finding, locals())
 
     def verify_atom(self, atom_id: UUID | str) -> Rows[rows.VerifyAtomRow]:
         """Recomputes the hashes of an atom. Subject record: from its row, atom_hash (every
@@ -4186,7 +3559,7 @@ class Functions(Caller):
         still there, and evidence, from the texts of its chunks; is_intact false where one is
         gone or says something else, whoever changed it. Raises RG407.
         """
-        return self._rows(calls.VERIFY_ATOM, rows.VerifyAtomRow, atom_id)
+        return self._rows(calls.VERIFY_ATOM, rows.VerifyAtomRow, locals())
 
     def verify_ledger(
         self, from_number: int = 0, most: int | None = None, late: timedelta | str = "1 day"
@@ -4197,7 +3570,7 @@ class Functions(Caller):
         the ledger, hits without a trace, and stored checkpoints that differ. A row older than
         late when it was sealed counts as back-dated. Raises RG400.
         """
-        return self._rows(calls.VERIFY_LEDGER, rows.VerifyLedgerRow, from_number, most, late)
+        return self._rows(calls.VERIFY_LEDGER, rows.VerifyLedgerRow, locals())
 
     def verify_step(
         self,
@@ -4209,7 +3582,7 @@ class Functions(Caller):
         """Does one step of ragdb.verify, of most rows (1 to 100000), and returns what it found
         and the state that the next step is given; null after the last. Raises RG400.
         """
-        return self._row(calls.VERIFY_STEP, rows.VerifyStepRow, state, most, quick, checks)
+        return self._row(calls.VERIFY_STEP, rows.VerifyStepRow, locals())
 
     def verify_token(
         self,
@@ -4229,20 +3602,7 @@ class Functions(Caller):
         new build) is the one signed and has edge_count edges (null: any number); reason says
         why not. Raises RG400, RG404.
         """
-        return self._row(
-            calls.VERIFY_TOKEN,
-            rows.VerifyTokenRow,
-            corpus,
-            token,
-            slice_id,
-            anchor_chunk_id,
-            policy_id,
-            params_hash,
-            graph_snapshot_hash,
-            schema_version,
-            chunk_ids,
-            edge_count,
-        )
+        return self._row(calls.VERIFY_TOKEN, rows.VerifyTokenRow, locals())
 
     def verify_trace(self, trace_id: UUID | str) -> Rows[rows.VerifyTraceRow]:
         """Recomputes the hashes of a trace. Subject record: from its rows, one row for
@@ -4254,14 +3614,13 @@ class Functions(Caller):
         from the texts of its chunks; is_intact false where a hit is gone or says something
         else, whoever changed it. Raises RG400, RG407.
         """
-        return self._rows(calls.VERIFY_TRACE, rows.VerifyTraceRow, trace_id)
+        return self._rows(calls.VERIFY_TRACE, rows.VerifyTraceRow, locals())
 
     def version_at(self, corpus: str, at: datetime) -> int:
         """Returns the version of a corpus that was the present one at a time; a version begins
         when its transaction takes the corpus. Raises RG400, RG404, RG437.
         """
-        value: int = self._value(calls.VERSION_AT, corpus, at)
-        return value
+        return self._value(calls.VERSION_AT, locals())
 
     def why_not(self, trace_id: UUID | str, chunk_id: str) -> rows.WhyNotRow:
         """Says at which step of a recorded retrieval a chunk fell out: corpus, slice, filter,
@@ -4269,25 +3628,23 @@ class Functions(Caller):
         keeps its history is asked as it was then, and the reason names the version. Raises
         RG400, RG404, RG407.
         """
-        return self._row(calls.WHY_NOT, rows.WhyNotRow, trace_id, chunk_id)
+        return self._row(calls.WHY_NOT, rows.WhyNotRow, locals())
 
     def withdraw_contract(self, contract: str) -> None:
         """Takes a contract out of force: its retrievers, rags, tools and cases go, and their
         names are free. Its versions, runs, corpora, grants and embedders stay;
         ragdb.apply_contract puts it in force again. Raises RG401, RG441.
         """
-        self._run(calls.WITHDRAW_CONTRACT, contract)
+        self._run(calls.WITHDRAW_CONTRACT, locals())
 
     def write_contract(self, contract: Any) -> str:
         """Returns a contract in the line syntax, from which ragdb.parse_contract reads the same
         nodes and keys. Raises RG440.
         """
-        value: str = self._value(calls.WRITE_CONTRACT, contract)
-        return value
+        return self._value(calls.WRITE_CONTRACT, locals())
 
     def xxh64(self, data: bytes) -> str:
         """Returns xxHash64 (seed 0) as 16 hex digits; a fingerprint that names things and proves
         nothing.
         """
-        value: str = self._value(calls.XXH64, data)
-        return value
+        return self._value(calls.XXH64, locals())

@@ -8,6 +8,8 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from ragdb.client.calling import Reals
+from tests import embedding
 from tests.conftest import Connection, Login
 
 PLAIN = """
@@ -178,6 +180,20 @@ def test_a_retriever_searches_as_declared_and_says_so_in_the_trace(any_db: Conne
     assert any_db.execute(trace).fetchone() == ("R", "A", 2, 0.1)
     assert len(any_db.execute("select from ragdb.retrieve_with('R', 'refund', k => 3, min_score => 0)").fetchall()) == 3  # fmt: skip
     assert any_db.execute(trace).fetchone() == ("R", None, 3, 0)
+
+
+def test_a_retriever_without_mode_and_embed_ranks_by_words_where_a_search_ranks_by_both(
+    db: Connection,
+) -> None:
+    embedding.make_corpus(db, {"a": "the quick brown fox"})
+    embedding.embed(db)
+    apply(db, "corpus name=docs\nretriever name=R corpus=docs\n")
+    how = {"vector": Reals(embedding.ENCODER.encode(["fox"]))}
+    for expected, call in (("hybrid", "search('docs'"), ("lexical", "search_with('R'")):
+        hit = db.execute(
+            f"select mode from ragdb.{call}, 'fox', query_embedding => %(vector)s)", how
+        ).fetchone()
+        assert hit == (expected,)
 
 
 @pytest.mark.parametrize(

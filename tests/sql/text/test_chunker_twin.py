@@ -10,34 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragdb.ingest.chunker import STRATEGIES, chunk
+from tests.chunked import limits, texts
 from tests.conftest import Connection
 from tests.processor import spent
-
-# every level and its near misses, fences, scripts without spaces, white space only Unicode knows
-PIECES = [
-    *[
-        "a",
-        "bb",
-        "ccc.",
-        "word",
-        'end!"',
-        "Zz?'",
-        ".",
-        "...",
-        "x.)))))))",
-        "x.))))))))",
-        "é.",
-        "🙂",
-    ],
-    *["日本", "語。", "」", "。」)", "a日b", "\x85", "\xa0", "\u3000", "สวัสดี"],
-    *["#", "##", "#######", "#x", "```", "```py", "~~~", "~~~~x"],
-    *["\n", "\n\n", "\r\n", "\r\n\r\n", "\r", "\r \r", "\n \n", "\f", "\v", "\t"],
-    *["\n# ", "\n## ", "\n```\n", "\n~~~\n"],
-]
-texts = st.lists(
-    st.tuples(st.sampled_from(PIECES), st.sampled_from(["", " ", "  "])), max_size=60
-).map(lambda pairs: "".join(piece + space for piece, space in pairs))
-limits = st.integers(1, 40).flatmap(lambda m: st.tuples(st.just(m), st.integers(0, m - 1)))
 
 
 def in_sql(
