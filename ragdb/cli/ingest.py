@@ -47,8 +47,8 @@ def ingest(
     prefix: Annotated[
         str | None,
         typer.Option(
-            help="Name of the sources in the corpus, in place of the folder's: handbook/2026. With"
-            " one, also `.` for that which they have, sources from elsewhere are taken over."
+            help="Name of the sources in the corpus, in place of the folder's: handbook/2026."
+            " Sources of that name from elsewhere are taken over; `.` keeps the name."
         ),
     ] = None,
     convert: Annotated[

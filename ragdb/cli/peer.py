@@ -148,7 +148,7 @@ def pull(
 ) -> None:
     """Take what a peer published of a corpus. A corpus that is not here is made, for admins alone.
 
-    With --key, what was changed here is published first. What is cut off goes on where it was.
+    With --key, what was changed here is published first. Run it again if it is interrupted.
     """
     from ragdb.peers import exchange
 

@@ -217,11 +217,9 @@ declare
 begin
   return query
     select e.corpus, e.lamport, e.event_id, e.kind, e.created_at, e.author, e.doc_cid, e.source,
-      e.title, e.language, e.chunks, case when e.n = cardinality(v_page)
+      e.title, e.language, e.chunks, case when e.ordinality = cardinality(v_page)
         then ragdb_internal.next_position(events_after.after, v_page) end
-    from unnest(v_page) with ordinality e (corpus_id, lamport, event_id, kind, created_at, author,
-      corpus, doc_cid, source, title, language, chunks, document_hash, chunks_hash, n)
-    order by e.n;
+    from unnest(v_page) with ordinality e order by e.ordinality;
 end $$;
 comment on function ragdb.events_after is
   'Returns the next events of all corpora that the caller may read, at most count (1 to 10000): of '

@@ -108,15 +108,15 @@ set cpu_index_tuple_cost = 1000
 as $$
 declare
   v_hashes bytea[] := array(
-    select coalesce(h.hash, ''::bytea) from unnest(chains) with ordinality
-      h (corpus_id, doc_no, first, hash, nth) order by h.nth);
+    select coalesce(h.hash, ''::bytea) from unnest(chains) with ordinality h
+    order by h.ordinality);
   v_chunk record;
   v_nth bigint := 0;
   v_hash bytea;
 begin
   for v_chunk in
-    select h.nth, c.bytes
-    from unnest(chains) with ordinality h (corpus_id, doc_no, first, hash, nth)
+    select h.ordinality as nth, c.bytes
+    from unnest(chains) with ordinality h
       cross join lateral (
         select o.ordinal,
           ragdb_internal.stored_bytes(o) || coalesce(t.bytes, '') || coalesce(l.bytes, '') as bytes
@@ -125,7 +125,7 @@ begin
           left join lateral ragdb_internal.linked_in(o.corpus_id, o.chunk_no) l on true
         where o.corpus_id = h.corpus_id and o.doc_no = h.doc_no and o.ordinal >= h.first
         offset 0) c
-    order by h.nth, c.ordinal
+    order by h.ordinality, c.ordinal
   loop
     if v_chunk.nth <> v_nth then
       if v_nth > 0 then v_hashes[v_nth] := v_hash; end if;

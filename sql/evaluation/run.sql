@@ -54,10 +54,9 @@ begin
   insert into ragdb.eval_assert_results (corpus_id, run_id, case_no, assert_no, kind, required,
     passed, code, message, expected, actual)
     select run.corpus_id, run.run_id, r.case_no,
-      row_number() over (partition by r.case_no order by r.n), r.kind, r.required, r.passed, r.code,
-      r.message, r.expected, r.actual
-    from unnest(v_results) with ordinality r (case_no, assert_no, kind, required, passed, code,
-      message, expected, actual, n);
+      row_number() over (partition by r.case_no order by r.ordinality), r.kind, r.required,
+      r.passed, r.code, r.message, r.expected, r.actual
+    from unnest(v_results) with ordinality r;
   insert into ragdb.eval_items (corpus_id, run_id, case_no, rank, item, grade)
     select run.corpus_id, run.run_id, i.case_no, i.rank, i.item, i.grade from unnest(v_items) i;
   insert into ragdb.eval_metrics (corpus_id, run_id, case_no, metric, value)

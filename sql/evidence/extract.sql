@@ -185,11 +185,10 @@ begin
     from (
       select u.sentence, row(u.n, u.source_id, u.chunk_id, u.page, u.score, u.start_offset,
           u.end_offset, u.sentence, u.lexemes, u.headed)::ragdb_internal.evidence_sentence
-          as picked, u.ord, (coalesce(sum(length(u.sentence) + 1) over (
-          order by u.ord rows between unbounded preceding and 1 preceding), 0))::integer
+          as picked, u.ordinality as ord, (coalesce(sum(length(u.sentence) + 1) over (
+          order by u.ordinality rows between unbounded preceding and 1 preceding), 0))::integer
           as answer_start
-      from unnest(v_answer.picked) with ordinality u (n, source_id, chunk_id, page, score,
-        start_offset, end_offset, sentence, lexemes, headed, ord)) p);
+      from unnest(v_answer.picked) with ordinality u) p);
 end $$;
 comment on function ragdb.answer_from_evidence is
   'Answers a question by the sentences of its evidence (a pack, or the input made of one) that '

@@ -65,14 +65,13 @@ begin
   insert into ragdb.evidence_answers values (answer.*);
   insert into ragdb.answer_citations (corpus_id, answer_id, created_at, row_no, citation, code,
     is_advisory, source_id, chunk_id, method, start_offset, end_offset, unit, similarity)
-    select answer.corpus_id, answer.id, answer.created_at, c.row_no, c.citation, c.code,
+    select answer.corpus_id, answer.id, answer.created_at, c.ordinality, c.citation, c.code,
       c.is_advisory, case when c.is_ours then c.source_id end,
       case when c.is_ours then c.chunk_id end, c.method, c.start_offset, c.end_offset,
       insert_answer.offsets, c.similarity
     from (
       select u.*, coalesce(u.code not in ('CITE_UNKNOWN', 'MARKER_UNRESOLVED'), true) as is_ours
-      from unnest(checks) with ordinality u (citation, code, is_advisory, message, source_id,
-        chunk_id, method, start_offset, end_offset, similarity, said, row_no)) c;
+      from unnest(checks) with ordinality u) c;
   perform ragdb_internal.note('answer', answer.corpus_id || '/' || answer.id);
 end $$;
 comment on function ragdb_internal.insert_answer is

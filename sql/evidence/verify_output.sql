@@ -139,9 +139,8 @@ return coalesce(
     (run #>> '{policy,require_citations}')::boolean), '{}'),
   array(
     select coalesce('citation[' || c.citation || ']: ', '') || c.code || ': ' || c.message
-    from pg_catalog.unnest(checks) with ordinality c (citation, code, is_advisory, message,
-      source_id, chunk_id, method, start_offset, end_offset, similarity, said, n)
-    where c.code is not null and not c.is_advisory order by c.n));
+    from pg_catalog.unnest(checks) with ordinality c
+    where c.code is not null and not c.is_advisory order by c.ordinality));
 comment on function ragdb_internal.told_problems is
   'Returns what is wrong with the citations of an output, in the words that a task is told.';
 
@@ -150,10 +149,9 @@ create or replace function ragdb_internal.citation_verdict(
 language sql immutable parallel safe
 return ragdb_internal.verdict_of('rag.citations', coalesce(
   nullif(array(
-    select c.code from pg_catalog.unnest(checks) with ordinality c (citation, code, is_advisory,
-      message, source_id, chunk_id, method, start_offset, end_offset, similarity, said, n)
-    where c.code is not null and not c.is_advisory group by c.code order by pg_catalog.min(c.n)),
-    '{}'),
+    select c.code from pg_catalog.unnest(checks) with ordinality c
+    where c.code is not null and not c.is_advisory
+    group by c.code order by pg_catalog.min(c.ordinality)), '{}'),
   case when problems = '{}' then '{}'::text[] else array['CITATIONS_MALFORMED'] end));
 comment on function ragdb_internal.citation_verdict is
   'Returns the verdict of the verifier rag.citations.';

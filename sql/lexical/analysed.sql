@@ -52,10 +52,9 @@ begin atomic
     select n.nth, w.lexeme collate "C" as lexeme, ragdb_internal.impact(
       pg_catalog.cardinality(w.positions), n.norm, (corpus).k1)::real as impact
     from (
-        select c.nth::integer, c.words, ragdb_internal.length_norm(
+        select c.ordinality::integer as nth, c.words, ragdb_internal.length_norm(
           c.length, (corpus).k1, (corpus).b, (corpus).pivot) as norm
-        from pg_catalog.unnest(postings.chunks) with ordinality
-          c (chunk_no, words, word_order, length, nth)
+        from pg_catalog.unnest(postings.chunks) with ordinality c
         offset 0) n
       cross join lateral pg_catalog.unnest(n.words) w) p
   group by p.lexeme offset 0;

@@ -153,9 +153,9 @@ create or replace function ragdb_internal.demanded_terms(
   demands ragdb_internal.demand[], out term_ids integer[], out places integer[])
 language sql immutable parallel safe
 begin atomic
-  select pg_catalog.array_agg(t.term_id), pg_catalog.array_agg((20000 * d.n + t.place)::integer)
-  from pg_catalog.unnest(demanded_terms.demands) with ordinality
-      d (is_not, term_ids, places, units, phrase, patterns, orders, bytes, n)
+  select pg_catalog.array_agg(t.term_id),
+    pg_catalog.array_agg((20000 * d.ordinality + t.place)::integer)
+  from pg_catalog.unnest(demanded_terms.demands) with ordinality d
     cross join lateral unnest(d.term_ids, d.places) t (term_id, place)
   where not d.is_not;
 end;

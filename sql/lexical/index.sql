@@ -115,14 +115,14 @@ begin
   ), indexed as (
     insert into ragdb.chunk_lexemes (corpus_id, chunk_no, lexeme_count, impacts, word_order)
     select v_corpus.corpus_id, c.chunk_no, c.length, ragdb_internal.sparse(e.entries), c.word_order
-    from unnest(v_chunks) with ordinality c (chunk_no, words, word_order, length, nth)
+    from unnest(v_chunks) with ordinality c
       left join (
         select p.nth, string_agg(p.prefix || p.impact, ',') as entries
         from (
           select u.prefix, unnest(u.nths) as nth, unnest(u.impacts) as impact
           from (select t.term_id || ':' as prefix, t.nths, t.impacts from terms t offset 0) u
           order by nth offset 0) p
-        group by p.nth) e on e.nth = c.nth
+        group by p.nth) e on e.nth = c.ordinality
     order by c.chunk_no
     returning lexeme_count
   ), summed as (

@@ -73,12 +73,12 @@ begin atomic
     select c.name as corpus, r.*, h.doc_no, h.ordinal, h.chunk_id, h.source, h.heading, h.page,
       h.start_offset, h.end_offset, h.text, h.citation,
       pg_catalog.row_number() over (order by
-        case when (hits.options).diversity > 0 then r.n end, r.score desc, h.chunk_id, c.name)
-        ::integer as rank,
+        case when (hits.options).diversity > 0 then r.ordinality end,
+        r.score desc, h.chunk_id, c.name)::integer as rank,
       pg_catalog.rank() over (order by
-        case when (hits.options).diversity > 0 then r.n end, r.score desc)::integer as place
-    from rows from (pg_catalog.unnest(hits.ranked)) with ordinality r (corpus_id, chunk_no, score,
-        lexical_score, semantic_score, lexical_rank, semantic_rank, bm25, coverage, is_exact, n)
+        case when (hits.options).diversity > 0 then r.ordinality end,
+        r.score desc)::integer as place
+    from pg_catalog.unnest(hits.ranked) with ordinality r
       join (select (u.corpus).corpus_id, (u.corpus).name
         from (select pg_catalog.unnest(hits.corpora) as corpus) u) c on c.corpus_id = r.corpus_id
       cross join lateral (

@@ -67,12 +67,11 @@ begin atomic
       select r.score, r.lexical_score, r.semantic_score, r.lexical_rank, r.semantic_rank, r.bm25,
         r.coverage, r.is_exact, c.*,
         pg_catalog.row_number() over (order by
-          case when hits_then.is_ordered then r.n end, r.score desc, c.chunk_id)::integer as rank,
+          case when hits_then.is_ordered then r.ordinality end,
+          r.score desc, c.chunk_id)::integer as rank,
         pg_catalog.rank() over (order by
-          case when hits_then.is_ordered then r.n end, r.score desc)::integer as place
-      from rows from (pg_catalog.unnest(hits_then.ranked)) with ordinality r (corpus_id, chunk_no,
-          score, lexical_score, semantic_score, lexical_rank, semantic_rank, bm25, coverage,
-          is_exact, n)
+          case when hits_then.is_ordered then r.ordinality end, r.score desc)::integer as place
+      from pg_catalog.unnest(hits_then.ranked) with ordinality r
         join ragdb_internal.chunks_then(hits_then.corpus) c on c.chunk_no = r.chunk_no) t
     join ragdb_internal.documents_then(hits_then.corpus) d on d.doc_no = t.doc_no
   where t.rank <= hits_then.k

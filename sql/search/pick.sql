@@ -143,9 +143,8 @@ begin
     v_picked := v_picked || pool[v_at];
     v_left := array_remove(v_left, v_at);
     v_closest := array(
-      select greatest(v_closest[p.n], nullif(s.likeness, 'NaN'))
-      from unnest(pool) with ordinality
-          p (ranked, document, content_hash, impacts, stored, metric, whole_id, n)
+      select greatest(v_closest[p.ordinality], nullif(s.likeness, 'NaN'))
+      from unnest(pool) with ordinality p
         left join (
           select c.corpus_id, s.* from unnest(corpora) c
             cross join lateral ragdb_internal.likeness(c, (pool[v_at].ranked).chunk_no, array(
@@ -157,7 +156,7 @@ begin
           from ragdb_internal.likeness_among(pool[v_at], pool) s
           where pool[v_at].impacts is not null) s
           on s.corpus_id = (p.ranked).corpus_id and s.chunk_no = (p.ranked).chunk_no
-      order by p.n);
+      order by p.ordinality);
   end loop;
   return v_picked;
 end $$;
@@ -169,8 +168,7 @@ create or replace function ragdb_internal.ranked_of(picked ragdb_internal.conten
 returns ragdb_internal.ranked[]
 language sql immutable parallel safe
 return array(
-  select p.ranked from unnest(ranked_of.picked) with ordinality
-    p (ranked, document, content_hash, impacts, stored, metric, whole_id, n) order by p.n);
+  select p.ranked from unnest(ranked_of.picked) with ordinality p order by p.ordinality);
 comment on function ragdb_internal.ranked_of is
   'Returns picked chunks as a ranking, in their order.';
 

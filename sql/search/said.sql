@@ -83,9 +83,8 @@ begin
   loop
     raise notice 'no document has %', ragdb_internal.quote(v_field)
       using detail = 'what is counted by is a built-in field or a key of the metadata',
-            hint = (select 'built-in are ' || string_agg(b.field, ', ' order by b.n)
-              from ragdb_internal.filter_fields() with ordinality
-                b (field, type, of_chunks, column_sql, condition_sql, facet_sql, n));
+            hint = (select 'built-in are ' || string_agg(b.field, ', ' order by b.ordinality)
+              from ragdb_internal.filter_fields() with ordinality b);
   end loop;
 end $$;
 comment on function ragdb_internal.say_unknown is

@@ -89,6 +89,31 @@ def test_the_token_verifies_outside_of_the_database(
     assert not page["verify"](trace, *signed[:2], UUID(int=1))
 
 
+def table(first: str) -> dict[str, list[str]]:
+    """The rows of the table that begins so, by their first cells."""
+    body = PAGE.split(f"| {first} |")[1]
+    lines = [line for line in body.split("\n\n")[0].splitlines()[2:] if line.startswith("|")]
+    rows = ([cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines)
+    return {row[0]: row[1:] for row in rows}
+
+
+def test_the_page_has_the_default_policy(db: Connection) -> None:
+    ((policy,),) = db.execute("select ragdb_internal.default_policy()").fetchall()
+    said = {field: cells[0] for field, cells in table("field").items()}
+    weights = dict(pair.rsplit(" ", 1) for pair in said.pop("phase_weights").split(", "))
+    numbers = {name: {"true": True}.get(text) or float(text) for name, text in said.items()}
+    made = numbers | {"phase_weights": {phase: float(text) for phase, text in weights.items()}}
+    assert made | {"version": "slice_policy_v1"} == policy
+
+
+def test_the_page_has_what_suffices_as_evidence(db: Connection) -> None:
+    rows = db.execute("select * from ragdb_internal.sufficiencies()").fetchall()
+    assert table("`sufficiency`") == {
+        name: [*map(str, numbers), f"{float(mean):g}", "yes" if needs_exchange else "no"]
+        for name, *numbers, needs_exchange, mean in rows
+    }
+
+
 def test_every_reason_and_cause_is_on_the_page() -> None:
     sql = Path(__file__).parents[2] / "sql"
     said = set(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -69,6 +70,32 @@ def test_every_function_that_a_page_calls_takes_the_arguments_that_it_names(
             named = set(re.findall(r"(\w+) =>", given))
             if named:
                 assert named <= takes[name], f"{page.name}: {name}({given})"
+
+
+def is_there(name: str) -> bool:
+    """Whether Python has it."""
+    try:
+        pkgutil.resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+# fields of a filter in a store, a setting of the session, a file
+NEITHER = {"source", "title", "signing_key", "control"}
+
+
+def test_every_name_of_ragdb_that_stands_in_ticks_on_a_page_is_in_sql_or_in_python(
+    db: Connection,
+) -> None:
+    found = db.execute(
+        "select proname from pg_proc where pronamespace = 'ragdb'::regnamespace"
+        " union all select relname from pg_class where relnamespace = 'ragdb'::regnamespace"
+    )
+    known = NEITHER | {name for (name,) in found}
+    for page in PAGES:
+        for name in re.findall(r"`(?:\w+ )*ragdb\.(\w+(?:\.\w+)*)[`(]", page.read_text()):
+            assert name.split(".")[0] in known or is_there(f"ragdb.{name}"), (page.name, name)
 
 
 def queries(page: Path) -> Iterator[str]:
