@@ -13,8 +13,7 @@ begin
   perform ragdb_internal.leave_whole(v_corpus);
   v_corpus := ragdb_internal.lock_rights(
     ragdb_internal.lock_corpus(drop_corpus.corpus, 'admin', false, true), false, true);
-  perform ragdb_internal.check_erasure('erase', reason), ragdb_internal.lock_spaces(v_id),
-    ragdb_internal.hold_corpus_alone(v_id);
+  perform ragdb_internal.check_erasure('erase', reason), ragdb_internal.hold_corpus_alone(v_id);
   perform ragdb_internal.erase_derived(
     v_corpus, null, 'erase', 'corpus ' || v_corpus.name, reason);
   perform ragdb_internal.remove_corpus(v_id);

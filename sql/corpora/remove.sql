@@ -6,26 +6,6 @@ return 'last_tick_of ' || last_tick_key.corpus;
 comment on function ragdb_internal.last_tick_key(text) is
   'Returns the key of the setting that keeps the last tick of dropped corpora of a name.';
 
--- Before a drop holds the corpus alone: whoever has read the embeddings holds it next, to record
--- that, and each would wait for the other.
-create or replace function ragdb_internal.lock_spaces(corpus_id integer) returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_table text;
-begin
-  for v_table in
-    select ragdb_internal.space_table(s.space_id) from ragdb.embedding_spaces s
-    where s.corpus_id = lock_spaces.corpus_id order by s.space_id
-  loop
-    execute format('lock table ragdb.%I in access exclusive mode', v_table);
-  end loop;
-end $$;
-comment on function ragdb_internal.lock_spaces(integer) is
-  'Waits for whoever reads the embeddings of a corpus, and has others wait until the transaction '
-  'ends; the caller holds the corpus lock.';
-
 create or replace function ragdb_internal.remove_corpus(corpus_id integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

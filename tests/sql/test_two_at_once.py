@@ -300,13 +300,6 @@ def test_a_snapshot_that_is_older_than_a_drop_of_embeddings_is_told_to_begin_aga
             reader.execute(read)
 
 
-def test_who_has_read_embeddings_and_records_it_is_not_held_up_by_a_drop_that_waits_for_them(
-    gone: str,
-) -> None:
-    read, record = SEARCH.format("search", "semantic"), SEARCH.format("retrieve", "semantic")
-    assert meanwhile(gone, read, "select ragdb.drop_corpus('gone')", record) is None
-
-
 def test_of_two_who_drop_a_space_at_once_the_second_hears_that_there_is_none(gone: str) -> None:
     drop = "select ragdb.drop_space('gone', 'gone')"
     assert second(gone, drop, drop) == "RG416"
