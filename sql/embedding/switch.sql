@@ -200,9 +200,11 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_embedder constant ragdb.embedders := ragdb_internal.embedder(embedder);
+  -- by itself: the statement that waits still sees a space that another has dropped meanwhile
+  v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(drop_space.corpus, 'admin');
 begin
-  perform ragdb_internal.drop_space_table(ragdb_internal.space_of_embedder(
-    ragdb_internal.lock_corpus(drop_space.corpus, 'admin'), v_embedder));
+  perform ragdb_internal.drop_space_table(
+    ragdb_internal.space_of_embedder(v_corpus, v_embedder));
 end $$;
 comment on function ragdb.drop_space is
   'Drops the space of a corpus under an embedder with all its embeddings. Raises RG400, RG401, '

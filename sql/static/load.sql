@@ -203,17 +203,16 @@ comment on function ragdb.set_default_embedder is
   'Makes a static embedder the one that new corpora get; null: they get none. Raises RG416.';
 
 create or replace function ragdb.list_static_models()
-returns table (embedder text, tokenizer text, folding text, pieces integer, words bigint,
-  digest text, lexical_weight float8, is_default boolean)
+returns table (embedder text, tokenizer text, folding text, pieces integer, digest text,
+  lexical_weight float8, is_default boolean)
 language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
-  select e.name, m.tokenizer, m.folding, m.pieces,
-    (select count(*) from ragdb.static_words w where w.embedder_id = m.embedder_id), m.digest,
-    m.lexical_weight, m.embedder_id is not distinct from ragdb_internal.default_embedder()
+  select e.name, m.tokenizer, m.folding, m.pieces, m.digest, m.lexical_weight,
+    m.embedder_id is not distinct from ragdb_internal.default_embedder()
   from ragdb.static_models m join ragdb.embedders e on e.embedder_id = m.embedder_id
   order by e.name;
 end;
 comment on function ragdb.list_static_models is
-  'Lists the embedders that run inside the database: how they cut words, their pieces, the words '
-  'cut so far and kept, the digest, and which one new corpora get.';
+  'Lists the embedders that run inside the database: how they cut words, their pieces, the '
+  'digest, and which one new corpora get.';

@@ -151,8 +151,10 @@ begin
       'they were installed by another version of PostgreSQL, and are not compared',
       'ragdb init --force installs them again')::ragdb.finding])::ragdb_internal.verified;
   end if;
-  -- a right that the DBA gave to a role of their own is for a person to judge
-  select coalesce(array_agg(row('code', case when c.kind = 'grant' and c.identity !~ ' public$'
+  -- a right that the DBA gave to a role of their own, or their index, is for a person to judge
+  select coalesce(array_agg(row('code', case
+          when c.kind = 'grant' and c.identity !~ ' public$'
+            or c.kind = 'index' and c.finding = 'it was added'
           then 'warning' else 'error' end, c.kind || ' ' || c.identity, c.finding,
         'ragdb init --force installs what this version has; find out who changed it')
         ::ragdb.finding order by c.kind, c.identity) filter (where not c.is_restored), '{}'),

@@ -300,6 +300,11 @@ def test_a_snapshot_that_is_older_than_a_drop_of_embeddings_is_told_to_begin_aga
             reader.execute(read)
 
 
+def test_of_two_who_drop_a_space_at_once_the_second_hears_that_there_is_none(gone: str) -> None:
+    drop = "select ragdb.drop_space('gone', 'gone')"
+    assert second(gone, drop, drop) == "RG416"
+
+
 def test_who_grants_and_who_drops_a_corpus_wait_for_each_other(made: str) -> None:
     with psycopg.connect(made) as db:
         db.execute("select ragdb.create_corpus('granted')")

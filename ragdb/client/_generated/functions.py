@@ -1981,7 +1981,7 @@ class Functions(Caller):
 
     def list_static_models(self) -> Rows[rows.ListStaticModelsRow]:
         """Lists the embedders that run inside the database: how they cut words, their pieces,
-        the words cut so far and kept, the digest, and which one new corpora get.
+        the digest, and which one new corpora get.
         """
         return self._rows(calls.LIST_STATIC_MODELS, rows.ListStaticModelsRow, locals())
 

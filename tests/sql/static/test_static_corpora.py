@@ -331,6 +331,15 @@ def test_an_import_without_vectors_gets_them(
         assert db.search("docs", "scores of legs")[0].mode == "hybrid"
 
 
+def test_what_is_listed_of_an_embedder_tells_of_no_word_that_a_corpus_has(loaded: Database) -> None:
+    """A word that has to be cut is kept once for all corpora: a count of them would tell of it."""
+    before = loaded.list_static_models()
+    fill(loaded)
+    kept = loaded.connection.execute("select count(*) > 0 from ragdb.static_words").fetchone()
+    assert kept == (True,)
+    assert loaded.list_static_models() == before
+
+
 def test_the_sql_file_loads_what_the_command_loads(
     clone: str, bpe_folder: Path, as_role: Callable[..., Connection]
 ) -> None:

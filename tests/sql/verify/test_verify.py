@@ -408,6 +408,12 @@ EDITS = {
         "code",
         "it is missing",
     ),
+    "an index added": (
+        "create index mine on ragdb.access_events (what)",
+        "code",
+        "it was added",
+        "warning",
+    ),
     "rows beside those of a table": (
         "create table public.more () inherits (ragdb.semantic_atoms)",
         "code",

@@ -15,7 +15,6 @@ class ListStaticModelsRow(Row):
     tokenizer: str
     folding: str
     pieces: int
-    words: int
     digest: str
     lexical_weight: float
     is_default: bool
