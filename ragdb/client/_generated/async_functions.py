@@ -1241,9 +1241,13 @@ class AsyncFunctions(AsyncCaller):
         return await self._rows(calls.LIST_EVAL_CASES, rows.ListEvalCasesRow, rag, eval)
 
     async def list_eval_runs(
-        self, rag: str | None = None, eval: str | None = None, count: int = 50
+        self,
+        rag: str | None = None,
+        eval: str | None = None,
+        count: int = 50,
+        since: datetime | None = None,
     ) -> Rows[rows.EvalRuns]:
-        return await self._rows(calls.LIST_EVAL_RUNS, rows.EvalRuns, rag, eval, count)
+        return await self._rows(calls.LIST_EVAL_RUNS, rows.EvalRuns, rag, eval, count, since)
 
     async def list_evals(self) -> Rows[rows.ListEvalsRow]:
         return await self._rows(calls.LIST_EVALS, rows.ListEvalsRow)

@@ -834,8 +834,8 @@ LIST_ERASURES = Call("list_erasures", {"corpus": "text", "count": "integer"}, {"
 LIST_EVAL_CASES = Call("list_eval_cases", {"rag": "text", "eval": "text"}, {"eval": None})
 LIST_EVAL_RUNS = Call(
     "list_eval_runs",
-    {"rag": "text", "eval": "text", "count": "integer"},
-    {"rag": None, "eval": None, "count": 50},
+    {"rag": "text", "eval": "text", "count": "integer", "since": "timestamp with time zone"},
+    {"rag": None, "eval": None, "count": 50, "since": None},
 )
 LIST_EVALS = Call("list_evals", {})
 LIST_FAILED_EMBEDDINGS = Call("list_failed_embeddings", {"corpus": "text"})

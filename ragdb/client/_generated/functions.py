@@ -2057,12 +2057,16 @@ class Functions(Caller):
         return self._rows(calls.LIST_EVAL_CASES, rows.ListEvalCasesRow, rag, eval)
 
     def list_eval_runs(
-        self, rag: str | None = None, eval: str | None = None, count: int = 50
+        self,
+        rag: str | None = None,
+        eval: str | None = None,
+        count: int = 50,
+        since: datetime | None = None,
     ) -> Rows[rows.EvalRuns]:
         """Returns the latest runs, newest first, of one rag and eval or of all that the caller
-        may see; count is 1 to 10000. Raises RG400.
+        may see, begun at or after since; count is 1 to 10000. Raises RG400.
         """
-        return self._rows(calls.LIST_EVAL_RUNS, rows.EvalRuns, rag, eval, count)
+        return self._rows(calls.LIST_EVAL_RUNS, rows.EvalRuns, rag, eval, count, since)
 
     def list_evals(self) -> Rows[rows.ListEvalsRow]:
         """Lists the evals of the contracts in force whose corpus the caller may read: how many
