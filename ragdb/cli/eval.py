@@ -10,7 +10,7 @@ import typer
 
 from ragdb.cli.app import TEXT, verb
 from ragdb.cli.ids import run_id
-from ragdb.cli.session import DATABASE, NEGATIVE, NOTHING, OK, Failure, Session
+from ragdb.cli.session import DATABASE, NEGATIVE, NOTHING, OK, Failure, Session, Since
 from ragdb.client.counting import counted
 
 if TYPE_CHECKING:
@@ -85,11 +85,14 @@ def report(session: Session, run: RunId) -> int:
 def ls(
     session: Session,
     rag: Annotated[str | None, typer.Argument(metavar="RAG", help="Only runs of this rag.")] = None,
+    since: Since = None,
     limit: Annotated[int, typer.Option(help="Largest number of runs.")] = 20,
 ) -> None:
     """List the latest runs."""
+    from ragdb.cli.times import moment
+
     with session.connect() as db:
-        rows = db.list_eval_runs(rag, None, limit)
+        rows = db.list_eval_runs(rag, None, limit, moment("--since", since))
     columns = "run_id created_at rag eval status passed_cases cases label"
     session.rows(rows, columns, empty="no runs yet; start one with `ragdb eval run RAG`")
 

@@ -45,7 +45,9 @@ Format = format_of(FORMATS)
 
 Since = Annotated[
     str | None,
-    typer.Option("--since", metavar="TIME", help="Only after this time: 2026-03-01, or 7d ago."),
+    typer.Option(
+        "--since", metavar="TIME", help="Only from this time on: 2026-03-01, or 7d for a week ago."
+    ),
 ]
 
 Json = Annotated[bool, typer.Option("--json", help="The same as --format json.")]

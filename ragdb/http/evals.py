@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, get_args
 from uuid import UUID
 
 from fastapi import FastAPI, Query, Request
-from pydantic import BaseModel, Field
+from pydantic import AwareDatetime, BaseModel, Field
 from starlette.responses import Response
 
 from ragdb.client._generated import rows
@@ -80,10 +80,11 @@ def register(app: FastAPI, server: Server) -> None:
         rag: Filter = None,
         eval: Filter = None,
         count: Count = 50,
+        since: Annotated[AwareDatetime | None, Query(description="Begun then or later.")] = None,
     ) -> Answer:
         """List the latest runs, newest first."""
         async with server.transaction(request) as db:
-            listed = await db.list_eval_runs(rag, eval, count)
+            listed = await db.list_eval_runs(rag, eval, count, since)
         return Answer({"runs": personal.served(listed)})
 
     report: dict[int | str, dict[str, Any]] = {

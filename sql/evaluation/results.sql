@@ -22,7 +22,7 @@ comment on function ragdb.get_eval_run is
   'Returns a run of an eval whose corpus the caller may read. Raises RG443.';
 
 create or replace function ragdb.list_eval_runs(rag text default null, eval text default null,
-  count integer default 50)
+  count integer default 50, since timestamptz default null)
 returns setof ragdb.eval_runs
 language plpgsql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
@@ -34,11 +34,12 @@ begin
     where ragdb_internal.privilege(c) > 0
       and (list_eval_runs.rag is null or r.rag = list_eval_runs.rag)
       and (list_eval_runs.eval is null or r.eval = list_eval_runs.eval)
+      and r.created_at >= coalesce(list_eval_runs.since, '-infinity')
     order by r.run_id desc limit list_eval_runs.count;
 end $$;
 comment on function ragdb.list_eval_runs is
-  'Returns the latest runs, newest first, of one rag and eval or of all that the caller may see; '
-  'count is 1 to 10000. Raises RG400.';
+  'Returns the latest runs, newest first, of one rag and eval or of all that the caller may see, '
+  'begun at or after since; count is 1 to 10000. Raises RG400.';
 
 create or replace function ragdb.find_run(prefix text) returns uuid
 language plpgsql stable parallel safe security definer

@@ -63,6 +63,29 @@ comment on function ragdb_internal.erase_images is
   'Takes the content of documents that are gone out of the history of a corpus and returns the '
   'rows that lost theirs, as an act names them; that there were some stays.';
 
+-- Title, headings and text are what is searched, and so what dictionaries have the words of.
+create or replace function ragdb_internal.texts_at(corpus_id integer, uri text) returns text[]
+language sql stable parallel safe
+return array(
+  select ragdb_internal.searched_text(d.title, c.heading, c.text)
+  from ragdb.document_sources s
+    join ragdb.documents d on d.corpus_id = s.corpus_id and d.doc_no = s.doc_no
+    join ragdb.chunks c on c.corpus_id = s.corpus_id and c.doc_no = s.doc_no
+  where s.corpus_id = texts_at.corpus_id and s.uri = texts_at.uri);
+comment on function ragdb_internal.texts_at(integer, text) is
+  'Returns the texts by which the chunks of a source are searched.';
+
+create or replace function ragdb_internal.texts_once_of(corpus_id integer, doc_nos integer[])
+returns text[]
+language sql stable parallel safe
+return array(
+  select pg_catalog.concat_ws(E'\n', p.was ->> 'title', p.was ->> 'heading', p.was ->> 'text')
+  from ragdb.past_rows p
+  where p.corpus_id = texts_once_of.corpus_id and p.kind in ('document', 'chunk')
+    and p.was ->> 'doc_no' = any (texts_once_of.doc_nos::text[]));
+comment on function ragdb_internal.texts_once_of(integer, integer[]) is
+  'Returns the texts by which chunks of documents that are gone were searched.';
+
 create or replace function ragdb.erase_source(corpus text, uri text, reason text default null)
 returns table (documents_deleted integer, chunks_deleted integer, past_rows_erased integer)
 language plpgsql security definer rows 1
@@ -70,6 +93,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(erase_source.corpus, 'admin');
+  v_texts constant text[] := ragdb_internal.texts_at(v_corpus.corpus_id, uri);
   v_doc_nos integer[];
   v_documents text[];
   v_erased text[];
@@ -92,7 +116,10 @@ begin
   end if;
   v_doc_nos := ragdb_internal.documents_once_at(v_corpus.corpus_id, uri);
   v_documents := ragdb_internal.documents_erased(v_corpus.corpus_id, v_doc_nos);
+  perform ragdb_internal.forget_words(
+    v_texts || ragdb_internal.texts_once_of(v_corpus.corpus_id, v_doc_nos));
   v_erased := ragdb_internal.erase_images(v_corpus.corpus_id, v_doc_nos);
+  perform ragdb_internal.drop_lexemes(v_corpus.corpus_id);
   past_rows_erased := cardinality(v_erased);
   if past_rows_erased > 0 then
     perform ragdb_internal.record_deletion('history_erased', v_corpus, v_documents || v_erased,
@@ -103,5 +130,6 @@ end $$;
 comment on function ragdb.erase_source is
   'Deletes a source as ragdb.delete_source with derived => ''erase'' does, and takes what was ever '
   'found there out of the history of the corpus, so that no version has it; ragdb.diff_corpus '
-  'names the source as erased. A document that has another source today stays. Returns how many '
-  'documents, chunks and rows of the history went. Raises RG400, RG401, RG404, RG405.';
+  'names the source as erased. Words that no other text of the corpus has leave its dictionary. A '
+  'document that has another source today stays. Returns how many documents, chunks and rows of '
+  'the history went. Raises RG400, RG401, RG404, RG405.';

@@ -101,6 +101,19 @@ comment on function ragdb_internal.catch_up is
   'Makes the blocks of a corpus know all of its chunks, makes them anew where there are none or a '
   'fifth of what they know is gone, and notes it; the caller holds the corpus lock.';
 
+create or replace function ragdb_internal.drop_lexemes(
+  corpus_id integer, out lexemes_dropped integer)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  delete from ragdb.lexemes l where l.corpus_id = drop_lexemes.corpus_id and l.df = 0;
+  get diagnostics lexemes_dropped = row_count;
+end $$;
+comment on function ragdb_internal.drop_lexemes(integer) is
+  'Drops the lexemes that no chunk of a corpus has, and returns how many they were; the caller '
+  'holds the corpus lock.';
+
 create or replace function ragdb_internal.optimize(
   corpus ragdb.corpora, pivot float8, out lexemes_dropped integer)
 language plpgsql
@@ -116,8 +129,7 @@ begin
   if v_moves or corpus.chunks < 10000 then
     perform ragdb_internal.renew_bounds(corpus.corpus_id);
   end if;
-  delete from ragdb.lexemes l where l.corpus_id = corpus.corpus_id and l.df = 0;
-  get diagnostics lexemes_dropped = row_count;
+  lexemes_dropped := ragdb_internal.drop_lexemes(corpus.corpus_id);
   select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = corpus.corpus_id;
   if v_moves then
     delete from ragdb.block_states t where t.corpus_id = corpus.corpus_id;
@@ -185,7 +197,7 @@ begin
   update ragdb.corpora c set pivot = optimize_parts.pivot
     where c.corpus_id = whole.corpus_id and c.pivot <> optimize_parts.pivot;
   perform ragdb_internal.record_state('settings', whole.corpus_id) where found;
-  delete from ragdb.lexemes l where l.corpus_id = whole.corpus_id and l.df = 0;
+  perform ragdb_internal.drop_lexemes(whole.corpus_id);
 end $$;
 comment on function ragdb_internal.optimize_parts is
   'Sums the statistics of the parts of a corpus and optimizes each for one pivot, the given one or '

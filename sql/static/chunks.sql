@@ -112,6 +112,27 @@ comment on function ragdb_internal.store_static is
   'Embeds chunks of a space by its static embedder and stores the embeddings, and the vectors of '
   'words that had to be cut, unless another transaction is at it.';
 
+-- In an order, so that two that forget do not deadlock. A word that another text has is cut again
+-- where it is asked for.
+create or replace function ragdb_internal.forget_words(texts text[]) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  with gone as materialized (
+    select w.embedder_id, w.word
+    from ragdb.static_models m
+      cross join lateral (
+        select distinct c.word from ragdb_internal.counted_words(forget_words.texts, m.folding) c) c
+      join ragdb.static_words w on w.embedder_id = m.embedder_id and w.word = c.word
+    order by w.embedder_id, w.word for update of w
+  )
+  delete from ragdb.static_words w using gone g
+    where w.embedder_id = g.embedder_id and w.word = g.word;
+end;
+comment on function ragdb_internal.forget_words(text[]) is
+  'Takes the words of some texts out of those that static embedders keep because they had to cut '
+  'them.';
+
 create or replace function ragdb_internal.embed_chunks(
   space ragdb.embedding_spaces, chunk_nos integer[])
 returns void

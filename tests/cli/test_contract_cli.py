@@ -43,6 +43,11 @@ def test_the_example_is_checked_applied_ingested_and_evaluated(
     assert failed.exit_code == 1
     assert "FAIL      refunds: expected 2 chunks, was 1" in failed.stdout
     assert run("eval", "run", "AnswerDocs", "--tag", "none").exit_code == 5
+    listed = [
+        json.loads(run("eval", "ls", "AnswerDocs", "--since", since, "--json").stdout)
+        for since in ("1h", "2999-01-01")
+    ]
+    assert [bool(runs) for runs in listed] == [True, False]
     shown = run("contract", "export", "support")
     assert shown.stdout.startswith('corpus name=Docs title="Support docs"')
     assert run("contract", "export", "support", "--json").exit_code == 0

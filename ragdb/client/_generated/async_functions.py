@@ -983,7 +983,11 @@ class AsyncFunctions(AsyncCaller):
         return await self._rows(calls.LIST_EVAL_CASES, rows.ListEvalCasesRow, locals())
 
     async def list_eval_runs(
-        self, rag: str | None = None, eval: str | None = None, count: int = 50
+        self,
+        rag: str | None = None,
+        eval: str | None = None,
+        count: int = 50,
+        since: datetime | None = None,
     ) -> Rows[rows.EvalRuns]:
         return await self._rows(calls.LIST_EVAL_RUNS, rows.EvalRuns, locals())
 

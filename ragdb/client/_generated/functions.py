@@ -966,9 +966,10 @@ class Functions(Caller):
     def erase_source(self, corpus: str, uri: str, reason: str | None = None) -> rows.EraseSourceRow:
         """Deletes a source as ragdb.delete_source with derived => 'erase' does, and takes what
         was ever found there out of the history of the corpus, so that no version has it;
-        ragdb.diff_corpus names the source as erased. A document that has another source today
-        stays. Returns how many documents, chunks and rows of the history went. Raises RG400,
-        RG401, RG404, RG405.
+        ragdb.diff_corpus names the source as erased. Words that no other text of the corpus
+        has leave its dictionary. A document that has another source today stays. Returns how
+        many documents, chunks and rows of the history went. Raises RG400, RG401, RG404,
+        RG405.
         """
         return self._row(calls.ERASE_SOURCE, rows.EraseSourceRow, locals())
 
@@ -1820,10 +1821,14 @@ class Functions(Caller):
         return self._rows(calls.LIST_EVAL_CASES, rows.ListEvalCasesRow, locals())
 
     def list_eval_runs(
-        self, rag: str | None = None, eval: str | None = None, count: int = 50
+        self,
+        rag: str | None = None,
+        eval: str | None = None,
+        count: int = 50,
+        since: datetime | None = None,
     ) -> Rows[rows.EvalRuns]:
         """Returns the latest runs, newest first, of one rag and eval or of all that the caller
-        may see; count is 1 to 10000. Raises RG400.
+        may see, begun at or after since; count is 1 to 10000. Raises RG400.
         """
         return self._rows(calls.LIST_EVAL_RUNS, rows.EvalRuns, locals())
 

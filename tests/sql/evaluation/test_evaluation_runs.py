@@ -9,6 +9,7 @@ import struct
 import subprocess
 import time
 import xml.etree.ElementTree as ElementTree
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,18 @@ def test_a_run_of_a_corpus_that_the_caller_cannot_read_is_not_found(db: Connecti
         assert refused(db, f"select ragdb.{call}", run_id).sqlstate == "RG443"
     assert db.execute("select ragdb.baseline_run('A', 'V')").fetchall() == [(None,)]
     assert db.execute("select * from ragdb.list_eval_runs()").fetchall() == []
+
+
+def test_runs_are_listed_since_the_time_at_which_one_began(db: Connection) -> None:
+    runs = [run(db, contract(REFUNDS))["run_id"] for _ in range(3)]
+    began = "select created_at from ragdb.get_eval_run(%s)"
+    listed = "select run_id from ragdb.list_eval_runs('A', since => %s)"
+    for n, run_id in enumerate(runs):
+        (time,) = db.execute(began, (run_id,)).fetchone()  # type: ignore[misc]
+        found = [found for (found,) in db.execute(listed, (time,))]
+        assert set(runs[n:]) <= set(found)
+        later = [found for (found,) in db.execute(listed, (time + timedelta(microseconds=1),))]
+        assert run_id not in later
 
 
 def test_a_run_of_no_case_is_not_a_baseline(db: Connection) -> None:

@@ -418,3 +418,34 @@ def test_a_retrieval_is_recorded_where_every_plan_is_run_as_a_parallel_one(
     fill(loaded)
     loaded.connection.execute("set debug_parallel_query = on")
     assert loaded.retrieve("docs", "joining the scores of both legs")
+
+
+def test_a_word_that_was_erased_is_in_no_table(loaded_once: Connection) -> None:
+    db = loaded_once
+    tables = db.execute(
+        "select format('%I.%I', schemaname, tablename) from pg_tables where schemaname = 'ragdb'"
+    ).fetchall()
+
+    def having(part: str) -> set[str]:
+        count = "select count(*) from {} t where t::text ilike %s"
+        return {
+            t for (t,) in tables if db.execute(count.format(t), (f"%{part}%",)).fetchone() != (0,)
+        }
+
+    for corpus, history in (("erased-kept", "1 day"), ("erased-plain", None)):
+        db.execute("select ragdb.create_corpus(%s, history => %s::interval)", (corpus, history))
+        for source, text in (
+            ("kim.md", "Kim lives in Zanzibarville."),
+            ("kim.md", "Kim moved to Timbuktuville."),
+            ("lee.md", "Lee lives in Osloburgh."),
+        ):
+            db.execute("select * from ragdb.put_text(%s, %s, %s)", (corpus, source, text))
+        assert {"ragdb.lexemes", "ragdb.static_words"} <= having("zanzibarvil")
+        db.execute("select * from ragdb.erase_source(%s, 'kim.md')", (corpus,))
+        assert having("timbuktuvil") == set()
+        assert "ragdb.static_words" in having("osloburgh")
+        # of what had been replaced without history nothing is left to read the words of
+        assert having("zanzibarvil") == (set() if history else {"ragdb.static_words"})
+        found = db.execute("select source from ragdb.search(%s, 'osloburgh')", (corpus,))
+        assert found.fetchall() == [("lee.md",)]
+        assert db.execute("select * from ragdb.check_corpus(%s)", (corpus,)).fetchall() == []
