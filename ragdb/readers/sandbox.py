@@ -25,10 +25,14 @@ _MEMORY_PER_BYTE = 32
 _SECONDS = 10
 _BYTES_PER_SECOND = 1_000_000
 _MAX_ANSWER = 1024 * 1024 * 1024
-# what Python itself may need to start
 _STARTING = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONHOME")
 # readers in Python, character by character
 _SLOW = {"rst": 20, "yaml": 4, "rtf": 8, "pptx": 4}
+
+
+def starting() -> dict[str, str]:
+    """What of the environment Python itself may need to start."""
+    return {name: os.environ[name] for name in _STARTING if name in os.environ}
 
 
 class _Child:
@@ -45,7 +49,7 @@ class _Child:
             stderr=subprocess.DEVNULL,
             cwd="/",
             # nothing else of the environment: it holds passwords and keys
-            env={name: os.environ[name] for name in _STARTING if name in os.environ}
+            env=starting()
             | {
                 "PATH": os.defpath,
                 "PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path),
