@@ -40,9 +40,17 @@ def metadata(row: Chunk | Hit) -> dict[str, Any]:
 
 
 def filter_of(given: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """A filter of ragdb whose fields are keys of the metadata, unless `ragdb.` stands before."""
+    """A filter of ragdb whose fields are keys of the metadata, unless `ragdb.` stands before.
+
+    Raises TypeError for what is no mapping, such as the function that other stores take.
+    """
     if not given:
         return None
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            f"the filter is a {type(given).__name__}, not a mapping such as"
+            ' {"year": {"gte": 2025}}'
+        )
     return {field_of(name): value for name, value in given.items()}
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragdb.ingest.drift import optimize
-from ragdb.readers.document import clean, storable
+from ragdb.ingest.options import IngestError
+from ragdb.readers.document import ReadError, clean, storable
 
 if TYPE_CHECKING:
     from ragdb.client.calling import Reals
@@ -33,7 +34,10 @@ def add(
     if isinstance(metadatas, Mapping):
         raise TypeError("metadatas is a mapping, not a list of mappings")
     given = [clean(_text(text))[0] for text in texts]
-    about = None if metadatas is None else [storable(one or {}) for one in metadatas]
+    try:
+        about = None if metadatas is None else [storable(one or {}) for one in metadatas]
+    except ReadError as error:
+        raise IngestError(error.reason, error.hint) from None
     names = None if ids is None else [clean(name)[0] for name in ids]
     for what, found in (("metadatas", about), ("ids", names), ("embeddings", embeddings)):
         if found is not None and len(found) != len(given):

@@ -35,6 +35,7 @@ def main(family: str) -> None:
     sys.stdout = sys.stderr
     readers = _load(family)
     _confine()
+    frames.send(answers, {"status": "ready"}, b"")
     for served in range(1, _MAX_SERVED + 1):
         frame = frames.receive(requests, _MAX_REQUEST)
         if frame is None:

@@ -22,6 +22,7 @@ from tempfile import TemporaryDirectory
 
 from ragdb.readers import formats, plugs
 from ragdb.readers.document import ReadError
+from ragdb.readers.sandbox import starting
 
 _MEMORY = 4 * 2**30
 _SECONDS = 600
@@ -123,7 +124,8 @@ def _run(words: list[str], folder: str, printed: Path, seconds: int) -> None:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
-                env={
+                env=starting()
+                | {
                     "PATH": os.environ.get("PATH", os.defpath),
                     "HOME": folder,
                     "TMPDIR": folder,

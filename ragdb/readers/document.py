@@ -138,4 +138,10 @@ def storable(value: Any, depth: int = 0) -> Any:
         return [storable(v, depth + 1) for v in value]
     if isinstance(value, date | time):
         return value.isoformat()
+    if str(value) == object.__repr__(value):  # the place where it lies in memory
+        raise ReadError(
+            "malformed",
+            f"its metadata has a value of type {type(value).__name__}, which is no text",
+            "give texts, numbers, lists or mappings",
+        )
     return clean(str(value))[0]

@@ -25,8 +25,14 @@ _MEMORY_PER_BYTE = 32
 _SECONDS = 10
 _BYTES_PER_SECOND = 1_000_000
 _MAX_ANSWER = 1024 * 1024 * 1024
+_STARTING = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONHOME")
 # readers in Python, character by character
 _SLOW = {"rst": 20, "yaml": 4, "rtf": 8, "pptx": 4}
+
+
+def starting() -> dict[str, str]:
+    """What of the environment Python itself may need to start."""
+    return {name: os.environ[name] for name in _STARTING if name in os.environ}
 
 
 class _Child:
@@ -35,6 +41,7 @@ class _Child:
     def __init__(self, family: str) -> None:
         self.family = family
         self.is_fresh = True
+        self.is_ready = False
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-W", "ignore", "-m", "ragdb.readers.child", family],
             stdin=subprocess.PIPE,
@@ -42,7 +49,8 @@ class _Child:
             stderr=subprocess.DEVNULL,
             cwd="/",
             # nothing else of the environment: it holds passwords and keys
-            env={
+            env=starting()
+            | {
                 "PATH": os.defpath,
                 "PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path),
             },
@@ -63,6 +71,9 @@ class _Child:
             frames.send(self.input, header, body)
             while True:
                 answer = frames.receive(self.output, _MAX_ANSWER)
+                if answer is not None and answer[0].get("status") == "ready":
+                    self.is_ready = True
+                    continue
                 if tell is None or answer is None or answer[0].get("status") != "told":
                     return answer
                 tell(min(max(float(answer[0]["part"]), 0.0), 1.0))
@@ -127,7 +138,8 @@ def read(reader: str, data: bytes, tell: Tell | None = None) -> Content:
     """What a reader makes of the bytes, read by a child process; `tell` hears which part is read.
 
     Raises ReadError: the reader's own, `limits` for a document that needs too much memory or time,
-    `corrupt` for one that breaks its parser, `missing_extra` where its library is not installed.
+    `corrupt` for one that breaks its parser, `missing_extra` where its library is not installed,
+    `unstarted` where there is no child.
     """
     return _content(json.loads(_read(reader, data, {"tells": tell is not None}, tell)))
 
@@ -155,6 +167,12 @@ def _read(reader: str, data: bytes, more: dict[str, Any], tell: Tell | None = No
         raise ReadError(
             "corrupt", f"its parser failed on it ({answer.decode()[:80]})", "save it again"
         )
+    if status == "unstarted":
+        raise ReadError(
+            "unstarted",
+            f"the process that reads it did not start (exit code {answer.decode()})",
+            f"`env -i {sys.executable} -m ragdb.readers.child` shows why",
+        )
     raise ReadError(
         "limits",
         f"it could not be read within {seconds} s and {memory // 2**20} MiB",
@@ -172,7 +190,11 @@ def _ask(request: dict[str, Any], data: bytes, tell: Tell | None = None) -> tupl
         child.close()  # Ctrl-C in the middle of an answer
         raise
     if answered is None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.process.wait(1)
         child.close()
+        if not child.is_ready:
+            return "unstarted", str(child.process.returncode).encode(), was_fresh
         return "limits", b"", was_fresh
     header, answer = answered
     if header["last"]:

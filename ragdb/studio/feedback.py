@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from fastapi import APIRouter, Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ragdb.client.client import AsyncClient
 from ragdb.http import personal
 from ragdb.http.transactions import Refused
 from ragdb.studio import sessions
-from ragdb.studio.pages import Studio
+from ragdb.studio.pages import Studio, address
 
 CLIENT = "ragdb studio"
 
@@ -32,13 +33,23 @@ def register(router: APIRouter, studio: Studio) -> None:
                 fields.get("comment", "").strip() or None,
                 CLIENT,
             )
+        # so that who loads the page again, or comes back to it, records nothing twice
+        about = {"trace": trace, "verdict": fields["verdict"], "next": fields.get("next")}
+        page = address("/studio/feedback", **about)
+        return RedirectResponse(page, 303, dict(sessions.headers()))
+
+    @router.get("/feedback")
+    async def given(request: Request, trace: UUID, verdict: str, next: str = "") -> HTMLResponse:
+        async with studio.transaction(request) as db:
+            corpus = (await db.get_trace(trace)).corpus
+        personal.check_served(corpus, "TRACE_NOT_FOUND")
         return studio.page(
             request,
             "feedback_given.html",
-            verdict=fields["verdict"],
+            verdict="good" if verdict == "good" else "bad",
             trace=trace,
             corpus=corpus,
-            next=sessions.inside(fields.get("next", "")),
+            next=sessions.inside(next),
         )
 
 

@@ -96,10 +96,13 @@ create or replace function ragdb_internal.advice_on_roles() returns setof ragdb.
 language sql stable parallel safe
 begin atomic
   select pg_catalog.concat('role ', d.role), null, false,
-    pg_catalog.format('is gone (oid %s) and still holds %s', d.role_oid,
+    pg_catalog.format(case when d.name_is_taken then 'is not yet the one that holds %2$s (oid %1$s)'
+      else 'is gone (oid %1$s) and still holds %2$s' end, d.role_oid,
       pg_catalog.array_to_string(d.holds, ', ')),
-    pg_catalog.format('as the owner: select ragdb.bind_role(%L, <the role that it is now>); '
-      'or revoke what it holds', d.role)
+    pg_catalog.format(case when d.name_is_taken
+      then 'as the owner, where it is the same: select ragdb.bind_role(%L)'
+      else 'as the owner: select ragdb.bind_role(%L, <the role that it is now>)' end, d.role)
+      || '; or revoke what it holds'
   from ragdb.dead_roles() d;
 end;
 comment on function ragdb_internal.advice_on_roles() is

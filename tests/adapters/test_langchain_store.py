@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from datetime import date
+from decimal import Decimal
 from itertools import count
+from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
@@ -12,6 +15,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 import ragdb
 from ragdb.adapters.langchain import RagdbVectorStore
 from ragdb.errors import AlreadyExists, CorpusNotFound, EmbedderMismatch
+from ragdb.ingest.options import IngestError
 
 suite = pytest.importorskip(
     "langchain_tests.integration_tests.vectorstores",
@@ -126,6 +130,26 @@ def test_where_the_model_fails_nothing_is_stored(db: ragdb.Database, corpus: str
     with pytest.raises(TimeoutError):
         RagdbVectorStore(db, corpus, Broken()).add_texts(["a text"])
     assert db.corpus_info(corpus).documents == 0
+
+
+@pytest.mark.parametrize("given", ["year", [("year", 2026)], lambda text: True])
+def test_a_filter_that_is_no_mapping_is_refused(
+    db: ragdb.Database, corpus: str, given: Any
+) -> None:
+    with pytest.raises(TypeError, match=r"not a mapping such as .\"year\""):
+        RagdbVectorStore(db, corpus).similarity_search("refunds", filter=given)
+
+
+def test_metadata_that_would_not_come_back_is_refused(db: ragdb.Database, corpus: str) -> None:
+    store = RagdbVectorStore(db, corpus)
+    with pytest.raises(IngestError, match="a value of type object, which is no text"):
+        store.add_texts(["refunds"], [{"loader": [object()]}], ids=["a"])
+    assert store.get_by_ids(["a"]) == []
+    held = {"path": PurePosixPath("/a/b"), "at": date(2026, 1, 2), "price": Decimal("1.50")}
+    store.add_texts(["refunds"], [held], ids=["a"])
+    assert store.get_by_ids(["a"])[0].metadata == {
+        "path": "/a/b", "at": "2026-01-02", "price": "1.50"
+    }  # fmt: skip
 
 
 def test_a_filter_is_over_the_metadata_that_was_given(db: ragdb.Database, corpus: str) -> None:

@@ -47,10 +47,12 @@ def test_only_an_ending_that_is_read_names_the_type_of_what_was_made(out: str, n
 
 def test_a_command_sees_no_secret_and_its_own_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGDB_DATABASE_URL", "postgresql://u:secret@h/d")
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/nowhere")
     code = "import os; print(sorted(os.environ), os.getcwd() == os.environ['HOME'])"
     made, _ = converting.convert(command(code, "{in}"), b"x", "a.dwg")
     assert b"RAGDB" not in made
     assert b"'PATH'" in made
+    assert b"'LD_LIBRARY_PATH'" in made
     assert b"True" in made
 
 

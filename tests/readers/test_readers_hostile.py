@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
+import shutil
+import sys
 import threading
 import zipfile
 import zlib
@@ -205,6 +207,32 @@ def test_a_child_that_was_killed_is_replaced() -> None:
     sandbox._pool.give_back(child)
 
     assert read(b"text", "a.md")[0].text == "text"
+
+
+def test_a_child_that_cannot_start_is_not_taken_for_a_file_that_is_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sandbox, "_pool", sandbox._Pool())
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    with pytest.raises(ReadError, match="did not start \\(exit code 1\\)") as raised:
+        read(b"text", "a.md")
+    assert raised.value.code == "unstarted"
+    assert "ragdb.readers.child" in str(raised.value.hint)
+
+
+def test_a_child_has_the_libraries_that_python_was_started_with(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    child = sandbox._Child("")
+    try:
+        assert child.ask({"reader": "markdown", "memory": 2**29, "seconds": 5}, b"x")
+        proc = Path(f"/proc/{child.process.pid}")
+        if not proc.exists():
+            pytest.skip("no /proc to look into")
+        assert f"LD_LIBRARY_PATH={tmp_path}".encode() in (proc / "environ").read_bytes()
+    finally:
+        child.close()
 
 
 def test_one_child_reads_one_file_after_the_other() -> None:

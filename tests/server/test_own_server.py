@@ -198,6 +198,26 @@ def install(dsn: str, user: str, how: str) -> str:
     return ""
 
 
+@pytest.mark.parametrize("how", ["init", pytest.param("extension", marks=pytest.mark.nightly)])
+def test_what_removes_ragdb_leaves_nothing_of_it(database: str, how: str) -> None:
+    pgvector(database, "public")
+    left = """
+        select (select count(*) from pg_namespace), (select count(*) from pg_class),
+          (select count(*) from pg_proc), (select count(*) from pg_roles),
+          (select count(*) from pg_default_acl), (select count(*) from pg_db_role_setting)"""
+    with psycopg.connect(database) as db:
+        before = db.execute(left).fetchall()
+    assert install(database, "postgres", how) == ""
+    page = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+    said = page.partition("## Removing it")[2].partition("```sql\n")[2].partition("```")[0]
+    todo = said.strip().splitlines()
+    if how == "extension":
+        todo.insert(0, "drop extension ragdb cascade")
+    run_by(database, "postgres", todo)
+    with psycopg.connect(database) as db:
+        assert db.execute(left).fetchall() == before
+
+
 @pytest.mark.parametrize(
     ("user", "how"),
     [

@@ -158,6 +158,11 @@ def test_a_role_that_is_gone_is_listed_and_bound_by_the_owner_alone(any_db: Conn
     assert any_db.execute(listed).fetchall() == [
         ("carol", ["grants", "personal", "tokens", "uploads"], True)
     ]
+    # who comes back is not told to be gone
+    advice = "select found, fix from ragdb.advice() where subject = 'role carol'"
+    found, fix = any_db.execute(advice).fetchall()[0]
+    assert found.startswith("is not yet the one that holds grants, personal, tokens, uploads")
+    assert "select ragdb.bind_role('carol')" in fix
     any_db.execute("set role carol")
     with pytest.raises(psycopg.Error) as caught, any_db.transaction():
         any_db.execute("select ragdb.corpus_info('docs')")
