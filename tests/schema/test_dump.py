@@ -49,7 +49,7 @@ def test_what_is_dumped_and_restored_is_the_same(
             [postgres.binary("pg_dump", target), "-Fc", "-f", dump, "-d", before], check=True
         )
         subprocess.run(
-            [postgres.binary("pg_restore", target), "--exit-on-error", "-d", after, dump],
+            [postgres.binary("pg_restore", target), "--single-transaction", "-d", after, dump],
             check=True,
         )
         with psycopg.connect(before) as one, psycopg.connect(after) as other:
