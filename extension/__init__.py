@@ -79,6 +79,8 @@ end $$;
 alter schema ragdb owner to ragdb_owner;
 create schema ragdb_internal authorization ragdb_owner;
 create schema bi authorization ragdb_owner;
+-- a role that a script sets stays until the transaction ends
+select pg_catalog.set_config('ragdb.installer_role', pg_catalog.current_setting('role'), true);
 set local role ragdb_owner;
 set local search_path = pg_catalog, @extschema:vector@;
 """
@@ -98,6 +100,8 @@ begin
     perform pg_catalog.pg_extension_config_dump(v_table, '');
   end loop;
 end $$;
+
+select pg_catalog.set_config('role', pg_catalog.current_setting('ragdb.installer_role'), true);
 """
 
 # What a script is made of, as far as a backslash may stand in it. A constant may go on in the next

@@ -62,13 +62,13 @@ def sent() -> list[Sent]:
     return found
 
 
-def database(server: Server) -> Iterator[str]:
+def database(server: Server, queries: int) -> Iterator[str]:
     with server.database() as janitor:
         dsn = server.dsn(janitor.dbname)
         with ragdb.connect(dsn) as db:
             db.ingest([SAMPLES / "handbook", SAMPLES / "desk"], corpus="demo")
             db.create_signing_key()
-            came = traffic.run(db, dsn, "demo", 150)
+            came = traffic.run(db, dsn, "demo", queries)
             # a document that no worker has read yet
             db.rag_ingest({"params": {"corpus": "demo"}, "input": {
                 "doc_cid": db.put_blob(b"# Kites", "text/markdown")}})  # fmt: skip
@@ -79,13 +79,13 @@ def database(server: Server) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def busy(server18: Server) -> Iterator[str]:
     """DSN of the superuser on a database with traces of every kind. Do not commit to it."""
-    yield from database(server18)
+    yield from database(server18, 150)
 
 
 @pytest.fixture(scope="session")
 def busy16(server16: Server) -> Iterator[str]:
-    """The same on PostgreSQL 16."""
-    yield from database(server16)
+    """The same on PostgreSQL 16, with as many as each panel needs to have rows."""
+    yield from database(server16, 60)
 
 
 @pytest.fixture

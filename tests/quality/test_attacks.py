@@ -564,7 +564,14 @@ def test_the_command_finds_the_attack_in_its_line(evidence: Evidence, name: str)
             assert evidence.ragdb(VERIFY, dsn)[0] == 0
 
 
-@pytest.mark.parametrize("name", [name for name, case in ATTACKS.items() if case.fence == "ledger"])
+# by day every third: the table of test_ledger_attacks is tried without it whole
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.nightly] if n % 3 else [])
+        for n, name in enumerate(n for n, case in ATTACKS.items() if case.fence == "ledger")
+    ],
+)
 def test_without_the_ledger_the_attack_passes(unsealed: Evidence, name: str) -> None:
     with unsealed.clone() as clone:
         dsn = unsealed.server.dsn(clone.dbname)

@@ -86,8 +86,9 @@ def test_migrate_updates_the_extension_where_that_owns_the_schema(make: Any) -> 
 
 @OLDER_BY_NIGHT
 def test_a_plain_login_that_may_be_the_owner_installs_it_where_backslashes_are_escapes_too(
-    make: Any, migrated: list[str]
+    any_version: Server, ways: Ways, make: Any, migrated: list[str]
 ) -> None:
+    ways.offer_extension(any_version)
     dsn = make("empty")
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute("create extension vector")
@@ -95,6 +96,8 @@ def test_a_plain_login_that_may_be_the_owner_installs_it_where_backslashes_are_e
     options = "-c standard_conforming_strings=off"
     with psycopg.connect(dsn, user="owner", options=options) as connection:
         connection.execute("create extension ragdb")
+        # what comes after it in its transaction is done by who began that
+        assert connection.execute("select current_user").fetchone() == ("owner",)
     with psycopg.connect(dsn) as connection:
         owners = connection.execute(
             "select distinct proowner::regrole::text from pg_proc"

@@ -208,7 +208,7 @@ def test_every_state_of_a_corpus_ranks_as_by_brute_force(server18: Server) -> No
         def teardown(self) -> None:
             self.stack.close()
 
-    run_state_machine_as_test(Machine, settings=settings(max_examples=20, stateful_step_count=20))
+    run_state_machine_as_test(Machine, settings=settings(max_examples=12, stateful_step_count=20))
 
 
 def test_ties_at_the_last_place_go_by_chunk_id(db: Connection) -> None:

@@ -55,7 +55,7 @@ def test_a_query_demands_at_most_1000_words(any_db: Connection, sign: str) -> No
         search(any_db, "docs", query(1_001), syntax="web")
 
 
-@pytest.mark.parametrize("asked", [257, 16_000, 16_001])
+@pytest.mark.parametrize("asked", [257, pytest.param(16_000, marks=pytest.mark.nightly), 16_001])
 def test_a_question_of_16000_lexemes_ranks_as_by_brute_force(db: Connection, asked: int) -> None:
     # a lexeme for every two characters that lie side by side
     text = "".join(chr(0x20000 + n) for n in range(16_002))

@@ -174,7 +174,7 @@ CHILD_AND_SIBLING = (
 
 @given(graph=graphs())
 @example(graph=CHILD_AND_SIBLING)
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_selection_is_that_of_the_plain_algorithm(db: Connection, graph: Any) -> None:
     turns, edges, anchor, policy = graph
     with db.transaction(force_rollback=True):
