@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -163,6 +164,7 @@ def problems(folder: Path = SQL) -> Iterator[str]:
         yield from _measures(file, text)
     yield from _calls(all_of_it, list(listed))
     yield from _bodies(all_of_it)
+    yield from _comments(all_of_it)
 
 
 def _measures(file: str, text: str) -> Iterator[str]:
@@ -211,6 +213,14 @@ def _bodies(all_of_it: list[Statement]) -> Iterator[str]:
         yield from _unused(s, name)
         if "language plpgsql" in s.text and name not in STANDARDS:
             yield from _locals(s, name)
+
+
+def _comments(all_of_it: list[Statement]) -> Iterator[str]:
+    times = Counter(s.defines for s in all_of_it if s.kind == "function")
+    for s in all_of_it:
+        named = re.match(r"comment on function (\w+)\.(\w+)\s*\(", s.text)
+        if named and times[named[1], named[2]] == 1:
+            yield f"{s.file}:{s.line}: no other function has this name: it needs no arguments"
 
 
 def _unused(s: Statement, name: str) -> Iterator[str]:

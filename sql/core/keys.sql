@@ -87,7 +87,7 @@ return (
     where not exists (select from ragdb.signing_keys k
       where k.key_id = t.id || coalesce('-' || nullif(n.n, 1), ''))
     order by n.n limit 1);
-comment on function ragdb_internal.unused_key_id() is
+comment on function ragdb_internal.unused_key_id is
   'Returns an id for a key that is made now, with a number where others were made in this second; '
   'the caller holds the lock of keys.';
 

@@ -3,7 +3,7 @@
 create or replace function ragdb_internal.chunk_citation(citation jsonb, source text) returns jsonb
 language sql immutable parallel safe
 return coalesce(citation, pg_catalog.jsonb_build_object('uri', source));
-comment on function ragdb_internal.chunk_citation(jsonb, text) is
+comment on function ragdb_internal.chunk_citation is
   'Returns the citation of a chunk: its source, where it has none of its own.';
 
 create or replace function ragdb_internal.chunk_by_id(corpus_id integer, chunk_id text)

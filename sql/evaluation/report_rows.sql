@@ -6,7 +6,7 @@ return case
   when code = 'ASSERTION_FAIL' and (expected is not null or actual is not null)
     then coalesce(actual::text, 'nothing')
   when code = 'RETRIEVER_ERROR' then actual #>> '{}' end;
-comment on function ragdb_internal.was(text, jsonb, jsonb) is
+comment on function ragdb_internal.was is
   'Returns what was there in place of what was expected, or the SQLSTATE of a retrieval that '
   'failed; null where the message says all.';
 

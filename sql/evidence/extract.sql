@@ -20,7 +20,8 @@ comment on function ragdb_internal.evidence_score is
   'Returns the score of a chunk of evidence, 0 to 1; 1 where it has none, as in the input of a '
   'task.';
 
--- A reply is found by the words of the question that it answers, as what follows one in a text.
+-- A reply is found by the words of the question that it answers, as what follows one in a text. The
+-- text is made once (offset 0), not for each sentence.
 create or replace function ragdb_internal.chunk_sentences(chunk jsonb)
 returns table (
   start_offset integer, end_offset integer, sentence text, words text, heading text, score float8)
@@ -30,15 +31,17 @@ begin atomic
     greatest(ragdb_internal.evidence_score(chunk),
       case when a.shift > 0 then ragdb_internal.evidence_score(chunk -> 'answers') end)
   from (
-    select b.before, pg_catalog.length(b.before) as shift
-    from (select coalesce((chunk #>> '{answers,text}') || E'\n\n', '') as before) b) a
-    cross join lateral ragdb_internal.telling_sentences(a.before || (chunk ->> 'text')) s
+    select pg_catalog.length(b.before) as shift, b.before || (chunk ->> 'text') as text
+    from (select coalesce((chunk #>> '{answers,text}') || E'\n\n', '') as before) b
+    offset 0) a
+    cross join lateral ragdb_internal.telling_sentences(a.text) s
   where s.start_offset >= a.shift;
 end;
 comment on function ragdb_internal.chunk_sentences is
   'Returns the sentences of a chunk of evidence as ragdb_internal.telling_sentences does, with '
   'what the chunk scores, or the question that it answers.';
 
+-- No sentence takes the text of its chunk along into the sort.
 create or replace function ragdb_internal.evidence_sentences(
   evidence jsonb, config text, question text)
   returns ragdb_internal.evidence_sentence[]
@@ -47,18 +50,21 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(
-    select row((row_number() over (order by c.n, s.start_offset))::integer,
-      c.chunk ->> 'source_id', c.chunk ->> 'chunk_id', c.chunk -> 'page',
-      s.score, s.start_offset, s.end_offset, s.sentence,
+    select row((row_number() over (order by s.n, s.start_offset))::integer,
+      s.source_id, s.chunk_id, s.page, s.score, s.start_offset, s.end_offset, s.sentence,
       w.lexemes, array(
         select h from unnest(tsvector_to_array(ragdb_internal.lexemes(s.heading, config))) h
         where h <> all (w.lexemes)))::ragdb_internal.evidence_sentence
-    from jsonb_array_elements(evidence -> 'chunks') with ordinality c (chunk, n)
-      cross join lateral ragdb_internal.chunk_sentences(c.chunk) s
+    from (
+        select c.n, c.chunk ->> 'source_id' as source_id, c.chunk ->> 'chunk_id' as chunk_id,
+          c.chunk -> 'page' as page, t.*
+        from jsonb_array_elements(evidence -> 'chunks') with ordinality c (chunk, n)
+          cross join lateral ragdb_internal.chunk_sentences(c.chunk) t
+        where ragdb_internal.is_citable(t.sentence)
+          and not ragdb_internal.quotes_question(t.sentence, question)
+        offset 0) s
       cross join lateral (
-        select tsvector_to_array(ragdb_internal.lexemes(s.words, config)) as lexemes offset 0) w
-    where ragdb_internal.is_citable(s.sentence)
-      and not ragdb_internal.quotes_question(s.sentence, question));
+        select tsvector_to_array(ragdb_internal.lexemes(s.words, config)) as lexemes offset 0) w);
 end $$;
 comment on function ragdb_internal.evidence_sentences is
   'Returns the sentences of evidence, in its order, that are long enough to be quoted and do not '

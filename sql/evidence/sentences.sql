@@ -82,14 +82,17 @@ comment on function ragdb_internal.mail_head_length is
 
 -- The head of a mail, a question, a heading or what ends in a colon is not an answer. What follows
 -- it is, as on a page of frequent questions, and has the words of both; what is too short to be
--- quoted is quoted with its question. What leads to a list, a table or code is quoted with it.
+-- quoted is quoted with its question. What leads to a list, a table or code is quoted with it. To
+-- cut a text reads it from its beginning, so what is cut already is taken as it is.
 create or replace function ragdb_internal.telling_sentences(text text)
 returns table (
   start_offset integer, end_offset integer, sentence text, words text, heading text)
 language sql immutable parallel safe
 begin atomic
-  select b.start, b.stop,
-    pg_catalog.substr(telling_sentences.text, b.start + 1, b.stop - b.start), b.words, b.heading
+  select b.start, b.stop, case when (b.start, b.stop) = (b.start_offset, b.end_offset)
+    then b.sentence
+    else pg_catalog.substr(telling_sentences.text, b.start + 1, b.stop - b.start) end, b.words,
+    b.heading
   from (
     select a.*, a.end_offset + coalesce(a.led, 0) as stop,
       case when ragdb_internal.is_citable(a.sentence) then a.start_offset

@@ -2,7 +2,6 @@
 -- made of the templates of ragdb_internal.filter_operators and of numbers; names and values of the
 -- caller stay in $1, the array of conditions.
 
--- A look at the turn of each chunk takes 1 µs: what their indexes know is of turns t themselves.
 create or replace function ragdb_internal.filter_sql(
   conditions jsonb[], rows_of text default null)
 returns text
@@ -39,21 +38,36 @@ begin
         left join ragdb_internal.filter_fields() f on f.field = c.condition ->> 'field'
         cross join lateral (
           select coalesce(f.type, jsonb_typeof(c.condition -> 'value'))) v (type)
-      where filter_sql.rows_of is null
-        or filter_sql.rows_of = case when f.of_turns and not o.meets_null then 'turns'
-          when f.of_chunks then 'chunks' else 'documents' end) t);
+      where case filter_sql.rows_of
+        when 'turns' then f.of_turns and not o.meets_null
+        when 'chunks' then f.of_chunks
+        when 'documents' then f.of_chunks is not true
+        else true end) t);
 end $$;
 comment on function ragdb_internal.filter_sql is
-  'Returns what conditions of a filter, given as $1, demand of documents d and chunks c, or what '
-  'those demand that are of documents, of chunks, or of turns t alone; null for nothing.';
+  'Returns what conditions of a filter, given as $1, demand of documents d and chunks c, or of one '
+  'of them, or what those demand of turns t that only turns meet; null for nothing.';
 
+create or replace function ragdb_internal.are_of_turns(conditions jsonb[]) returns boolean
+language sql immutable parallel safe
+return not exists (
+  select from pg_catalog.unnest(are_of_turns.conditions) c (condition)
+    join ragdb_internal.filter_operators() o on o.operator = c.condition ->> 'operator'
+    left join ragdb_internal.filter_fields() f on f.field = c.condition ->> 'field'
+  where o.meets_null or f.of_turns is not true);
+comment on function ragdb_internal.are_of_turns is
+  'Whether all conditions of a filter are such that only turns meet them, by what turns say.';
+
+-- To look up the chunk and its document takes twice as long as its turn.
 create or replace function ragdb_internal.filter_joins(conditions jsonb[]) returns text
 language sql immutable parallel safe
-return ' cross join lateral (select h.corpus_id, h.chunk_no, h.doc_no, h.page from ragdb.chunks h'
-  ' where h.corpus_id = x.corpus_id and h.chunk_no = x.chunk_no offset 0) c'
-  ' cross join lateral (select o.* from ragdb.documents o'
-  ' where o.corpus_id = x.corpus_id and o.doc_no = c.doc_no offset 0) d'
-  ' where ' || ragdb_internal.filter_sql(filter_joins.conditions);
+return case when ragdb_internal.are_of_turns(filter_joins.conditions)
+    then ' cross join lateral (select x.corpus_id, x.chunk_no) c'
+    else ' cross join lateral (select h.corpus_id, h.chunk_no, h.doc_no, h.page from ragdb.chunks h'
+      ' where h.corpus_id = x.corpus_id and h.chunk_no = x.chunk_no offset 0) c'
+      ' cross join lateral (select o.* from ragdb.documents o'
+      ' where o.corpus_id = x.corpus_id and o.doc_no = c.doc_no offset 0) d' end
+  || ' where ' || ragdb_internal.filter_sql(filter_joins.conditions);
 comment on function ragdb_internal.filter_joins is
   'Returns the joins and the condition by which rows x, of corpus_id and chunk_no, meet conditions '
   'of a filter, given as $1.';
@@ -115,6 +129,40 @@ end $$;
 comment on function ragdb_internal.meeting_conditions is
   'Returns those of the given chunks of a corpus that meet the conditions of a filter.';
 
+-- A look at the turn of every chunk takes 1 µs. The indexes of turns are by an expression, and only
+-- a plain scan of one ends where enough are found.
+create or replace function ragdb_internal.chunks_of_turns(
+  corpus_id integer, conditions jsonb[], most integer)
+returns integer[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+  v_few constant integer := 2000;
+  v_are_all constant boolean := ragdb_internal.are_of_turns(conditions);
+  v_turns constant text := ragdb_internal.filter_sql(conditions, 'turns');
+  v_chunk_nos integer[];
+begin
+  if v_turns is not null then
+    execute 'select array(select t.chunk_no from ragdb.turns t where t.corpus_id + 0 = $2 and '
+      || v_turns || ' limit $3)'
+      into v_chunk_nos
+      using conditions, chunks_of_turns.corpus_id, case when v_are_all then most else v_few end;
+    if v_are_all then
+      return v_chunk_nos;
+    elsif cardinality(v_chunk_nos) < v_few then
+      return (ragdb_internal.meeting_conditions(
+        chunks_of_turns.corpus_id, conditions, v_chunk_nos))[:coalesce(most, v_few)];
+    end if;
+  end if;
+  return null;
+end $$;
+comment on function ragdb_internal.chunks_of_turns is
+  'Returns the chunks of a corpus, at most so many (null: all), that meet the conditions of a '
+  'filter, found by their turns; null where that does not take less time than to look at all.';
+
 -- An index over metadata passes over rows where a session lets it (gin_fuzzy_search_limit).
 create or replace function ragdb_internal.filtered_chunks(
   corpus_id integer, filter jsonb, chunk_ids text[], most integer default null)
@@ -127,7 +175,6 @@ declare
   v_conditions jsonb[];
   v_documents text;
   v_chunks text;
-  v_turns text;
   v_chunk_nos integer[];
 begin
   if chunk_ids is not null then
@@ -142,104 +189,25 @@ begin
     return ragdb_internal.meeting_conditions(
       filtered_chunks.corpus_id, v_conditions, v_chunk_nos);
   end if;
+  v_chunk_nos := ragdb_internal.chunks_of_turns(
+    filtered_chunks.corpus_id, v_conditions, filtered_chunks.most);
+  if v_chunk_nos is not null then
+    return v_chunk_nos;
+  end if;
   v_documents := ragdb_internal.filter_sql(v_conditions, 'documents');
   v_chunks := ragdb_internal.filter_sql(v_conditions, 'chunks');
-  -- by the expression of their indexes
-  v_turns := 'select t.chunk_no from ragdb.turns t where t.corpus_id + 0 = $2 and '
-    || ragdb_internal.filter_sql(v_conditions, 'turns');
-  -- the chunks of a list of documents in one scan cost a third less than a scan for each; a
-  -- second list is hashed
-  execute 'select array(' || case when v_documents is null and v_chunks is null then v_turns
-    else 'select c.chunk_no from ragdb.chunks c where c.corpus_id = $2'
+  -- the chunks of a list of documents in one scan cost a third less than a scan for each
+  execute 'select array(select c.chunk_no from ragdb.chunks c where c.corpus_id = $2'
     || coalesce(' and c.doc_no = any (array('
       'select d.doc_no from ragdb.documents d where d.chunks > 0 and '
       || case when ragdb_internal.prefers_metadata_index(filtered_chunks.corpus_id, v_conditions)
         then '(d.corpus_id = $2) is true' else 'd.corpus_id = $2' end
       || ' and ' || v_documents
-      || case when v_chunks is null and v_turns is null then ' limit $3' else '' end || '))', '')
-    || coalesce(' and ' || case when v_documents is null then 'c.chunk_no = any (array(' || v_turns
-      || '))' else '(c.chunk_no in (' || v_turns || ')) is true' end, '')
-    || coalesce(' and ' || v_chunks, '') end || ' limit $3)'
+      || case when v_chunks is null then ' limit $3' else '' end || '))', '')
+    || coalesce(' and ' || v_chunks, '') || ' limit $3)'
   into v_chunk_nos using v_conditions, filtered_chunks.corpus_id, most;
   return v_chunk_nos;
 end $$;
 comment on function ragdb_internal.filtered_chunks is
   'Returns the chunks of a corpus that a filter and a list of chunk ids leave, of a filter alone '
   'at most so many (null: all); null when there is neither. Raises RG410.';
-
--- Multiples of the golden section fall into no step with a period of the metadata.
-create or replace function ragdb_internal.sampled_count(
-  corpus ragdb.corpora, conditions jsonb[], points integer)
-returns integer
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_count integer;
-begin
-  execute 'select count(*) * $3 / $4 from ('
-    '  select $2 as corpus_id, (i::bigint * 618033989 % 1000000000 * $3 / 1000000000)::integer'
-    '    as chunk_no from generate_series(1, $4) i) x' || ragdb_internal.filter_joins(conditions)
-    into v_count using conditions, corpus.corpus_id, corpus.next_chunk_no, points;
-  return v_count;
-end $$;
-comment on function ragdb_internal.sampled_count is
-  'Returns how many chunks of a corpus meet conditions of a filter, about: a look at some points '
-  'of it tells.';
-
-create type ragdb_internal.restriction as (filter jsonb, chunk_nos integer[], count integer);
-comment on type ragdb_internal.restriction is
-  'What chunks must meet besides words: a list that they are in, or a filter, which about so many '
-  'meet; all null for nothing.';
-
-create or replace function ragdb_internal.restricted_count(restriction ragdb_internal.restriction)
-returns integer
-language sql immutable parallel safe
-return coalesce((restricted_count.restriction).count,
-  pg_catalog.cardinality((restricted_count.restriction).chunk_nos));
-comment on function ragdb_internal.restricted_count is
-  'Returns how many chunks meet a restriction, of a filter about how many; null where all do.';
-
-create or replace function ragdb_internal.many_chunks(corpus ragdb.corpora) returns integer
-language sql immutable parallel safe
-return greatest(5000, 20 * pg_catalog.sqrt((many_chunks.corpus).chunks))::integer;
-comment on function ragdb_internal.many_chunks is
-  'Returns how many chunks may be left of a corpus before its best are looked at first, and only '
-  'then whether these are among them.';
-
--- To list what a filter leaves takes the longer the more that is, and to hold the best to it the
--- longer the less it is, and the more are wanted. Both take as long at three times the root of how
--- many are wanted times how many there are (bench/results.md).
-create or replace function ragdb_internal.restriction(
-  corpus ragdb.corpora, filter jsonb, chunk_ids text[], wanted integer)
-returns ragdb_internal.restriction
-language plpgsql stable parallel safe
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_many constant float8 := greatest(
-    ragdb_internal.many_chunks(corpus), 3 * sqrt(corpus.chunks::float8 * wanted));
-  v_conditions jsonb[];
-  v_count integer;
-  v_restriction ragdb_internal.restriction;
-begin
-  if filter <> '{}' and chunk_ids is null and corpus.chunks > v_many then
-    v_conditions := ragdb_internal.condition_array(restriction.filter);
-    v_count := ragdb_internal.sampled_count(corpus, v_conditions, 32);
-    if v_count > 0 then
-      v_count := ragdb_internal.sampled_count(corpus, v_conditions, 128);
-    end if;
-  end if;
-  if v_count > v_many then
-    v_restriction.filter := restriction.filter;
-    v_restriction.count := v_count;
-  else
-    v_restriction.chunk_nos := ragdb_internal.filtered_chunks(
-      corpus.corpus_id, restriction.filter, restriction.chunk_ids);
-  end if;
-  return v_restriction;
-end $$;
-comment on function ragdb_internal.restriction is
-  'Returns what a filter and a list of chunk ids demand of so many chunks that are wanted of a '
-  'corpus: to be in the list of those that they leave, or to meet the filter where it leaves many. '
-  'Raises RG410.';

@@ -72,7 +72,7 @@ return array(
     join ragdb.documents d on d.corpus_id = s.corpus_id and d.doc_no = s.doc_no
     join ragdb.chunks c on c.corpus_id = s.corpus_id and c.doc_no = s.doc_no
   where s.corpus_id = texts_at.corpus_id and s.uri = texts_at.uri);
-comment on function ragdb_internal.texts_at(integer, text) is
+comment on function ragdb_internal.texts_at is
   'Returns the texts by which the chunks of a source are searched.';
 
 create or replace function ragdb_internal.texts_once_of(corpus_id integer, doc_nos integer[])
@@ -83,7 +83,7 @@ return array(
   from ragdb.past_rows p
   where p.corpus_id = texts_once_of.corpus_id and p.kind in ('document', 'chunk')
     and p.was ->> 'doc_no' = any (texts_once_of.doc_nos::text[]));
-comment on function ragdb_internal.texts_once_of(integer, integer[]) is
+comment on function ragdb_internal.texts_once_of is
   'Returns the texts by which chunks of documents that are gone were searched.';
 
 create or replace function ragdb.erase_source(corpus text, uri text, reason text default null)

@@ -8,7 +8,7 @@ create or replace function ragdb_internal.checkpoint_body(size bigint) returns t
 language sql stable parallel safe
 return ragdb_internal.ledger_origin() || E'\n' || checkpoint_body.size || E'\n'
   || pg_catalog.encode(ragdb_internal.sound_root(0, checkpoint_body.size), 'base64') || E'\n';
-comment on function ragdb_internal.checkpoint_body(bigint) is
+comment on function ragdb_internal.checkpoint_body is
   'Returns what a checkpoint of a size says: origin, size and root in base64, a line each. Raises '
   'RG482.';
 
@@ -24,7 +24,7 @@ begin
   end if;
   return ragdb_internal.checkpoint_body(ragdb_internal.check_ledger_size(size));
 end $$;
-comment on function ragdb.ledger_checkpoint(bigint) is
+comment on function ragdb.ledger_checkpoint is
   'Returns the text of a checkpoint of a size, by default of the whole ledger, to be signed '
   'outside the database (C2SP tlog-checkpoint). Raises RG400, RG481, RG482.';
 
@@ -66,7 +66,7 @@ begin
         where strpos(c.note, E'\n' || n.line || E'\n') = 0);
   return v_size;
 end $$;
-comment on function ragdb.store_checkpoint(text) is
+comment on function ragdb.store_checkpoint is
   'Stores a signed checkpoint of this ledger, adds the signatures that the stored one of its size '
   'lacks, and returns its size. Raises RG400, RG481, RG482.';
 
@@ -81,5 +81,5 @@ begin
   return query select c.size, c.root, c.note, c.created_at from ragdb.ledger_checkpoints c
     order by c.size desc limit list_checkpoints.count;
 end $$;
-comment on function ragdb.list_checkpoints(integer) is
+comment on function ragdb.list_checkpoints is
   'Lists the last 1 to 10000 stored checkpoints, the largest first. Raises RG400.';

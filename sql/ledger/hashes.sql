@@ -5,7 +5,7 @@ language sql stable parallel safe
 return case when list is not null then ragdb_internal.fields_hash(variadic array(
   select ragdb_internal.utf8(l.value)
     from pg_catalog.unnest(list) with ordinality l (value, n) order by l.n)) end;
-comment on function ragdb_internal.array_hash(text[]) is
+comment on function ragdb_internal.array_hash is
   'Returns the sha256 of a list of texts; null for null.';
 
 create or replace function ragdb_internal.sealed_hash(trace ragdb.retrieval_traces) returns bytea
@@ -55,7 +55,7 @@ return array[
   ragdb_internal.utf8((citation).method), pg_catalog.int4send((citation).start_offset),
   pg_catalog.int4send((citation).end_offset), ragdb_internal.utf8((citation).unit),
   pg_catalog.float8send((citation).similarity)];
-comment on function ragdb_internal.citation_fields(ragdb.answer_citations) is
+comment on function ragdb_internal.citation_fields is
   'Returns the columns of a citation, from row_no on, as they are hashed.';
 
 create or replace function ragdb_internal.sealed_hash(answer ragdb.evidence_answers) returns bytea
@@ -168,7 +168,7 @@ return array(
     from ragdb.eval_case_results c
     where c.corpus_id = case_hashes.corpus_id and c.run_id = case_hashes.run_id
     order by c.case_no);
-comment on function ragdb_internal.case_hashes(integer, uuid) is
+comment on function ragdb_internal.case_hashes is
   'Returns the hashes of the cases of a run, in order.';
 
 create or replace function ragdb_internal.outcome_hashes(corpus_id integer, run_id uuid)
@@ -198,7 +198,7 @@ return array(
     from ragdb.eval_items i
     where i.corpus_id = outcome_hashes.corpus_id and i.run_id = outcome_hashes.run_id
     order by i.case_no, i.rank);
-comment on function ragdb_internal.outcome_hashes(integer, uuid) is
+comment on function ragdb_internal.outcome_hashes is
   'Returns the hashes of the assertions, the metrics and the ranked items of a run, in order.';
 
 create or replace function ragdb_internal.sealed_hash(run ragdb.eval_runs) returns bytea

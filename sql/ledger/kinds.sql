@@ -77,7 +77,7 @@ begin atomic
       'r.corpus_id = l.corpus_id and r.version::text = split_part(l.id, ''/'', 2)', 'r.began_at',
       'ragdb_internal.version_hash(r)', 'true');
 end;
-comment on function ragdb_internal.ledger_kinds() is
+comment on function ragdb_internal.ledger_kinds is
   'Returns the kinds of rows that the ledger enters, and for each as SQL its table, the id, time '
   'and hash of a row, how an id finds its row, and which rows count.';
 
@@ -96,7 +96,7 @@ return row(number, id, hash, sealed_at,
   pg_catalog.substring(ledger_place.id,
     '([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$')::uuid
   )::ragdb_internal.ledger_place;
-comment on function ragdb_internal.ledger_place(bigint, text, bytea, timestamptz) is
+comment on function ragdb_internal.ledger_place is
   'Returns a place of the ledger with the parts of its id.';
 
 create type ragdb_internal.ledger_row as (
@@ -126,7 +126,7 @@ begin
     ' on true', v_kind.hash, v_kind.made_at, v_kind.relation, v_kind.look_up, v_kind.counts)
     using places;
 end $$;
-comment on function ragdb_internal.ledger_rows(text, ragdb_internal.ledger_place[]) is
+comment on function ragdb_internal.ledger_rows is
   'Returns places of a kind, each with the hash and the time of its row as it is now.';
 
 -- Of both directions this is the one that finds what nobody noted.
@@ -146,5 +146,5 @@ begin
     ' where p.kind = %5$L and p.id = %1$s)',
     v_kind.id, v_kind.made_at, v_kind.relation, v_kind.counts, v_kind.kind);
 end $$;
-comment on function ragdb_internal.unsealed_rows(text) is
+comment on function ragdb_internal.unsealed_rows is
   'Returns the rows of a kind that are neither in the ledger nor noted for it.';

@@ -3,7 +3,7 @@
 create or replace function ragdb_internal.ledger_size() returns bigint
 language sql stable parallel safe
 return coalesce((select h.size from ragdb.ledger_head h), 0);
-comment on function ragdb_internal.ledger_size() is 'Returns the number of entries of the ledger.';
+comment on function ragdb_internal.ledger_size is 'Returns the number of entries of the ledger.';
 
 create or replace function ragdb_internal.check_ledger_size(size bigint) returns bigint
 language plpgsql stable parallel safe
@@ -20,7 +20,7 @@ begin
   end if;
   return coalesce(size, v_size);
 end $$;
-comment on function ragdb_internal.check_ledger_size(bigint) is
+comment on function ragdb_internal.check_ledger_size is
   'Returns a size that the ledger had, for null the one that it has. Raises RG400.';
 
 -- Tiles only grow at their end, so the hashes of an older tree are all there.
@@ -37,7 +37,7 @@ declare
 begin
   return case when octet_length(v_hashes) = v_length then ragdb_internal.subtree_root(v_hashes) end;
 end $$;
-comment on function ragdb_internal.ledger_node(integer, bigint) is
+comment on function ragdb_internal.ledger_node is
   'Returns the hash of a full subtree of 2^height leaves, the place-th of that height from 0; null '
   'where the ledger lacks its hashes.';
 
@@ -64,7 +64,7 @@ begin
   end loop;
   return coalesce(v_root, sha256(''));
 end $$;
-comment on function ragdb_internal.range_root(bigint, bigint) is
+comment on function ragdb_internal.range_root is
   'Returns the root over some entries, of which the first is a multiple of the least power of two '
   'that is not less than their number; null where the ledger lacks hashes.';
 
@@ -82,7 +82,7 @@ begin
   end if;
   return v_root;
 end $$;
-comment on function ragdb_internal.sound_root(bigint, bigint) is
+comment on function ragdb_internal.sound_root is
   'Returns the root over some entries, as ragdb_internal.range_root. Raises RG482.';
 
 create or replace function ragdb.ledger_root(size bigint default null) returns bytea
@@ -92,7 +92,7 @@ as $$
 begin
   return ragdb_internal.sound_root(0, ragdb_internal.check_ledger_size(size));
 end $$;
-comment on function ragdb.ledger_root(bigint) is
+comment on function ragdb.ledger_root is
   'Returns the root of the tree over the first entries of the ledger (32 bytes), by default over '
   'all. Raises RG400, RG482.';
 
@@ -100,7 +100,7 @@ comment on function ragdb.ledger_root(bigint) is
 create or replace function ragdb_internal.split(size bigint) returns bigint
 language sql immutable parallel safe
 return 1::bigint << (63 - pg_catalog.strpos((split.size - 1)::bit(64)::text, '1') + 1);
-comment on function ragdb_internal.split(bigint) is
+comment on function ragdb_internal.split is
   'Returns the largest power of two less than a number, which is 2 or more.';
 
 create or replace function ragdb.ledger_inclusion_proof(number bigint, size bigint default null)
@@ -133,7 +133,7 @@ begin
   end loop;
   return v_path;
 end $$;
-comment on function ragdb.ledger_inclusion_proof(bigint, bigint) is
+comment on function ragdb.ledger_inclusion_proof is
   'Returns the proof (RFC 6962, from the leaf up) that the tree of a size, by default the whole '
   'ledger, has the entry of a number, from 0. Raises RG400, RG480, RG482.';
 
@@ -171,6 +171,6 @@ begin
   return case when v_first = 0 then v_proof
     else ragdb_internal.sound_root(v_first, v_size) || v_proof end;
 end $$;
-comment on function ragdb.ledger_consistency_proof(bigint, bigint) is
+comment on function ragdb.ledger_consistency_proof is
   'Returns the proof (RFC 6962) that the tree of the new size, by default the whole ledger, begins '
   'with all entries of the tree of the old size. Raises RG400, RG482.';

@@ -16,7 +16,7 @@ begin atomic
       from ragdb.ledger_pending p where p.id like '%________-____-7___-____-____________'),
     (select pg_catalog.max(c.size) from ragdb.ledger_checkpoints c);
 end;
-comment on function ragdb.ledger_status() is
+comment on function ragdb.ledger_status is
   'Returns whether the ledger is on, its name in checkpoints (null before the first sealing), its '
   'size, the last sealing time, how many rows wait to be sealed and since when, and the size of '
   'the last stored checkpoint.';
@@ -46,7 +46,7 @@ begin
     from ragdb.ledger_leaves l
     where l.number >= first order by l.number limit count;
 end $$;
-comment on function ragdb.ledger_entries(bigint, integer) is
+comment on function ragdb.ledger_entries is
   'Lists entries of the ledger from a number on, 1 to 10000 of them. Raises RG400.';
 
 -- By its last part an id finds the entry too: who has a trace need not know the corpus's number.
@@ -78,7 +78,7 @@ begin
     ragdb_internal.ledger_entry(v_leaf.kind, v_leaf.id, v_leaf.hash, v_leaf.sealed_at),
     ragdb_internal.leaf_hash(v_leaf))::ragdb.ledger_entry;
 end $$;
-comment on function ragdb.ledger_entry(text, text) is
+comment on function ragdb.ledger_entry is
   'Returns the entry of a row: its kind, such as trace, and its id, with or without the number of '
   'the corpus before it. Raises RG480.';
 
@@ -87,7 +87,7 @@ language sql immutable parallel safe security definer
 begin atomic
   select k.kind from ragdb_internal.ledger_kinds() k order by k.kind;
 end;
-comment on function ragdb.ledger_kinds() is
+comment on function ragdb.ledger_kinds is
   'Lists the kinds of rows that the ledger enters.';
 
 create or replace function ragdb.ledger_tile(level integer, index bigint, width integer default 256)
@@ -110,7 +110,7 @@ begin
   end if;
   return substr(v_hashes, 1, width * 32);
 end $$;
-comment on function ragdb.ledger_tile(integer, bigint, integer) is
+comment on function ragdb.ledger_tile is
   'Returns the first hashes, 1 to 256, of a tile of the tree (C2SP tlog-tiles). Raises RG480.';
 
 create or replace function ragdb.ledger_bundle(index bigint, width integer default 256)
@@ -138,7 +138,7 @@ begin
   end if;
   return v_bundle;
 end $$;
-comment on function ragdb.ledger_bundle(bigint, integer) is
+comment on function ragdb.ledger_bundle is
   'Returns the first entries, 1 to 256, of a bundle of 256, each behind its length in two bytes '
   '(C2SP tlog-tiles). Raises RG480.';
 
@@ -151,6 +151,6 @@ begin
   perform ragdb_internal.check_listed(count, 'acts');
   return query select a.* from ragdb.ledger_acts a order by a.act_id desc limit count;
 end $$;
-comment on function ragdb.list_ledger_acts(integer) is
+comment on function ragdb.list_ledger_acts is
   'Lists the latest 1 to 10000 acts: rows dropped by age, erased or dropped with a corpus, '
   'documents deleted, history erased or dropped, and the ledger switched on or off. Raises RG400.';

@@ -30,7 +30,7 @@ begin atomic
     (select pg_catalog.count(*) from gone)
   from numbered n;
 end;
-comment on function ragdb_internal.take_notes(bigint, integer) is
+comment on function ragdb_internal.take_notes is
   'Takes some noted rows, numbers those that are new from a number on, and returns them with how '
   'many were taken in all.';
 
@@ -58,7 +58,7 @@ begin
   end loop;
   return notes;
 end $$;
-comment on function ragdb_internal.complete_notes(ragdb_internal.ledger_note[]) is
+comment on function ragdb_internal.complete_notes is
   'Returns noted rows, each with the hash of its row where it came without.';
 
 -- Level by level: hashes are put behind those of the last tile, and each tile that is full becomes
@@ -97,7 +97,7 @@ begin
     v_level := v_level + 1;
   end loop;
 end $$;
-comment on function ragdb_internal.append_hashes(bigint, bytea) is
+comment on function ragdb_internal.append_hashes is
   'Adds hashes of leaves to the tree, the first of them at a place from 0. Raises RG482.';
 
 create or replace function ragdb_internal.seal_notes(
@@ -120,8 +120,7 @@ begin
   update ragdb.ledger_head h
     set size = first + cardinality(notes), sealed_at = seal_notes.sealed_at;
 end $$;
-comment on function ragdb_internal.seal_notes(
-  bigint, ragdb_internal.ledger_note[], timestamptz) is
+comment on function ragdb_internal.seal_notes is
   'Writes numbered rows to the ledger and its tree. Raises RG482.';
 
 -- Its lock is on a row of a table that is granted to nobody, so a reader cannot hold it.
@@ -162,7 +161,7 @@ begin
   sealed_at := v_head.sealed_at;
   return next;
 end $$;
-comment on function ragdb.seal_ledger(integer) is
+comment on function ragdb.seal_ledger is
   'Seals noted rows of evidence, at most 1 to 1000000 of them: numbers them without a gap and adds '
   'them to the tree; returns how many were new, the size of the ledger, its last sealing time, '
   'which never falls, and whether nothing is left. Writers do not wait for it; a second sealer '

@@ -9,7 +9,7 @@ return ragdb_internal.fields_hash(
   ragdb_internal.utf8((state).kind), ragdb_internal.utf8((state).key),
   pg_catalog.int4send((state).nth), (state).hash,
   ragdb_internal.utf8((state).caller));
-comment on function ragdb_internal.state_hash(ragdb.recorded_states) is
+comment on function ragdb_internal.state_hash is
   'Returns the hash of what was recorded of a state: all its columns.';
 
 create or replace function ragdb_internal.is_erased_on_record(past ragdb.past_rows)
@@ -18,7 +18,7 @@ language sql stable parallel safe
 return (past).erased_hash is not null and exists (
   select from ragdb.ledger_acts a where a.act = 'history_erased' and a.entries @> array[
     ragdb_internal.erased_entry((past).corpus_id, (past).until, (past).erased_hash)]);
-comment on function ragdb_internal.is_erased_on_record(ragdb.past_rows) is
+comment on function ragdb_internal.is_erased_on_record is
   'Tells whether a row of the past was erased by an act that names it.';
 
 -- A row that an act erased counts as it was: the act excuses it, and nothing else of its version.
@@ -37,6 +37,6 @@ return ragdb_internal.fields_hash(variadic array[
       where p.corpus_id = (version).corpus_id and p.until = (version).version
         and p.kind = any (ragdb_internal.past_kinds())
       order by p.kind, p.key));
-comment on function ragdb_internal.version_hash(ragdb.corpus_versions) is
+comment on function ragdb_internal.version_hash is
   'Returns the hash of a version of a corpus: all its columns, then the rows as they were before '
   'it.';

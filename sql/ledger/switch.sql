@@ -17,7 +17,7 @@ begin
   end loop;
   return v_all;
 end $$;
-comment on function ragdb_internal.note_unsealed() is
+comment on function ragdb_internal.note_unsealed is
   'Notes every row of evidence that is neither sealed nor noted, and returns how many.';
 
 -- Both ways are acts: the ledger says for which times it says nothing.
@@ -42,7 +42,7 @@ begin
   end if;
   return case when is_on then ragdb_internal.note_unsealed() else 0 end;
 end $$;
-comment on function ragdb.set_ledger(boolean) is
+comment on function ragdb.set_ledger is
   'Switches the ledger on (as it is at first) or off, which is an act in the ledger; when it is '
   'on, also notes every row of evidence that nobody noted, and returns how many. Raises RG400.';
 
@@ -69,7 +69,7 @@ begin
     on conflict on constraint settings_key_is_unique do update set value = excluded.value;
   return origin;
 end $$;
-comment on function ragdb.name_ledger(text) is
+comment on function ragdb.name_ledger is
   'Names this database in the checkpoints of its ledger, such as example.com/evidence, before the '
   'first sealing; for null makes a name where there is none; returns the name. Raises RG400, '
   'RG481.';
@@ -92,7 +92,7 @@ begin
   end if;
   perform ragdb_internal.record_erased(entries, reason);
 end $$;
-comment on function ragdb.record_erasure(text[], text) is
+comment on function ragdb.record_erasure is
   'Records, as an act in the ledger, that 1 to 10000 rows, each named kind:id, were erased or '
   'redacted on purpose, and why (1 to 10000 characters); ragdb.verify_ledger then misses them no '
   'more. Raises RG400.';

@@ -3,7 +3,7 @@
 create or replace function ragdb_internal.node_hash(left_hash bytea, right_hash bytea) returns bytea
 language sql immutable parallel safe
 return pg_catalog.sha256('\x01'::bytea || left_hash || right_hash);
-comment on function ragdb_internal.node_hash(bytea, bytea) is
+comment on function ragdb_internal.node_hash is
   'Returns the hash of an inner node over its two children.';
 
 -- The bytes that a leaf is the hash of. A length before each field keeps two entries from having
@@ -16,7 +16,7 @@ return '\x0000000e72616764622e6c65646765722f31'::bytea
   || ragdb_internal.packed(ledger_entry.kind) || ragdb_internal.packed(ledger_entry.id)
   || ragdb_internal.packed(ledger_entry.hash)
   || ragdb_internal.packed(pg_catalog.timestamptz_send(ledger_entry.sealed_at));
-comment on function ragdb_internal.ledger_entry(text, text, bytea, timestamptz) is
+comment on function ragdb_internal.ledger_entry is
   'Returns an entry of the ledger as bytes: ragdb.ledger/1, kind, id, hash and sealing time '
   '(microseconds since 2000, eight bytes), each behind its length in four bytes.';
 
@@ -24,7 +24,7 @@ create or replace function ragdb_internal.leaf_hash(leaf ragdb.ledger_leaves) re
 language sql stable parallel safe
 return pg_catalog.sha256('\x00'::bytea || ragdb_internal.ledger_entry(
   (leaf).kind, (leaf).id, (leaf).hash, (leaf).sealed_at));
-comment on function ragdb_internal.leaf_hash(ragdb.ledger_leaves) is
+comment on function ragdb_internal.leaf_hash is
   'Returns the hash of a leaf of the tree.';
 
 create or replace function ragdb_internal.subtree_root(hashes bytea) returns bytea
@@ -42,7 +42,7 @@ begin
   end loop;
   return hashes;
 end $$;
-comment on function ragdb_internal.subtree_root(bytea) is
+comment on function ragdb_internal.subtree_root is
   'Returns the root over 1, 2, 4 … 256 hashes of 32 bytes.';
 
 -- RFC 9162, 2.1.3.2. Whoever trusts no function of the database runs the same elsewhere.
@@ -79,7 +79,7 @@ begin
   end loop;
   return coalesce(v_last = 0 and v_hash = root, false);
 end $$;
-comment on function ragdb.is_in_ledger(bytea, bigint, bigint, bytea[], bytea) is
+comment on function ragdb.is_in_ledger is
   'Tells whether an inclusion proof (RFC 9162, path from the leaf up) shows that the tree of a '
   'size and root has a leaf at a number, from 0; false for any argument that is null or out of '
   'range.';
@@ -122,7 +122,7 @@ begin
   end loop;
   return case when v_last = 0 then array[v_old, v_new] end;
 end $$;
-comment on function ragdb_internal.consistent_roots(bigint, bytea, bigint, bytea[]) is
+comment on function ragdb_internal.consistent_roots is
   'Returns the two roots that a consistency proof comes to; null where it has too few or too many '
   'hashes.';
 
@@ -144,6 +144,6 @@ return coalesce(case
   else ragdb_internal.consistent_roots(old_size, old_root, new_size, proof)
     = array[old_root, new_root]
   end, false);
-comment on function ragdb.is_same_ledger(bigint, bytea, bigint, bytea, bytea[]) is
+comment on function ragdb.is_same_ledger is
   'Tells whether a consistency proof (RFC 9162) shows that the tree of the new size and root '
   'begins with all leaves of the old one; false for any argument that is null or out of range.';

@@ -6,7 +6,7 @@ return coalesce((
   select a.act = 'ledger_off' from ragdb.ledger_acts a
     where a.act in ('ledger_on', 'ledger_off') and a.created_at <= was_ledger_off.at
     order by a.created_at desc, a.act_id desc limit 1), false);
-comment on function ragdb_internal.was_ledger_off(timestamptz) is
+comment on function ragdb_internal.was_ledger_off is
   'Tells whether the ledger was off at a time.';
 
 -- Tombstones: what was taken away on purpose is an act, which is in the ledger itself.
@@ -32,7 +32,7 @@ begin atomic
         where c.corpus_id = is_excused.corpus_id and coalesce(c.history_from
           >= pg_catalog.substring(is_excused.id, '/([0-9]{1,18})$')::bigint, c.history is null));
 end;
-comment on function ragdb_internal.is_excused(text, text, text, integer, uuid) is
+comment on function ragdb_internal.is_excused is
   'Tells whether an act says why a row is missing (by name, with its corpus, or by its age) or '
   'changed (by name), or whether it is a version before the history that its corpus keeps.';
 
@@ -67,7 +67,7 @@ begin atomic
       when f.finding = 'late' then not ragdb_internal.was_ledger_off(f.made_at)
       else true end;
 end;
-comment on function ragdb_internal.row_findings(text, bigint, bigint, interval) is
+comment on function ragdb_internal.row_findings is
   'Returns the entries of a kind whose row is missing without an act, has another hash, or has a '
   'time that its sealing contradicts.';
 
@@ -100,7 +100,7 @@ begin atomic
       ::ragdb_internal.ledger_finding
     from orphans o;
 end;
-comment on function ragdb_internal.orphan_findings() is
+comment on function ragdb_internal.orphan_findings is
   'Returns hits, rerankings, citations and past rows whose trace, answer or version is not there.';
 
 create or replace function ragdb_internal.rest_findings()
@@ -119,7 +119,7 @@ begin atomic
   union all
   select t.* from ragdb_internal.rest_of_tree_findings() t;
 end;
-comment on function ragdb_internal.rest_findings() is
+comment on function ragdb_internal.rest_findings is
   'Returns what is wrong beside the entries: rows that nobody noted, orphans, end and checkpoints.';
 
 -- In pages of 10,000 entries: memory does not grow with the ledger.
@@ -160,7 +160,7 @@ begin
     return query select f.* from ragdb_internal.rest_findings() f;
   end if;
 end $$;
-comment on function ragdb.verify_ledger(bigint, bigint, interval) is
+comment on function ragdb.verify_ledger is
   'Compares the entries of the ledger from a number on, most of them or all, with the tree and '
   'with the rows of evidence as they are now, and returns what is wrong, nothing where all is '
   'right; the call that reaches the end also looks for rows that are not in the ledger, hits '

@@ -28,7 +28,7 @@ begin atomic
       ::ragdb_internal.ledger_finding
     from numbered n where n.sealed_at < n.sealed_before;
 end;
-comment on function ragdb_internal.number_findings(bigint, bigint) is
+comment on function ragdb_internal.number_findings is
   'Returns the numbers up to a last one that have no entry, and the entries sealed before the one '
   'before them.';
 
@@ -50,7 +50,7 @@ begin atomic
       and pg_catalog.substr(t.hashes, (l.number % 256)::integer * 32 + 1, 32)
         is distinct from ragdb_internal.leaf_hash(l);
 end;
-comment on function ragdb_internal.tile_findings(bigint, bigint) is
+comment on function ragdb_internal.tile_findings is
   'Returns the entries that are not the leaves of the tree.';
 
 -- A full tile is seen with the entries among which its last is.
@@ -67,7 +67,7 @@ begin atomic
     where pg_catalog.substr(u.hashes, (t.index % 256)::integer * 32 + 1, 32)
       is distinct from ragdb_internal.subtree_root(t.hashes);
 end;
-comment on function ragdb_internal.level_findings(bigint, bigint) is
+comment on function ragdb_internal.level_findings is
   'Returns the full tiles that end among some entries and are not what the level above says.';
 
 create or replace function ragdb_internal.rest_of_tree_findings()
@@ -80,7 +80,7 @@ begin atomic
     where t.index * 256 + pg_catalog.length(t.hashes) / 32
       > ragdb_internal.ledger_size() >> (8 * t.level);
 end;
-comment on function ragdb_internal.rest_of_tree_findings() is
+comment on function ragdb_internal.rest_of_tree_findings is
   'Returns the tiles that have more hashes than the ledger has entries for.';
 
 create or replace function ragdb_internal.head_findings()
@@ -113,6 +113,6 @@ begin atomic
         || pg_catalog.encode(c.root, 'base64') is distinct from
         pg_catalog.split_part(c.note, E'\n\n', 1);
 end;
-comment on function ragdb_internal.head_findings() is
+comment on function ragdb_internal.head_findings is
   'Returns whether the ledger ends where it says, and the stored checkpoints that it does not '
   'have.';

@@ -110,7 +110,7 @@ begin
   delete from ragdb.lexemes l where l.corpus_id = drop_lexemes.corpus_id and l.df = 0;
   get diagnostics lexemes_dropped = row_count;
 end $$;
-comment on function ragdb_internal.drop_lexemes(integer) is
+comment on function ragdb_internal.drop_lexemes is
   'Drops the lexemes that no chunk of a corpus has, and returns how many they were; the caller '
   'holds the corpus lock.';
 

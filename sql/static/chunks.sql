@@ -129,7 +129,7 @@ begin atomic
   delete from ragdb.static_words w using gone g
     where w.embedder_id = g.embedder_id and w.word = g.word;
 end;
-comment on function ragdb_internal.forget_words(text[]) is
+comment on function ragdb_internal.forget_words is
   'Takes the words of some texts out of those that static embedders keep because they had to cut '
   'them.';
 

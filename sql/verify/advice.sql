@@ -32,7 +32,7 @@ begin atomic
     join ragdb_internal.text_configs() t on t.language = c.language_majority
   where c.chunks >= 20 and c.part_of is null and o.text_config not in (t.config, 'simple');
 end;
-comment on function ragdb_internal.advice_on_corpora() is
+comment on function ragdb_internal.advice_on_corpora is
   'Returns what is to be done for the ranking of corpora that the caller may read.';
 
 create or replace function ragdb_internal.advice_on_embeddings() returns setof ragdb.advice
@@ -55,7 +55,7 @@ begin atomic
     ) a (applies, is_fault, found, fix)
   where a.applies;
 end;
-comment on function ragdb_internal.advice_on_embeddings() is
+comment on function ragdb_internal.advice_on_embeddings is
   'Returns what is to be done for the embeddings of corpora that the caller may read.';
 
 create or replace function ragdb_internal.advice_on_jobs(has_worker boolean)
@@ -73,7 +73,7 @@ begin atomic
     ) a (applies, is_fault, found, fix)
   where a.applies;
 end;
-comment on function ragdb_internal.advice_on_jobs(boolean) is
+comment on function ragdb_internal.advice_on_jobs is
   'Returns what is to be done for the jobs of workers that the caller may see.';
 
 -- What waits for a day counts as back-dated.
@@ -89,7 +89,7 @@ begin atomic
   from ragdb.ledger_status() l
   where not l.is_on or l.oldest_pending < pg_catalog.clock_timestamp() - interval '1 day';
 end;
-comment on function ragdb_internal.advice_on_ledger() is
+comment on function ragdb_internal.advice_on_ledger is
   'Returns what is to be done for the ledger.';
 
 create or replace function ragdb_internal.advice_on_roles() returns setof ragdb.advice
@@ -105,7 +105,7 @@ begin atomic
       || '; or revoke what it holds'
   from ragdb.dead_roles() d;
 end;
-comment on function ragdb_internal.advice_on_roles() is
+comment on function ragdb_internal.advice_on_roles is
   'Returns what is to be done for roles that are gone.';
 
 create or replace function ragdb.advice() returns setof ragdb.advice
@@ -126,7 +126,7 @@ begin
     return query select a.* from ragdb_internal.advice_on_roles() a;
   end if;
 end $$;
-comment on function ragdb.advice() is
+comment on function ragdb.advice is
   'Lists what is to be done in the corpora that the caller may read, for the workers, and (where '
   'the caller may ask for those) for the ledger and for roles that are gone: each with the command '
   'or the statement that does it, and whether it is a fault.';

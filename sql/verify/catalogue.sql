@@ -27,7 +27,7 @@ begin atomic
     ) g (of, acl, owner) cross join lateral pg_catalog.aclexplode(g.acl) a
     where a.grantee <> g.owner group by 2;
 end;
-comment on function ragdb_internal.present_grants() is
+comment on function ragdb_internal.present_grants is
   'Returns the grants on what is ragdb''s, each with the SHA-256 of its privileges.';
 
 -- There are none as it is installed. Either takes rows out of what a function writes or reads.
@@ -46,7 +46,7 @@ begin atomic
     where c.relnamespace::regnamespace::text in ('ragdb', 'ragdb_internal', 'bi')
       and (c.relrowsecurity or c.relforcerowsecurity);
 end;
-comment on function ragdb_internal.present_rules() is
+comment on function ragdb_internal.present_rules is
   'Returns the rules on tables of ragdb that are not those of views, and the tables with row '
   'security.';
 
@@ -58,7 +58,7 @@ begin atomic
       pg_catalog.format_type(a.aggtranstype, null), a.agginitval)
     from pg_catalog.pg_aggregate a where a.aggfnoid::oid = aggregate_definition.aggregate;
 end;
-comment on function ragdb_internal.aggregate_definition(oid) is
+comment on function ragdb_internal.aggregate_definition is
   'Returns what an aggregate is made of, which PostgreSQL does not write as it does a function.';
 
 -- Functions as their own definitions give them, which another major version may write otherwise,
@@ -111,7 +111,7 @@ begin atomic
   union all
   select * from ragdb_internal.present_grants();
 end;
-comment on function ragdb_internal.present_code() is
+comment on function ragdb_internal.present_code is
   'Returns the functions, views, triggers, constraints, columns, indexes, rules and grants of '
   'ragdb, and what was put beside them, each with the SHA-256 of its definition.';
 
@@ -131,7 +131,7 @@ begin atomic
       on p.kind = i.kind and p.identity = i.identity
     where i.hash is distinct from p.hash;
 end;
-comment on function ragdb_internal.code_changes() is
+comment on function ragdb_internal.code_changes is
   'Returns what differs from what was installed; is_restored where that is how a restored copy '
   'differs.';
 
@@ -169,5 +169,5 @@ begin
   return row((select count(*) from ragdb.installed_code), null, v_findings)
     ::ragdb_internal.verified;
 end $$;
-comment on function ragdb_internal.verify_code(jsonb, integer) is
+comment on function ragdb_internal.verify_code is
   'Compares functions, views, triggers, constraints, rules and grants with what was installed.';

@@ -32,7 +32,7 @@ begin atomic
     from ragdb.contracts k
     where k.contract = contract_problem.contract and k.version = contract_problem.version;
 end;
-comment on function ragdb_internal.contract_problem(text, integer) is
+comment on function ragdb_internal.contract_problem is
   'Says in what a version of a contract differs from what was applied; null when in nothing.';
 
 create or replace function ragdb_internal.verify_contracts(after jsonb, most integer)
@@ -45,6 +45,6 @@ return (
     filter (where p.problem is not null), '{}'))::ragdb_internal.verified
   from ragdb.contracts k
     cross join lateral ragdb_internal.contract_problem(k.contract, k.version) p (problem));
-comment on function ragdb_internal.verify_contracts(jsonb, integer) is
+comment on function ragdb_internal.verify_contracts is
   'Compares the contracts in all their versions with their hashes, and the cases of those in force '
   'with their nodes.';

@@ -14,7 +14,7 @@ return pg_catalog.format('edge from %s to %s of corpus %s',
     'number ' || (edge).child_no),
   coalesce((select c.name from ragdb.corpora c where c.corpus_id = edge_name.corpus_id),
     edge_name.corpus_id::text));
-comment on function ragdb_internal.edge_name(integer, ragdb_internal.chunk_edge) is
+comment on function ragdb_internal.edge_name is
   'Returns what a finding calls an edge: by the ids of its chunks.';
 
 create or replace function ragdb_internal.edge_findings(
@@ -32,8 +32,7 @@ return array(
       with ordinality p (problem, parent_no, child_no, edge_type, n)
       left join ragdb.corpora n on n.corpus_id = edge_findings.corpus_id
     order by p.n);
-comment on function ragdb_internal.edge_findings(
-  integer, text[], ragdb_internal.chunk_edge[]) is
+comment on function ragdb_internal.edge_findings is
   'Returns what is wrong with some edges of a corpus as findings.';
 
 create or replace function ragdb_internal.is_recorded_edge(
@@ -43,7 +42,7 @@ language sql stable parallel safe
 return coalesce(ragdb_internal.last_state(
     is_recorded_edge.corpus_id, 'edge', ragdb_internal.edge_key(edge))
   = ragdb_internal.edge_hash(ragdb_internal.edge_key(edge)), false);
-comment on function ragdb_internal.is_recorded_edge(integer, ragdb_internal.chunk_edge) is
+comment on function ragdb_internal.is_recorded_edge is
   'Tells whether what was recorded last of an edge is that it was added.';
 
 create or replace function ragdb_internal.wrong_edges(corpus_id integer, doc_nos integer[])
@@ -92,7 +91,7 @@ begin
     into v_problems, v_edges from wrong w where w.problem is not null;
   return ragdb_internal.edge_findings(corpus_id, v_problems, v_edges);
 end $$;
-comment on function ragdb_internal.wrong_edges(integer, integer[]) is
+comment on function ragdb_internal.wrong_edges is
   'Compares the edges that leave the chunks of some documents with what these say, and with what '
   'was recorded.';
 
@@ -107,7 +106,7 @@ return coalesce((
       where not exists (select from ragdb.chunks c
         where c.corpus_id = e.corpus_id and c.chunk_no = e.parent_no)
       limit most) f), '{}');
-comment on function ragdb_internal.loose_edges(integer) is
+comment on function ragdb_internal.loose_edges is
   'Returns edges that leave no chunk, so many at most.';
 
 -- Of one corpus in a step, and of ten times as many chunks as other steps take rows.
@@ -144,7 +143,7 @@ begin
     ragdb_internal.wrong_edges(v_id, v_doc_nos) || ragdb_internal.loose_edges(most)
     )::ragdb_internal.verified;
 end $$;
-comment on function ragdb_internal.verify_edges(jsonb, integer) is
+comment on function ragdb_internal.verify_edges is
   'Compares the edges of a batch of documents with what these say, and with what was recorded of '
   'added ones.';
 
@@ -175,5 +174,5 @@ begin
               and c.chunk_no in ((k.edge).parent_no, (k.edge).child_no)) as is_gone offset 0) l
       order by s.corpus_id, s.key), most, 'add it again with ragdb.add_edges()');
 end $$;
-comment on function ragdb_internal.verify_added_edges(jsonb, integer) is
+comment on function ragdb_internal.verify_added_edges is
   'Looks for the edges that a batch of records says were added.';

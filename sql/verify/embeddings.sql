@@ -12,7 +12,7 @@ return (
     is distinct from ((model).digest, (model).pieces::bigint, (model).longest,
       (model).splits_digits)
   from ragdb.static_pieces p where p.embedder_id = (model).embedder_id);
-comment on function ragdb_internal.has_other_pieces(ragdb.static_models) is
+comment on function ragdb_internal.has_other_pieces is
   'Tells whether the pieces of a static embedder are others than it was bound with.';
 
 create or replace function ragdb_internal.wrong_words(model ragdb.static_models, words text[])
@@ -26,7 +26,7 @@ begin atomic
       on w.embedder_id = (wrong_words.model).embedder_id and w.word = c.word
   where (w.embedding::vector = c.embedding) is not true;
 end;
-comment on function ragdb_internal.wrong_words(ragdb.static_models, text[]) is
+comment on function ragdb_internal.wrong_words is
   'Returns those of some words whose kept vector is not the sum of those of their pieces.';
 
 -- As chunks are embedded.
@@ -51,7 +51,7 @@ begin
     union all
     select c from ragdb_internal.wrong_words(model, words[2 * v_third + 1 :]) c;
 end $$;
-comment on function ragdb_internal.shared_wrong_words(ragdb.static_models, text[]) is
+comment on function ragdb_internal.shared_wrong_words is
   'Returns what ragdb_internal.wrong_words does, of many words by parallel workers.';
 
 -- A step is of one embedder: its pieces first, and then its words.
@@ -96,7 +96,7 @@ begin
       else jsonb_build_array(v_model.embedder_id + 1, null) end, v_findings)
     ::ragdb_internal.verified;
 end $$;
-comment on function ragdb_internal.verify_embedders(jsonb, integer) is
+comment on function ragdb_internal.verify_embedders is
   'Compares the pieces of a static embedder with its digest, and a batch of its kept words with '
   'their pieces.';
 
@@ -117,8 +117,7 @@ begin atomic
       and (e.input_hash = m.input_hash and e.half = m.half) is not true
     order by 1);
 end;
-comment on function ragdb_internal.wrong_embeddings(
-  ragdb.embedding_spaces, ragdb.static_models, integer[]) is
+comment on function ragdb_internal.wrong_embeddings is
   'Returns those of some chunks whose embedding is not what a static embedder makes of their text.';
 
 -- A step is of one space. A warning, because a client may give embeddings of its own.
@@ -159,5 +158,5 @@ begin
         and h.corpus_id = v_space.corpus_id and h.chunk_no = v_wrong[1]))
     ::ragdb_internal.verified;
 end $$;
-comment on function ragdb_internal.verify_embeddings(jsonb, integer) is
+comment on function ragdb_internal.verify_embeddings is
   'Makes a batch of embeddings of a static embedder again, and compares.';

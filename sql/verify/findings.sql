@@ -18,7 +18,7 @@ returns ragdb_internal.verified
 language sql immutable parallel safe
 return row(looked, case when looked >= most then last end, coalesce(findings, '{}'))
   ::ragdb_internal.verified;
-comment on function ragdb_internal.verified(bigint, integer, jsonb, ragdb.finding[]) is
+comment on function ragdb_internal.verified is
   'Returns a step that looked at a batch of rows, of which it might take so many, up to a key.';
 
 create type ragdb_internal.checked_row as (place jsonb, name text, problem text);
@@ -35,8 +35,7 @@ return ragdb_internal.verified(
     select row("check", 'error', r.name, r.problem, advice)::ragdb.finding
       from pg_catalog.unnest(rows) with ordinality r (place, name, problem, n)
       where r.problem is not null order by r.n));
-comment on function ragdb_internal.verified_rows(
-  text, ragdb_internal.checked_row[], integer, text) is
+comment on function ragdb_internal.verified_rows is
   'Returns a step that checked these rows, and one advice for whatever is wrong with them.';
 
 create or replace function ragdb_internal.recorded_last(kind text, after jsonb, most integer)
@@ -48,11 +47,11 @@ begin atomic
       > (coalesce((after ->> 0)::integer, -1), coalesce(after ->> 1, '') collate "C")
     order by r.corpus_id, r.key, r.nth desc limit most;
 end;
-comment on function ragdb_internal.recorded_last(text, jsonb, integer) is
+comment on function ragdb_internal.recorded_last is
   'Returns a batch of what was recorded last of the things of one kind, in their order.';
 
 create or replace function ragdb_internal.minute_of(at timestamptz) returns text
 language sql stable parallel safe
 return pg_catalog.to_char(minute_of.at at time zone 'UTC', 'YYYY-MM-DD HH24:MI');
-comment on function ragdb_internal.minute_of(timestamptz) is
+comment on function ragdb_internal.minute_of is
   'Returns what a finding or an advice says of a time: its minute, in UTC.';

@@ -21,7 +21,7 @@ begin atomic
     from pg_catalog.pg_trigger t
     where t.tgrelid = 'ragdb.chunks'::regclass and t.tgname = 'past_is_kept';
 end;
-comment on function ragdb_internal.partition_guards() is
+comment on function ragdb_internal.partition_guards is
   'Returns the triggers that every partition of a table must have: the function, whether it always '
   'fires, on what, and its condition.';
 
@@ -48,7 +48,7 @@ begin atomic
         and pg_catalog.substring(pg_catalog.pg_get_triggerdef(t.oid), 'WHEN .* EXECUTE')
           is distinct from g.condition;
 end;
-comment on function ragdb_internal.guard_findings() is
+comment on function ragdb_internal.guard_findings is
   'Looks for triggers of partitions that are missing, switched off, or fire on less than they did.';
 
 create or replace function ragdb_internal.trigger_findings() returns setof ragdb.finding
@@ -76,7 +76,7 @@ begin atomic
     'alter … reset session_replication_role'
     where pg_catalog.current_setting('session_replication_role') <> 'origin';
 end;
-comment on function ragdb_internal.trigger_findings() is
+comment on function ragdb_internal.trigger_findings is
   'Looks for foreign keys that are off, and for settings that switch triggers off.';
 
 create or replace function ragdb_internal.added_triggers() returns setof ragdb.finding
@@ -89,7 +89,7 @@ begin atomic
     where c.relnamespace = 'ragdb'::regnamespace and c.relispartition and not t.tgisinternal
       and p.pronamespace <> 'ragdb_internal'::regnamespace;
 end;
-comment on function ragdb_internal.added_triggers() is
+comment on function ragdb_internal.added_triggers is
   'Looks for triggers of partitions that call other functions than those of ragdb.';
 
 create or replace function ragdb_internal.owner_findings() returns setof ragdb.finding
@@ -134,7 +134,7 @@ begin atomic
     'delete it from ragdb.settings where nobody tests'
     from ragdb.settings s where s.key = 'allow_test_clock' and s.value = 'true';
 end;
-comment on function ragdb_internal.owner_findings() is
+comment on function ragdb_internal.owner_findings is
   'Looks for what does not belong to the owner or is granted, and tells who can be the owner.';
 
 create or replace function ragdb_internal.verify_triggers(after jsonb, most integer)
@@ -146,7 +146,7 @@ return row(1, null, array(
       union all select m from ragdb_internal.trigger_findings() m
       union all select a from ragdb_internal.added_triggers() a) t (f) order by t.f))
   ::ragdb_internal.verified;
-comment on function ragdb_internal.verify_triggers(jsonb, integer) is
+comment on function ragdb_internal.verify_triggers is
   'Looks for triggers that are missing, off, changed or not of ragdb.';
 
 create or replace function ragdb_internal.verify_rights(after jsonb, most integer)
@@ -159,6 +159,6 @@ return row(1, null, array(
       union all select m from ragdb_internal.missing_grants() m
       union all select s from ragdb_internal.unexplained_silence() s) a (f) order by a.f))
   ::ragdb_internal.verified;
-comment on function ragdb_internal.verify_rights(jsonb, integer) is
+comment on function ragdb_internal.verify_rights is
   'Looks at owners, grants on partitions, rights to corpora against the events that gave them, and '
   'who can be the owner or a signer.';

@@ -23,7 +23,7 @@ begin
       from ragdb.blobs b where b.cid > coalesce(after ->> 0, '')
       order by b.cid limit v_most), v_most, 'ingest the file again');
 end $$;
-comment on function ragdb_internal.verify_blobs(jsonb, integer) is
+comment on function ragdb_internal.verify_blobs is
   'Hashes a batch of original files, and compares with the identity of each, and what corpora say '
   'of it with what was recorded.';
 
@@ -48,5 +48,5 @@ begin
       from ragdb_internal.recorded_last('original', after, most) s
       order by s.corpus_id, s.key), most, 'put it again with ragdb.put_blob()');
 end $$;
-comment on function ragdb_internal.verify_originals(jsonb, integer) is
+comment on function ragdb_internal.verify_originals is
   'Looks for the original files that a batch of records says were brought.';

@@ -35,7 +35,7 @@ begin
         coalesce(after ->> 1, '00000000-0000-0000-0000-000000000000')::uuid)
       order by a.corpus_id, a.atom_id limit most), most, 'restore it from a backup');
 end $$;
-comment on function ragdb_internal.verify_atoms(jsonb, integer) is
+comment on function ragdb_internal.verify_atoms is
   'Compares a batch of atoms with the traces and hits that they rest on, and with their lexemes.';
 
 create or replace function ragdb_internal.verify_proposals(after jsonb, most integer)
@@ -63,7 +63,7 @@ begin
         coalesce(after ->> 1, '00000000-0000-0000-0000-000000000000')::uuid)
       order by p.corpus_id, p.proposal_id limit most), most, 'restore it from a backup');
 end $$;
-comment on function ragdb_internal.verify_proposals(jsonb, integer) is
+comment on function ragdb_internal.verify_proposals is
   'Compares a batch of proposals with the atoms that they rest on, and with their lexemes.';
 
 create type ragdb_internal.signed_row as (
@@ -89,7 +89,7 @@ begin
         cross join lateral ragdb_internal.signature(r.hash, r.mac, r.at, v_keys) s
       where r.is_own is not true or s.is_intact is false order by r.n));
 end $$;
-comment on function ragdb_internal.verify_signed(text, ragdb_internal.signed_row[], integer) is
+comment on function ragdb_internal.verify_signed is
   'Verifies the hashes and signatures of a batch of rows.';
 
 create or replace function ragdb_internal.verify_decisions(after jsonb, most integer)
@@ -103,7 +103,7 @@ return ragdb_internal.verify_signed('decisions', array(
     where (d.corpus_id, d.proposal_id) > (coalesce((after ->> 0)::integer, -1),
       coalesce(after ->> 1, '00000000-0000-0000-0000-000000000000')::uuid)
     order by d.corpus_id, d.proposal_id limit most), most);
-comment on function ragdb_internal.verify_decisions(jsonb, integer) is
+comment on function ragdb_internal.verify_decisions is
   'Verifies a batch of decisions, and their reasons.';
 
 -- Any id comes after the place before the first.
@@ -119,7 +119,7 @@ return ragdb_internal.verify_signed('incidents', array(
       coalesce(after ->> 0, '00000000-0000-0000-0000-000000000000')::uuid,
       (after is not null)::integer)
     order by i.incident_id limit most), most);
-comment on function ragdb_internal.verify_incidents(jsonb, integer) is
+comment on function ragdb_internal.verify_incidents is
   'Verifies a batch of incidents.';
 
 create or replace function ragdb_internal.verify_erasures(after jsonb, most integer)
@@ -134,7 +134,7 @@ return ragdb_internal.verify_signed('erasures', array(
       coalesce(after ->> 0, '00000000-0000-0000-0000-000000000000')::uuid,
       (after is not null)::integer)
     order by e.erasure_id limit most), most);
-comment on function ragdb_internal.verify_erasures(jsonb, integer) is
+comment on function ragdb_internal.verify_erasures is
   'Verifies a batch of erasures.';
 
 -- A step returns its findings as one value, which has a limit; a ledger that nobody used while a
@@ -158,7 +158,7 @@ begin atomic
         else 'ragdb.verify_ledger() lists them' end)::ragdb.finding order by f.n), '{}')
     from found f where f.n <= f.named + 1;
 end;
-comment on function ragdb_internal.ledger_findings(bigint, integer) is
+comment on function ragdb_internal.ledger_findings is
   'Returns what ragdb.verify_ledger finds from an entry on: the first 4,000, and how many more.';
 
 create or replace function ragdb_internal.verify_ledger_entries(after jsonb, most integer)
@@ -177,6 +177,6 @@ begin
     case when v_next is not null then jsonb_build_array(v_next) end,
     ragdb_internal.ledger_findings(v_first, most))::ragdb_internal.verified;
 end $$;
-comment on function ragdb_internal.verify_ledger_entries(jsonb, integer) is
+comment on function ragdb_internal.verify_ledger_entries is
   'Compares a batch of entries of the ledger with the rows, and at its end looks for rows that it '
   'lacks.';

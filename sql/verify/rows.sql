@@ -6,7 +6,7 @@ return (
   select count(*) from ragdb.chunks c
     where c.corpus_id = (chunk).corpus_id and c.doc_no = (chunk).doc_no
       and c.ordinal < (chunk).ordinal and c.content_hash = (chunk).content_hash);
-comment on function ragdb_internal.twins_before(ragdb.chunks) is
+comment on function ragdb_internal.twins_before is
   'Returns how many chunks before one in its document have its content.';
 
 -- Turns are named by whoever put them, and chunks of a document with an id of its own by that. Few
@@ -33,7 +33,7 @@ return case
       is_named_by_text.corpus, (document).source_name, (document).source),
     (chunk).content_hash, ragdb_internal.twins_before(chunk))
     = (chunk).chunk_id end;
-comment on function ragdb_internal.is_named_by_text(ragdb.chunks, ragdb.documents, text) is
+comment on function ragdb_internal.is_named_by_text is
   'Tells whether the id of a chunk is the one that its corpus, its source and its text make, or '
   'that the id of its document makes where that has one, or whether it is a turn.';
 
@@ -64,7 +64,7 @@ begin
         > (coalesce((after ->> 0)::integer, -1), coalesce((after ->> 1)::integer, -1))
       order by c.corpus_id, c.chunk_no limit most), most, 'ingest its document again');
 end $$;
-comment on function ragdb_internal.verify_chunks(jsonb, integer) is
+comment on function ragdb_internal.verify_chunks is
   'Compares a batch of chunks with their hashes, their ids and the sources of their documents.';
 
 -- What was not given is derived of the turns around it, which come and go.
@@ -91,7 +91,7 @@ begin
         > (coalesce((after ->> 0)::integer, -1), coalesce((after ->> 1)::integer, -1))
       order by t.corpus_id, t.chunk_no limit most), most, 'put its conversation again');
 end $$;
-comment on function ragdb_internal.verify_turns(jsonb, integer) is
+comment on function ragdb_internal.verify_turns is
   'Compares the salience of a batch of turns with what they were given.';
 
 create or replace function ragdb_internal.verify_history(after jsonb, most integer)
@@ -120,7 +120,7 @@ begin
       order by p.corpus_id, p.key, p.until limit most), most,
     'restore it from a backup; ragdb.erase_source() takes it out of every version');
 end $$;
-comment on function ragdb_internal.verify_history(jsonb, integer) is
+comment on function ragdb_internal.verify_history is
   'Compares the texts of a batch of chunks of earlier versions with their hashes, and those that '
   'were erased with acts.';
 
@@ -170,7 +170,7 @@ begin
         left join ragdb.events e on e.corpus_id = d.corpus_id and e.event_id = d.event_id
       order by g.nth), most, 'restore both from a backup, or ingest it again with --force');
 end $$;
-comment on function ragdb_internal.verify_documents(jsonb, integer) is
+comment on function ragdb_internal.verify_documents is
   'Compares a batch of documents with the events that tell of them and with their chunks.';
 
 create or replace function ragdb_internal.verify_slices(after jsonb, most integer)
@@ -198,7 +198,7 @@ begin
         > (coalesce((after ->> 0)::integer, -1), coalesce(after ->> 1, '') collate "C")
       order by s.corpus_id, s.slice_id limit most), most, 'build the slice again');
 end $$;
-comment on function ragdb_internal.verify_slices(jsonb, integer) is
+comment on function ragdb_internal.verify_slices is
   'Recomputes the snapshot hash of a batch of stored slices from their rows. Whether the corpus '
   'still says the same is what ragdb.verify_token tells.';
 
@@ -213,5 +213,5 @@ return (
       is distinct from (p.policy_id, p.params_hash, p.canonical, p.sha256)), '{}'))
       ::ragdb_internal.verified
     from ragdb.slice_policies p cross join lateral ragdb_internal.hashed_policy(p.policy) h);
-comment on function ragdb_internal.verify_policies(jsonb, integer) is
+comment on function ragdb_internal.verify_policies is
   'Compares the registered policies with their hashes.';

@@ -28,7 +28,7 @@ return (
         where not exists (select from ragdb.signing_keys k where k.state = 'active')
           and exists (select from ragdb.signing_keys)
     ) f ("check", severity, place, finding, advice));
-comment on function ragdb_internal.verify_keys(jsonb, integer) is
+comment on function ragdb_internal.verify_keys is
   'Checks the chain of events of keys, the rows of keys and their secrets.';
 
 -- Nothing renames a corpus, and what is written of one has its name.
@@ -47,7 +47,7 @@ begin atomic
           order by t.id desc limit 1)) w
     where w.name <> c.name;
 end;
-comment on function ragdb_internal.renamed_corpora() is
+comment on function ragdb_internal.renamed_corpora is
   'Returns the corpora that have another name than in their last event or trace.';
 
 -- Versions only rise, and a trace has the version that it searched. What is deleted around ragdb
@@ -94,7 +94,7 @@ begin
     select r from ragdb_internal.renamed_corpora() r
     order by 1))::ragdb_internal.verified;
 end $$;
-comment on function ragdb_internal.verify_corpora(jsonb, integer) is
+comment on function ragdb_internal.verify_corpora is
   'Looks for corpora whose version, or whose clock of events, went back, that have another name '
   'than they had, and for those with more or fewer documents than they count.';
 
@@ -112,5 +112,5 @@ return (
       'install 0.8.4 or newer, then: alter extension vector update')::ragdb.finding]
     else '{}'::ragdb.finding[] end)::ragdb_internal.verified
   from (select coalesce(ragdb_internal.pgvector_version(), 'missing')) v (version));
-comment on function ragdb_internal.verify_pgvector(jsonb, integer) is
+comment on function ragdb_internal.verify_pgvector is
   'Tells whether pgvector has a defect that is known to harm indexes.';

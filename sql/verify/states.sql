@@ -9,7 +9,7 @@ begin atomic
     from ragdb.recorded_states s where not ragdb_internal.is_one_of_many(s.kind)
     order by s.corpus_id, s.kind, s.key, s.nth desc;
 end;
-comment on function ragdb_internal.last_states() is
+comment on function ragdb_internal.last_states is
   'Returns what was recorded last of each thing but those of which there are many.';
 
 create or replace function ragdb_internal.verify_states(after jsonb, most integer)
@@ -34,6 +34,6 @@ return (
           on (coalesce(p.corpus_id, 0), p.kind, p.key) = (coalesce(l.corpus_id, 0), l.kind, l.key)
     ) s (corpus_id, kind, key, now, was, at)
     left join ragdb.corpora c on c.corpus_id = s.corpus_id);
-comment on function ragdb_internal.verify_states(jsonb, integer) is
+comment on function ragdb_internal.verify_states is
   'Compares settings, synonyms, cases, baselines and the contracts in force with what was recorded '
   'last of each.';

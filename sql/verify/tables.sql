@@ -21,7 +21,7 @@ begin atomic
     where c.relnamespace::regnamespace::text = 'ragdb' and not c.relispartition
       and not exists (select from pg_catalog.pg_constraint k where k.conindid = i.indexrelid);
 end;
-comment on function ragdb_internal.present_columns() is
+comment on function ragdb_internal.present_columns is
   'Returns the columns of the tables of ragdb, with type, default and whether null is refused, and '
   'their indexes but those of constraints.';
 
@@ -42,7 +42,7 @@ begin atomic
     where c.relnamespace::regnamespace::text = 'ragdb' and c.relkind = 'r'
       and c.relpersistence <> 'p';
 end;
-comment on function ragdb_internal.present_children() is
+comment on function ragdb_internal.present_children is
   'Returns the tables that hand their rows on to those of ragdb, and those that are not logged: '
   'there are none as it is installed.';
 
@@ -75,6 +75,6 @@ begin atomic
       select from pg_catalog.pg_depend d
       where d.classid = a.class and d.objid = a.oid and d.deptype = 'e');
 end;
-comment on function ragdb_internal.present_builtins() is
+comment on function ragdb_internal.present_builtins is
   'Returns the functions of PostgreSQL as one, and functions, operators and casts that were put '
   'beside its own and are not of an extension.';

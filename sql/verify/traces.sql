@@ -42,8 +42,7 @@ begin
     end if;
   end if;
 end $$;
-comment on function ragdb_internal.trace_problem(
-  ragdb.retrieval_traces, ragdb_internal.known_keys) is
+comment on function ragdb_internal.trace_problem is
   'Says what is wrong with a trace, its hits and its reranking; is_intact is null where only its '
   'signature cannot be checked.';
 
@@ -84,7 +83,7 @@ begin
       'verify with the key at hand: RAGDB_SIGNING_KEY_FILE, or ragdb keys import')
       ::ragdb.finding] else '{}' end);
 end $$;
-comment on function ragdb_internal.verify_traces(jsonb, integer) is
+comment on function ragdb_internal.verify_traces is
   'Verifies the hashes and signatures of a batch of traces with their hits and rerankings.';
 
 -- Rows whose trace was deleted. A month that was dropped took them along.
@@ -123,19 +122,19 @@ begin
       case parent when 'retrieval_hits' then 'hits' else 'reranks' end, parent;
   return ragdb_internal.verified(v_made.looked, most, v_made.last, v_made.findings);
 end $$;
-comment on function ragdb_internal.orphans(text, jsonb, integer) is
+comment on function ragdb_internal.orphans is
   'Looks in a batch of rows of a table for those without their trace.';
 
 create or replace function ragdb_internal.verify_hits(after jsonb, most integer)
 returns ragdb_internal.verified
 language sql stable parallel safe
 return ragdb_internal.orphans('retrieval_hits', after, 10 * most);
-comment on function ragdb_internal.verify_hits(jsonb, integer) is
+comment on function ragdb_internal.verify_hits is
   'Looks for hits without their trace.';
 
 create or replace function ragdb_internal.verify_reranks(after jsonb, most integer)
 returns ragdb_internal.verified
 language sql stable parallel safe
 return ragdb_internal.orphans('retrieval_reranks', after, 10 * most);
-comment on function ragdb_internal.verify_reranks(jsonb, integer) is
+comment on function ragdb_internal.verify_reranks is
   'Looks for rerankings without their trace.';

@@ -36,7 +36,7 @@ begin atomic
     (29, 'turns', false, 'ragdb_internal.verify_turns')
   ) c (place, "check", is_quick, step);
 end;
-comment on function ragdb_internal.verifications() is
+comment on function ragdb_internal.verifications is
   'Lists the checks in their order: whether each is quick, and the function that does a step.';
 
 create or replace function ragdb.verification_checks()
@@ -46,7 +46,7 @@ set search_path = pg_catalog, pg_temp
 begin atomic
   select v."check", v.is_quick from ragdb_internal.verifications() v order by v.place;
 end;
-comment on function ragdb.verification_checks() is
+comment on function ragdb.verification_checks is
   'Lists the checks of ragdb.verify in their order, and which of them are quick.';
 
 create or replace function ragdb_internal.check_verification(
@@ -78,7 +78,7 @@ begin
         hint = 'give 1 to 100000';
   end if;
 end $$;
-comment on function ragdb_internal.check_verification(text, integer, text[]) is
+comment on function ragdb_internal.check_verification is
   'Refuses checks that there are not, and steps of no or too many rows. Raises RG400.';
 
 -- A row that cannot be read at all would keep all others from being looked at.
@@ -103,7 +103,7 @@ exception when others then
     'restore what it names from a backup, and verify again')::ragdb.finding])
     ::ragdb_internal.verified;
 end $$;
-comment on function ragdb_internal.verified_step(text, text, jsonb, integer) is
+comment on function ragdb_internal.verified_step is
   'Does one step of a check; where a row makes it raise, that is what it found.';
 
 -- So many rows because to share what a static embedder made among workers pays from there on: their
@@ -150,7 +150,7 @@ begin
   end if;
   return next;
 end $$;
-comment on function ragdb.verify_step(jsonb, integer, boolean, text[]) is
+comment on function ragdb.verify_step is
   'Does one step of ragdb.verify, of most rows (1 to 100000), and returns what it found and the '
   'state that the next step is given; null after the last. Raises RG400.';
 
@@ -170,7 +170,7 @@ begin
     exit when v_state is null;
   end loop;
 end $$;
-comment on function ragdb.verify(boolean, text[]) is
+comment on function ragdb.verify is
   'Verifies all evidence and what guards it: code, triggers, rights, keys, corpora, pgvector, '
   'policies, documents, chunks, blobs, slices, traces, hits, reranks, atoms, proposals, decisions, '
   'incidents, erasures, the ledger, history, static embedders, their embeddings, contracts, '

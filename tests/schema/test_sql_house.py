@@ -72,6 +72,10 @@ CALLS = "create function ragdb.upper() returns integer\nlanguage sql\nreturn {};
             {"up": "--\n" + CALLS.format("1 -- n").replace("()", "(n integer)")},
             "ragdb.upper makes no use of its argument n",
         ),
+        (
+            {"up": "--\n" + CALLS.format("1") + "comment on function ragdb.upper() is 'One.';\n"},
+            "up.sql:5: no other function has this name: it needs no arguments",
+        ),
         ({"up": "--\n" + CALLS.format("1\n" + "  + 1\n" * 40)}, "has 41 lines, over 40"),
         ({"up": "--\n" * 251}, "251 lines, over 250"),
         ({"up": "--" + "x" * 99}, "101 columns, over 100"),

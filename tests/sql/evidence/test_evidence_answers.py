@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection
+from tests.processor import spent
 from tests.sql.evidence.test_evidence_packs import scalar
 
 EVIDENCE = {
@@ -471,3 +472,18 @@ def test_of_sentences_alike_that_of_the_better_chunk_answers(
     ).fetchone()
     assert found is not None
     assert found[0]["answer"] == said
+
+
+def test_an_answer_from_a_text_four_times_as_long_takes_about_four_times_as_long(
+    db: Connection,
+) -> None:
+    def took(sentences: int) -> float:
+        said = (f"The pump of hall {n} was sealed by team {n % 7}." for n in range(sentences))
+        chunk = {"source_id": "a.txt", "chunk_id": "c1", "text": " ".join(said)}
+        before = spent(db)
+        assert answer(db, "Who sealed the pump of hall 9?", {"chunks": [chunk]})["citations"]
+        return spent(db) - before
+
+    took(100)
+    # each sentence once copied the whole text: sixteen times as long
+    assert took(8000) < 8 * took(2000)
