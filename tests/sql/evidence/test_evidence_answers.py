@@ -486,4 +486,4 @@ def test_an_answer_from_a_text_four_times_as_long_takes_about_four_times_as_long
 
     took(100)
     # each sentence once copied the whole text: sixteen times as long
-    assert took(8000) < 8 * took(2000)
+    assert took(4000) < 8 * took(1000)
