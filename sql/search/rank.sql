@@ -12,7 +12,6 @@ declare
   v_corpus ragdb.corpora;
   v_space ragdb.embedding_spaces;
 begin
-  perform ragdb_internal.check_mode(request.mode);
   if cardinality(corpora) > 1 then
     corpora := ragdb_internal.with_chunks(corpora);
   end if;
@@ -25,6 +24,7 @@ begin
   if request.mode in ('lexical', 'reference') then
     return request;
   end if;
+  perform ragdb_internal.check_mode(request.mode);
   if request.query_embedding is null then
     request.query_embedding :=
       ragdb_internal.embedding_in_sql(corpora, request.mode, request.query);
