@@ -150,9 +150,9 @@ declare
     where e.chunk_no is null
     order by n.chunk_no);
 begin
-  -- what a third of 8000 chunks holds fits into the work_mem of summed_texts
-  for i in 1 .. cardinality(v_missing) by 8000 loop
-    perform ragdb_internal.store_static(space, v_model, v_missing[i : i + 7999]);
+  -- what a third of 16000 chunks holds fits into the work_mem of summed_texts
+  for i in 1 .. cardinality(v_missing) by 16000 loop
+    perform ragdb_internal.store_static(space, v_model, v_missing[i : i + 15999]);
   end loop;
 end $$;
 comment on function ragdb_internal.embed_chunks is

@@ -146,7 +146,7 @@ set enable_nestloop = off
 set enable_mergejoin = off
 set enable_sort = off
 set jit = off
--- the words of 2667 chunks, and their vectors
+-- the words of 5334 chunks, and their vectors
 set work_mem = '64MB'
 as $$
 begin
