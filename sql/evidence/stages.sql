@@ -35,8 +35,8 @@ begin
             and g.created_at >= v_trace.created_at and g.created_at < v_until
         union all
         select 'answer', a.created_at, case when a.is_insufficient then 'not enough evidence'
-            when a.is_verified then a.citations || ' citations hold'
-            else a.problems || ' problems' end
+            when a.is_verified then ragdb_internal.counted(a.citations, 'valid citation')
+            else ragdb_internal.counted(a.problems, 'problem') end
           from ragdb.evidence_answers a
           where a.corpus_id = v_trace.corpus_id and a.trace_id = v_trace.id
             and a.created_at >= v_trace.created_at and a.created_at < v_until) s

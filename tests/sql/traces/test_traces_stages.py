@@ -89,3 +89,14 @@ def test_a_slice_is_timed_too(docs: Connection) -> None:
     found, _ = stages(docs, call, anchor)
     assert found is not None
     assert set(found) == {"lexical"}
+
+
+def test_a_retrieval_says_what_came_of_it(docs: Connection) -> None:
+    trace = one(docs, "select trace_id from ragdb.retrieve('docs', 'refunds', mode => 'lexical')")
+    docs.execute(
+        "select ragdb.record_answer(ragdb.answer_from_evidence('refunds', p), p)"
+        " from ragdb.build_evidence_pack(%s) p",
+        (trace,),
+    )
+    told = docs.execute("select stage, detail from ragdb.trace_stages(%s)", (trace,)).fetchall()
+    assert told[-2:] == [("search", "1 hit"), ("answer", "1 valid citation")]
