@@ -158,7 +158,8 @@ comment on function ragdb_internal.report_csv is
 create or replace function ragdb_internal.report_json(run ragdb.eval_runs) returns text
 language sql stable parallel safe
 return pg_catalog.jsonb_pretty(pg_catalog.to_jsonb(run) || pg_catalog.jsonb_build_object(
-  'results', coalesce((select pg_catalog.jsonb_agg(pg_catalog.to_jsonb(r) - 'outcome' order by r.n)
+  'results', coalesce((
+    select pg_catalog.jsonb_agg(pg_catalog.to_jsonb(r) - array['was', 'outcome'] order by r.n)
     from ragdb_internal.report_rows(run) r), '[]'),
   'metrics', coalesce((select pg_catalog.jsonb_object_agg(m.metric, m.value)
     from ragdb.eval_metrics m

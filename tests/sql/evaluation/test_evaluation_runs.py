@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 import random
 import struct
 import subprocess
@@ -419,6 +420,14 @@ def test_a_report_says_what_was_there_only_where_something_was_expected(any_db: 
     rows = [line.split(" | ") for line in report(any_db, run_id, "md").splitlines()]
     wrong = [row[3] for row in rows if row[0] in ("| failed", "| error")]
     assert wrong == ["0 |", "RG434 |", " |"]
+
+
+def test_a_report_in_json_has_what_was_tested_and_nothing_that_is_made_of_it(
+    any_db: Connection,
+) -> None:
+    told = json.loads(report(any_db, run(any_db, MIXED)["run_id"], "json"))
+    keys = "n case_no name kind required passed code message expected actual elapsed_ms"
+    assert {frozenset(row) for row in told["results"]} == {frozenset(keys.split())}
 
 
 def test_a_threshold_that_cannot_be_missed_is_one_line_of_a_report(any_db: Connection) -> None:
