@@ -26,12 +26,10 @@ begin
   end if;
   v_weights := ragdb_internal.sparse(v_question.weights);
   v_holding := coalesce(ragdb_internal.chunks_demanded(corpus.corpus_id, v_demands), (
-    select ragdb_internal.chunks_holding(
-      corpus.corpus_id, array_agg(t.term_id), array_agg(1))
+    select ragdb_internal.chunks_holding(corpus.corpus_id, array_agg(t.term_id), array_agg(1))
     from unnest(v_question.terms) t));
   return ragdb_internal.meeting(corpus, v_demands, array(
-    select x.chunk_no
-    from ragdb.chunk_lexemes x
+    select x.chunk_no from ragdb.chunk_lexemes x
     where x.corpus_id = corpus.corpus_id and x.chunk_no = any (v_holding)
       and ragdb_internal.inner_product(v_weights, x.impacts) > 0
       and (v_among is null or x.chunk_no in (select unnest(v_among)))));
@@ -105,7 +103,9 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform ragdb_internal.check_query(coalesce(query, 'all'));
+  if query is not null then
+    perform ragdb_internal.check_query(query);
+  end if;
   perform ragdb_internal.check_syntax(syntax);
   if fields is null or not ragdb_internal.is_list(fields)
     or cardinality(fields) not between 1 and 20
