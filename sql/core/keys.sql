@@ -80,13 +80,14 @@ comment on function ragdb_internal.make_key is
 create or replace function ragdb_internal.unused_key_id() returns text
 language sql
 return (
-  select t.id || coalesce('-' || nullif(n.n, 1), '')
-    from (select 'k' || to_char(ragdb_internal.now() at time zone 'UTC', 'YYYYMMDDHH24MISS')) t (id)
-      cross join pg_catalog.generate_series(1, 1 + (
-        select count(*) from ragdb.signing_keys)) n (n)
-    where not exists (select from ragdb.signing_keys k
-      where k.key_id = t.id || coalesce('-' || nullif(n.n, 1), ''))
-    order by n.n limit 1);
+  select i.id
+  from (select 'k' || to_char(ragdb_internal.now() at time zone 'UTC', 'YYYYMMDDHH24MISS')
+      as moment) t
+    cross join pg_catalog.generate_series(1, 1 + (
+      select count(*) from ragdb.signing_keys)) n (n)
+    cross join lateral (select t.moment || coalesce('-' || nullif(n.n, 1), '') as id) i
+  where not exists (select from ragdb.signing_keys k where k.key_id = i.id)
+  order by n.n limit 1);
 comment on function ragdb_internal.unused_key_id is
   'Returns an id for a key that is made now, with a number where others were made in this second; '
   'the caller holds the lock of keys.';
