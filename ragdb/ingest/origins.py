@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from ragdb.client._generated.rows import KnownSourcesRow
 from ragdb.client.client import Client
 from ragdb.ingest.folders import printable
 from ragdb.ingest.options import IngestError
@@ -21,15 +22,13 @@ def present(db: Client, corpus: str, named: Iterable[tuple[str, Source]]) -> dic
     Raises IngestError for a uri that came from another folder than its source lies in now.
     """
     sources = dict(named)
-    uris = list(sources)
     found: dict[str, str] = {}
-    for n in range(0, len(uris), _AT_ONCE):
-        for row in db.known_sources(corpus, uris[n : n + _AT_ONCE]):
-            source = sources[row.uri]
-            is_known = row.root is not None and source.origin is not None
-            if is_known and row.root != source.origin and not source.adopts:
-                raise _from_elsewhere(corpus, row.uri, str(row.root), str(source.origin))
-            found[row.uri] = row.doc_cid
+    for row in _known(db, corpus, list(sources)):
+        source = sources[row.uri]
+        is_known = row.root is not None and source.origin is not None
+        if is_known and row.root != source.origin and not source.adopts:
+            raise _from_elsewhere(corpus, row.uri, str(row.root), str(source.origin))
+        found[row.uri] = row.doc_cid
     return found
 
 
@@ -39,13 +38,16 @@ def twice(db: Client, corpus: str, sources: Iterable[Source]) -> list[Twice]:
     They were read by themselves, or from a folder around or inside that which is read now.
     """
     others = {name: source.uri for source in sources for name in _other_names(source)}
-    uris = sorted({uri for uri, _ in others})
     found: dict[str, Twice] = {}
-    for n in range(0, len(uris), _AT_ONCE):
-        for row in db.known_sources(corpus, uris[n : n + _AT_ONCE]):
-            if mine := others.get((row.uri, row.root or "")):
-                found.setdefault(mine, Twice(mine, row.uri, str(row.root)))
+    for row in _known(db, corpus, sorted({uri for uri, _ in others})):
+        if mine := others.get((row.uri, row.root or "")):
+            found.setdefault(mine, Twice(mine, row.uri, str(row.root)))
     return [found[uri] for uri in sorted(found)]
+
+
+def _known(db: Client, corpus: str, uris: Sequence[str]) -> Iterator[KnownSourcesRow]:
+    for n in range(0, len(uris), _AT_ONCE):
+        yield from db.known_sources(corpus, uris[n : n + _AT_ONCE])
 
 
 def _other_names(source: Source) -> Iterator[tuple[str, str]]:
