@@ -51,7 +51,6 @@ begin
         hint = 'an admin calls ragdb.register_policy(); ragdb.build_slice() and '
           'ragdb.search_slice() take any policy and keep nothing';
   end if;
-  perform ragdb_internal.hold_corpus(slice.corpus_id);
   slice.created_at := ragdb_internal.now();
   insert into ragdb.slices values (slice.*) on conflict do nothing;
   if found then
@@ -60,7 +59,8 @@ begin
 end $$;
 comment on function ragdb_internal.store_slice is
   'Stores a slice that was just built; the same graph state is stored once. A policy that is not '
-  'registered is, where the caller may register one. Raises RG404, RG409, RG431.';
+  'registered is, where the caller may register one. The caller holds the corpus. Raises RG409, '
+  'RG431.';
 
 create type ragdb.built_slice as (
   slice_id text, anchor_chunk_id text, chunk_ids text[], selection_order text[],
@@ -165,6 +165,7 @@ declare
   v_made record;
 begin
   v_made := ragdb_internal.assemble_slice(v_corpus, anchor, v_policy);
+  perform ragdb_internal.hold_corpus(v_corpus.corpus_id);
   perform ragdb_internal.store_slice(v_made.slice, v_policy);
   return next ragdb_internal.built_slice(v_made.slice, v_made.distances,
     ragdb_internal.issue_token(v_corpus, v_made.slice, v_policy));

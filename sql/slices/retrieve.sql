@@ -141,6 +141,8 @@ declare
   v_trace ragdb.retrieval_traces;
 begin
   perform ragdb_internal.ask_for_stages();
+  perform ragdb_internal.hold_corpus(c.n)
+    from ragdb_internal.corpus_number(corpus) c (n) where c.n is not null;
   v_found := ragdb_internal.find_in_slice(corpus, slice_id, anchor, policy, v_asked);
   if slice_id is null then
     perform ragdb_internal.store_slice(v_found.slice, v_found.policy);

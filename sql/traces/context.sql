@@ -95,7 +95,6 @@ begin
     'min_lexical', asked.min_lexical, 'min_semantic', asked.min_semantic);
   -- an embedding tells much of its text: what must not be kept of one is not kept of the other
   if corpus.record_query_text <> 'none' then
-    perform ragdb_internal.hold_corpus(corpus.corpus_id);
     perform ragdb_internal.keep_query_embedding(
       corpus.corpus_id, basis.embedder_id, basis.query_embedding);
   end if;
@@ -103,7 +102,7 @@ begin
 end $$;
 comment on function ragdb_internal.note_meaning is
   'Enters in a trace how a semantic or hybrid search ranked, and keeps the embedding of its query '
-  'unless the corpus keeps nothing of queries. Raises RG404.';
+  'unless the corpus keeps nothing of queries. The caller holds the corpus.';
 
 create or replace function ragdb_internal.note_search(
   trace ragdb.retrieval_traces, corpus ragdb.corpora, basis ragdb_internal.search_basis,

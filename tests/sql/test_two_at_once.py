@@ -247,13 +247,13 @@ SEARCH = "select from ragdb.{}('gone', 'refunds', query_embedding => '{{1,0,0}}'
 
 @pytest.fixture
 def gone(made: str) -> str:
-    """`made` with a corpus whose one chunk is embedded."""
+    """`made` with a corpus of one turn that is embedded."""
     with psycopg.connect(made) as db:
         db.execute(
             "select ragdb.drop_corpus(l.name) from ragdb.list_corpora() l where l.name = 'gone'"
         )
-        db.execute("select ragdb.create_corpus('gone')")
-        db.execute("select ragdb.put_text('gone', 'a.md', 'refunds are paid in 14 days')")
+        message = conversations.message(1, text="refunds are paid in 14 days")
+        conversations.chat(db, [message], "gone")
         if not db.execute("select from ragdb.list_embedders() where name = 'gone'").fetchall():
             db.execute("select ragdb.create_embedder('gone', 3)")
         db.execute("select ragdb.embed_corpus('gone', 'gone')")
@@ -264,8 +264,14 @@ def gone(made: str) -> str:
     return made
 
 
-@pytest.mark.parametrize("drop", ["drop_corpus('gone')", "drop_space('gone', 'gone')"])
-@pytest.mark.parametrize("function", ["search", "retrieve"])
+@pytest.mark.parametrize(
+    ("function", "drop"),
+    [
+        ("search", "drop_corpus('gone')"),
+        ("search", "drop_space('gone', 'gone')"),
+        ("retrieve", "drop_space('gone', 'gone')"),
+    ],
+)
 def test_a_search_that_meets_a_drop_of_its_embeddings_is_told_to_begin_again(
     gone: str, function: str, drop: str
 ) -> None:
@@ -477,6 +483,36 @@ def test_bytes_that_are_put_again_while_they_are_dropped_are_there(made: str) ->
     with psycopg.connect(made) as db:
         assert db.execute("select from ragdb.blobs where bytes = 'again'").rowcount == 1
         assert db.execute(LOOK).fetchall() == []
+
+
+ANCHOR = "(select l.chunk_id from ragdb.list_chunks('gone') l)"
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        SEARCH.format("retrieve", "semantic"),
+        SEARCH.format("retrieve", "hybrid"),
+        f"select from ragdb.retrieve_slice('gone', 'refunds', anchor => {ANCHOR})",
+    ],
+)
+def test_a_search_that_is_recorded_while_its_corpus_is_dropped_waits_and_finds_none(
+    gone: str, search: str
+) -> None:
+    with (
+        psycopg.connect(gone) as holder,
+        psycopg.connect(gone, autocommit=True) as drops,
+        psycopg.connect(gone, autocommit=True) as asks,
+        ThreadPoolExecutor(2) as threads,
+    ):
+        holder.execute("lock table ragdb.chunks in share mode")  # in the middle of the drop
+        dropping = threads.submit(drops.execute, "select ragdb.drop_corpus('gone')")
+        until(lambda: is_waiting(holder, drops))
+        asking = threads.submit(asks.execute, search)
+        until(lambda: asking.done() or is_waiting(holder, asks))
+        holder.rollback()
+        dropping.result(120)
+        assert isinstance(asking.exception(120), CorpusNotFound)
 
 
 LATE = document("late.bin", ["A late text."], data=b"late")
