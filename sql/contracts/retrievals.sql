@@ -1,12 +1,5 @@
--- A retrieval given as JSON, {"query", "chunks"}: whether it can be evaluated, whether a chunk is
--- cited, and how much of the chunks fits a context.
-
-create or replace function ragdb_internal.is_cited(citation jsonb) returns boolean
-language sql immutable parallel safe
-return coalesce((is_cited.citation ->> 'uri') ~ '\S', false)
-  or coalesce((is_cited.citation ->> 'locator') ~ '\S', false);
-comment on function ragdb_internal.is_cited is
-  'Whether a citation has a uri or a locator that is not blank.';
+-- A retrieval given as JSON, {"query", "chunks"}: whether it can be evaluated, and how much of the
+-- chunks fits a context.
 
 create or replace function ragdb_internal.is_retrieved_chunk(chunk jsonb) returns boolean
 language sql immutable parallel safe
@@ -14,9 +7,7 @@ return pg_catalog.jsonb_typeof(chunk) = 'object'
   and pg_catalog.jsonb_typeof(chunk -> 'id') is not distinct from 'string'
   and pg_catalog.jsonb_typeof(chunk -> 'text') is not distinct from 'string'
   and pg_catalog.jsonb_typeof(chunk -> 'source') is not distinct from 'string'
-  and pg_catalog.jsonb_typeof(coalesce(chunk -> 'citation', '{}')) = 'object'
-  and pg_catalog.jsonb_typeof(coalesce(chunk #> '{citation,uri}', '""')) = 'string'
-  and pg_catalog.jsonb_typeof(coalesce(chunk #> '{citation,locator}', '""')) = 'string';
+  and ragdb_internal.is_citation(coalesce(chunk -> 'citation', '{}'));
 comment on function ragdb_internal.is_retrieved_chunk is
   'Whether a value has the form {"id", "text", "source", "citation"} of a retrieved chunk.';
 

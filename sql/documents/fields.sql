@@ -63,6 +63,8 @@ begin atomic
     ('page', '{number,"null"}', '^[1-9][0-9]{0,8}$', null, null,
       '"%s" must be a whole number from 1 of at most 9 digits, or null'),
     ('heading', '{array,"null"}', null, null, null, '"%s" must be an array of at most 100 texts'),
+    ('citation', '{object,"null"}', null, 0, 4000,
+      '"%1$s" must be an object of at most %3$s bytes, or null'),
     ('id', '{string,"null"}', null, 1, 500,
       '"%s" must be a text of %s to %s bytes where the chunker is turns/1')
   ) f (name, types, pattern, fewest, most, must_be);
@@ -111,6 +113,21 @@ comment on function ragdb_internal.field_problems is
   'Returns in one row what is wrong with the fields of an object, a document or a chunk as what '
   'says; null for nothing.';
 
+create or replace function ragdb_internal.is_cited(citation jsonb) returns boolean
+language sql immutable parallel safe
+return coalesce((is_cited.citation ->> 'uri') ~ '\S', false)
+  or coalesce((is_cited.citation ->> 'locator') ~ '\S', false);
+comment on function ragdb_internal.is_cited is
+  'Whether a citation has a uri or a locator that is not blank.';
+
+create or replace function ragdb_internal.is_citation(value jsonb) returns boolean
+language sql immutable parallel safe
+return pg_catalog.jsonb_typeof(value) = 'object'
+  and coalesce(pg_catalog.jsonb_typeof(value -> 'uri'), 'string') = 'string'
+  and coalesce(pg_catalog.jsonb_typeof(value -> 'locator'), 'string') = 'string';
+comment on function ragdb_internal.is_citation is
+  'Whether a value is an object whose uri and locator are texts where it has them.';
+
 create or replace function ragdb_internal.chunk_contradiction(chunk jsonb, has_turns boolean)
 returns text
 language sql stable parallel safe
@@ -126,6 +143,9 @@ return case
       or pg_catalog.jsonb_path_exists(
         chunk, 'strict $.heading[*] ? (@.type() != "string")', silent => true)
     then '"heading" must be an array of at most 100 texts'
+  when chunk -> 'citation' <> 'null' and not (ragdb_internal.is_citation(chunk -> 'citation')
+      and ragdb_internal.is_cited(chunk -> 'citation'))
+    then '"citation" must have a "uri" or a "locator", each a text that is not blank'
   when has_turns <> (chunk ? 'id') or chunk -> 'id' = 'null'
     then '"id" must be a text where the chunker is turns/1, and is not given elsewhere'
 end;

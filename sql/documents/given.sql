@@ -71,6 +71,7 @@ create type ragdb_internal.chunk_content as (
   end_offset integer,
   token_count integer,
   content_hash bytea,
+  citation jsonb,
   text text,
   own_id text);
 comment on type ragdb_internal.chunk_content is
@@ -83,8 +84,8 @@ begin atomic
   select (c.n - 1)::integer,
     array(select jsonb_array_elements_text(nullif(c.v -> 'heading', 'null'))),
     (c.v ->> 'page')::integer, (c.v ->> 'start')::integer, (c.v ->> 'end')::integer,
-    (c.v ->> 'tokens')::integer, ragdb_internal.content_hash(c.v ->> 'text'), c.v ->> 'text',
-    c.v ->> 'id'
+    (c.v ->> 'tokens')::integer, ragdb_internal.content_hash(c.v ->> 'text'),
+    nullif(c.v -> 'citation', 'null'), c.v ->> 'text', c.v ->> 'id'
   from jsonb_array_elements(given_chunks.document -> 'chunks') with ordinality c (v, n);
 end;
 comment on function ragdb_internal.given_chunks is
@@ -145,7 +146,7 @@ returns setof ragdb_internal.chunk_content
 language sql stable parallel safe
 begin atomic
   select c.ordinal, c.heading, c.page, c.start_offset, c.end_offset, c.token_count, c.content_hash,
-    c.text, case when ragdb_internal.has_turns(document.chunking) then c.chunk_id end
+    c.citation, c.text, case when ragdb_internal.has_turns(document.chunking) then c.chunk_id end
   from ragdb.chunks c
   where c.corpus_id = document.corpus_id and c.doc_no = document.doc_no;
 end;

@@ -13,6 +13,7 @@ create type ragdb_internal.planned_chunk as (
   end_offset integer,
   token_count integer,
   content_hash bytea,
+  citation jsonb,
   nth bigint,
   text text);
 comment on type ragdb_internal.planned_chunk is
@@ -26,7 +27,8 @@ begin atomic
   select null::integer, c.doc_no, c.source, c.ordinal,
     ragdb_internal.chunk_name(c.own_id, c.external_id, c.chunks, c.ordinal, c.slug, c.bytes,
       c.content_hash, c.nth),
-    c.heading, c.page, c.start_offset, c.end_offset, c.token_count, c.content_hash, c.nth, c.text
+    c.heading, c.page, c.start_offset, c.end_offset, c.token_count, c.content_hash,
+    c.citation, c.nth, c.text
   from (
     select d.doc_no, d.source, n.*, d.external_id, d.chunks, h.*,
       row_number() over (partition by d.doc_no, h.content_hash order by h.ordinal) - 1 as nth
@@ -109,7 +111,7 @@ begin
       coalesce(s.chunk_no, corpus.next_chunk_no - 1
         + row_number() over (partition by s.chunk_no is null order by w.doc_no, w.ordinal)),
       w.doc_no, w.source, w.ordinal, w.chunk_id, w.heading, w.page, w.start_offset, w.end_offset,
-      w.token_count, w.content_hash, w.nth, w.text)::ragdb_internal.planned_chunk
+      w.token_count, w.content_hash, w.citation, w.nth, w.text)::ragdb_internal.planned_chunk
     from wanted w left join stays s on s.chunk_id = w.chunk_id
     order by w.doc_no, w.ordinal);
 end $$;

@@ -131,11 +131,11 @@ comment on function ragdb.put_documents is
   'each: its position from 0, its identity, chunks, tokens and event, whether it was there '
   'already, and the milliseconds of the whole call. What is there already is not written again '
   'unless force is true. A document is {"doc_cid", "uri", "media_type", "size_bytes", "chunking": '
-  '{…}, "chunks": [{"text", "start", "end", "tokens", "page", "heading": […]}], "title", '
-  '"language", "metadata": {…}, "external_id", "source_name", "pages", "etag", "root", "adopt", '
-  '"links": [{"chunk", "target"}]}; those from "title" on, "page" and "heading" may be missing. A '
-  'source that came from another root is refused unless "adopt" is true. Raises RG400, RG401, '
-  'RG404, RG409, RG412, RG413.';
+  '{…}, "chunks": [{"text", "start", "end", "tokens", "page", "heading": […], "citation": {"uri", '
+  '"locator", …}}], "title", "language", "metadata": {…}, "external_id", "source_name", "pages", '
+  '"etag", "root", "adopt", "links": [{"chunk", "target"}]}; those from "title" on, "page", '
+  '"heading" and "citation" may be missing. A source that came from another root is refused unless '
+  '"adopt" is true. Raises RG400, RG401, RG404, RG409, RG412, RG413.';
 
 create or replace function ragdb.put_document(
   corpus text, doc_cid text, uri text, chunks jsonb, chunking jsonb, title text default null,

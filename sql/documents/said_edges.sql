@@ -101,7 +101,7 @@ as $$
 declare
   v_chunks constant ragdb_internal.planned_chunk[] := array(
     select row(c.chunk_no, c.doc_no, null, c.ordinal, null, c.heading, null, null, null, null, null,
-        null, null)::ragdb_internal.planned_chunk
+        null, null, null)::ragdb_internal.planned_chunk
       from unnest(doc_nos) d (doc_no)
         cross join lateral (
           select o.* from ragdb.chunks o

@@ -144,16 +144,16 @@ begin
     set doc_no = p.doc_no, ordinal = p.ordinal, chunk_id = p.chunk_id, source = p.source,
       page = p.page, heading = p.heading, start_offset = p.start_offset,
       end_offset = p.end_offset, token_count = p.token_count, content_hash = p.content_hash,
-      text = p.text
+      citation = p.citation, text = p.text
     from unnest(planned) p
       cross join lateral (
         select h.ctid from ragdb.chunks h
         where h.corpus_id = update_chunks.corpus_id and h.chunk_no = p.chunk_no offset 0) o
     where c.ctid = o.ctid
       and (c.doc_no, c.ordinal, c.chunk_id, c.source, c.heading, c.page, c.start_offset,
-          c.end_offset, c.token_count, c.content_hash, c.text)
+          c.end_offset, c.token_count, c.content_hash, c.citation, c.text)
         is distinct from (p.doc_no, p.ordinal, p.chunk_id, p.source, p.heading, p.page,
-          p.start_offset, p.end_offset, p.token_count, p.content_hash, p.text);
+          p.start_offset, p.end_offset, p.token_count, p.content_hash, p.citation, p.text);
 end $$;
 comment on function ragdb_internal.update_chunks is
   'Makes the chunks that stay what they shall be.';
@@ -167,9 +167,9 @@ set plan_cache_mode = auto
 as $$
 begin
   insert into ragdb.chunks (corpus_id, chunk_no, doc_no, ordinal, chunk_id, source, heading, page,
-      start_offset, end_offset, token_count, content_hash, text)
+      start_offset, end_offset, token_count, content_hash, citation, text)
     select corpus.corpus_id, p.chunk_no, p.doc_no, p.ordinal, p.chunk_id, p.source, p.heading,
-      p.page, p.start_offset, p.end_offset, p.token_count, p.content_hash, p.text
+      p.page, p.start_offset, p.end_offset, p.token_count, p.content_hash, p.citation, p.text
     from unnest(planned) p
     where p.chunk_no >= corpus.next_chunk_no
     order by p.chunk_no;

@@ -44,7 +44,7 @@ return array(
     (appended_chunks.document).source, (appended_chunks.document).chunks - 1 + t.n, t.chunk_id,
     ragdb_internal.turn_heading(t.given), null,
     l.ending + t.ending - pg_catalog.length(t.text), l.ending + t.ending,
-    (pg_catalog.length(t.text) + 3) / 4, ragdb_internal.content_hash(t.text), 0,
+    (pg_catalog.length(t.text) + 3) / 4, ragdb_internal.content_hash(t.text), null, 0,
     t.text)::ragdb_internal.planned_chunk
   from (
     select u.*, pg_catalog.sum(pg_catalog.length(u.text) + 2) over (order by u.n) as ending

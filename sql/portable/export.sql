@@ -37,6 +37,8 @@ begin atomic
           'page', c.page, 'heading', c.heading)
         || case when ragdb_internal.has_turns(document.chunking)
           then jsonb_build_object('id', c.chunk_id) else '{}' end
+        || case when c.citation is null then '{}'
+          else jsonb_build_object('citation', c.citation) end
         order by c.ordinal)
       from ragdb.chunks c
       where c.corpus_id = document.corpus_id and c.doc_no = document.doc_no), '[]'),

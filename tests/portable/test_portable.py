@@ -86,7 +86,8 @@ def fill(dsn: str) -> None:
 
 
 def document(uri: str, text: str, **fields: Any) -> dict[str, Any]:
-    chunk = {"text": text, "start": 0, "end": len(text), "tokens": 5, "page": 2, "heading": ["H"]}
+    place = {"start": 0, "end": len(text), "page": 2, "heading": ["H"]}
+    chunk = {"text": text, "tokens": 5, "citation": {"locator": "§ 7"}} | place
     return {
         "doc_cid": "sha256:" + hashlib.sha256(text.encode()).hexdigest(),
         "uri": uri,

@@ -204,7 +204,7 @@ comment on column ragdb.chunks.token_count is 'Tokens of its text.';
 comment on column ragdb.chunks.content_hash is
   'SHA-256 of its text in UTF-8, with CRLF and CR as LF and outer white space trimmed.';
 comment on column ragdb.chunks.citation is
-  'What a citation of the chunk contains; null means {"uri": source}.';
+  'What a citation of the chunk contains, as it was given; null means {"uri": source}.';
 comment on column ragdb.chunks.text is 'Text of the chunk.';
 
 create table ragdb.events (

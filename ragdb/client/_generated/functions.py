@@ -2362,10 +2362,11 @@ class Functions(Caller):
         was there already, and the milliseconds of the whole call. What is there already is
         not written again unless force is true. A document is {"doc_cid", "uri", "media_type",
         "size_bytes", "chunking": {…}, "chunks": [{"text", "start", "end", "tokens", "page",
-        "heading": […]}], "title", "language", "metadata": {…}, "external_id", "source_name",
-        "pages", "etag", "root", "adopt", "links": [{"chunk", "target"}]}; those from "title"
-        on, "page" and "heading" may be missing. A source that came from another root is
-        refused unless "adopt" is true. Raises RG400, RG401, RG404, RG409, RG412, RG413.
+        "heading": […], "citation": {"uri", "locator", …}}], "title", "language", "metadata":
+        {…}, "external_id", "source_name", "pages", "etag", "root", "adopt", "links":
+        [{"chunk", "target"}]}; those from "title" on, "page", "heading" and "citation" may be
+        missing. A source that came from another root is refused unless "adopt" is true.
+        Raises RG400, RG401, RG404, RG409, RG412, RG413.
         """
         return self._rows(calls.PUT_DOCUMENTS, rows.PutResult, locals())
 

@@ -19,7 +19,8 @@ def test_sections_by_the_thousand_are_joined_to_those_above_and_not_each_to_each
           from generate_series(0, 9999) n)
         select edge_type, count(*), min(child_no - parent_no), max(child_no - parent_no)
         from (select array_agg(
-              row(n, 1, '', n, '', heading, null, 0, 0, 0, '', 0, '')::ragdb_internal.planned_chunk
+              row(n, 1, '', n, '', heading, null, 0, 0, 0, '', null, 0, '')
+                ::ragdb_internal.planned_chunk
               order by n) as planned
             from chunk) c,
           ragdb_internal.document_edges(planned, '{}')

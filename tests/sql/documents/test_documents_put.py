@@ -59,6 +59,17 @@ def test_force_writes_what_is_there_already_and_keeps_its_rows(docs: Connection)
     assert faults(docs) == []
 
 
+def test_another_citation_of_the_same_text_is_written_by_force(docs: Connection) -> None:
+    one = document("a.md", ["one", "two"])
+    put(docs, one)
+    for given in ({"locator": "§ 7"}, {"locator": "§ 8"}, None):
+        one["chunks"][1]["citation"] = given
+        put(docs, one, force=True)
+        found = docs.execute("select citation from ragdb.document_chunks('docs', 'a.md')")
+        assert found.fetchall() == [({"uri": "a.md"},), (given or {"uri": "a.md"},)]
+        assert faults(docs) == []
+
+
 def test_the_ids_of_chunks_are_those_of_the_twin(docs: Connection) -> None:
     documents = [
         document(

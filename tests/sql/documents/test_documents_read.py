@@ -22,7 +22,7 @@ def test_reading_returns_what_was_put(docs: Connection) -> None:
         metadata={"year": 2020},
         pages=3,
     )
-    one["chunks"][1]["page"] = 2
+    one["chunks"][1] |= {"page": 2, "citation": {"locator": "§ 7", "law": "BGB"}}
     put(docs, one, document("docs/empty.md", []))
     columns = (
         "source, sources, title, language, metadata, chunking, size_bytes, pages, chunks, tokens"
@@ -46,12 +46,12 @@ def test_reading_returns_what_was_put(docs: Connection) -> None:
         (one["doc_cid"],),
     ).fetchall()
     ids = chunk_ids("docs", "docs/a.md", one)
-    cited = {"uri": "docs/a.md"}
+    cited = [{"uri": "docs/a.md"}, {"locator": "§ 7", "law": "BGB"}]
     year = {"year": 2020}
     sha = [hashlib.sha256(text).hexdigest() for text in (b"one", b"two")]
     assert chunks == [
-        (ids[0], 0, "docs/a.md", ["A"], None, 0, 3, 1, "one", cited, sha[0], year),
-        (ids[1], 1, "docs/a.md", ["A", "B"], 2, 5, 8, 1, "two", cited, sha[1], year),
+        (ids[0], 0, "docs/a.md", ["A"], None, 0, 3, 1, "one", cited[0], sha[0], year),
+        (ids[1], 1, "docs/a.md", ["A", "B"], 2, 5, 8, 1, "two", cited[1], sha[1], year),
     ]
     alone = docs.execute("select ordinal from ragdb.get_chunk('docs', %s)", (ids[1],)).fetchall()
     assert alone == [(1,)]

@@ -28,8 +28,9 @@ def test_a_hit_says_where_it_stands(docs: Connection) -> None:
 
 def test_a_chunk_is_cited_by_its_source_unless_it_has_a_citation(db: Connection) -> None:
     db.execute("select ragdb.create_corpus('docs', history => '1 day')")
-    put(db, "docs", [text_document("a.txt", "refund policy"), text_document("b.txt", "a refund")])
-    db.execute("""update ragdb.chunks set citation = '{"locator": "7"}' where source = 'b.txt'""")
+    one, other = text_document("a.txt", "refund policy"), text_document("b.txt", "a refund")
+    other["chunks"][0]["citation"] = {"locator": "7"}
+    put(db, "docs", [one, other])
     then = db.execute("select version from ragdb.corpus_info('docs')").fetchone()
     put(db, "docs", [text_document("c.txt", "another")])
     cited = [("a.txt", {"uri": "a.txt"}), ("b.txt", {"locator": "7"})]
