@@ -15,7 +15,7 @@ import pytest
 
 import ragdb
 from ragdb.ingest import ingest as driver
-from ragdb.ingest import payload, pool, reading, watching
+from ragdb.ingest import payload, pool, reading, watching, writing
 from ragdb.ingest.ingest import Run
 from ragdb.ingest.options import IngestError, look
 from ragdb.ingest.report import Failed, Report
@@ -471,6 +471,27 @@ def test_an_interrupt_leaves_whole_documents_and_a_settled_report(
     assert database.check_corpus("docs") == []
     monkeypatch.undo()
     assert database.ingest(folder, corpus="docs").written == 1
+
+
+def test_a_run_that_ends_in_its_first_batch_leaves_a_corpus_that_the_next_one_fills(
+    database: ragdb.Database, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*args: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(writing, "AT_ONCE_BYTES", 0)  # as of a batch that takes long
+    monkeypatch.setattr(database, "put_documents", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        database.ingest(folder, corpus="docs")
+    monkeypatch.undo()
+    assert [(row.name, row.documents) for row in database.list_corpora()] == [("docs", 0)]
+    assert database.check_corpus("docs") == []
+    assert database.search("docs", "letter") == []
+    assert database.ingest(folder, corpus="docs").written == 3
+    database.ingest(folder, corpus="twin")
+    settings = "text_config", "chunks", "documents", "history", "record_query_text"
+    one, other = database.corpus_info("docs"), database.corpus_info("twin")
+    assert [getattr(one, name) for name in settings] == [getattr(other, name) for name in settings]
 
 
 def test_a_file_of_no_records_is_empty(database: ragdb.Database, tmp_path: Path) -> None:
