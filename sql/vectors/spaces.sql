@@ -29,7 +29,8 @@ returns float8
 language sql immutable parallel safe
 return case when (stored_similarity.stored).half is null
   then ragdb_internal.similarity((stored_similarity.stored).embedding, query, metric)
-  else ragdb_internal.similarity((stored_similarity.stored).half, query::halfvec, metric) end;
+  else ragdb_internal.similarity((stored_similarity.stored).half,
+    ragdb_internal.unit_length(stored_similarity.query)::halfvec, metric) end;
 comment on function ragdb_internal.stored_similarity is
   'Returns the similarity of the embedding of a chunk and a vector in [0, 1], as a search scores '
   'it.';
