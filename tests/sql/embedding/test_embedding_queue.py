@@ -219,6 +219,40 @@ def test_dead_work_is_revived_by_retry_failed(db: Connection) -> None:
     assert embed(db) == 1
 
 
+def test_an_input_that_killed_twenty_workers_is_revived(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    while claim(db):
+        expire(db)
+    assert status(db, "array[dead, failing]") == [1, 0]
+    assert one(db, "select ragdb.retry_failed('docs')") == 1
+    assert embed(db) == 1
+
+
+def test_dead_work_is_revived_however_often_it_failed(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    for _ in range(6):
+        while rows := claim(db):
+            ((space, digest, attempt, _),) = rows
+            db.execute(
+                "select ragdb.fail_embeddings(%s, %s, %s, 'odd')", (space, [digest], [attempt])
+            )
+            expire(db)
+        assert one(db, "select failures from ragdb.embedding_jobs") == 5
+        assert one(db, "select ragdb.retry_failed('docs')") == 1
+    assert embed(db) == 1
+
+
+def test_what_waits_for_a_provider_is_tried_again_at_once(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    ((space, digest, attempt, _),) = claim(db)
+    db.execute(
+        "select ragdb.fail_embeddings(%s, %s, %s, 'down', '1 day')", (space, [digest], [attempt])
+    )
+    assert claim(db) == []
+    assert one(db, "select ragdb.retry_failed('docs')") == 1
+    assert embed(db) == 1
+
+
 def test_a_provider_that_is_down_kills_nothing(db: Connection) -> None:
     make_corpus(db, {"a": "alpha"})
     for _ in range(30):
