@@ -26,7 +26,7 @@ begin
     array_position(embeddings, 'infinity'::real), array_position(embeddings, '-infinity'::real));
   if v_n is not null then
     v_wrong := 'is not finite';
-    v_n := (v_n - 1) / dims + 1;
+    v_n := (v_n - array_lower(embeddings, 1)) / dims + 1;
   else
     select c.n, case when c.norm between 1e-12 and 1e12 then 'is not of length 1'
       else 'is zero or out of range' end

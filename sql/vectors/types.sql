@@ -70,8 +70,11 @@ language sql immutable parallel safe
 begin atomic
   select v.n, v.embedding, vector_norm(v.embedding)
   from (
-    select i.n, (cut.embeddings[(i.n - 1) * cut.dims + 1 : i.n * cut.dims])::vector as embedding
-    from pg_catalog.generate_series(1, pg_catalog.cardinality(cut.embeddings) / cut.dims) i (n)
+    select i.n, (cut.embeddings[b.before + (i.n - 1) * cut.dims + 1 : b.before + i.n * cut.dims])
+      ::vector as embedding
+    from (select pg_catalog.array_lower(cut.embeddings, 1) - 1 as before offset 0) b
+      cross join pg_catalog.generate_series(
+        1, pg_catalog.cardinality(cut.embeddings) / cut.dims) i (n)
     offset 0) v;
 end;
 comment on function ragdb_internal.cut is
