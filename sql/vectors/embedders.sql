@@ -65,6 +65,18 @@ end $$;
 comment on function ragdb_internal.embedder is
   'Returns the row of an embedder. Raises RG416.';
 
+create or replace function ragdb_internal.hold_embedder(embedder text) returns ragdb.embedders
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform from ragdb.embedders e where e.name = hold_embedder.embedder for no key update;
+  return ragdb_internal.embedder(hold_embedder.embedder);
+end $$;
+comment on function ragdb_internal.hold_embedder is
+  'Waits until no other transaction loads or binds an embedder, holds it to the end of this one, '
+  'and returns its row. Raises RG416.';
+
 -- Of a name that is there, anybody may promise the same again.
 create or replace function ragdb_internal.check_may_create_embedder(name text) returns void
 language plpgsql stable parallel safe
@@ -190,7 +202,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_embedder ragdb.embedders := ragdb_internal.embedder(name);
+  v_embedder ragdb.embedders := ragdb_internal.hold_embedder(name);
 begin
   if provider is null or provider not in ('sentence-transformers', 'openai', 'hash')
     or provider_model is null or provider_model = ''
