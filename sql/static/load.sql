@@ -167,7 +167,7 @@ begin
   end if;
   perform ragdb_internal.check_bound(v_embedder, digest);
   insert into ragdb.static_models
-    select v_embedder.embedder_id, tokenizer, folding, max(length(p.piece)),
+    select v_embedder.embedder_id, tokenizer, folding, greatest(max(length(p.piece)), 1),
       ragdb_internal.splits_digits(v_embedder.embedder_id), count(*), digest, lexical_weight
     from ragdb.static_pieces p where p.embedder_id = v_embedder.embedder_id;
   update ragdb.embedders e set provider = 'static', provider_model = 'static-v2'
