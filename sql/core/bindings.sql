@@ -63,7 +63,9 @@ end $$;
 comment on function ragdb_internal.check_may_bind is
   'Refuses to give what a role held to another. Raises RG400, RG401, RG409.';
 
--- A role that lives keeps what it has, so nobody is robbed by a binding.
+-- A role that lives keeps what it has, so nobody is robbed by a binding. Where several dead roles
+-- of the name had the same thing, that of the last one counts. Of corpora "personal" the others
+-- stay as they are, until there is room for the next one.
 create or replace function ragdb_internal.move_held(role text, becomes text, becomes_oid oid)
 returns void
 language plpgsql
@@ -81,16 +83,20 @@ begin
       ('role_bindings', 'bound_to', 'bound_oid'),
       ('role_quotas', 'role', 'role_oid')) v (t, name, oid)
   loop
-    -- where the role has one of its own, that one stays
     if v_column.t in ('corpus_grants', 'blob_uploads', 'role_bindings', 'role_quotas') then
       execute format('delete from ragdb.%1$I x using ragdb.%1$I y where x.%2$I = $1'
-        ' and not ragdb_internal.is_role(x.%2$I, x.%3$I) and y.%2$I = $2 and y.%3$I = $3'
-        ' and y.%4$I = x.%4$I', v_column.t, v_column.name, v_column.oid,
+        ' and not ragdb_internal.is_role(x.%2$I, x.%3$I) and y.%4$I = x.%4$I'
+        ' and (y.%2$I = $2 and y.%3$I = $3 or y.%2$I = $1 and y.%3$I > x.%3$I'
+        '   and not ragdb_internal.is_role(y.%2$I, y.%3$I))',
+        v_column.t, v_column.name, v_column.oid,
         case v_column.t when 'corpus_grants' then 'corpus_id' when 'blob_uploads' then 'cid'
           when 'role_quotas' then 'tableoid' else 'role' end) using role, becomes, becomes_oid;
     end if;
     execute format('update ragdb.%1$I x set %2$I = $2, %3$I = $3 where x.%2$I = $1'
-      ' and not ragdb_internal.is_role(x.%2$I, x.%3$I)', v_column.t, v_column.name, v_column.oid)
+      ' and not ragdb_internal.is_role(x.%2$I, x.%3$I) and (%1$L <> ''corpora'' or not exists ('
+      '   select from ragdb.%1$I y where y.%2$I = $1 and y.%3$I > x.%3$I'
+      '   and not ragdb_internal.is_role(y.%2$I, y.%3$I)))',
+      v_column.t, v_column.name, v_column.oid)
       using role, becomes, becomes_oid;
   end loop;
 end $$;

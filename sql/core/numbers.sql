@@ -47,8 +47,9 @@ begin
   if array_ndims(embedding) > 1 then
     return '{{0}}';
   end if;
-  if not exists (select from unnest(embedding) n (v) where n.v <> 0
-    and abs(n.v) not between 1e-37 and 3e38) then
+  if array_lower(embedding, 1) = 1 and not exists (select from unnest(embedding) n (v)
+    where n.v <> 0 and abs(n.v) not between 1e-37 and 3e38)
+  then
     return embedding::real[];
   end if;
   return array(
@@ -56,8 +57,9 @@ begin
     from unnest(embedding) with ordinality n (v, place) order by n.place);
 end $$;
 comment on function ragdb_internal.single is
-  'Returns numbers in the precision of an embedding: below 1e-37 zero, above 3e38 not a number. '
-  'That, and {{0}} for an array of arrays, is refused by ragdb_internal.check_embeddings().';
+  'Returns numbers, from place 1 on, in the precision of an embedding: below 1e-37 zero, above '
+  '3e38 not a number. That, and {{0}} for an array of arrays, is refused by '
+  'ragdb_internal.check_embeddings().';
 
 -- The constant of reciprocal rank fusion. Its callers are planned with the number in this place.
 create or replace function ragdb_internal.rrf_constant() returns integer

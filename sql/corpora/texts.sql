@@ -118,11 +118,11 @@ begin atomic
   select distinct on (case when given_texts.ids is null then g.id else g.n::text end)
     g.n, g.id, g.text, g.metadata
   from (
-    select t.n::integer as n, t.text, m.metadata, coalesce(given_texts.ids[t.n],
+    select t.n::integer as n, t.text, m.metadata, coalesce(t.id,
       left(encode(sha256(convert_to(
         jsonb_build_object('text', t.text, 'metadata', m.metadata)::text, 'UTF8')), 'hex'), 32))
       as id
-    from unnest(given_texts.texts) with ordinality t (text, n)
+    from unnest(given_texts.texts, given_texts.ids) with ordinality t (text, id, n)
       cross join lateral (
         select coalesce(nullif(given_texts.metadatas -> (t.n - 1)::integer, 'null'), '{}')
         offset 0) m (metadata)) g

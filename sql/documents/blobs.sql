@@ -36,17 +36,18 @@ begin
       using errcode = 'RG400', detail = 'a blob is bytes and their media type',
         hint = 'application/octet-stream is a media type';
   end if;
-  if not exists (
-      select from ragdb.corpora c
-      where ragdb_internal.privilege(c) >= 2) then
+  if not exists (select from ragdb.corpora c where ragdb_internal.privilege(c) >= 2) then
     raise exception 'role % may not store blobs', ragdb_internal.quote(ragdb_internal.caller())
       using errcode = 'RG401', detail = 'it has no corpus that it may write to',
         hint = 'create a corpus first';
   end if;
-  perform ragdb_internal.check_blob_quota(octet_length(bytes));
   if exists (select from ragdb.corpus_blobs b where b.corpus_id = v_id and b.cid = v_cid) then
     return v_cid;
   end if;
+  -- what it put before is counted already
+  perform ragdb_internal.check_blob_quota(octet_length(bytes)) where not exists (
+    select from ragdb.blob_uploads u
+    where u.cid = v_cid and ragdb_internal.is_caller(u.role, u.role_oid));
   perform ragdb_internal.hold_corpus(v_id) where v_id is not null;
   -- held, or who drops them for another corpus takes them away before they are noted
   loop

@@ -193,13 +193,16 @@ declare
   v_uris text[];
 begin
   perform ragdb_internal.check_erasure(derived, reason);
-  if prefix is null or keep is null or not ragdb_internal.is_list(keep) then
+  if prefix is null or keep is null or dry_run is null or not ragdb_internal.is_list(keep) then
     raise exception '%',
         case when prefix is null or keep is null then 'prefix or keep is null'
-          else 'keep is not a list of sources' end
+          when dry_run is null then 'dry_run is null' else 'keep is not a list of sources' end
       using errcode = 'RG400',
         detail = 'sources that begin with prefix and are not in keep are removed',
         hint = 'an empty prefix means every source, an empty keep means none';
+  end if;
+  if not dry_run then
+    v_corpus := ragdb_internal.lock_corpus(prune_sources.corpus, 'write');
   end if;
   v_uris := array(
     select s.uri from ragdb.document_sources s
@@ -210,7 +213,6 @@ begin
     return query select n.* from ragdb_internal.count_without(v_corpus.corpus_id, v_uris) n;
     return;
   end if;
-  v_corpus := ragdb_internal.lock_corpus(prune_sources.corpus, 'write');
   return query select r.* from ragdb_internal.remove_sources(
     v_corpus, v_uris, derived, 'sources that begin with ' || prefix, reason) r;
 end $$;

@@ -64,8 +64,8 @@ declare
   v_stored integer[];
 begin
   with given as materialized (
-    select h.hash, attempts[h.n] as attempt, k.embedding
-    from unnest(input_hashes) with ordinality h (hash, n)
+    select h.hash, h.attempt, k.embedding
+    from unnest(input_hashes, attempts) with ordinality h (hash, attempt, n)
       join ragdb_internal.cut(embeddings, embedder.dims) k on k.n = h.n
   ), done as (
     delete from ragdb.embedding_jobs j using given g

@@ -47,7 +47,8 @@ begin
       half)
     select v_space.space_id, corpus.corpus_id, c.chunk_no, sha256(convert_to(i.input, 'UTF8')),
       case when not v_space.is_half then k.embedding end,
-      case when v_space.is_half then ragdb_internal.halves(k.embedding) end
+      case when v_space.is_half
+        then ragdb_internal.halves(ragdb_internal.unit_length(k.embedding)) end
     from unnest(chunk_ids) with ordinality g (id, n)
       join ragdb_internal.cut(embeddings, v_embedder.dims) k on k.n = g.n
       cross join lateral (

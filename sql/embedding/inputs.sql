@@ -44,7 +44,8 @@ begin
         order by n)
   )
   select array_agg(c.chunk_no) into v_copied from copied c;
-  perform ragdb_internal.derive_embedded_turns(space, v_copied);
+  perform ragdb_internal.drop_dead_jobs(space.corpus_id, space.space_id, v_copied),
+    ragdb_internal.derive_embedded_turns(space, v_copied);
 end $$;
 comment on function ragdb_internal.queue_chunks is
   'Gives chunks an embedding where a static embedder makes it or an equal input of their space has '
@@ -134,6 +135,8 @@ as $$
 declare
   v_space ragdb.embedding_spaces;
   v_changed integer[];
+  v_chunk_nos integer[];
+  v_hashes bytea[];
 begin
   for v_space in
     select s.* from ragdb.embedding_spaces s where s.corpus_id = refresh_embeddings.corpus_id
@@ -151,16 +154,19 @@ begin
         and e.chunk_no = i.chunk_no and e.input_hash <> i.hash
       returning e.chunk_no
     )
-    -- a chunk that still waits has a job under its old input
-    select array_agg(i.chunk_no) into v_changed
+    -- what still waits has a job under its old input; under a static embedder nothing waits
+    select array_agg(i.chunk_no) filter (
+          where (i.chunk_no <= v_space.queued_to or ragdb_internal.is_static(v_space.embedder_id))
+            and (e.chunk_no is null or i.chunk_no in (select g.chunk_no from gone g))),
+        array_agg(i.chunk_no), array_agg(i.hash)
+      into v_changed, v_chunk_nos, v_hashes
       from inputs i
         left join lateral (
           select h.chunk_no from ragdb.chunk_embeddings h
           where h.space_id = v_space.space_id and h.corpus_id = v_space.corpus_id
-            and h.chunk_no = i.chunk_no offset 0) e on true
-      -- a static space has no queue: every chunk has been given its embedding
-      where (i.chunk_no <= v_space.queued_to or ragdb_internal.is_static(v_space.embedder_id))
-        and (e.chunk_no is null or i.chunk_no in (select g.chunk_no from gone g));
+            and h.chunk_no = i.chunk_no offset 0) e on true;
+    perform ragdb_internal.drop_dead_jobs(
+      v_space.corpus_id, v_space.space_id, v_chunk_nos, v_hashes);
     if v_changed is not null and v_space.state <> 'retired' then
       perform ragdb_internal.queue_chunks(v_space, v_changed);
     end if;

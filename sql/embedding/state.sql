@@ -1,4 +1,6 @@
 -- The state of the embedding queue: what waits, what failed, and how to try it again.
+
+-- Claims are counted anew, or what was claimed twenty times would be given up again at once.
 create or replace function ragdb.retry_failed(corpus text default null) returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -8,12 +10,12 @@ declare
   v_revived integer;
 begin
   update ragdb.embedding_jobs j
-    set is_dead = false, failures = 0, attempt = j.attempt + 1, worker = null,
-        due_at = clock_timestamp()
+    set is_dead = false, failures = 0, attempt = 0, due_at = clock_timestamp()
     from ragdb.corpora c
     where c.corpus_id = j.corpus_id and (v_only is null or j.corpus_id = any (v_only))
       and ragdb_internal.privilege(c) >= 2
-      and j.worker is null and j.failures > 0;
+      and j.worker is null
+      and (j.failures > 0 or j.is_dead or j.due_at > clock_timestamp());
   get diagnostics v_revived = row_count;
   perform ragdb_internal.notify('ragdb_embeddings');
   return v_revived;

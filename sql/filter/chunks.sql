@@ -19,7 +19,8 @@ begin
     from (
       select c.n, replace(replace(replace(replace(replace(
         case when f.field is null then o.of_metadata
-          else replace(f.condition_sql, '{condition}', o.of_column) end,
+          else replace(o.of_column, '{met}', replace(f.condition_sql, '{condition}', o.of_value))
+          end,
         '{some} and ', case when filter_sql.rows_of is null then ''
           else ragdb_internal.some_item() || ' and ' end),
         '{plain} or ', case when filter_sql.rows_of is null then ''

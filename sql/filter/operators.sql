@@ -47,49 +47,54 @@ comment on function ragdb_internal.plain_items is
 -- The templates speak of documents d and chunks c. In them {field} is what is compared: a column,
 -- or the metadata's value where it is of the type of the given value; {value} is the given value of
 -- that type, {items} an array of the given items of that type, {json} and {text} are the given
--- value as it is, and {key} is the key in the metadata. {some} is what the index answers of a
+-- value as it is, and {key} is the key in the metadata. {met} is whether a value of the field, one
+-- of several where a document has many, meets of_value. {some} is what the index answers of a
 -- condition that has more to it: where documents are looked at one by one it would only take time.
 -- {plain} or is there with it: of plain items the index answers all.
 create or replace function ragdb_internal.filter_operators()
 returns table (
   operator text, takes text, types text[], compares text, uses_index boolean, meets_null boolean,
-  of_column text, of_metadata text)
+  of_value text, of_column text, of_metadata text)
 language sql immutable parallel safe
 begin atomic
-  select o.operator, o.takes, o.types, o.compares, o.uses_index, o.meets_null, o.of_column,
-    ragdb_internal.written_out(o.metadata_sql)
+  select o.operator, o.takes, o.types, o.compares, o.uses_index, o.meets_null, o.of_value,
+    o.of_column, ragdb_internal.written_out(o.metadata_sql)
   from (values
-    ('eq', 'any value', null::text[], 'value', true, false, '{field} = {value}',
+    ('eq', 'any value', null::text[], 'value', true, false, '{field} = {value}', '{met}',
       '{eq}'),
-    ('ne', 'any value', null, 'value', false, true, '{field} is distinct from {value}',
+    ('ne', 'any value', null, 'value', false, true, '{field} = {value}', '({met}) is not true',
       '({eq}) is not true'),
     ('gt', 'a number or a string', '{number,string}', 'value', false, false, '{field} > {value}',
-      '{field} > {value}'),
+      '{met}', '{field} > {value}'),
     ('gte', 'a number or a string', '{number,string}', 'value', false, false, '{field} >= {value}',
-      '{field} >= {value}'),
+      '{met}', '{field} >= {value}'),
     ('lt', 'a number or a string', '{number,string}', 'value', false, false, '{field} < {value}',
-      '{field} < {value}'),
+      '{met}', '{field} < {value}'),
     ('lte', 'a number or a string', '{number,string}', 'value', false, false, '{field} <= {value}',
-      '{field} <= {value}'),
-    ('in', 'an array', '{array}', 'items', true, false, '{field} = any ({items})', '{has_some}'),
-    ('any', 'an array', '{array}', 'items', true, false, '{field} = any ({items})', '{has_some}'),
-    ('all', 'an array', '{array}', 'items', true, true, '{field} = all ({items})',
+      '{met}', '{field} <= {value}'),
+    ('in', 'an array', '{array}', 'items', true, false, '{field} = any ({items})', '{met}',
+      '{has_some}'),
+    ('any', 'an array', '{array}', 'items', true, false, '{field} = any ({items})', '{met}',
+      '{has_some}'),
+    ('all', 'an array', '{array}', 'items', true, true, '{field} = i.item',
+      'not exists (select from pg_catalog.unnest({items}) i (item) where ({met}) is not true)',
       'd.metadata @> pg_catalog.jsonb_set(''{}'', array[{key}], {json}) and ({plain} or not exists'
       ' (select from pg_catalog.jsonb_array_elements({json}) e'
       ' where not exists (select from {members} m where m = e)))'),
-    ('exists', 'a boolean', '{boolean}', null, false, true,
-      '({field} is not null) = ({text})::boolean',
+    ('exists', 'a boolean', '{boolean}', null, false, true, '{field} is not null',
+      '({met}) = ({text})::boolean',
       'pg_catalog.jsonb_exists(d.metadata, {key}) = ({text})::boolean'),
     ('glob', 'a string', '{string}', 'value', false, false,
-      '{field} like ragdb_internal.glob_pattern({text})',
+      '{field} like ragdb_internal.glob_pattern({text})', '{met}',
       '{field} like ragdb_internal.glob_pattern({text})')
-  ) o (operator, takes, types, compares, uses_index, meets_null, of_column, metadata_sql);
+  ) o (operator, takes, types, compares, uses_index, meets_null, of_value, of_column,
+    metadata_sql);
 end;
 comment on function ragdb_internal.filter_operators is
   'Lists the operators of filters: the JSON types of the value that each takes (null: any), in '
   'words and by name; what must be of the type of a built-in field, the value, its items or (null) '
-  'nothing; whether the index over metadata serves it; whether what is null may meet it; and its '
-  'SQL for built-in fields and for metadata.';
+  'nothing; whether the index over metadata serves it; whether what is null may meet it; its SQL '
+  'for one value of a built-in field and for the field, and for metadata.';
 
 create or replace function ragdb_internal.said(of_turn text) returns text
 language sql immutable parallel safe
@@ -141,6 +146,7 @@ language sql immutable parallel safe
 return (
   select pg_catalog.string_agg(o.operator, ', ' order by o.n)
   from ragdb_internal.filter_operators() with ordinality
-    o (operator, takes, types, compares, uses_index, meets_null, of_column, of_metadata, n));
+    o (operator, takes, types, compares, uses_index, meets_null, of_value, of_column, of_metadata,
+      n));
 comment on function ragdb_internal.operator_names is
   'Returns the operators of filters, separated by commas.';

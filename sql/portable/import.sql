@@ -154,7 +154,8 @@ begin
     insert into ragdb.chunk_embeddings (space_id, corpus_id, chunk_no, input_hash, embedding, half)
     select space.space_id, v_id, p.chunk_no, sha256(convert_to(i.input, 'UTF8')),
       case when not space.is_half then v.embedding end,
-      case when space.is_half then ragdb_internal.halves(v.embedding) end
+      case when space.is_half
+        then ragdb_internal.halves(ragdb_internal.unit_length(v.embedding)) end
     from ragdb_internal.embedding_inputs(
         v_id, array(select p.chunk_no from place p), embedder.passage_prefix) i
       join place p on p.chunk_no = i.chunk_no

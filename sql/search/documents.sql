@@ -7,8 +7,9 @@ comment on type ragdb.document_hit is
   'One result of a search by document: the document, the score of its best chunk, and chunks, its '
   'best ones.';
 
--- Two searches: one chunk a document says which documents they are, and among those every chunk
--- counts. What their filter asks of doc_cid the first has met.
+-- One chunk a document says which documents they are, and among those every chunk counts: corpus by
+-- corpus, because another corpus may have the same file, whose chunks would take the room of these.
+-- What their filter asks of doc_cid and source the first search has met.
 create or replace function ragdb.search_documents(
   corpus text, query text, k integer default 10, chunks_per_document integer default 3,
   mode text default null, min_score float8 default 0, filter jsonb default null,
@@ -42,13 +43,14 @@ begin
           'score', h.score, 'heading', h.heading, 'page', h.page, 'start_offset', h.start_offset,
           'end_offset', h.end_offset, 'text', h.text, 'citation', h.citation) order by h.rank)
           as chunks
-        from ragdb.search(corpus, query, k * chunks_per_document, v_best[1].mode, min_score,
-          coalesce(filter, '{}') || (select jsonb_build_object(
+        from (select u.corpus, count(*)::integer as documents, jsonb_build_object(
               'doc_cid', jsonb_build_object('in', jsonb_agg(distinct u.doc_cid)),
-              'source', jsonb_build_object('in', jsonb_agg(distinct u.source)))
-            from unnest(v_best) u),
-          query_embedding => search_documents.query_embedding, syntax => search_documents.syntax,
-          per_document => chunks_per_document, typos => search_documents.typos) h
+              'source', jsonb_build_object('in', jsonb_agg(distinct u.source))) as of_these
+            from unnest(v_best) u group by u.corpus) d
+          cross join lateral ragdb.search(d.corpus, query, d.documents * chunks_per_document,
+            v_best[1].mode, min_score, coalesce(filter, '{}') || d.of_these,
+            query_embedding => search_documents.query_embedding, syntax => search_documents.syntax,
+            per_document => chunks_per_document, typos => search_documents.typos) h
         group by h.corpus, h.doc_cid, h.source) c using (corpus, doc_cid, source)
     order by b.rank;
 end $$;

@@ -68,7 +68,7 @@ declare
   v_ranked ragdb_internal.ranked[];
   v_started timestamptz;
 begin
-  v_embedding := ragdb_internal.pgvector(ragdb_internal.query_vector(
+  v_embedding := ragdb_internal.query_point(v_space, ragdb_internal.query_vector(
     corpus, v_space, request.query, request.query_embedding, request.is_fit));
   if request.chunk_ids is not null then
     -- chunks that are named, such as those of a slice, are all compared

@@ -69,6 +69,16 @@ comment on function ragdb_internal.query_vector is
   'Returns the embedding to search a corpus by: the one given, checked unless it is fit, or the '
   'one kept for the query, or null. Raises RG418.';
 
+create or replace function ragdb_internal.query_point(
+  space ragdb.embedding_spaces, embedding real[])
+returns vector
+language sql immutable parallel safe
+return case when (space).is_half
+  then ragdb_internal.unit_length(ragdb_internal.pgvector(query_point.embedding))
+  else ragdb_internal.pgvector(query_point.embedding) end;
+comment on function ragdb_internal.query_point is
+  'Returns the embedding of a query as the vectors of a space are compared with it.';
+
 create or replace function ragdb_internal.note_no_embedding(
   corpus ragdb.corpora, space ragdb.embedding_spaces, mode text, query text)
 returns void

@@ -31,7 +31,7 @@ begin
   perform ragdb_internal.check_loadable(embedder);
   if pieces is null or cardinality(ranks) is distinct from cardinality(pieces)
     or cardinality(vectors) is distinct from cardinality(pieces) * embedder.dims
-    or array_position(pieces, null) > 0 or array_position(ranks, null) > 0
+    or array_position(pieces, null) is not null or array_position(ranks, null) is not null
     or (511 >= all (vectors) and -511 <= all (vectors)) is not true
   then
     raise exception 'pieces of embedder % are not as they must be',
@@ -61,6 +61,7 @@ returns bigint
 language sql security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
+  select ragdb_internal.hold_embedder(put_static_pieces.embedder);
   select ragdb_internal.check_pieces(ragdb_internal.embedder(put_static_pieces.embedder),
     put_static_pieces.pieces, put_static_pieces.ranks, put_static_pieces.vectors);
   with put as (
@@ -150,7 +151,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_embedder ragdb.embedders := ragdb_internal.embedder(embedder);
+  v_embedder ragdb.embedders := ragdb_internal.hold_embedder(embedder);
 begin
   perform ragdb_internal.check_loadable(v_embedder);
   if tokenizer is null or tokenizer not in ('bpe', 'wordpiece', 'unigram') or folding is null
@@ -166,7 +167,7 @@ begin
   end if;
   perform ragdb_internal.check_bound(v_embedder, digest);
   insert into ragdb.static_models
-    select v_embedder.embedder_id, tokenizer, folding, max(length(p.piece)),
+    select v_embedder.embedder_id, tokenizer, folding, greatest(max(length(p.piece)), 1),
       ragdb_internal.splits_digits(v_embedder.embedder_id), count(*), digest, lexical_weight
     from ragdb.static_pieces p where p.embedder_id = v_embedder.embedder_id;
   update ragdb.embedders e set provider = 'static', provider_model = 'static-v2'

@@ -31,8 +31,8 @@ as $$
 declare
   v_letter constant text := '[' || ragdb_internal.spaceless_letters() || ']';
   v_stacked constant text := '[' || ragdb_internal.stackers() || ']' || v_letter;
-  v_words text :=
-    regexp_replace(words, '([' || ragdb_internal.spaceless() || ']+)', E' \\1 ', 'g');
+  v_words text := regexp_replace(
+    replace(words, E'\x01', ' '), '([' || ragdb_internal.spaceless() || ']+)', E' \\1 ', 'g');
 begin
   -- a letter before another of its run ends in U+0001
   v_words := regexp_replace(

@@ -26,7 +26,7 @@ begin
     array_position(embeddings, 'infinity'::real), array_position(embeddings, '-infinity'::real));
   if v_n is not null then
     v_wrong := 'is not finite';
-    v_n := (v_n - 1) / dims + 1;
+    v_n := (v_n - array_lower(embeddings, 1)) / dims + 1;
   else
     select c.n, case when c.norm between 1e-12 and 1e12 then 'is not of length 1'
       else 'is zero or out of range' end
@@ -64,6 +64,18 @@ begin
 end $$;
 comment on function ragdb_internal.embedder is
   'Returns the row of an embedder. Raises RG416.';
+
+create or replace function ragdb_internal.hold_embedder(embedder text) returns ragdb.embedders
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform from ragdb.embedders e where e.name = hold_embedder.embedder for no key update;
+  return ragdb_internal.embedder(hold_embedder.embedder);
+end $$;
+comment on function ragdb_internal.hold_embedder is
+  'Waits until no other transaction loads or binds an embedder, holds it to the end of this one, '
+  'and returns its row. Raises RG416.';
 
 -- Of a name that is there, anybody may promise the same again.
 create or replace function ragdb_internal.check_may_create_embedder(name text) returns void
@@ -190,7 +202,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_embedder ragdb.embedders := ragdb_internal.embedder(name);
+  v_embedder ragdb.embedders := ragdb_internal.hold_embedder(name);
 begin
   if provider is null or provider not in ('sentence-transformers', 'openai', 'hash')
     or provider_model is null or provider_model = ''

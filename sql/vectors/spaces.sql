@@ -29,7 +29,8 @@ returns float8
 language sql immutable parallel safe
 return case when (stored_similarity.stored).half is null
   then ragdb_internal.similarity((stored_similarity.stored).embedding, query, metric)
-  else ragdb_internal.similarity((stored_similarity.stored).half, query::halfvec, metric) end;
+  else ragdb_internal.similarity((stored_similarity.stored).half,
+    ragdb_internal.unit_length(stored_similarity.query)::halfvec, metric) end;
 comment on function ragdb_internal.stored_similarity is
   'Returns the similarity of the embedding of a chunk and a vector in [0, 1], as a search scores '
   'it.';
@@ -78,6 +79,31 @@ do $$ begin
   where i.inhparent = 'ragdb.chunk_embeddings'::regclass;
 end $$;
 
+-- A claim drops the inputs that no chunk has any more. Those that were given up nobody claims.
+create or replace function ragdb_internal.drop_dead_jobs(
+  corpus_id integer, space_id integer, chunk_nos integer[], hashes bytea[] default null)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+begin
+  update ragdb.embedding_jobs j set chunk_nos = array(
+      select unnest(j.chunk_nos)
+      except
+      select g.chunk_no from unnest(drop_dead_jobs.chunk_nos, hashes) g (chunk_no, hash)
+      where g.hash is distinct from j.input_hash
+      order by 1)
+    where j.corpus_id = drop_dead_jobs.corpus_id and j.space_id = drop_dead_jobs.space_id
+      and j.is_dead and j.chunk_nos && drop_dead_jobs.chunk_nos;
+  delete from ragdb.embedding_jobs j
+    where j.corpus_id = drop_dead_jobs.corpus_id and j.space_id = drop_dead_jobs.space_id
+      and j.is_dead and j.chunk_nos = '{}';
+end $$;
+comment on function ragdb_internal.drop_dead_jobs is
+  'Takes chunks out of the inputs of a space that were given up, but out of those that they still '
+  'have by their hashes (null: they have none).';
+
 -- Not a foreign key: who makes one locks all chunks against all writers, and each deleted chunk of
 -- any corpus would be looked for in the spaces of all. Who writes embeddings holds the lock of the
 -- corpus, so none comes for a chunk that goes.
@@ -97,12 +123,14 @@ begin
       'select o.ctid from gone g cross join lateral (select h.ctid from ragdb.%1$I h'
       ' where h.corpus_id = g.corpus_id and h.chunk_no = g.chunk_no offset 0) o))',
       ragdb_internal.space_table(v_space));
+    perform ragdb_internal.drop_dead_jobs(g.corpus_id, v_space, array_agg(g.chunk_no))
+      from gone g group by g.corpus_id;
   end loop;
   return null;
 end $$;
 comment on function ragdb_internal.drop_embeddings is
-  'Trigger of ragdb.chunks: removes the embeddings of the chunks that went, in all spaces of their '
-  'corpora.';
+  'Trigger of ragdb.chunks: removes the embeddings of the chunks that went, and what was given up '
+  'of them, in all spaces of their corpora.';
 create or replace trigger embeddings_go_with_chunks after delete on ragdb.chunks
   referencing old table as gone for each statement
   execute function ragdb_internal.drop_embeddings();
@@ -206,42 +234,3 @@ return (
 comment on function ragdb_internal.space is
   'Returns the space of a corpus in a state, the last one where there are several; null without '
   'one.';
-
-create or replace function ragdb_internal.missing_embeddings(space ragdb.embedding_spaces)
-returns bigint
-language sql stable parallel safe
-return (
-  select count(*) from ragdb.chunks c
-  where c.corpus_id = (missing_embeddings.space).corpus_id
-    and not exists (select from ragdb.chunk_embeddings e
-      where e.space_id = (missing_embeddings.space).space_id
-        and e.corpus_id = c.corpus_id and e.chunk_no = c.chunk_no));
-comment on function ragdb_internal.missing_embeddings is
-  'Returns the number of chunks of the corpus without an embedding in a space.';
-
--- Chunks are counted only where nothing waits: once for each time that the queue has run empty.
-create or replace function ragdb_internal.note_filled(space_id integer) returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
-as $$
-declare
-  v_space ragdb.embedding_spaces;
-begin
-  select s.* into v_space from ragdb.embedding_spaces s where s.space_id = note_filled.space_id;
-  if v_space.is_filled or exists (select from ragdb.embedding_jobs j
-      where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id and not j.is_dead)
-  then
-    return;
-  end if;
-  if exists (select from ragdb.chunk_embeddings e where e.space_id = v_space.space_id)
-    and ragdb_internal.missing_embeddings(v_space) <= (
-      select coalesce(sum(cardinality(j.chunk_nos)), 0) from ragdb.embedding_jobs j
-      where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id)
-  then
-    update ragdb.embedding_spaces s set is_filled = true where s.space_id = v_space.space_id;
-  end if;
-end $$;
-comment on function ragdb_internal.note_filled is
-  'Notes that a space has an embedding of every chunk, but for those that were given up; searches '
-  'compare embeddings from then on. The caller holds the corpus lock.';

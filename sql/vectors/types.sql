@@ -17,6 +17,15 @@ language sql immutable parallel safe
 return halves.embedding::halfvec;
 comment on function ragdb_internal.halves is 'Returns a vector in half precision.';
 
+-- A half holds no number over 65504, and takes what is under 3e-8 for zero. A cosine is the same at
+-- any length, and a vector of length 1 stays as it is, to its last digit.
+create or replace function ragdb_internal.unit_length(embedding vector) returns vector
+language sql immutable parallel safe
+return case when abs(vector_norm(unit_length.embedding) - 1) <= 0.001::float8
+  then unit_length.embedding else l2_normalize(unit_length.embedding) end;
+comment on function ragdb_internal.unit_length is
+  'Returns a vector scaled to length 1 where its length is off by more than a thousandth.';
+
 -- Rounded to 1e-6: the last digits of pgvector's sums differ from CPU to CPU.
 create or replace function ragdb_internal.nearness(distance float8, metric text) returns float8
 language sql immutable parallel safe
@@ -61,8 +70,11 @@ language sql immutable parallel safe
 begin atomic
   select v.n, v.embedding, vector_norm(v.embedding)
   from (
-    select i.n, (cut.embeddings[(i.n - 1) * cut.dims + 1 : i.n * cut.dims])::vector as embedding
-    from pg_catalog.generate_series(1, pg_catalog.cardinality(cut.embeddings) / cut.dims) i (n)
+    select i.n, (cut.embeddings[b.before + (i.n - 1) * cut.dims + 1 : b.before + i.n * cut.dims])
+      ::vector as embedding
+    from (select pg_catalog.array_lower(cut.embeddings, 1) - 1 as before offset 0) b
+      cross join pg_catalog.generate_series(
+        1, pg_catalog.cardinality(cut.embeddings) / cut.dims) i (n)
     offset 0) v;
 end;
 comment on function ragdb_internal.cut is

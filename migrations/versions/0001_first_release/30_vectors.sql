@@ -143,6 +143,7 @@ create table ragdb.embedding_jobs (
 );
 create index embedding_jobs_by_due on ragdb.embedding_jobs (corpus_id, space_id, due_at)
   where not is_dead;
+create index embedding_jobs_dead on ragdb.embedding_jobs (corpus_id, space_id) where is_dead;
 comment on table ragdb.embedding_jobs is
   'Inputs that wait for an embedding or failed to get one. It is derived from the chunks without '
   'an embedding. Read it through ragdb.embedding_status and ragdb.list_failed_embeddings.';
@@ -154,9 +155,9 @@ comment on column ragdb.embedding_jobs.chunk_nos is
 comment on column ragdb.embedding_jobs.is_dead is
   'Whether the input failed too often. ragdb.retry_failed revives it.';
 comment on column ragdb.embedding_jobs.attempt is
-  'Claims so far. A completion must name the last one.';
+  'Claims so far, or since ragdb.retry_failed. A completion must name the last one.';
 comment on column ragdb.embedding_jobs.failures is
-  'Failures reported so far. After five, the job is dead.';
+  'Failures reported so far, or since ragdb.retry_failed. After five, the job is dead.';
 comment on column ragdb.embedding_jobs.worker is
   'Worker that claimed the job; null while it waits.';
 comment on column ragdb.embedding_jobs.due_at is

@@ -25,6 +25,7 @@ def test_blobs_are_counted_by_who_put_them(any_db: Connection) -> None:
     any_db.execute("select ragdb.put_blob('12345678', 'text/plain')")
     assert "may have 10 and has 8" in refused(any_db, "select ragdb.put_blob('abc', 'text/plain')")
     any_db.execute("select ragdb.put_blob('ab', 'text/plain')")
+    any_db.execute("select ragdb.put_blob('12345678', 'text/plain')")
     any_db.execute("set role writer2")
     any_db.execute("select ragdb.put_blob('another may put more', 'text/plain')")
     any_db.execute("set role admin")

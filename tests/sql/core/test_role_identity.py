@@ -188,6 +188,34 @@ def test_a_binding_takes_nothing_from_a_role_that_lives(any_db: Connection) -> N
     assert state(any_db, "dave", "select ragdb.corpus_info('personal')") == ""
 
 
+def test_of_two_dead_roles_of_a_name_the_later_one_is_bound_first(any_db: Connection) -> None:
+    any_db.execute("select ragdb.create_corpus('docs')")
+    make = "select ragdb.create_corpus('personal', %s)"
+    made(any_db, "carol", "ragdb_writer")
+    for privilege in ("write", "read"):
+        any_db.execute("select ragdb.grant_corpus('docs', 'carol', %s)", (privilege,))
+        any_db.execute("select ragdb.set_quota('carol', %s)", (len(privilege),))
+        assert state(any_db, "carol", make.replace("%s", f"'{privilege}'")) == ""
+        blob = "select ragdb.put_blob('abc', 'text/plain', 'personal')"
+        assert state(any_db, "carol", blob) == ""
+        again(any_db, "carol", "ragdb_writer")
+    bind = "select ragdb.bind_role('carol')"
+    assert state(any_db, "owner", bind) == ""
+    granted = any_db.execute("select role, privilege, is_dead from ragdb.list_grants('docs')")
+    assert ("carol", "read", False) in granted.fetchall()
+    quotas = "select blob_bytes from ragdb.list_quotas() where role = 'carol'"
+    assert any_db.execute(quotas).fetchall() == [(len("read"),)]
+    titles = "select title, ragdb_internal.is_role(personal_of, personal_oid) from ragdb.corpora"
+    titles += " where personal_of = 'carol' order by title"
+    assert any_db.execute(titles).fetchall() == [("read", True), ("write", False)]
+    # the earlier one is given when there is room for it
+    assert state(any_db, "owner", bind) == "RG409"
+    assert state(any_db, "carol", "select ragdb.drop_corpus('personal')") == ""
+    assert state(any_db, "owner", bind) == ""
+    assert any_db.execute(titles).fetchall() == [("write", True)]
+    assert any_db.execute("select * from ragdb.dead_roles() where role = 'carol'").fetchall() == []
+
+
 def test_a_renamed_role_has_its_rights_again_when_it_is_bound(any_db: Connection) -> None:
     made(any_db, "carol")
     any_db.execute("select ragdb.create_corpus('docs')")

@@ -162,6 +162,33 @@ def test_a_client_may_send_what_a_worker_would_have_made(db: Connection) -> None
     assert found == [("b",)]
 
 
+def test_arrays_that_begin_elsewhere_than_at_one_are_read_from_their_beginning(
+    db: Connection,
+) -> None:
+    db.execute("select ragdb.create_embedder('e', 2)")
+    stored_vectors = (
+        "select c.chunk_id, e.embedding::text from ragdb.chunk_embeddings e"
+        " join ragdb.chunks c using (corpus_id, chunk_no) order by 1"
+    )
+    given = db.execute(
+        "select id from ragdb.put_texts('c', '[3:5]={one,\"\",two}', ids => '[0:2]={a,b,c}',"
+        " cut => false, embedder => 'e', embeddings => '[0:5]={1,2,3,4,5,6}')"
+    )
+    assert given.fetchall() == [("a",), ("b",), ("c",)]
+    assert db.execute(stored_vectors).fetchall() == [("a", "[1,2]"), ("c", "[5,6]")]
+    db.execute("select ragdb.put_embeddings('c', '[7:8]={c,a}', '[-1:2]={1,0,0,1}')")
+    assert db.execute(stored_vectors).fetchall() == [("a", "[0,1]"), ("c", "[1,0]")]
+    put(db, ["three", "four"], ids=["d", "e"])
+    done = db.execute(
+        "select ragdb.complete_embeddings(max(space_id), array_agg(input_hash order by input),"
+        " '[5:6]={1,1}', '[0:3]={4,5,6,7}') from ragdb.claim_embeddings('w')"
+    ).fetchone()
+    assert done == (2,)
+    assert db.execute(stored_vectors).fetchall()[2:] == [("d", "[6,7]"), ("e", "[4,5]")]
+    with pytest.raises(InvalidEmbedding, match='"c"'):
+        db.execute("select ragdb.put_embeddings('c', '{c,a}', '[2:5]={0,0,1,1}')")
+
+
 def test_chunks_are_listed_by_filter_by_ids_and_in_pages(any_db: Connection) -> None:
     names = [f"t{n}" for n in range(7)]
     put(any_db, names, ids=names, metadatas=json.dumps([{"n": n, "title": "T"} for n in range(7)]))

@@ -55,6 +55,7 @@ def test_pruning_takes_what_is_under_the_prefix_and_not_kept(docs: Connection) -
         ("prune_sources('docs', null, '{}')", "RG400"),
         ("prune_sources('docs', '', null)", "RG400"),
         ("prune_sources('docs', '', '{null}')", "RG400"),
+        ("prune_sources('docs', '', '{}', dry_run => null)", "RG400"),
     ],
 )
 def test_a_pruning_without_a_prefix_or_a_list_is_refused(

@@ -148,6 +148,32 @@ def test_the_same_documents_put_by_many_are_stored_once(clone: str) -> None:
         assert faults(db) == []
 
 
+def test_a_source_that_another_root_takes_meanwhile_is_not_pruned(clone: str) -> None:
+    with psycopg.connect(clone) as writer, psycopg.connect(clone) as pruner:
+        writer.execute("select ragdb.create_corpus('docs')")
+        put(writer, document("a.md", ["text"]) | {"root": "/old"}, document("b.md", ["more"]))
+        writer.commit()
+        # given a source that moves to another root, by who holds the corpus
+        put(writer, document("a.md", ["text"]) | {"root": "/new", "adopt": True})
+        pruned: list[object] = []
+
+        def prune() -> None:
+            pruned.append(
+                pruner.execute(
+                    "select * from ragdb.prune_sources('docs', '', '{}', root => '/old')"
+                ).fetchone()
+            )
+
+        # when
+        thread = threading.Thread(target=prune)
+        thread.start()
+        until_it_waits(writer, pruner, pruned)
+        writer.commit()
+        thread.join()
+        # then
+        assert pruned == [(0, 0)]
+
+
 @pytest.mark.parametrize("command", ["put", "delete"])
 def test_a_writer_of_a_corpus_that_is_dropped_meanwhile_is_told_so(
     clone: str, command: str

@@ -219,6 +219,94 @@ def test_dead_work_is_revived_by_retry_failed(db: Connection) -> None:
     assert embed(db) == 1
 
 
+def test_an_input_that_killed_twenty_workers_is_revived(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    while claim(db):
+        expire(db)
+    assert status(db, "array[dead, failing]") == [1, 0]
+    assert one(db, "select ragdb.retry_failed('docs')") == 1
+    assert embed(db) == 1
+
+
+def test_dead_work_is_revived_however_often_it_failed(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    for _ in range(6):
+        give_up(db)
+        assert one(db, "select failures from ragdb.embedding_jobs") == 5
+        assert one(db, "select ragdb.retry_failed('docs')") == 1
+    assert embed(db) == 1
+
+
+def give_up(db: Connection) -> None:
+    """Have all that waits fail as often as it may."""
+    while rows := claim(db):
+        db.execute(
+            "select ragdb.fail_embeddings(%s, %s, %s, 'odd')",
+            (rows[0][0], [row[1] for row in rows], [row[2] for row in rows]),
+        )
+        expire(db)
+
+
+def failed(db: Connection) -> list[str]:
+    """The sources of the chunks that are listed as failed."""
+    return sorted(
+        source
+        for (source,) in db.execute(
+            "select c.source from ragdb.list_failed_embeddings('docs') f"
+            " join ragdb.chunks c using (chunk_id)"
+        )
+    )
+
+
+def test_a_chunk_that_changed_or_went_is_not_counted_as_given_up(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha", "b": "beta", "c": "gamma", "d": "gamma"})
+    give_up(db)
+    assert status(db, "array[dead, backlog]") == [4, 0]
+    put(db, {"a": "another alpha"})
+    assert status(db, "array[dead, backlog]") == [3, 1]
+    assert failed(db) == ["b", "c", "d"]
+    assert embed(db) == 1
+    assert status(db, "array[dead, backlog, embedded]") == [3, 0, 1]
+    db.execute("select ragdb.delete_sources('docs', '{b,c}')")
+    assert status(db, "array[dead, backlog, embedded]") == [1, 0, 1]
+    assert failed(db) == ["d"]
+    db.execute("select ragdb.delete_source('docs', 'd')")
+    assert status(db, "array[dead, backlog, embedded]") == [0, 0, 1]
+    assert one(db, "select count(*) from ragdb.embedding_jobs") == 0
+
+
+def test_a_chunk_that_only_moved_stays_given_up(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    give_up(db)
+    db.execute("update ragdb.chunks set page = 7")
+    assert status(db, "array[dead, backlog]") == [1, 0]
+    assert claim(db) == []
+
+
+def test_a_chunk_with_the_text_of_one_that_is_embedded_is_not_given_up(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha", "b": "alpha"})
+    give_up(db)
+    db.execute(
+        "select ragdb.put_embeddings('docs', array[c.chunk_id], array_fill(1::float8, array[%s]))"
+        " from ragdb.chunks c where c.source = 'a'",
+        (WIDTH,),
+    )
+    assert status(db, "array[dead, backlog, embedded]") == [1, 0, 1]
+    db.execute("update ragdb.chunks set page = 7 where source = 'b'")
+    assert status(db, "array[dead, backlog, embedded]") == [0, 0, 2]
+
+
+def test_what_waits_for_a_provider_is_tried_again_at_once(db: Connection) -> None:
+    make_corpus(db, {"a": "alpha"})
+    ((space, digest, attempt, _),) = claim(db)
+    db.execute(
+        "select ragdb.fail_embeddings(%s, %s, %s, 'down', '1 day')", (space, [digest], [attempt])
+    )
+    assert claim(db) == []
+    assert one(db, "select ragdb.retry_failed('docs')") == 1
+    assert embed(db) == 1
+
+
 def test_a_provider_that_is_down_kills_nothing(db: Connection) -> None:
     make_corpus(db, {"a": "alpha"})
     for _ in range(30):

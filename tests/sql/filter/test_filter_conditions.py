@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Connection, Server
-from tests.documents import text_document
+from tests.documents import document, text_document
 from tests.sql.conversations import conversation, message
 from tests.sql.lexical_twin import put, search
 
@@ -216,6 +216,41 @@ def test_a_page_is_that_of_a_chunk_and_all_else_that_of_its_document(docs: Conne
             assert {chunk for chunk, *_ in found} == {
                 named[c] for c in expected if given_ids is None or named[c] in given_ids
             }
+
+
+def test_a_document_of_several_sources_is_each_of_them(db: Connection) -> None:
+    # given a record that was found at two places, and one at one
+    db.execute("select ragdb.create_corpus('docs')")
+    put(
+        db,
+        "docs",
+        (
+            document(uri, [f"apple {name}"], external_id=name)
+            for name, uris in (("both", ("a", "b")), ("one", ("a.md",)))
+            for uri in uris
+        ),
+    )
+    for condition, are_left in (
+        ({"eq": "a"}, {"both"}),
+        ({"ne": "a"}, {"one"}),
+        ({"ne": "b"}, {"one"}),
+        ({"ne": "c"}, {"both", "one"}),
+        ({"all": ["a", "b"]}, {"both"}),
+        (["b", "a"], {"both"}),
+        ({"all": ["a", "c"]}, set()),
+        ({"all": ["a.md"]}, {"one"}),
+        ({"all": []}, {"both", "one"}),
+        ({"any": ["b", "a.md"]}, {"both", "one"}),
+        ({"exists": True}, {"both", "one"}),
+        ({"exists": False}, set()),
+    ):
+        # when
+        found = db.execute(
+            "select text from ragdb.search('docs', 'apple', 10, filter => %s)",
+            (json.dumps({"uri": condition}),),
+        ).fetchall()
+        # then
+        assert {text.removeprefix("apple ") for (text,) in found} == are_left, condition
 
 
 @pytest.mark.parametrize("verb", ["search", "retrieve"])

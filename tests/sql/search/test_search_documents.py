@@ -90,3 +90,27 @@ def test_the_same_bytes_under_two_names_are_two_documents(docs: Connection) -> N
     assert sorted(source for source, _ in found) == ["one", "two"]
     for source, chunks in found:
         assert [c["chunk_id"].partition(":")[0] for c in chunks] == [source]
+
+
+@pytest.mark.parametrize("parts", [False, True])
+def test_a_file_in_two_corpora_has_all_of_its_chunks(docs: Connection, parts: bool) -> None:
+    """The other corpus has the same chunks with the same scores, one of them first."""
+    if parts:
+        docs.execute("select ragdb.create_corpus('all')")
+    for corpus in ("one", "two"):
+        docs.execute(
+            "select ragdb.create_corpus(%s, part_of => %s)", (corpus, "all" if parts else None)
+        )
+        docs.execute(
+            "select from ragdb.put_text(%s, 'a', 'okapi: a\n\nokapi: b\n\nokapi: c',"
+            " strategy => 'paragraph', max_tokens => 2, overlap => 0)",
+            (corpus,),
+        )
+    searched = "all" if parts else None
+    ((corpus, chunks),) = docs.execute(
+        "select corpus, chunks from ragdb.search_documents(%s, 'okapi', 1, 3)", (searched,)
+    ).fetchall()
+    alone = "select array_agg(chunk_id) from ragdb.search(%s, 'okapi')"
+    ((wanted,),) = docs.execute(alone, (corpus,)).fetchall()
+    assert len(wanted) == 3
+    assert [chunk["chunk_id"] for chunk in chunks] == wanted

@@ -102,6 +102,26 @@ def test_a_search_writes_nothing_and_runs_on_a_standby(loaded: Database) -> None
     assert hit.mode == "hybrid"
 
 
+@pytest.mark.parametrize("length", [1e-9, 30.0, 1e9])
+def test_a_vector_counts_the_same_at_any_length(loaded: Database, length: float) -> None:
+    """A half holds no number over 65504, and takes what is under 3e-8 for zero."""
+    fill(loaded)
+    asked = loaded.embed("joining the scores of both legs")
+    wanted = loaded.search("docs", "x", mode="semantic", query_embedding=asked)
+    stored = {hit.chunk_id: hit.semantic_score for hit in wanted}
+    longer = [length * number for number in asked]
+    found = loaded.search("docs", "x", mode="semantic", query_embedding=longer)
+    assert {hit.chunk_id: hit.semantic_score for hit in found} == pytest.approx(stored, abs=1e-3)
+    last = wanted[-1].chunk_id
+    assert loaded.put_embeddings("docs", [last], longer) == 1
+    (best, *others) = loaded.search("docs", "x", mode="semantic", query_embedding=asked)
+    assert best.chunk_id == last
+    assert best.score == pytest.approx(1, abs=1e-3)
+    assert {hit.chunk_id: hit.semantic_score for hit in others} == {
+        chunk: score for chunk, score in stored.items() if chunk != last
+    }
+
+
 def test_a_question_of_unknown_words_is_searched_by_words_and_says_so(loaded: Database) -> None:
     fill(loaded)
     loaded.put_text("docs", "zh", "检索 模型 数据")

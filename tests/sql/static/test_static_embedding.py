@@ -210,6 +210,18 @@ def test_a_vector_that_half_precision_holds_is_kept(
         assert kept == ([(word,)] if is_kept else [])
 
 
+def test_pieces_that_are_only_the_empty_one_make_every_text_alike(db: Connection) -> None:
+    door = Database(db)
+    door.create_embedder("small", 2)
+    door.put_static_pieces("small", [""], [0], [3.0, 4.0])
+    [[digest]] = db.execute(
+        "select ragdb_internal.pieces_digest(max(embedder_id)) from ragdb.embedders"
+    )
+    door.bind_static("small", "bpe", "none", digest)
+    for text in ("", "a", "two words"):
+        np.testing.assert_allclose(door.embed(text, "small"), [0.6, 0.8], atol=1e-3)
+
+
 def test_no_text_no_model_and_no_static_model_are_errors(db: Connection) -> None:
     door = Database(db)
     for arguments, error in (

@@ -254,6 +254,7 @@ def test_stop_words_take_a_place_and_no_lexeme(db: Connection) -> None:
         ("ที่นี่", {"ที่นี่": [1]}),
         ("ខ្មែរ", {"ខ្មែរ": [1]}),
         ("한국어", {"한국": [1], "국어": [2]}),
+        ("abc\x01def 日\x01 ghi", {"abc": [1], "def": [2], "日": [3], "ghi": [4]}),
     ],
 )
 def test_scripts_without_spaces_are_cut_into_pairs(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+
+import psycopg
 import pytest
 
 from ragdb import errors
 from tests.conftest import Connection
 from tests.embedding import embed, make_corpus, make_embedder
+from tests.waiting import until_it_waits
 
 
 def test_an_embedder_with_vectors_changes_neither_promise_nor_provider(db: Connection) -> None:
@@ -38,3 +42,57 @@ def test_a_writer_binds_nothing_in_the_place_of_what_an_admin_bound(
     for provider, model in (("hash", "hash-v1"), ("sentence-transformers", "packaged")):
         with pytest.raises(errors.NotAuthorized), db.transaction():
             db.execute("select ragdb.bind_embedder('theirs', %s, %s)", (provider, model))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "sqlstate"),
+    [
+        (
+            "bind_embedder('new', 'openai', 'text-embedding-3-small')",
+            "bind_static('new', 'bpe', 'none', 'ab')",
+            "RG409",
+        ),
+        (
+            "put_static_pieces('new', '{a}', '{1}', '{1,2,3}')",
+            "put_static_pieces('new', '{a}', '{1}', '{1,2,3}')",
+            "RG409",
+        ),
+        (
+            "put_static_pieces('new', '{a}', '{1}', '{1,2,3}')",
+            "bind_static('new', 'bpe', 'none', (select digest from written))",
+            "RG417",
+        ),
+    ],
+)
+def test_what_is_bound_is_what_another_has_loaded_or_bound_meanwhile(
+    clone: str, first: str, second: str, sqlstate: str
+) -> None:
+    with psycopg.connect(clone) as one, psycopg.connect(clone) as other:
+        # given an embedder with one piece, and its digest
+        one.execute("select ragdb.create_embedder('new', 3)")
+        one.execute("select ragdb.put_static_pieces('new', array[''], '{0}', '{1,1,1}')")
+        one.execute(
+            "create table written as select ragdb_internal.pieces_digest(max(embedder_id)) digest"
+            " from ragdb.embedders"
+        )
+        one.commit()
+        one.execute(f"select ragdb.{first}".encode())
+        ended: list[psycopg.Error | None] = []
+
+        def call() -> None:
+            try:
+                other.execute(f"select ragdb.{second}".encode())
+                ended.append(None)
+            except psycopg.Error as error:
+                ended.append(error)
+
+        # when
+        thread = threading.Thread(target=call)
+        thread.start()
+        until_it_waits(one, other, ended)
+        one.commit()
+        thread.join()
+        # then
+        [error] = ended
+        assert error is not None
+        assert error.sqlstate == sqlstate

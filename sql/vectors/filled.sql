@@ -1,0 +1,40 @@
+-- Whether a space has the embedding of every chunk.
+
+create or replace function ragdb_internal.missing_embeddings(space ragdb.embedding_spaces)
+returns bigint
+language sql stable parallel safe
+return (
+  select count(*) from ragdb.chunks c
+  where c.corpus_id = (missing_embeddings.space).corpus_id
+    and not exists (select from ragdb.chunk_embeddings e
+      where e.space_id = (missing_embeddings.space).space_id
+        and e.corpus_id = c.corpus_id and e.chunk_no = c.chunk_no));
+comment on function ragdb_internal.missing_embeddings is
+  'Returns the number of chunks of the corpus without an embedding in a space.';
+
+-- Chunks are counted only where nothing waits: once for each time that the queue has run empty.
+create or replace function ragdb_internal.note_filled(space_id integer) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_space ragdb.embedding_spaces;
+begin
+  select s.* into v_space from ragdb.embedding_spaces s where s.space_id = note_filled.space_id;
+  if v_space.is_filled or exists (select from ragdb.embedding_jobs j
+      where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id and not j.is_dead)
+  then
+    return;
+  end if;
+  if exists (select from ragdb.chunk_embeddings e where e.space_id = v_space.space_id)
+    and ragdb_internal.missing_embeddings(v_space) <= (
+      select coalesce(sum(cardinality(j.chunk_nos)), 0) from ragdb.embedding_jobs j
+      where j.corpus_id = v_space.corpus_id and j.space_id = v_space.space_id)
+  then
+    update ragdb.embedding_spaces s set is_filled = true where s.space_id = v_space.space_id;
+  end if;
+end $$;
+comment on function ragdb_internal.note_filled is
+  'Notes that a space has an embedding of every chunk, but for those that were given up; searches '
+  'compare embeddings from then on. The caller holds the corpus lock.';
