@@ -88,6 +88,7 @@ as $$
 declare
   v_corpus ragdb.corpora := ragdb_internal.enter_arrival(ready_move.move_id);
   v_id constant integer := v_corpus.corpus_id;
+  v_own jsonb;
   v_differing text;
 begin
   if not coalesce((digest ->> 'lamport')::bigint between 0 and 1e18, false)
@@ -95,13 +96,13 @@ begin
     perform ragdb_internal.refuse_what_came('its lamport or its history is out of range');
   end if;
   perform ragdb_internal.take_settings(v_corpus, digest), ragdb_internal.catch_up(v_corpus);
+  v_own := ragdb_internal.corpus_digest(ragdb_internal.corpus_row(v_id));
   select coalesce(
       'documents such as ' || (select ragdb_internal.quote(m.source) from ragdb.move_documents m
         where m.corpus_id = v_id and not m.is_checked order by m.number limit 1),
-      (select string_agg(d.key, ', ' order by d.key)
-        from jsonb_each(digest - array['history', 'lamport']) d
-        where d.value is distinct from
-          ragdb_internal.corpus_digest(ragdb_internal.corpus_row(v_id)) -> d.key))
+      (select string_agg(k.key, ', ' order by k.key)
+        from jsonb_object_keys((v_own || digest) - array['history', 'lamport']) k (key)
+        where digest -> k.key is distinct from v_own -> k.key))
     into v_differing;
   if v_differing is not null then
     perform ragdb_internal.refuse_move(

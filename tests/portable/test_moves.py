@@ -543,6 +543,11 @@ def test_what_no_other_side_says_is_refused_before_the_source_is_closed(
             for harm in DIGESTS:
                 with pytest.raises(MoveFailed):
                     target.ready_move(begun.move_id, digest | harm)
+            for left_out in digest.keys() - {"history"}:
+                with pytest.raises(MoveFailed):
+                    target.ready_move(
+                        begun.move_id, {k: v for k, v in digest.items() if k != left_out}
+                    )
             target.ready_move(begun.move_id, digest)
         mover.move(source, target, "said")
         assert (lives(pair[0], "said"), lives(pair[1], "said")) == (False, True)
