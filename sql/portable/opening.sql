@@ -53,10 +53,19 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_id constant integer := corpus.corpus_id;
+  v_role text;
 begin
   perform ragdb_internal.check_roles(digest -> 'rights');
-  delete from ragdb.corpus_grants g where g.corpus_id = v_id
-    and not digest #> '{rights,grants}' @> jsonb_build_object(g.role, g.privilege);
+  for v_role in
+    delete from ragdb.corpus_grants g where g.corpus_id = v_id
+      and not digest #> '{rights,grants}' @> jsonb_build_object(g.role, g.privilege)
+      returning g.role
+  loop
+    perform ragdb_internal.record_access('revoke', v_id, corpus.name,
+      'from ' || ragdb_internal.quote(v_role));
+  end loop;
+  perform ragdb_internal.record_access('unrestrict', v_id, corpus.name, 'as where it came from')
+    where corpus.is_restricted and not (digest #>> '{rights,is_restricted}')::boolean;
   perform ragdb_internal.set_grant(v_id, g.key, g.value)
     from jsonb_each_text(digest #> '{rights,grants}') g
     where not exists (select from ragdb.corpus_grants o

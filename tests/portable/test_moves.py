@@ -784,6 +784,30 @@ def test_a_right_is_not_taken_between_what_both_sides_agree_on_and_the_end(
             other.execute(take)
 
 
+@pytest.mark.parametrize("change", ["another reads", "nobody reads", "everybody reads"])
+def test_events_tell_of_all_rights_of_a_corpus_that_arrived(
+    pair: tuple[str, str], change: str
+) -> None:
+    name = change.replace(" ", "-")
+    small(pair[0], name, 1)
+
+    def around(when: str, step: str) -> None:
+        if (when, step) == ("before", "hold_move"):
+            with ragdb.connect(pair[0]) as admin:
+                if change == "another reads":
+                    admin.grant_corpus(name, "reader2", "read")
+                elif change == "everybody reads":
+                    admin.unrestrict_corpus(name)
+                if change != "everybody reads":
+                    admin.revoke_corpus(name, "reader")
+
+    with ragdb.connect(pair[1]) as target, between(pair[0], around) as source:
+        source.grant_corpus(name, "reader", "read")
+        mover.move(source, target, name)
+        found = {f.place for f in target.verify(checks=["rights"])}
+        assert f"corpus {name}" not in found
+
+
 def test_what_is_asked_of_all_corpora_passes_over_one_that_moved(pair: tuple[str, str]) -> None:
     small(pair[0], "that-went")
     small(pair[0], "that-stayed")
