@@ -81,8 +81,8 @@ declare
 begin
   -- raises where one of that name promises something else
   v_known := ragdb.create_embedder(
-    embedder ->> 'name', (embedder ->> 'dims')::integer, embedder ->> 'model',
-    embedder ->> 'metric', (embedder ->> 'max_tokens')::integer, embedder ->> 'revision',
+    embedder ->> 'name', (embedder ->> 'dims')::numeric::integer, embedder ->> 'model',
+    embedder ->> 'metric', (embedder ->> 'max_tokens')::numeric::integer, embedder ->> 'revision',
     embedder ->> 'query_prefix', embedder ->> 'passage_prefix', embedder ->> 'weights_sha256');
   if v_known.provider is null then
     -- the two that need no address, no path and no admin; other corpora may have it too
