@@ -1503,7 +1503,8 @@ class Functions(Caller):
 
     def http_token_role(self, token_hash: bytes) -> str | None:
         """Returns the role that a bearer token stands for, by the SHA-256 of the token; null
-        when it is unknown, has expired, or stands for a role that is gone.
+        when it is unknown, has expired, or stands for a role that is gone, a superuser or the
+        owner of the database.
         """
         return self._value(calls.HTTP_TOKEN_ROLE, locals())
 
