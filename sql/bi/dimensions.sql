@@ -22,12 +22,12 @@ comment on view bi.dim_source is 'One row per document of a corpus.';
 create or replace view bi.dim_policy with (security_barrier = true) as
 select p.policy_id || '@' || p.params_hash as policy_key, p.policy_id,
     p.params_hash as policy_params_hash,
-    (p.policy ->> 'max_nodes')::integer as max_nodes,
-    (p.policy ->> 'max_radius')::integer as max_radius,
+    (p.policy ->> 'max_nodes')::numeric::integer as max_nodes,
+    (p.policy ->> 'max_radius')::numeric::integer as max_radius,
     (p.policy ->> 'salience_weight')::float8 as salience_weight,
     (p.policy ->> 'distance_decay')::float8 as distance_decay,
     (p.policy ->> 'include_siblings')::boolean as is_with_siblings,
-    (p.policy ->> 'max_siblings_per_node')::integer as max_siblings_per_node, p.created_at,
+    (p.policy ->> 'max_siblings_per_node')::numeric::integer as max_siblings_per_node, p.created_at,
     p.created_by
 from ragdb.slice_policies p;
 comment on view bi.dim_policy is

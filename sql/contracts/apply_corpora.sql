@@ -28,7 +28,9 @@ begin
   foreach v_role in array readers loop
     if not exists (select from ragdb.corpus_grants g
         where g.corpus_id = apply_grants.corpus_id and g.role = v_role
-          and g.role_oid = ragdb_internal.role_oid(v_role)) then
+          and g.role_oid = ragdb_internal.role_oid(v_role)
+        -- who was the tenant is a reader like the others
+        and (g.privilege = 'read' or v_role is distinct from was_tenant or v_role = v_owner)) then
       perform ragdb.grant_corpus(corpus, v_role, 'read');
     end if;
   end loop;

@@ -53,7 +53,7 @@ return case type
   when 'list' then ragdb_internal.list(value) <> '{}'
   when 'metric' then ragdb_internal.eval_metric(value) is not null
   when 'interval'
-    then value ~ '^\s*[0-9]{1,6}\s*(s|m|h|d|w|second|minute|hour|day|week)s?\s*$'
+    then value ~ '^ *[0-9]{1,6} *([smhdw]|(second|minute|hour|day|week)s?) *$'
   else true
 end;
 comment on function ragdb_internal.is_value is

@@ -80,7 +80,7 @@ create or replace function ragdb_internal.number(value text, low float8, high fl
 language sql immutable parallel safe
 return case
   when number.value
-      ~ '^[+-]?([0-9]{1,15}(\.[0-9]{0,15})?|\.[0-9]{1,15})([eE][+-]?[0-9]{1,2})?$'
+      ~ '^[+-]?([0-9]{1,15}(\.[0-9]{0,200})?|\.[0-9]{1,200})([eE][+-]?[0-9]{1,2})?$'
     and number.value::float8
       between coalesce(number.low, '-infinity') and coalesce(number.high, 'infinity')
     then number.value::float8

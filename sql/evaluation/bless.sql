@@ -42,7 +42,9 @@ language sql stable parallel safe security definer
 begin atomic
   select b.run_id from ragdb.eval_baselines b join ragdb.corpora c on c.corpus_id = b.corpus_id
   where b.rag = baseline_run.rag and b.eval = baseline_run.eval and b.name = baseline_run.name
-    and ragdb_internal.privilege(c) > 0;
+    and ragdb_internal.privilege(c) > 0
+  -- a rag may have had another corpus
+  order by b.blessed_at desc, b.run_id desc limit 1;
 end;
 comment on function ragdb.baseline_run is
   'Returns the run that is the baseline of that name of an eval; null when there is none that the '

@@ -211,6 +211,7 @@ begin
   if trace_id is not null then
     v_trace := ragdb_internal.open_trace(trace_id);
     v_corpus := ragdb_internal.corpus_of_trace(v_trace, corpus);
+    perform ragdb_internal.record_read(v_corpus) where v_corpus.record_reads <> 'off';
   else
     v_corpus := ragdb_internal.open_corpus(corpus, 'read', true);
   end if;

@@ -111,7 +111,8 @@ begin
   select coalesce(sum(length(regexp_replace(substr(v_text, lower(r) + 1, upper(r) - lower(r)),
       E'\\s+', '', 'g'))), 0)
     into v_covered from unnest(said) r;
-  if v_covered < min_coverage * v_all or v_all = 0 then
+  -- a quotient, as min_coverage is one: a product is rounded to more than is covered
+  if v_all = 0 or v_covered::float8 / v_all < min_coverage then
     return v_covered || ' of ' || v_all || ' characters of the answer are cited';
   end if;
   return null;

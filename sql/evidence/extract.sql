@@ -15,7 +15,7 @@ create or replace function ragdb_internal.evidence_score(chunk jsonb) returns fl
 language sql immutable parallel safe
 return case when pg_catalog.jsonb_typeof(chunk -> 'score') = 'number'
     and (chunk ->> 'score')::numeric between 0 and 1
-  then (chunk ->> 'score')::float8 else 1 end;
+  then ragdb_internal.double((chunk ->> 'score')::numeric) else 1 end;
 comment on function ragdb_internal.evidence_score is
   'Returns the score of a chunk of evidence, 0 to 1; 1 where it has none, as in the input of a '
   'task.';

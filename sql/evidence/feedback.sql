@@ -131,10 +131,12 @@ begin atomic
     select w.query_text, w.trace_id, w.chunk_id, case w.verdict when 'good' then 1 else -1 end as n
       from word w where w.chunk_id is not null
     union all
-    select distinct w.query_text, w.trace_id, x.chunk_id, 1
-      from word w join ragdb.answer_citations x on x.corpus_id = w.corpus_id
-        and x.answer_id = w.answer_id and x.created_at = ragdb_internal.uuid_time(w.answer_id)
-      where w.chunk_id is null and w.verdict = 'good' and x.code is null
+    select w.query_text, w.trace_id, x.chunk_id, 1
+      from word w cross join lateral (
+        select distinct c.chunk_id from ragdb.answer_citations c
+        where c.corpus_id = w.corpus_id and c.answer_id = w.answer_id
+          and c.created_at = ragdb_internal.uuid_time(w.answer_id) and c.code is null) x
+      where w.chunk_id is null and w.verdict = 'good'
   )
   select v.query_text, k.source, k.start_offset, k.end_offset, sum(v.n)::integer
     from vote v

@@ -38,6 +38,8 @@ declare
   v_reads constant boolean := v_is_shown and exists (select from ragdb.corpora c
     where c.corpus_id = v_answer.corpus_id and ragdb_internal.privilege(c) > 0);
 begin
+  perform ragdb_internal.record_read(c) from ragdb.corpora c
+    where v_reads and c.corpus_id = v_answer.corpus_id and c.record_reads <> 'off';
   return query
     select x.row_no, x.citation, x.code, x.is_advisory, x.source_id, x.chunk_id, x.method,
       x.similarity, case when v_is_shown then x.start_offset end,

@@ -74,12 +74,12 @@ declare
   v_policy constant jsonb := run -> 'policy';
   v_corpus constant text := ragdb_internal.one_corpus(chunks, v_policy ->> 'corpus');
   v_name constant text := coalesce(v_corpus, 'context');
-  v_characters constant integer := (v_policy ->> 'max_context')::integer
+  v_characters constant integer := (v_policy ->> 'max_context')::numeric::integer
     * case v_policy ->> 'unit' when 'token' then 4 else 1 end;
   v_config text;
 begin
   perform ragdb_internal.check_pack_room(
-    v_name, v_characters, (v_policy ->> 'max_context')::integer);
+    v_name, v_characters, (v_policy ->> 'max_context')::numeric::integer);
   -- the language that its words are compared in
   select c.text_config into v_config from ragdb.corpora c
     where c.name = v_corpus and ragdb_internal.privilege(c) > 0;
@@ -95,9 +95,10 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_gate constant jsonb := run #> '{policy,gate}';
-  v_min_chunks constant integer := coalesce((v_gate ->> 'min_chunks')::integer, 1);
-  v_min_score constant float8 := (v_gate ->> 'min_score')::float8;
-  v_min_coverage constant float8 := coalesce((v_gate ->> 'min_coverage')::float8, 0.5);
+  v_min_chunks constant integer := coalesce((v_gate ->> 'min_chunks')::numeric, 1);
+  v_min_score constant float8 := ragdb_internal.double((v_gate ->> 'min_score')::numeric);
+  v_min_coverage constant float8 :=
+    coalesce(ragdb_internal.double((v_gate ->> 'min_coverage')::numeric), 0.5);
   v_verdict jsonb;
 begin
   if v_gate = 'null' or run #>> '{policy,mode}' = 'off' then
@@ -133,7 +134,7 @@ declare
     from jsonb_array_elements(results) with ordinality f (result, n)
     where f.result ->> 'trace_id' is not null and ragdb_internal.trace_of(f.result) is not null);
   v_found constant jsonb :=
-    ragdb_internal.fused_chunks(results, (run #>> '{policy,k}')::integer);
+    ragdb_internal.fused_chunks(results, (run #>> '{policy,k}')::numeric::integer);
   v_chunks constant jsonb := evidence || v_found;
   v_searched jsonb := '{}';
 begin

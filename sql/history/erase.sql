@@ -114,6 +114,9 @@ begin
       using errcode = 'RG405', detail = 'neither today nor in the history that is kept',
         hint = 'ragdb.list_documents() lists the sources, ragdb.diff_corpus() those that went';
   end if;
+  -- peers learn of it when it is published
+  update ragdb.shared_conflicts c set body = null
+    where c.corpus_id = v_corpus.corpus_id and c.source = erase_source.uri;
   v_doc_nos := ragdb_internal.documents_once_at(v_corpus.corpus_id, uri);
   v_documents := ragdb_internal.documents_erased(v_corpus.corpus_id, v_doc_nos);
   perform ragdb_internal.forget_words(
@@ -129,7 +132,7 @@ begin
 end $$;
 comment on function ragdb.erase_source is
   'Deletes a source as ragdb.delete_source with derived => ''erase'' does, and takes what was ever '
-  'found there out of the history of the corpus, so that no version has it; ragdb.diff_corpus '
-  'names the source as erased. Words that no other text of the corpus has leave its dictionary. A '
-  'document that has another source today stays. Returns how many documents, chunks and rows of '
-  'the history went. Raises RG400, RG401, RG404, RG405.';
+  'found there out of the history of the corpus, so that no version has it, and out of its '
+  'conflicts with peers; ragdb.diff_corpus names the source as erased. Words that no other text of '
+  'the corpus has leave its dictionary. A document that has another source today stays. Returns '
+  'how many documents, chunks and rows of the history went. Raises RG400, RG401, RG404, RG405.';

@@ -11,9 +11,10 @@ begin atomic
     ragdb_internal.ledger_origin(), ragdb_internal.ledger_size(),
     (select h.sealed_at from ragdb.ledger_head h),
     (select pg_catalog.count(*) from ragdb.ledger_pending p),
-    -- ids end with their time; there may be very many where nobody seals
+    -- ids end with their time; there may be very many where nobody seals. A contract's is its name.
     (select ragdb_internal.uuid_time(pg_catalog.min(pg_catalog.right(p.id, 36))::uuid)
-      from ragdb.ledger_pending p where p.id like '%________-____-7___-____-____________'),
+      from ragdb.ledger_pending p
+      where p.id like '%________-____-7___-____-____________' and p.kind <> 'contract'),
     (select pg_catalog.max(c.size) from ragdb.ledger_checkpoints c);
 end;
 comment on function ragdb.ledger_status is

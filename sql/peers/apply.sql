@@ -7,7 +7,7 @@ language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if coalesce(jsonb_typeof(page), '') <> 'object' or jsonb_typeof(page -> 'events') <> 'array'
+  if jsonb_typeof(page -> 'events') is distinct from 'array'
     or coalesce(page ->> 'head', '') !~ '^[0-9]{1,18}$'
     or jsonb_array_length(page -> 'events') > (ragdb_internal.limits()).export_rows
   then

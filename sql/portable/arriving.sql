@@ -58,8 +58,8 @@ begin
   perform ragdb_internal.check_can_embed(header);
   v_id := ragdb_internal.corpus_number(v_name);
   if v_embedder is not null then
-    perform ragdb.embed_corpus(v_name, v_embedder ->> 'name', (v_embedder ->> 'm')::integer,
-      (v_embedder ->> 'ef_construction')::integer);
+    perform ragdb.embed_corpus(v_name, v_embedder ->> 'name',
+      (v_embedder ->> 'm')::numeric::integer, (v_embedder ->> 'ef_construction')::numeric::integer);
   end if;
   update ragdb.corpora c set moving = 'arriving' where c.corpus_id = v_id;
   insert into ragdb.moves (move_id, direction, corpus_id, corpus, peer, state, begun_at, begun_by,

@@ -31,11 +31,14 @@ language sql immutable parallel safe
 return case when is_of_type.type not in ('number', 'whole')
     then pg_catalog.jsonb_typeof(is_of_type.value) = is_of_type.type
   when pg_catalog.jsonb_typeof(is_of_type.value) = 'number'
-    then pg_catalog.abs(is_of_type.value::numeric) <= 1e9 and (is_of_type.type = 'number'
-      or is_of_type.value::numeric = pg_catalog.trunc(is_of_type.value::numeric))
+    then pg_catalog.abs(is_of_type.value::numeric) <= 1e9
+      and (is_of_type.value::numeric = 0 or pg_catalog.abs(is_of_type.value::numeric) >= 1e-300)
+      and (is_of_type.type = 'number'
+        or is_of_type.value::numeric = pg_catalog.trunc(is_of_type.value::numeric))
   else false end;
 comment on function ragdb_internal.is_of_type is
-  'Whether a field of a header has its JSON type, and a number is within a thousand million.';
+  'Whether a field of a header has its JSON type, and a number is within a thousand million '
+  'and a double.';
 
 create or replace function ragdb_internal.check_header(header jsonb) returns void
 language plpgsql immutable parallel safe
@@ -78,8 +81,8 @@ declare
 begin
   -- raises where one of that name promises something else
   v_known := ragdb.create_embedder(
-    embedder ->> 'name', (embedder ->> 'dims')::integer, embedder ->> 'model',
-    embedder ->> 'metric', (embedder ->> 'max_tokens')::integer, embedder ->> 'revision',
+    embedder ->> 'name', (embedder ->> 'dims')::numeric::integer, embedder ->> 'model',
+    embedder ->> 'metric', (embedder ->> 'max_tokens')::numeric::integer, embedder ->> 'revision',
     embedder ->> 'query_prefix', embedder ->> 'passage_prefix', embedder ->> 'weights_sha256');
   if v_known.provider is null then
     -- the two that need no address, no path and no admin; other corpora may have it too

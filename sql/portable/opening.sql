@@ -53,10 +53,19 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_id constant integer := corpus.corpus_id;
+  v_role text;
 begin
   perform ragdb_internal.check_roles(digest -> 'rights');
-  delete from ragdb.corpus_grants g where g.corpus_id = v_id
-    and not digest #> '{rights,grants}' @> jsonb_build_object(g.role, g.privilege);
+  for v_role in
+    delete from ragdb.corpus_grants g where g.corpus_id = v_id
+      and not digest #> '{rights,grants}' @> jsonb_build_object(g.role, g.privilege)
+      returning g.role
+  loop
+    perform ragdb_internal.record_access('revoke', v_id, corpus.name,
+      'from ' || ragdb_internal.quote(v_role));
+  end loop;
+  perform ragdb_internal.record_access('unrestrict', v_id, corpus.name, 'as where it came from')
+    where corpus.is_restricted and not (digest #>> '{rights,is_restricted}')::boolean;
   perform ragdb_internal.set_grant(v_id, g.key, g.value)
     from jsonb_each_text(digest #> '{rights,grants}') g
     where not exists (select from ragdb.corpus_grants o
@@ -88,6 +97,7 @@ as $$
 declare
   v_corpus ragdb.corpora := ragdb_internal.enter_arrival(ready_move.move_id);
   v_id constant integer := v_corpus.corpus_id;
+  v_own jsonb;
   v_differing text;
 begin
   if not coalesce((digest ->> 'lamport')::bigint between 0 and 1e18, false)
@@ -95,13 +105,13 @@ begin
     perform ragdb_internal.refuse_what_came('its lamport or its history is out of range');
   end if;
   perform ragdb_internal.take_settings(v_corpus, digest), ragdb_internal.catch_up(v_corpus);
+  v_own := ragdb_internal.corpus_digest(ragdb_internal.corpus_row(v_id));
   select coalesce(
       'documents such as ' || (select ragdb_internal.quote(m.source) from ragdb.move_documents m
         where m.corpus_id = v_id and not m.is_checked order by m.number limit 1),
-      (select string_agg(d.key, ', ' order by d.key)
-        from jsonb_each(digest - array['history', 'lamport']) d
-        where d.value is distinct from
-          ragdb_internal.corpus_digest(ragdb_internal.corpus_row(v_id)) -> d.key))
+      (select string_agg(k.key, ', ' order by k.key)
+        from jsonb_object_keys((v_own || digest) - array['history', 'lamport']) k (key)
+        where digest -> k.key is distinct from v_own -> k.key))
     into v_differing;
   if v_differing is not null then
     perform ragdb_internal.refuse_move(

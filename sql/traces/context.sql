@@ -85,8 +85,6 @@ set search_path = pg_catalog, pg_temp
 set extra_float_digits = 1
 as $$
 begin
-  trace.query_embedding_hash :=
-    encode(ragdb_internal.vector_hash(basis.query_embedding), 'hex');
   select e.name into strict trace.embedding_model
     from ragdb.embedders e where e.embedder_id = basis.embedder_id;
   trace.ranking := jsonb_build_object(
@@ -95,6 +93,8 @@ begin
     'min_lexical', asked.min_lexical, 'min_semantic', asked.min_semantic);
   -- an embedding tells much of its text: what must not be kept of one is not kept of the other
   if corpus.record_query_text <> 'none' then
+    trace.query_embedding_hash :=
+      encode(ragdb_internal.vector_hash(basis.query_embedding), 'hex');
     perform ragdb_internal.keep_query_embedding(
       corpus.corpus_id, basis.embedder_id, basis.query_embedding);
   end if;

@@ -8,6 +8,7 @@ return (session).created_at <= ragdb_internal.now() - interval '12 hours'
   or (session).created_at > ragdb_internal.now() + interval '1 minute'
   or (session).seen_at <= ragdb_internal.now() - interval '1 hour'
   or ragdb_internal.role_oid((session).role) is distinct from (session).role_oid
+  or ragdb_internal.is_mighty((session).role_oid)
   or exists (select from ragdb.http_tokens t
     where t.name = (session).token_name and t.expires_at <= ragdb_internal.now());
 comment on function ragdb_internal.session_is_over is

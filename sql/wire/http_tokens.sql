@@ -115,7 +115,10 @@ language sql stable parallel safe security definer
 return (select t.role from ragdb.http_tokens t
   where t.token_hash = http_token_role.token_hash
     and t.role_oid = ragdb_internal.role_oid(t.role)
+    -- it may have become so since
+    and not ragdb_internal.is_mighty(t.role_oid)
     and (t.expires_at is null or t.expires_at > ragdb_internal.now()));
 comment on function ragdb.http_token_role is
   'Returns the role that a bearer token stands for, by the SHA-256 of the token; null when it is '
-  'unknown, has expired, or stands for a role that is gone.';
+  'unknown, has expired, or stands for a role that is gone, a superuser or the owner of the '
+  'database.';

@@ -57,6 +57,24 @@ def test_whatever_key_a_fact_shares_with_a_dimension_joins_it_once(
         assert [key for f, d, key in joined if (f, d) == (fact, "dim_policy")] == ["policy_key"]
 
 
+@pytest.mark.parametrize("written", ["12.0", "1.2e1"])
+def test_a_policy_shows_whole_numbers_however_they_were_written(
+    owner: Connection, written: str
+) -> None:
+    policy = (
+        f'{{"max_nodes": {written}, "max_radius": {written}, "max_siblings_per_node": {written}}}'
+    )
+    ((made,),) = owner.execute(
+        "select params_hash from ragdb.register_policy(%s::jsonb)", (policy,)
+    ).fetchall()
+    shown = owner.execute(
+        "select max_nodes, max_radius, max_siblings_per_node from bi.dim_policy"
+        " where policy_params_hash = %s",
+        (made,),
+    ).fetchall()
+    assert shown == [(12, 12, 12)]
+
+
 @pytest.mark.parametrize("grain", ["hour", "day"])
 def test_retrievals_by_policy_are_as_many_as_their_traces(
     two_policies: Connection, grain: str

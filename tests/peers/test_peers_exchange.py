@@ -202,6 +202,33 @@ def test_an_erasure_travels_and_leaves_no_text(nodes: tuple[Node, Node, Node], c
     assert cat.texts(corpus) == {"b.txt": "Deposits are refunded."}
 
 
+def test_a_source_that_is_erased_here_is_out_of_conflicts_before_that_is_published(
+    pair: tuple[Node, Node], corpus: str
+) -> None:
+    ann, bob = pair
+    bob.pull(ann, corpus)
+    for node, name in ((ann, "Ann's"), (bob, "Bob's")):
+        node.put(corpus, "a.txt", f"{name} zanzibar.")
+        node.put(corpus, "b.txt", f"{name} own.")
+        node.publish(corpus)
+    for one, other in ((ann, bob), (bob, ann)):
+        one.pull(other, corpus)
+        one.db.erase_source(corpus, "a.txt", reason="by law")
+        kept = {c.source: c.document for c in one.db.list_conflicts(corpus)}
+        assert kept["a.txt"] is None
+        assert kept["b.txt"] is not None
+        query = "select count(*) from ragdb.shared_conflicts t where t::text like '%zanzibar%'"
+        assert one.db.connection.execute(query).fetchone() == (0,)
+    # and it ends as any erasure does
+    for node in pair:
+        node.publish(corpus)
+    for one, other in ((ann, bob), (bob, ann)):
+        one.pull(other, corpus)
+        assert one.text(corpus, "a.txt") is None
+        assert "a.txt" not in {c.source for c in one.db.list_conflicts(corpus)}
+    assert same(ann, bob, corpus)
+
+
 def test_an_erasure_beats_a_later_change_that_did_not_know_of_it(
     pair: tuple[Node, Node], corpus: str
 ) -> None:

@@ -543,6 +543,11 @@ def test_what_no_other_side_says_is_refused_before_the_source_is_closed(
             for harm in DIGESTS:
                 with pytest.raises(MoveFailed):
                     target.ready_move(begun.move_id, digest | harm)
+            for left_out in digest.keys() - {"history"}:
+                with pytest.raises(MoveFailed):
+                    target.ready_move(
+                        begun.move_id, {k: v for k, v in digest.items() if k != left_out}
+                    )
             target.ready_move(begun.move_id, digest)
         mover.move(source, target, "said")
         assert (lives(pair[0], "said"), lives(pair[1], "said")) == (False, True)
@@ -777,6 +782,30 @@ def test_a_right_is_not_taken_between_what_both_sides_agree_on_and_the_end(
             mover.move(source, target, "granted", destination="the other")
         with pytest.raises(CorpusMoved):
             other.execute(take)
+
+
+@pytest.mark.parametrize("change", ["another reads", "nobody reads", "everybody reads"])
+def test_events_tell_of_all_rights_of_a_corpus_that_arrived(
+    pair: tuple[str, str], change: str
+) -> None:
+    name = change.replace(" ", "-")
+    small(pair[0], name, 1)
+
+    def around(when: str, step: str) -> None:
+        if (when, step) == ("before", "hold_move"):
+            with ragdb.connect(pair[0]) as admin:
+                if change == "another reads":
+                    admin.grant_corpus(name, "reader2", "read")
+                elif change == "everybody reads":
+                    admin.unrestrict_corpus(name)
+                if change != "everybody reads":
+                    admin.revoke_corpus(name, "reader")
+
+    with ragdb.connect(pair[1]) as target, between(pair[0], around) as source:
+        source.grant_corpus(name, "reader", "read")
+        mover.move(source, target, name)
+        found = {f.place for f in target.verify(checks=["rights"])}
+        assert f"corpus {name}" not in found
 
 
 def test_what_is_asked_of_all_corpora_passes_over_one_that_moved(pair: tuple[str, str]) -> None:

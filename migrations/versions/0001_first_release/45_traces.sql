@@ -86,7 +86,8 @@ comment on column ragdb.retrieval_traces.query_text is
 comment on column ragdb.retrieval_traces.query_hash is
   'SHA-256 (hex) of the query in UTF-8; null where corpora.record_query_text is none.';
 comment on column ragdb.retrieval_traces.query_embedding_hash is
-  'SHA-256 (hex) of the query''s embedding; null without one.';
+  'SHA-256 (hex) of the query''s embedding; null without one, and where '
+  'corpora.record_query_text is none.';
 comment on column ragdb.retrieval_traces.embedding_model is
   'Model of the query''s embedding; null without one.';
 comment on column ragdb.retrieval_traces.slice_id is

@@ -965,11 +965,11 @@ class Functions(Caller):
 
     def erase_source(self, corpus: str, uri: str, reason: str | None = None) -> rows.EraseSourceRow:
         """Deletes a source as ragdb.delete_source with derived => 'erase' does, and takes what
-        was ever found there out of the history of the corpus, so that no version has it;
-        ragdb.diff_corpus names the source as erased. Words that no other text of the corpus
-        has leave its dictionary. A document that has another source today stays. Returns how
-        many documents, chunks and rows of the history went. Raises RG400, RG401, RG404,
-        RG405.
+        was ever found there out of the history of the corpus, so that no version has it, and
+        out of its conflicts with peers; ragdb.diff_corpus names the source as erased. Words
+        that no other text of the corpus has leave its dictionary. A document that has another
+        source today stays. Returns how many documents, chunks and rows of the history went.
+        Raises RG400, RG401, RG404, RG405.
         """
         return self._row(calls.ERASE_SOURCE, rows.EraseSourceRow, locals())
 
@@ -1503,7 +1503,8 @@ class Functions(Caller):
 
     def http_token_role(self, token_hash: bytes) -> str | None:
         """Returns the role that a bearer token stands for, by the SHA-256 of the token; null
-        when it is unknown, has expired, or stands for a role that is gone.
+        when it is unknown, has expired, or stands for a role that is gone, a superuser or the
+        owner of the database.
         """
         return self._value(calls.HTTP_TOKEN_ROLE, locals())
 

@@ -75,6 +75,16 @@ def test_tenant_and_acl_become_rights(any_clone: str, login: Login) -> None:
         assert owner.execute("select role from ragdb.corpus_grants").fetchall() == [("writer",)]
 
 
+def test_a_tenant_that_becomes_a_reader_may_only_read(any_clone: str, login: Login) -> None:
+    admin = login(any_clone, "admin", autocommit=True)
+    text = PLAIN.replace("title=T", "tenant={}").replace("uri=", "acl={} uri=")
+    for tenant, reader in (("writer", "writer2"), ("writer2", "writer")):
+        apply(admin, text.format(tenant, reader))
+        with psycopg.connect(any_clone) as owner:
+            grants = owner.execute("select role, privilege from ragdb.corpus_grants").fetchall()
+        assert dict(grants) == {tenant: "admin", reader: "read"}
+
+
 def test_a_contract_over_personal_is_its_appliers_alone(any_clone: str, login: Login) -> None:
     text = (
         "corpus name=personal\n  source name=diary uri=diary\nretriever name=P corpus=personal\n"

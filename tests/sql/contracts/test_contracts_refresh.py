@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import psycopg
@@ -46,6 +47,34 @@ def test_a_source_is_due_again_when_its_reading_is_as_old_as_refresh(sources: Co
 def test_a_reading_of_failures_alone_leaves_a_source_as_old_as_it_was(sources: Connection) -> None:
     sources.execute("select ragdb.record_reading('docs', 'a', 0, 2)")
     assert listed(sources)["a"] == (0, 2, True, True)
+
+
+def refreshed(db: Connection, written: str) -> Any:
+    text = TEXT.replace("refresh=1d", f'refresh="{written}"')
+    db.execute("select * from ragdb.apply_contract(%s, 'r')", (text,))
+    return db.execute("select refresh from ragdb.list_sources() where name = 'a'").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("90s", timedelta(seconds=90)),
+        (" 5 m ", timedelta(minutes=5)),
+        ("1 hour", timedelta(hours=1)),
+        ("2 days", timedelta(days=2)),
+        ("3w", timedelta(weeks=3)),
+    ],
+)
+def test_refresh_is_a_number_of_units(db: Connection, written: str, meant: timedelta) -> None:
+    assert refreshed(db, written) == [(meant,)]
+
+
+# the server reads ms as milliseconds, and the others not at all
+@pytest.mark.parametrize("written", ["5ss", "5ms", "5hs", "5ds", "5ws", "5\u00a0h", "h", "5"])
+def test_refresh_in_no_unit_is_refused(db: Connection, written: str) -> None:
+    with pytest.raises(psycopg.Error) as caught:
+        refreshed(db, written)
+    assert caught.value.sqlstate == "RG440"
 
 
 @pytest.mark.parametrize("arguments", ["'', 1", "null, 1", "'a', -1", "'a', null", "'a', 1, -1"])

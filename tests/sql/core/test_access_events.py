@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from tests.conftest import Connection, Login
 from tests.waiting import until
@@ -87,6 +88,37 @@ def test_a_read_is_an_event_where_an_admin_said_so(vault: Connection, call: str,
     as_role(vault, "reader", call)
     found = {row for row in vault.execute(EVENTS).fetchall() if row[0] == "read"}
     assert found == {("read", "reader", "postgres", "vault", what)}
+
+
+def answered(db: Connection) -> tuple[str, str]:
+    """A retrieval of the reader, and an answer from it."""
+    db.execute("set role reader")
+    ((trace,),) = db.execute("select trace_id from ragdb.retrieve('vault', 'tulips')").fetchall()
+    ((pack,),) = db.execute("select ragdb.build_evidence_pack(%s)", (trace,)).fetchall()
+    cited = {"source_id": "a.md", "chunk_id": pack["chunks"][0]["chunk_id"]}
+    output = {"answer": "Tulips of the vault.", "citations": [cited | {"quote": "of the vault"}]}
+    ((answer,),) = db.execute(
+        "select answer_id from ragdb.record_answer(%s, %s)", (Jsonb(output), Jsonb(pack))
+    ).fetchall()
+    db.execute("reset role")
+    return trace, answer
+
+
+def test_what_a_trace_or_an_answer_shows_of_a_corpus_is_a_read(vault: Connection) -> None:
+    trace, answer = answered(vault)
+    calls = {
+        "build_evidence_pack": f"build_evidence_pack('{trace}')",
+        "list_citations": f"list_citations('{answer}')",
+        "replay_hits": f"replay_hits('{trace}')",
+    }
+    for call in calls.values():
+        as_role(vault, "reader", call)
+    assert "read" not in kinds(vault)
+    as_role(vault, "writer", "record_reads('vault', 'on')")
+    for name, call in calls.items():
+        as_role(vault, "reader", call)
+        last = vault.execute(EVENTS).fetchall()[-1]
+        assert last == ("read", "reader", "postgres", "vault", name)
 
 
 def test_an_export_is_an_event_without_being_asked_for(vault: Connection) -> None:

@@ -113,6 +113,38 @@ def test_a_token_of_a_dropped_role_is_dead(any_db: Connection) -> None:
     assert any_db.execute(asked, row).fetchone() == (None,)
 
 
+@pytest.mark.parametrize(
+    ("rise", "fall"),
+    [
+        ("grant ragdb_owner to carol", "revoke ragdb_owner from carol"),
+        ("alter role carol superuser", "alter role carol nosuperuser"),
+    ],
+)
+def test_neither_a_token_nor_a_session_is_worth_a_role_that_became_mighty(
+    any_db: Connection, rise: str, fall: str
+) -> None:
+    made(any_db, "carol")
+    ((token,),) = any_db.execute("select ragdb.create_http_token('carol', 'phone')").fetchall()
+    opened = "select ragdb.open_http_session(sha256(convert_to(%s, 'UTF8')))"
+    ((session,),) = any_db.execute(opened, (token,)).fetchall()
+    asked = (
+        "select ragdb.http_token_role(sha256(convert_to(%s, 'UTF8'))),"
+        " ragdb.http_session_role(sha256(convert_to(%s, 'UTF8')))"
+    )
+    for change, role in ((rise, None), (fall, "carol")):
+        any_db.execute(change)
+        assert any_db.execute(asked, (token, session)).fetchone() == (role, role)
+
+
+def test_a_token_does_not_make_who_a_role_is_bound_to_mighty(any_db: Connection) -> None:
+    made(any_db, "carol")
+    row = any_db.execute("select ragdb.create_http_token('carol', 'phone')").fetchone()
+    any_db.execute("drop role carol")
+    any_db.execute("select ragdb.bind_role('carol', current_user)")
+    asked = "select ragdb.http_token_role(sha256(convert_to(%s, 'UTF8')))"
+    assert any_db.execute(asked, row).fetchone() == (None,)
+
+
 def test_only_by_name_a_corpus_is_opened(any_db: Connection) -> None:
     any_db.execute("select ragdb.create_corpus('docs')")
     read = "select ragdb.corpus_info('docs')"

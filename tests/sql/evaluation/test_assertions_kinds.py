@@ -204,3 +204,15 @@ def test_the_first_group_is_closed_and_the_second_is_listed_beside_it(any_db: Co
         "factId", "chunkHash", "scoreGte", "scoreLte", "contains", "sourceEq", "sourceGlob",
         "uniqueSourcesGte", "chunkCountEq", "latencyLte", "citesRequired",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("took", ["0.9234567890123456", "9.1234567890123456"])
+def test_a_time_with_all_the_digits_of_a_double_is_read(any_db: Connection, took: str) -> None:
+    holds = {}
+    for limit in ("0.9234567890123455", "0.9234567890123457", "9", "10"):
+        asserted = f'{{"asserts": [{{"kind": "latencyLte", "valueMs": {limit}}}]}}'
+        retrieval = f'{{"query": "q", "chunks": [], "durationMs": {took}}}'
+        ((holds[limit],),) = any_db.execute(
+            "select passed from ragdb.evaluate_case(%s::jsonb, %s::jsonb)", (asserted, retrieval)
+        ).fetchall()
+    assert holds == {limit: float(took) <= float(limit) for limit in holds}

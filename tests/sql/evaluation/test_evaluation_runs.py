@@ -202,6 +202,20 @@ def test_what_cannot_be_asked_of_a_run_is_refused(
     assert (error.sqlstate, str(error.diag.message_primary)[: len(said)]) == (sqlstate, said)
 
 
+def test_the_baseline_of_a_rag_that_moved_is_the_run_that_was_blessed_last(db: Connection) -> None:
+    runs = [run(db, contract(REFUNDS))["run_id"]]
+    db.execute("select ragdb.create_corpus('books')")
+    db.execute("select ragdb.put_text('books', 'a.md', 'refund policy')")
+    runs.append(run(db, contract(REFUNDS).replace("=docs", "=books"))["run_id"])
+    for hour, blessed in enumerate([0, 1, 0, 1]):
+        db.execute(
+            "select set_config('ragdb.now', (now() + make_interval(hours => %s))::text, true)",
+            (hour + 1,),
+        )
+        db.execute("select ragdb.bless_run(%s)", (runs[blessed],))
+        assert db.execute("select ragdb.baseline_run('A', 'V')").fetchall() == [(runs[blessed],)]
+
+
 def test_a_run_of_a_corpus_that_the_caller_cannot_read_is_not_found(db: Connection) -> None:
     run_id = run(db, contract(REFUNDS))["run_id"]
     db.execute("select ragdb.bless_run(%s)", (run_id,))

@@ -221,6 +221,36 @@ def test_an_answer_whose_citations_fail_is_not_shown_as_one(base: Database) -> N
         assert caught.value.sqlstate == "RG400"
 
 
+def test_whole_numbers_of_a_policy_may_be_written_with_a_point(base: Database) -> None:
+    chunk = {"source_id": "s", "chunk_id": "c", "text": "Gifts are refunded as vouchers."}
+    weighed = []
+    for k, most, least in ((8, 400, 1), (8.0, 400.0, 1.0)):
+        policy = {"mode": "on", "k": k, "max_context": most, "gate": {"min_chunks": least}}
+        run = base.ask_weigh(base.ask_plan(QUESTION, policy), [{"chunks": [chunk]}])
+        weighed.append((run["pack"], run["gate"]))
+    assert weighed[0] == weighed[1]
+    assert weighed[0][1]["chunks"] == 1
+
+
+def test_a_number_smaller_than_a_double_can_be_counts_as_nothing(base: Database) -> None:
+    chunk = '{"source_id": "s", "chunk_id": "c", "text": "Gifts are refunded.", "score": 1e-400}'
+    db = base.connection
+    for gate in ("min_score", "min_coverage"):
+        run = scalar(
+            db,
+            "select ragdb.ask_weigh(ragdb.ask_plan('Are gifts refunded?', %s::jsonb), %s::jsonb)",
+            f'{{"mode": "on", "gate": {{"{gate}": 1e-400}}}}',
+            f'[{{"chunks": [{chunk}]}}]',
+        )
+        assert run["gate"]["enough"] is True
+    answer = scalar(
+        db,
+        "select ragdb.answer_from_evidence('Are gifts refunded?', %s::jsonb)",
+        f'{{"chunks": [{chunk}]}}',
+    )
+    assert answer["answer"] == "Gifts are refunded."
+
+
 def test_an_engine_of_the_mode_required_raises_what_the_row_says(base: Database) -> None:
     engine = Engine(base, retriever=CorpusRetriever(base, "void"))
     with pytest.raises(RagError, match=r"^rag required but no evidence found$") as caught:

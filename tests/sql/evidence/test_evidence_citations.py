@@ -253,6 +253,18 @@ def test_coverage_counts_what_accepted_citations_cover(any_db: Connection) -> No
     assert row.message == "0 of 0 characters of the answer are cited"
 
 
+@pytest.mark.parametrize(("share", "covered", "all_of_it"), [(0.55, 55, 100), (0.07, 7, 100)])
+def test_an_answer_of_which_just_the_share_is_cited_is_covered(
+    any_db: Connection, share: float, covered: int, all_of_it: int
+) -> None:
+    assert share == covered / all_of_it
+    assert share * all_of_it > covered  # as doubles are multiplied
+    citation = {"chunk_id": "c1", "answer_start": 0, "answer_end": covered}
+    output = cites(citation, answer="x" * all_of_it)
+    assert codes(check(any_db, output, min_coverage=share)) == [None]
+    assert codes(check(any_db, output, min_coverage=share + 1e-9))[-1] is not None
+
+
 def test_more_than_three_chunks_for_one_span_are_advised_against(any_db: Connection) -> None:
     chunks = [{"source_id": "s", "chunk_id": f"c{n}", "text": "x"} for n in range(4)]
     rows = check(any_db, {"answer": "So [1, 2, 3, 4]."}, {"chunks": chunks})

@@ -199,6 +199,24 @@ def test_a_good_answer_labels_what_it_cites(docs: Connection) -> None:
     assert [stage for stage, _ in stages] == ["answer", "lexical", "retrieve"]
 
 
+def test_each_good_answer_counts_for_what_it_cites(docs: Connection) -> None:
+    """Two answers that two roles called good outweigh one bad verdict on the chunk."""
+    trace, _ = asked(docs)
+    ((pack,),) = docs.execute("select ragdb.build_evidence_pack(%s)", (trace,)).fetchall()
+    cited = next(c for c in pack["chunks"] if c["source_id"] == "vans.md")
+    quote = {"chunk_id": cited["chunk_id"], "quote": "behind the library"}
+    output = {"answer": "Behind the library.", "citations": [{"source_id": "vans.md", **quote}]}
+    ((answer,),) = docs.execute(
+        "select answer_id from ragdb.record_answer(%s, %s)", (Jsonb(output), Jsonb(pack))
+    ).fetchall()
+    says(docs, "bad", trace, chunk_id=cited["chunk_id"])
+    says(docs, "good", None, answer_id=answer)
+    assert labels(docs) == {}  # one each way
+    docs.execute("set role auditor")
+    says(docs, "good", None, answer_id=answer)
+    assert labels(docs) == {"parked": {"vans.md": 1}}
+
+
 def test_an_eval_measures_by_what_people_said(docs: Connection) -> None:
     """Perfect where the first hit was called good; half as good where it was the second."""
     trace, chunks = asked(docs)

@@ -419,3 +419,13 @@ def test_events_of_access_removed_without_an_act_are_found(evidence: Connection)
     )
     evidence.execute("select ragdb.seal_ledger()")
     assert late(evidence) == [("row_missing", "access")]
+
+
+def test_a_contract_with_a_name_like_an_id_leaves_the_time_of_what_waits(db: Connection) -> None:
+    name = "00000000-0000-7000-0000-000000000g"
+    db.execute("select ragdb.apply_contract('corpus name=docs', %s)", (name,))
+    ((waits, oldest),) = db.execute(
+        "select pending > 0, oldest_pending from ragdb.ledger_status()"
+    ).fetchall()
+    assert waits
+    assert oldest is None or oldest > datetime(2026, 1, 1, tzinfo=UTC)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from tests.conftest import Connection
 from tests.refusal import refused
@@ -107,4 +108,17 @@ def test_a_feed_is_one_corpus_and_a_corpus_one_feed(node: Connection) -> None:
     assert (error.sqlstate, error.diag.message_primary) == (
         "RG409",
         f"another corpus is shared as feed {feed}",
+    )
+
+
+@pytest.mark.parametrize("events", [{}, {"events": None}, {"events": {}}])
+def test_a_page_without_a_list_of_events_is_refused(
+    node: Connection, events: dict[str, Any]
+) -> None:
+    ((feed,),) = node.execute("select ragdb.share_corpus('shared', %s)", (OTHER,)).fetchall()
+    page = Jsonb({"feed": str(feed), "head": 3, **events})
+    error = refused(node, "select ragdb.apply_events('office', 'shared', %s)", page)
+    assert (error.sqlstate, error.diag.message_primary) == (
+        "RG492",
+        "an event is refused: what came is not a page of events",
     )

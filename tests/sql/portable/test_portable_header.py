@@ -80,6 +80,22 @@ def test_a_field_of_another_type_is_refused_by_its_name(
     assert raised.value.diag.message_hint
 
 
+def test_whole_numbers_of_an_embedder_may_be_written_with_a_point(db: Connection) -> None:
+    embedder = {"name": "e", "dims": 3.0, "model": "m", "metric": "cosine", "max_tokens": 512.0}
+    embedder |= {"query_prefix": "", "passage_prefix": "", "m": 16.0, "ef_construction": 64.0}
+    db.execute("select ragdb.import_corpus(%s)", (json.dumps(HEADER | {"embedder": embedder}),))
+    made = db.execute("select dims, max_tokens from ragdb.list_embedders()").fetchall()
+    assert made == [(3, 512)]
+
+
+@pytest.mark.parametrize("field", ["k1", "b", "pivot"])
+def test_a_number_smaller_than_a_double_can_be_is_refused(db: Connection, field: str) -> None:
+    header = json.dumps(HEADER | {"corpus": HEADER["corpus"] | {field: "small"}})
+    with pytest.raises(psycopg.Error, match=f'no right "{field}"') as raised:
+        db.execute("select ragdb.import_corpus(%s)", (header.replace('"small"', "1e-400"),))
+    assert raised.value.sqlstate == "RG455"
+
+
 @pytest.mark.parametrize("header", [None, {}, [], {**HEADER, "format": "ragdb-corpus/2"}])
 def test_another_format_is_refused(db: Connection, header: Any) -> None:
     with pytest.raises(psycopg.Error, match="its format is") as raised:

@@ -223,3 +223,17 @@ def test_a_retrieval_records_the_embedding_it_ran_on(docs: Connection) -> None:
     assert (mode, model, exact) == ("hybrid", "hash", True)
     kept = one(docs, "select encode(embedding_hash, 'hex') from ragdb.query_embeddings")
     assert kept == digest
+
+
+def test_a_corpus_that_keeps_nothing_of_queries_keeps_no_hash_of_their_embeddings(
+    docs: Connection,
+) -> None:
+    """By which whoever guesses a query would know that it was asked."""
+    docs.execute("update ragdb.corpora set record_query_text = 'none' where name = 'docs'")
+    vector = Reals(ENCODER.encode([QUERY]))
+    docs.execute("select ragdb.retrieve('docs', %s, query_embedding => %s)", (QUERY, vector))
+    found = docs.execute(
+        "select rank_mode, query_hash, query_embedding_hash, embedding_model"
+        " from ragdb.get_trace(ragdb.last_trace_id())"
+    ).fetchall()
+    assert found == [("hybrid", None, None, "hash")]
