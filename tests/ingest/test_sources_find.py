@@ -311,6 +311,8 @@ def test_a_password_in_a_url_is_neither_stored_nor_shown(scheme: str) -> None:
         ("set/c.jsonl#d1", "y.md", ("set/y.md",)),
         ("https://e.org/d/p.html", "../q.html#f", ("https://e.org/q.html",)),
         ("https://e.org/d/p.html", "ftp://e.org/x", ()),
+        ("https://e.org/d/p.html", "//[x", ()),
+        ("docs/a/x.md", "http://[x#f", ()),
     ],
 )
 def test_a_link_means_a_uri(uri: str, written: str, targets: tuple[str, ...]) -> None:

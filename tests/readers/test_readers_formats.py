@@ -153,6 +153,12 @@ def test_links_of_html_start_at_its_base() -> None:
     assert document.links == ((0, "https://e.org/d/a#b"),)
 
 
+def test_a_base_that_is_no_address_leaves_links_as_they_are() -> None:
+    [document] = read(b'<base href="http://["><body><a href="a">x</a></body>', "a.html")
+
+    assert document.links == ((0, "a"),)
+
+
 def test_docx_gives_headings_links_and_properties() -> None:
     document = sample("sample.docx")
 

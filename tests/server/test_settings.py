@@ -86,6 +86,7 @@ def test_a_url_whose_password_is_not_encoded_is_told_how() -> None:
         "postgresql://me:my@secret@host:5432,other/db",
         "postgresql://me:my/secret@host/db",
         "postgresql://me:my%secret@host/db",
+        "postgresql://me:secret@[::1/db",
     ],
 )
 def test_what_libpq_cannot_read_is_refused_by_its_origin_without_its_password(
