@@ -28,7 +28,7 @@ class Connection:
         """For people and logs: without any password."""
         shown = conninfo_to_dict(self.conninfo)
         for key in shown:
-            if "password" in key:
+            if re.search("password|secret|scram", key):
                 shown[key] = "***"
         return f"{make_conninfo('', **shown) or 'libpq defaults'} (from {self.origin})"
 
