@@ -424,3 +424,11 @@ def test_a_record_is_named_by_its_file_and_id() -> None:
     [document] = read(lines({"_id": "d1", "text": "x"}), "c.jsonl")
 
     assert to_payload(document, "set/c.jsonl")["uri"] == "set/c.jsonl#d1"
+
+
+@pytest.mark.parametrize("rest", [b"", b"\n", b'\n{"_id": "2", "text": "short"}\n'])
+def test_a_line_over_the_limit_is_refused_wherever_it_ends(rest: bytes) -> None:
+    data = b'{"_id": "1", "text": "%s"}' % (b"x" * 100)
+    with pytest.raises(ReadError, match="line 1 is over 100 bytes"):
+        list(read_jsonl(io.BytesIO(data + rest), max_line=100))
+    assert len(list(read_jsonl(io.BytesIO(data + rest), max_line=200))) == 1 + (b"2" in rest)
