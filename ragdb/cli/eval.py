@@ -11,6 +11,7 @@ import typer
 from ragdb.cli.app import TEXT, verb
 from ragdb.cli.ids import run_id
 from ragdb.cli.session import DATABASE, NEGATIVE, NOTHING, OK, Failure, Session, Since
+from ragdb.cli.text import clean
 from ragdb.client.counting import counted
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ def export(
     """Print a run, or the imported labels of its eval, in a format of TREC."""
     with session.connect() as db:
         for line in db.export_trec(run_id(db, run), what):
-            print(line)
+            print(clean(line))
 
 
 def challenge(session: Session, rag: Rag, eval: Eval = None, tag: Tags = None) -> int:

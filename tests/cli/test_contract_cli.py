@@ -144,10 +144,12 @@ def test_runs_are_blessed_compared_and_labels_imported(run: Run, tmp_path: Path)
     assert f"stale labels: {named} and 1 more" in imported.stderr
     assert run("eval", "run", "A").exit_code == 1
     assert run("eval", "report", "x").exit_code == 2
-    nulls = '{"_id": "q0", "text": "x", "tags": null, "labels": null}\n'
+    nulls = '{"_id": "q0\\u001b[2J", "text": "word0", "tags": null, "labels": null}\n'
     queries.write_text(f"\ufeff{nulls}", "utf-8")
     imported = run("eval", "import", "A", "V", "--queries", queries, "--json")
     assert json.loads(imported.stdout) == {"case_count": 1, "label_count": 0, "stale_labels": 0}
+    ran = json.loads(run("eval", "run", "A", "--format", "json").stdout)["run_id"]
+    assert run("eval", "export", ran).stdout.startswith("q0 Q0 0 1 ")
     queries.write_text(nulls * 2)
     twice = run("eval", "import", "A", "V", "--queries", queries)
     assert 'case 2 "q0" has the name of another' in twice.stderr
