@@ -216,6 +216,11 @@ def explain(error: Exception) -> Failure | None:
             f"the encoding {error.encoding} cannot represent every character of the output",
             hint="set PYTHONIOENCODING=utf-8 or a UTF-8 locale",
         )
+    if isinstance(error, UnicodeDecodeError):
+        return Failure(
+            f"a file is not {error.encoding}: byte {error.start} is {error.object[error.start]:#x}",
+            hint="save it as UTF-8",
+        )
     return None
 
 

@@ -11,6 +11,7 @@ import typer
 from ragdb.cli.app import TEXT, verb
 from ragdb.cli.ids import run_id
 from ragdb.cli.session import DATABASE, NEGATIVE, NOTHING, OK, Failure, Session, Since
+from ragdb.cli.text import clean
 from ragdb.client.counting import counted
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ def export(
     """Print a run, or the imported labels of its eval, in a format of TREC."""
     with session.connect() as db:
         for line in db.export_trec(run_id(db, run), what):
-            print(line)
+            print(clean(line))
 
 
 def challenge(session: Session, rag: Rag, eval: Eval = None, tag: Tags = None) -> int:
@@ -244,7 +245,7 @@ def _embed_queries(db: Database, rag: str, eval: str | None, tags: list[str] | N
 def _qrels(path: Path) -> dict[str, list[dict[str, Any]]]:
     """Labels by query. TREC has four columns, BEIR three below a heading."""
     labels: dict[str, list[dict[str, Any]]] = {}
-    with path.open(encoding="utf-8", newline="") as lines:
+    with path.open(encoding="utf-8-sig") as lines:
         for number, line in enumerate(lines, 1):
             row = line.split("\t") if "\t" in line else line.split()
             row = [part.strip() for part in row]
@@ -263,30 +264,32 @@ def _is_whole(text: str) -> bool:
 
 
 def _queries(path: Path, labels: dict[str, list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
-    import csv
     import json
 
-    with path.open(encoding="utf-8", newline="") as lines:
-        if path.suffix == ".tsv":
-            for row in csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
+    with path.open(encoding="utf-8-sig") as lines:
+        for number, line in enumerate(lines, 1):
+            if path.suffix == ".tsv":
+                row = line.rstrip("\n").split("\t")
                 if len(row) >= 2:
                     yield {"name": row[0], "query": row[1], "labels": labels.get(row[0], [])}
-            return
-        for number, line in enumerate(lines, 1):
+                continue
             if not line.strip():
                 continue
             try:
                 record = json.loads(line)
-                name, text = str(record["_id"]), record["text"]
-            except (ValueError, KeyError, TypeError) as error:
-                wrong = {KeyError: f"has no {error}", TypeError: "is not an object"}
+                name = str(record["_id"])
+                yield {
+                    "name": name,
+                    "query": record["text"],
+                    "tags": record.get("tags") or [],
+                    "labels": [*(record.get("labels") or ()), *labels.get(name, ())],
+                }
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
+                wrong = {
+                    KeyError: f"has no {error}",
+                    TypeError: "is not an object, or its labels are not a list",
+                }
                 raise Failure(
                     f"{path}:{number}: it {wrong.get(type(error), f'is not JSON ({error})')}",
                     hint='{"_id": …, "text": …} in each line',
                 ) from None
-            yield {
-                "name": name,
-                "query": text,
-                "tags": record.get("tags", []),
-                "labels": [*record.get("labels", []), *labels.get(name, [])],
-            }

@@ -120,8 +120,6 @@ def serve(
 
     if corpus == "personal":
         raise Failure("a personal corpus is not served", hint="search it with `ragdb search`")
-    if max_lag != max_lag:
-        raise Failure("--max-lag is not a number", hint="name seconds, or inf")
     for dsn in read_dsn or ():
         check_standby(session, dsn)
     config = Config(

@@ -82,11 +82,11 @@ class Feed:
                 self.since = now
                 self.known = {t.id for t in self._read()}
 
-    def more(self) -> list[RetrievalTraces]:
-        """What has come since the last call."""
+    def more(self, most: int | None = None) -> list[RetrievalTraces]:
+        """What has come since the last call, so many of it at most."""
         with self.db.connection.transaction():
             found = [t for t in self._read() if t.id not in self.known]
-        found.reverse()
+        found = found[::-1][:most]
         if found:
             self.last = max(found[-1].id, self.last) if self.last else found[-1].id
             self.since = max(self.since, found[-1].created_at)
@@ -107,9 +107,7 @@ def _arriving(feed: Feed, interval: float, count: int | None) -> Iterator[list[R
     """Each reading, until so many have come; an empty one keeps a view moving."""
     seen = 0
     while True:
-        found = feed.more()
-        if count is not None:
-            found = found[: count - seen]
+        found = feed.more(None if count is None else count - seen)
         seen += len(found)
         yield found
         if count is not None and seen >= count:

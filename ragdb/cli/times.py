@@ -21,7 +21,7 @@ def moment(option: str, text: str | None) -> datetime | None:
             unit = timedelta(days=1) if ago[2] == "d" else timedelta(hours=1)
             return datetime.now().astimezone() - int(ago[1]) * unit
         return datetime.fromisoformat(text).astimezone()
-    except ValueError:
+    except (ValueError, OverflowError):
         raise Failure(
             f"{option} {text!r} is not a time",
             hint="write it like 2026-03-01T12:00, or 7d or 12h for so long ago",

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from ragdb.models.worker import Done, Worker
 
 
-Lease = Annotated[float, typer.Option(help="Seconds until the claims of a killed worker expire.")]
+Lease = Annotated[
+    float,
+    typer.Option(min=1, max=86_400, help="Seconds until the claims of a killed worker expire."),
+]
 Batch = Annotated[int, typer.Option(help="Inputs per claim, 1 to 10000.")]
 
 

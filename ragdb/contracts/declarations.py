@@ -130,7 +130,10 @@ def _remote(glob: str, allow_private: bool) -> list[str]:
 
     system, path = networks.store(glob, allow_private)
     scheme = glob.partition("://")[0]
-    return [f"{scheme}://{name}" for name in sorted(system.glob(path))]
+    try:
+        return [f"{scheme}://{name}" for name in sorted(system.glob(path))]
+    except Exception as error:  # each file system raises its own
+        raise networks.unreachable(error) from None
 
 
 def declared_sources(found: Json) -> list[DeclaredSource]:

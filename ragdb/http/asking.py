@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
+from concurrent.futures import Future
 from typing import Annotated, Any, Literal
 
 import anyio
@@ -79,6 +80,8 @@ class Bridge:
         self.server, self.request = server, request
         self.notes: dict[str, None] = {}
         self.loop = asyncio.get_running_loop()
+        self.call: Future[Any] | None = None
+        self.is_over = False
 
     def __getattr__(self, name: str) -> Any:
         more = ids(self.request) if name in ("retrieve", "retrieve_with") else {}
@@ -93,11 +96,16 @@ class Bridge:
         return lambda *args, **how: self.wait(call(*args, **how))
 
     def wait(self, work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result()
+        self.call = asyncio.run_coroutine_threadsafe(work, self.loop)
+        if self.is_over:
+            self.call.cancel()
+        return self.call.result()
 
-
-class Gone(Exception):
-    """Nobody waits for the answer."""
+    def end(self) -> None:
+        """Cancel the call at hand and each that comes: nobody waits for the answer."""
+        self.is_over = True
+        if self.call is not None:
+            self.call.cancel()
 
 
 class Asked:
@@ -107,7 +115,6 @@ class Asked:
         self.server, self.request, self.body = server, request, body
         self.told: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
         self.loop = asyncio.get_running_loop()
-        self.is_gone = False
 
     async def run(self) -> dict[str, Any]:
         """The answer. Raises what the database and Refused raise."""
@@ -163,6 +170,9 @@ class Asked:
                 raise
             except ValueError as error:
                 raise Refused(400, "BAD_REQUEST", str(error)) from None
+            except asyncio.CancelledError:
+                bridge.end()
+                raise
             found = answer.as_json()
             enough = answer.gate["enough"] if answer.gate else None
             span.note(trace=found["trace_id"], enough=enough, problems=len(answer.problems))
@@ -179,8 +189,6 @@ class Asked:
 
     def _hear(self, stage: str, what: dict[str, Any]) -> None:
         """In the engine's thread."""
-        if self.is_gone:
-            raise Gone
         current(self.request).stage(stage)
         if stage == "evidence":
             chunks = [{name: chunk.get(name) for name in PLACE} for chunk in what["chunks"]]
@@ -189,9 +197,16 @@ class Asked:
 
     async def stream(self) -> Response:
         """Events, once there is one; a failure before it is answered as ever."""
-        work = asyncio.create_task(self._run_for_somebody())
-        work.add_done_callback(lambda _: self.told.put_nowait(("", None)))
-        first = await self.told.get()
+        work = asyncio.create_task(self.run())
+        # who has left does not ask what came of it
+        work.add_done_callback(
+            lambda done: self.told.put_nowait(("", done.cancelled() or done.exception()))
+        )
+        try:
+            first = await self.told.get()
+        except asyncio.CancelledError:
+            work.cancel()
+            raise
         if first[0] == "" and work.exception() is not None:
             await work
         return StreamingResponse(
@@ -200,19 +215,8 @@ class Asked:
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )
 
-    async def _run_for_somebody(self) -> dict[str, Any] | None:
-        """The answer; None where nobody waits for it any more, which is no fault."""
-        try:
-            return await self.run()
-        except Exception as problem:
-            if not self.is_gone:
-                raise
-            if not isinstance(problem, Gone):
-                await as_error(self.request, problem)  # it logs what is a fault of the server
-            return None
-
     async def _events(
-        self, work: asyncio.Task[dict[str, Any] | None], event: tuple[str, Any]
+        self, work: asyncio.Task[dict[str, Any]], event: tuple[str, Any]
     ) -> AsyncIterator[str]:
         try:
             while event[0]:
@@ -229,7 +233,7 @@ class Asked:
                 made = await as_error(self.request, problem)
                 yield _event("error", json.loads(bytes(made.body)))
         finally:
-            self.is_gone = True
+            work.cancel()
 
 
 def _event(name: str, what: Any) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Annotated
 
 from fastapi import FastAPI, Query, Request
-from pydantic import BaseModel, Field
+from pydantic import AwareDatetime, BaseModel, Field
 
 from ragdb.client._generated import rows
 from ragdb.client.rows import record
@@ -58,7 +58,7 @@ def register(app: FastAPI, server: Server) -> None:
         _: Token,
         before: Version | None = None,
         at: Annotated[
-            datetime | None, Query(description="A time: the version of then alone.")
+            AwareDatetime | None, Query(description="A time: the version of then alone.")
         ] = None,
         count: Count = 100,
     ) -> Answer:

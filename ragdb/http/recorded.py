@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import FastAPI, Path, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from ragdb.client._generated import rows
 from ragdb.client.rows import record
@@ -19,7 +18,7 @@ from ragdb.http.server import Server
 Corpus = Annotated[
     str | None, Query(min_length=1, max_length=64, description="Name of a corpus. Default: all.")
 ]
-Since = Annotated[datetime | None, Query(description="Only what was recorded from then on.")]
+Since = Annotated[AwareDatetime | None, Query(description="Only what was recorded from then on.")]
 
 
 class Answers(BaseModel):
@@ -116,9 +115,9 @@ def _add_state(app: FastAPI, server: Server) -> None:
     @routes.get("/api/traffic", response_model=Traffic)
     async def traffic(
         request: Request,
-        since: datetime,
+        since: AwareDatetime,
         _: Token,
-        until: datetime | None = None,
+        until: AwareDatetime | None = None,
         corpus: Corpus = None,
     ) -> Answer:
         """Return retrievals by hour of a span of at most seven days, by day of a longer one."""

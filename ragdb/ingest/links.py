@@ -15,8 +15,16 @@ def targets(uri: str, written: str) -> tuple[str, ...]:
 
     A path is relative to the document, one that begins with `/` to the top folder of the uri. Local
     links to `.html` may also mean the `.md` that a site is built from, as in mdBook. Nothing for a
-    link within the document, one that leaves the top folder and one that is not a page (`mailto:`).
+    link within the document, one that leaves the top folder and one that is not a page (`mailto:`)
+    or not an address (`http://[`).
     """
+    try:
+        return _targets(uri, written)
+    except ValueError:
+        return ()
+
+
+def _targets(uri: str, written: str) -> tuple[str, ...]:
     written = "".join(written.split()) if "\n" in written else written.strip()
     if not written or len(written) > _MAX_TARGET or written.startswith("#"):
         return ()

@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from concurrent import futures
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -91,16 +92,15 @@ class Pool:
     def _awaited(
         self, task: Task, future: Future[Outcome], look: Callable[[float], None] | None
     ) -> Outcome:
-        while True:
+        self.stop.check()
+        while not futures.wait([future], timeout=0.2).done:
+            while self.told is not None and not self.told.empty():
+                uri, part = self.told.get()
+                self.parts[uri] = part
+            if look:
+                look(self.parts.get(task.source.uri, 0.0))
             self.stop.check()
-            try:
-                return future.result(timeout=0.2)
-            except TimeoutError:
-                while self.told is not None and not self.told.empty():
-                    uri, part = self.told.get()
-                    self.parts[uri] = part
-                if look:
-                    look(self.parts.get(task.source.uri, 0.0))
+        return future.result()
 
     def _executor(self) -> ProcessPoolExecutor:
         if self.executor is None:

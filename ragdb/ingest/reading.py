@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ragdb.ingest import payload
+from ragdb.ingest.opening import unreadable
 from ragdb.ingest.options import CHUNKING, READING
 from ragdb.ingest.report import Failed
 from ragdb.ingest.source import Source
@@ -105,6 +106,8 @@ def tasks(source: Source, options: Mapping[str, Any]) -> Iterator[tuple[Task, bo
                     some, size = [], 0
     except readers.ReadError as error:
         failed = error
+    except OSError as error:
+        failed = unreadable(error)
     yield Task(source, reading, some, failed), True
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
-from ragdb.ingest.opening import open_below
+from ragdb.ingest.opening import open_below, unreadable
 from ragdb.readers.document import ReadError
 from ragdb.readers.read import MAX_BYTES
 
@@ -61,7 +61,10 @@ class Source:
         else:
             with self.open() as file:
                 size = os.fstat(file.fileno()).st_size
-                data = b"" if size > max_bytes else file.read(max_bytes + 1)
+                try:
+                    data = b"" if size > max_bytes else file.read(max_bytes + 1)
+                except OSError as error:  # of the disk, or of a network
+                    raise unreadable(error) from None
             if size > max_bytes:
                 raise too_large(size, max_bytes)
         if len(data) > max_bytes:

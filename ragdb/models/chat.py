@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ragdb.client.counting import counted
-from ragdb.models.endpoints import NoRedirect, may_pass
+from ragdb.models.endpoints import NoRedirect, TooLong, may_pass, received
 
 MOST = 4 << 20
 """Bytes of an answer that are read at most."""
@@ -160,15 +160,7 @@ class OpenAIModel:
         if left <= 0:
             raise ModelError(slow)
         try:
-            with self._opener.open(request, timeout=left) as response:
-                body = bytearray()
-                while part := response.read1(1 << 16):
-                    body += part
-                    if len(body) > MOST:
-                        raise ModelError(f"its answer has more than {MOST} bytes")
-                    if time.monotonic() > deadline:
-                        raise ModelError(slow)
-            return (json.loads(body),)
+            return (json.loads(received(self._opener, request, left, MOST)),)
         except urllib.error.HTTPError as error:
             error.close()
             if not may_pass(error.code):
@@ -176,6 +168,8 @@ class OpenAIModel:
             return f"HTTP {error.code}"
         except TimeoutError:
             raise ModelError(slow) from None
+        except TooLong as error:
+            raise ModelError(str(error)) from None
         except (ValueError, RecursionError):
             raise ModelError("its answer is not a chat completion") from None
         except (OSError, http.client.HTTPException) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import http.client
 import json
 import os
 import random
@@ -18,11 +19,42 @@ if TYPE_CHECKING:
     from ragdb.models.encoders import Matrix
 
 
+MOST = 64 << 20
+"""Bytes of embeddings that are read at most: a batch of 128 has 11 MB at 4096 dimensions."""
+
+
 class NoRedirect(urllib.request.HTTPRedirectHandler):
     """The key goes to the host that was named and to no other."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
+
+
+class TooLong(ValueError):
+    """An answer has more bytes than are read of one."""
+
+
+def received(
+    opener: urllib.request.OpenerDirector,
+    request: urllib.request.Request,
+    seconds: float,
+    most: int,
+) -> bytes:
+    """The body of an answer that is there in time and has `most` bytes at most.
+
+    Raises HTTPError, TimeoutError, TooLong, and OSError, ValueError or HTTPException where the
+    server cannot be reached or breaks off.
+    """
+    deadline = time.monotonic() + seconds
+    body = bytearray()
+    with opener.open(request, timeout=seconds) as response:
+        while part := response.read1(1 << 16):
+            body += part
+            if len(body) > most:
+                raise TooLong(f"its answer has more than {most} bytes")
+            if time.monotonic() > deadline:
+                raise TimeoutError("timed out")
+    return bytes(body)
 
 
 def may_pass(status: int) -> bool:
@@ -98,19 +130,19 @@ class EndpointEncoder:
         for attempt in range(self.tries):
             wait = self.pause * 2**attempt * random.uniform(0.5, 1.5)
             try:
-                with self._opener.open(request, timeout=self.timeout) as response:
-                    answer = json.load(response)
+                answer = json.loads(received(self._opener, request, self.timeout, MOST))
                 if isinstance(answer, dict):
                     return answer
                 problem = "its answer is not a JSON object"
             except urllib.error.HTTPError as error:
+                error.close()
                 problem = f"HTTP {error.code}"
                 if error.code in (400, 413, 422):
                     raise InputRefused(f"the endpoint refuses the input: {problem}") from None
                 if not may_pass(error.code):
                     break
                 wait = max(wait, min(60, _retry_after(error.headers.get("Retry-After"))))
-            except (OSError, ValueError, EOFError) as error:
+            except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
                 problem = f"{type(error).__name__}: {error}"[:200]
             if attempt + 1 < self.tries:
                 time.sleep(wait)

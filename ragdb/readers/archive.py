@@ -19,7 +19,7 @@ class Parts:
     def __init__(self, data: bytes) -> None:
         try:
             self._archive = zipfile.ZipFile(BytesIO(data))
-        except (zipfile.BadZipFile, ValueError, OSError) as error:
+        except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
             raise ReadError(
                 "corrupt", f"it is not a readable archive ({str(error)[:80]})", "save it again"
             ) from None
@@ -38,13 +38,18 @@ class Parts:
         """The bytes of a part, none for one that there is not. Raises ReadError `corrupt`."""
         if name not in self.names:
             return b""
+        if self._archive.getinfo(name).file_size > _MAX_PARTS:
+            raise ReadError("limits", f"its part {name[:80]} is too large", "split it")
         try:
-            if self._archive.getinfo(name).file_size > _MAX_PARTS:
-                raise ReadError("limits", f"its part {name[:80]} is too large", "split it")
             return self._archive.read(name)
-        except RuntimeError:
-            raise ReadError("encrypted", "it is encrypted", "save it without a password") from None
-        except (zipfile.BadZipFile, NotImplementedError, OSError, EOFError, ValueError) as error:
+        except MemoryError:
+            raise
+        except Exception as error:
+            # each way of packing has errors of its own; this one is that of zipfile
+            if type(error) is RuntimeError:
+                raise ReadError(
+                    "encrypted", "it is encrypted", "save it without a password"
+                ) from None
             raise ReadError(
                 "corrupt", f"its part {name[:80]} cannot be read ({type(error).__name__})",
                 "save it again",

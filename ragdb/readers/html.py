@@ -33,6 +33,14 @@ def read(html: str) -> Content:
     )
     if about and about.base_href:
         base = about.base_href
-        links = tuple((offset, urljoin(base, target)) for offset, target in content.links)
+        links = tuple((offset, _joined(base, target)) for offset, target in content.links)
         content = replace(content, links=links)
     return replace(content, replaced=replaced)
+
+
+def _joined(base: str, target: str) -> str:
+    """A link by the base of its page; as it is written where they make no address."""
+    try:
+        return urljoin(base, target)
+    except ValueError:
+        return target

@@ -85,18 +85,20 @@ def lines(stream: BinaryIO, max_line: int) -> Iterator[tuple[int, bytes]]:
         *whole, rest = (rest + block).split(b"\n")
         for line in whole:
             number += 1
-            yield number, _bare(line, number)
-        if len(rest) > max_line:
-            raise ReadError(
-                "too_large",
-                f"line {number + 1} is over {max_line} bytes",
-                "raise the limit with --max-bytes, or split the record",
-            )
+            yield number, _bare(line, number, max_line)
+        _bare(rest, number + 1, max_line)
     if rest:
-        yield number + 1, _bare(rest, number + 1)
+        yield number + 1, _bare(rest, number + 1, max_line)
 
 
-def _bare(line: bytes, number: int) -> bytes:
+def _bare(line: bytes, number: int, max_line: int) -> bytes:
+    """A line without what is around its text. Raises ReadError `too_large`, also for its start."""
+    if len(line) > max_line:
+        raise ReadError(
+            "too_large",
+            f"line {number} is over {max_line} bytes",
+            "raise the limit with --max-bytes, or split the record",
+        )
     line = line.removesuffix(b"\r")
     return line.removeprefix(_BOM) if number == 1 else line
 

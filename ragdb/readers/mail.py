@@ -52,7 +52,7 @@ def messages(data: bytes) -> Iterator[tuple[str, bytes]]:
     starts = [
         match.start()
         for match in _FROM.finditer(data)
-        if match.start() == 0 or data[: match.start()].endswith((b"\n\n", b"\r\n\r\n"))
+        if match.start() == 0 or data.endswith((b"\n\n", b"\r\n\r\n"), 0, match.start())
     ] if data.startswith(b"From ") else []  # fmt: skip
     if not starts:
         raise ReadError("malformed", "it does not begin with From", "save it again as mbox")

@@ -128,7 +128,9 @@ def _walk(node: dict[str, Any], parent: str | None) -> Iterator[dict[str, Any]]:
         node, parent = waiting.pop()
         message = _message(node, parent)
         yield message
-        replies = [reply for reply in node.get("replies") or [] if isinstance(reply, dict)]
+        given = node.get("replies")
+        listed = given if isinstance(given, list) else []
+        replies = [reply for reply in listed if isinstance(reply, dict)]
         # the last in comes out first; sorting keeps the file's order within a rank
         replies.sort(key=lambda r: r["rank"] if isinstance(r.get("rank"), int) else 1 << 30)
         waiting.extend((reply, message["id"]) for reply in reversed(replies))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO, cast
 
 from ragdb.readers import frames
-from ragdb.readers.document import Content, ReadError
+from ragdb.readers.document import Content, ReadError, clean, storable
 from ragdb.readers.formats import FORMATS, family
 from ragdb.readers.page import Page, parsed
 
@@ -205,16 +205,22 @@ def _ask(request: dict[str, Any], data: bytes, tell: Tell | None = None) -> tupl
 
 
 def _content(answer: dict[str, Any]) -> Content:
+    """What a child answers, without the characters that no text in the database has.
+
+    Files write them as escapes, and a child is not trusted to leave them out.
+    """
+    text, replaced = clean(answer["text"])
+    kept = {name: storable(value) for name, value in answer.items() if name != "text"}
     return Content(
-        text=answer["text"],
-        title=answer["title"],
-        language=answer["language"],
-        metadata=answer["metadata"],
-        external_id=answer["external_id"],
-        pages=tuple((offset, page) for offset, page in answer["pages"]),
-        headings=tuple((offset, tuple(path)) for offset, path in answer["headings"]),
-        links=tuple((offset, target) for offset, target in answer["links"]),
-        replaced=answer["replaced"],
-        pages_without_text=answer["pages_without_text"],
-        conversations=tuple(answer["conversations"]),
+        text=text,
+        title=kept["title"],
+        language=kept["language"],
+        metadata=kept["metadata"],
+        external_id=kept["external_id"],
+        pages=tuple((offset, page) for offset, page in kept["pages"]),
+        headings=tuple((offset, tuple(path)) for offset, path in kept["headings"]),
+        links=tuple((offset, target) for offset, target in kept["links"]),
+        replaced=kept["replaced"] + replaced,
+        pages_without_text=kept["pages_without_text"],
+        conversations=tuple(kept["conversations"]),
     )

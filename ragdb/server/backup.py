@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import subprocess
 from collections.abc import Callable, Iterator
@@ -91,9 +92,9 @@ def _restore(dump: Path, copy: str) -> None:
     # in one transaction: what cannot be restored whole is not a backup
     program = [str(postgres.binary("pg_restore")), "--exit-on-error", "--single-transaction"]
     done = subprocess.run(
-        [*program, "-d", database, str(dump)],
+        [*program, "-d", database, str(dump.absolute())],
         stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", **secret},
+        env={**os.environ, "LC_ALL": "C", **secret},
     )  # fmt: skip
     if done.returncode:
         raise BackupError(f"the dump cannot be restored: {done.stderr.strip()[-2000:]}")

@@ -83,6 +83,8 @@ def stop(folder: Path | None = None, version: int = 18) -> bool:
     if status(folder, version) is None:
         return False
     with _lock(folder):
+        if status(folder, version) is None:  # another has stopped it
+            return False
         done = run(folder, version, "pg_ctl", "stop", "-w", "-m", "fast", "-D", str(folder))
     if done.returncode:
         raise EmbeddedError(f"the server in {folder} does not stop: {done.stderr.strip()}")

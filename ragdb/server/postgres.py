@@ -232,7 +232,13 @@ def _system_user() -> str:
     try:
         pwd.getpwnam(SYSTEM_USER)
     except KeyError:
-        subprocess.run(["useradd", "--system", SYSTEM_USER], check=True, capture_output=True)
+        try:
+            subprocess.run(["useradd", "--system", SYSTEM_USER], check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise EmbeddedError(
+                f"user {SYSTEM_USER}, as which root runs the server, cannot be made ({error});"
+                " make it, or run ragdb as another user than root"
+            ) from None
     return SYSTEM_USER
 
 

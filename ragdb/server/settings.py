@@ -6,7 +6,6 @@ import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -29,7 +28,7 @@ class Connection:
         """For people and logs: without any password."""
         shown = conninfo_to_dict(self.conninfo)
         for key in shown:
-            if "password" in key:
+            if re.search("password|secret|scram", key):
                 shown[key] = "***"
         return f"{make_conninfo('', **shown) or 'libpq defaults'} (from {self.origin})"
 
@@ -85,9 +84,9 @@ def normalise(dsn: str) -> str:
     >>> normalise("postgresql+psycopg://me@host/db")
     'postgresql://me@host/db'
     """
-    scheme = urlsplit(dsn).scheme
-    base, _, _driver = scheme.partition("+")
-    if base in ("postgres", "postgresql"):
+    scheme, is_url, _ = dsn.partition("://")
+    base, _, _driver = scheme.lower().partition("+")
+    if is_url and base in ("postgres", "postgresql"):
         dsn = "postgresql" + dsn[len(scheme) :]
         named = conninfo_to_dict(dsn)
         hosts, ports = str(named.get("host", "")), str(named.get("port", ""))

@@ -67,6 +67,8 @@ def create(file: str | os.PathLike[str], key_id: str) -> str:
         return kept
     line = _joined(f"{key_id}:{secrets.token_hex(32)}", "the key's id")
     with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a") as out:
+        if kept and not Path(file).read_text("ascii").endswith("\n"):
+            out.write("\n")
         out.write(f"{line}\n")
         out.flush()
         os.fsync(out.fileno())

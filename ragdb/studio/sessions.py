@@ -7,7 +7,7 @@ import hmac
 import secrets
 import time
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -58,7 +58,7 @@ def check_origin(request: Request) -> None:
     """Refuse a form that another site sends. Raises Refused."""
     origin = request.headers.get("origin")
     site = request.headers.get("sec-fetch-site")
-    here = origin is not None and urlsplit(origin).netloc == request.headers.get("host")
+    here = origin is not None and _parts(origin).netloc == request.headers.get("host")
     if not here and (origin is not None or site not in (None, "same-origin", "none")):
         raise Refused(403, "FORBIDDEN", "the form comes from another site")
 
@@ -102,15 +102,23 @@ def written(request: Request) -> str:
 
 def sender(request: Request) -> str:
     """The page whose form was sent."""
-    page = urlsplit(request.headers.get("referer", ""))
+    page = _parts(request.headers.get("referer", ""))
     return inside(f"{page.path}?{page.query}" if page.query else page.path)
 
 
 def inside(path: str) -> str:
     """A path of Studio to go to after the login; its first page for anything else."""
-    parts = urlsplit(path)
+    parts = _parts(path)
     ours = not parts.scheme and not parts.netloc and parts.path.startswith("/studio/")
     return path if ours and "\\" not in path and path.isprintable() else HOME
+
+
+def _parts(address: str) -> SplitResult:
+    """The parts of an address; none of what is not one, such as `//[`."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return urlsplit("")
 
 
 class Link:

@@ -49,11 +49,12 @@ def test_a_line_is_an_object_where_that_is_asked_for(clone: str) -> None:
     with connect(clone) as db:
         db.connection.autocommit = True
         db.put_text("docs", "a.txt", "A fox.")
-        ids = [str(db.retrieve("docs", "fox").trace_id) for _ in range(2)]
-        told, _ = tail(clone, "--after", ids[0], "--count", "1", "--format", "ndjson").communicate(
-            timeout=120
-        )
+        ids = [str(db.retrieve("docs", "fox").trace_id) for _ in range(3)]
+        told, said = tail(
+            clone, "--after", ids[0], "--count", "1", "--format", "ndjson"
+        ).communicate(timeout=120)
     assert json.loads(told)["id"] == ids[1]
+    assert f"go on with --after {ids[1]}" in said
 
 
 def test_a_trace_that_is_committed_late_is_shown_too(clone: str) -> None:

@@ -24,7 +24,9 @@ def test_a_time_is_that_of_the_zone_that_it_names() -> None:
     assert moment("--since", None) is None
 
 
-@pytest.mark.parametrize("typed", ["yesterday", "7", "7 d", "-1d", "999999d", "d", "٧d", ""])
+@pytest.mark.parametrize(
+    "typed", ["yesterday", "7", "7 d", "-1d", "999999d", "d", "٧d", "", "0001-01-01T00:00+14:00"]
+)
 def test_what_is_no_time_is_refused_with_how_to_write_one(typed: str) -> None:
     with pytest.raises(Failure) as refused:
         moment("--since", typed)

@@ -53,6 +53,21 @@ def own_demo(run: Run) -> Run:
     return run
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        ["token", "create", "t", "--role", "reader", "--days", "nan"],
+        ["worker", "--lease", "nan"],
+        ["worker", "--lease", "inf"],
+        ["embed", "--lease", "inf"],
+        ["serve", "--port", "0", "--max-lag", "nan"],
+    ],
+)
+def test_what_is_not_a_number_of_seconds_or_days_is_refused(call: list[str]) -> None:
+    refused = typer.testing.CliRunner().invoke(app, call)
+    assert (refused.exit_code, call[-2] in refused.stderr) == (2, True)
+
+
 def test_ingest_makes_the_corpus_and_lists_the_files(run: Run) -> None:
     result = run("ingest", EXAMPLES, "--corpus", "demo")
     assert result.exit_code == 0

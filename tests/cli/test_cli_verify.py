@@ -11,6 +11,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 import ragdb
 from ragdb.client.client import Client
@@ -294,6 +295,18 @@ def test_what_is_not_a_dump_is_refused(
         assert result.exit_code == 2, (path, result.output)
         assert said in result.stderr
     assert databases(server18.uri) == before
+
+
+def test_a_backup_is_restored_on_the_server_that_the_environment_names(
+    run: Run, clone: str, server18: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dump_of(server18.uri, "-Fc", tmp_path / "-x")
+    monkeypatch.chdir(tmp_path)
+    named = conninfo_to_dict(clone)
+    for variable, key in (("PGHOST", "host"), ("PGPORT", "port"), ("PGUSER", "user")):
+        monkeypatch.setenv(variable, str(named[key]))
+    result = run("backup", "verify", "--dsn", "dbname=postgres", "--", "-x")
+    assert "no ragdb in the dump" in result.stderr
 
 
 # ── the manual ──────────────────────────────────────────────────────────────────────────────────

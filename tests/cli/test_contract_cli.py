@@ -80,12 +80,22 @@ def test_a_mistake_in_queries_a_source_or_a_task_is_named_with_its_place(
             '{"_id": "1" "text": "x"}',
             "it is not JSON (Expecting ',' delimiter: line 1 column 13 (char 12))",
         ),
-        ('["1"]', "it is not an object"),
+        ('["1"]', "it is not an object, or its labels are not a list"),
+        (
+            '{"_id": "1", "text": "x", "labels": 1}',
+            "it is not an object, or its labels are not a list",
+        ),
+        ("[" * 100_000, "it is not JSON (maximum recursion depth exceeded"),
     ]:
         queries.write_text('{"_id": "0", "text": "x"}\n' + line)
         refused = run("eval", "import", "A", "V", "--queries", queries)
         assert refused.exit_code == 2
-        assert f"queries.jsonl:2: {wrong}\n" in refused.stderr
+        assert f"queries.jsonl:2: {wrong}" in refused.stderr
+    queries.write_bytes(b"\xff")
+    assert (
+        "a file is not utf-8: byte 0"
+        in run("eval", "import", "A", "V", "--queries", queries).stderr
+    )
     contract.write_text("corpus name=c\n\nretriever name=R corpus=c topk=5\n")
     assert "c.kern:3: retriever" in run("ingest", "--contract", contract).stderr
     asked = run("ask", "x", "--contract", contract, "-c", "c")
@@ -134,7 +144,13 @@ def test_runs_are_blessed_compared_and_labels_imported(run: Run, tmp_path: Path)
     assert f"stale labels: {named} and 1 more" in imported.stderr
     assert run("eval", "run", "A").exit_code == 1
     assert run("eval", "report", "x").exit_code == 2
-    queries.write_text('{"_id": "q0", "text": "x"}\n' * 2)
+    nulls = '{"_id": "q0\\u001b[2J", "text": "word0", "tags": null, "labels": null}\n'
+    queries.write_text(f"\ufeff{nulls}", "utf-8")
+    imported = run("eval", "import", "A", "V", "--queries", queries, "--json")
+    assert json.loads(imported.stdout) == {"case_count": 1, "label_count": 0, "stale_labels": 0}
+    ran = json.loads(run("eval", "run", "A", "--format", "json").stdout)["run_id"]
+    assert run("eval", "export", ran).stdout.startswith("q0 Q0 0 1 ")
+    queries.write_text(nulls * 2)
     twice = run("eval", "import", "A", "V", "--queries", queries)
     assert 'case 2 "q0" has the name of another' in twice.stderr
 

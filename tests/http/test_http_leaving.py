@@ -18,7 +18,7 @@ from tests.waiting import until
 Start = Callable[..., Api]
 
 
-def asked(api: Api, method: str, path: str, body: Any = None) -> socket.socket:
+def asked(api: Api, method: str, path: str, body: Any = None, accept: str = "*/*") -> socket.socket:
     """The connection on which something was asked."""
     host, port = api.url.removeprefix("http://").split(":")
     sent = b"" if body is None else json.dumps(body).encode()
@@ -26,6 +26,7 @@ def asked(api: Api, method: str, path: str, body: Any = None) -> socket.socket:
     connection.sendall(
         f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
         f"Authorization: Bearer {api.tokens['writer']}\r\nX-Correlation-ID: mine\r\n"
+        f"Accept: {accept}\r\n"
         f"Content-Length: {len(sent)}\r\n\r\n".encode()
         + sent
     )
@@ -64,6 +65,18 @@ def test_the_backend_of_a_client_that_hangs_up_stops(
     lines = api.log(lambda line: '"mine"' in line).splitlines()
     (line,) = (json.loads(line) for line in lines if '"mine"' in line)
     assert line["status"] == 499
+
+
+@pytest.mark.parametrize("table", ["corpora", "retrieval_traces"])
+@pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
+def test_a_question_that_nobody_waits_for_is_left(start: Start, table: str, accept: str) -> None:
+    api = start("--timeout", "600")
+    with psycopg.connect(api.dsn) as db:
+        db.execute(f"lock table ragdb.{table} in access exclusive mode")
+        body = {"corpus": "docs", "question": "How long do refunds take?"}
+        with asked(api, "POST", "/api/ask", body, accept):
+            until(lambda: waiting(db))
+        until(lambda: not waiting(db))
 
 
 def test_who_asks_twice_on_one_connection_is_answered_twice(start: Start) -> None:

@@ -208,6 +208,12 @@ def test_a_corpus_is_searched_as_it_was(library: Api) -> None:
         refused = library("POST", "/api/search", asked | {"as_of": version}, role="admin")
         assert refused.status == 404, refused.body
     listed = library("GET", "/api/corpora/past/history", role="admin").body["versions"]
+    for path in (
+        "/api/corpora/past/history?at=", "/api/answers?since=", "/api/unanswered?since=",
+        "/api/gates?since=", "/api/traffic?since=", "/api/traces?since=",
+    ):  # fmt: skip
+        at = [library("GET", f"{path}2026-01-05T10:00{z}", role="admin").status for z in ("", "Z")]
+        assert (at[0], at[1] in (200, 404)) == (400, True), path
     assert listed[0]["version"] == first + 1
     (changed,) = library("GET", f"/api/corpora/past/diff?since={first}", role="admin").body[
         "differences"

@@ -130,6 +130,12 @@ def test_records_that_only_look_like_a_chat_are_not_one(name: str, data: bytes) 
         assert found(data, name) == []
 
 
+def test_replies_that_are_not_a_list_are_none() -> None:
+    tree = {"message_tree_id": "t", "prompt": {"message_id": "m", "text": "Hi", "replies": 5}}
+    (document,) = read(json.dumps(tree).encode(), "a.jsonl")
+    assert [message["text"] for message in document.messages or ()] == ["Hi"]
+
+
 def test_a_line_that_is_not_a_message_is_named(run: Run, tmp_path: Path) -> None:
     (tmp_path / "chat.jsonl").write_bytes(lines(CHAT[1], {"x": 1}))
     result = run("ingest", tmp_path / "chat.jsonl", "--corpus", "chat")

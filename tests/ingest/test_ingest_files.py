@@ -355,6 +355,25 @@ def test_nul_and_bad_bytes_become_replacement_characters_and_are_counted(
     assert (file.status, file.bad_characters) == ("ingested", 3)
 
 
+def test_characters_that_a_file_writes_as_escapes_and_no_text_has_are_replaced(
+    database: ragdb.Database, folder: Path
+) -> None:
+    notebook = {"cells": [{"cell_type": "code", "source": "print('\ud83d\0')"}]}
+    (folder / "half.json").write_text('{"half \\ud83d": {"word": "saw \\ud83d\\u0000"}}')
+    (folder / "half.ipynb").write_text(json.dumps(notebook))
+    (folder / "half.rst").write_text(".. |x| unicode:: 0xd800\n\nSaw |x| there\n")
+    report = database.ingest(folder, corpus="docs")
+    assert (report.written, report.failed) == (6, 0)
+    found = {row[1]: row[2] for row in chunks(database) if row[1].startswith("docs/half")}
+    assert found == {
+        "docs/half.json": "# half \ufffd\n\nhalf \ufffd.word: saw \ufffd\ufffd",
+        "docs/half.ipynb": "```\nprint('\ufffd\ufffd')\n```",
+        "docs/half.rst": "Saw \ufffd there",
+    }
+    bad = {file.uri: file.bad_characters for file in report.files if file.bad_characters}
+    assert bad == {"docs/half.json": 3, "docs/half.ipynb": 2, "docs/half.rst": 1}
+
+
 def records(count: int) -> bytes:
     return b"".join(
         json.dumps({"_id": f"r{n}", "title": f"Record {n}", "text": f"It is number {n}."}).encode()

@@ -8,12 +8,14 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
 import ragdb
+from ragdb.contracts.declarations import DeclaredSource
 from ragdb.ingest.fetch import Fetched, fetch
 from ragdb.ingest.networks import is_public
 from ragdb.readers.document import ReadError
@@ -266,6 +268,25 @@ def test_another_scheme_is_read_by_fsspec() -> None:
         with pytest.raises(ReadError) as caught:
             read(name, **more)
         assert caught.value.code == code
+
+
+def test_a_store_that_does_not_answer_is_a_source_that_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import fsspec
+
+    store = fsspec.filesystem("memory")
+    store.pipe("/globbed/a.md", b"# remote")
+    source = DeclaredSource("s", "docs", "s3", "memory://globbed/*.md", {})
+    found = source.find(Path(), allow_private=True)
+    assert [one.uri.rsplit("/", 1)[1] for one in found.sources] == ["a.md"]
+
+    def no_answer(self: object, path: str) -> None:
+        raise PermissionError("no rights")
+
+    monkeypatch.setattr(type(store), "glob", no_answer)
+    found = source.find(Path(), allow_private=True)
+    assert [(uri, error.code) for uri, error in found.failed] == [(source.uri, "unreachable")]
 
 
 @pytest.mark.parametrize("scheme", ["ftp", "webhdfs", "sftp", "smb", "git", "dask", "libarchive"])

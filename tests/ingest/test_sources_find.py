@@ -11,6 +11,7 @@ import pytest
 
 from ragdb.ingest import links
 from ragdb.ingest.globs import check_glob, matches
+from ragdb.ingest.reading import read, tasks
 from ragdb.ingest.source import Source
 from ragdb.ingest.sources import find
 from ragdb.readers.document import ReadError
@@ -311,7 +312,19 @@ def test_a_password_in_a_url_is_neither_stored_nor_shown(scheme: str) -> None:
         ("set/c.jsonl#d1", "y.md", ("set/y.md",)),
         ("https://e.org/d/p.html", "../q.html#f", ("https://e.org/q.html",)),
         ("https://e.org/d/p.html", "ftp://e.org/x", ()),
+        ("https://e.org/d/p.html", "//[x", ()),
+        ("docs/a/x.md", "http://[x#f", ()),
     ],
 )
 def test_a_link_means_a_uri(uri: str, written: str, targets: tuple[str, ...]) -> None:
     assert links.targets(uri, written) == targets
+
+
+@pytest.mark.parametrize("uri", ["a.txt", "a.jsonl"])
+def test_a_file_that_breaks_off_while_it_is_read_is_a_file_that_failed(uri: str) -> None:
+    """The memory of a process can be opened, and has nothing at its start."""
+    source = Source(uri, Path(f"/proc/{os.getpid()}"), "mem")
+    ((task, is_last),) = tasks(source, {})
+    outcome = read(task)
+    assert (is_last, outcome.documents) == (True, [])
+    assert outcome.failures[0].reason == "it cannot be read (input/output error)"

@@ -230,6 +230,20 @@ class QuickPool(Pool):
     work = staticmethod(quick)
 
 
+def times_out(task: Task, tell: Callable[[float], None] | None = None) -> Outcome:
+    raise TimeoutError("of a network")
+
+
+class LatePool(Pool):
+    work = staticmethod(times_out)
+
+
+def test_a_task_that_times_out_is_over() -> None:
+    task: Any = None
+    with LatePool(2) as pool, pytest.raises(TimeoutError, match="of a network"):
+        pool.result(pool.submit(task))
+
+
 def test_a_worker_that_has_nothing_to_read_ends_when_it_is_told_to() -> None:
     """Where one has died, an executor of Python 3.12 or newer waits for the others to end so."""
     task: Any = None

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from ragdb.errors import EmbedderMismatch, EmbedderNotFound
 from ragdb.models import embedders, encoders, endpoints, local
+from tests.endpoint import drips, sends, serving
 
 Answer = tuple[int, dict[str, str], Any]
 
@@ -76,7 +77,7 @@ class Endpoint:
                     return
                 payload = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
                 self.send_response(status)
-                for name, value in {**headers, "Content-Length": str(len(payload))}.items():
+                for name, value in {"Content-Length": str(len(payload)), **headers}.items():
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(payload)
@@ -130,8 +131,11 @@ def test_an_endpoint_answers_in_any_order(endpoint: Endpoint) -> None:
         failing(503),
         lambda _: (0, {}, None),
         lambda _: (200, {}, b"not json"),
+        lambda _: (200, {}, b"[" * 100_000),
+        lambda _: (200, {"Content-Length": "99"}, b"{"),
+        lambda _: (200, {"Transfer-Encoding": "chunked"}, b"5\r\n{"),
     ],
-    ids=["429", "500", "503", "hang up", "no json"],
+    ids=["429", "500", "503", "hang up", "no json", "too deep", "too short", "cut chunk"],
 )
 def test_an_endpoint_in_trouble_is_asked_again(
     endpoint: Endpoint, trouble: Callable[[dict[str, Any]], Answer]
@@ -143,6 +147,20 @@ def test_an_endpoint_in_trouble_is_asked_again(
     with pytest.raises(encoders.ProviderDown):
         encoder().encode(["a"])
     assert len(endpoint.asked) == 3
+
+
+def test_an_endpoint_that_never_comes_to_its_end_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with serving() as fake:
+        monkeypatch.setenv("OPENAI_BASE_URL", fake.url)
+        fake.script = [drips]
+        with pytest.raises(encoders.ProviderDown, match="timed out"):
+            encoder(timeout=0.5, tries=1).encode(["a"])
+        monkeypatch.setattr(endpoints, "MOST", 100)
+        fake.script = [sends(200, " " * 101)]
+        with pytest.raises(encoders.ProviderDown, match="more than 100 bytes"):
+            encoder(tries=1).encode(["a"])
 
 
 def test_an_endpoint_that_hangs_is_given_up(endpoint: Endpoint) -> None:

@@ -153,6 +153,12 @@ def test_links_of_html_start_at_its_base() -> None:
     assert document.links == ((0, "https://e.org/d/a#b"),)
 
 
+def test_a_base_that_is_no_address_leaves_links_as_they_are() -> None:
+    [document] = read(b'<base href="http://["><body><a href="a">x</a></body>', "a.html")
+
+    assert document.links == ((0, "a"),)
+
+
 def test_docx_gives_headings_links_and_properties() -> None:
     document = sample("sample.docx")
 
@@ -418,3 +424,11 @@ def test_a_record_is_named_by_its_file_and_id() -> None:
     [document] = read(lines({"_id": "d1", "text": "x"}), "c.jsonl")
 
     assert to_payload(document, "set/c.jsonl")["uri"] == "set/c.jsonl#d1"
+
+
+@pytest.mark.parametrize("rest", [b"", b"\n", b'\n{"_id": "2", "text": "short"}\n'])
+def test_a_line_over_the_limit_is_refused_wherever_it_ends(rest: bytes) -> None:
+    data = b'{"_id": "1", "text": "%s"}' % (b"x" * 100)
+    with pytest.raises(ReadError, match="line 1 is over 100 bytes"):
+        list(read_jsonl(io.BytesIO(data + rest), max_line=100))
+    assert len(list(read_jsonl(io.BytesIO(data + rest), max_line=200))) == 1 + (b"2" in rest)

@@ -97,6 +97,26 @@ def test_an_archive_of_another_kind_is_named_so(name: str) -> None:
     assert refused(zipped({"META-INF/MANIFEST.MF": "x"}), name).code == "unknown_type"
 
 
+def archive_with(at: bytes, offset: int, byte: int) -> bytes:
+    """An archive whose type is packed, with another byte so far behind its first such mark."""
+    archive = bytearray(zipped({"mimetype": "application/epub+zip"}))
+    archive[archive.index(at) + offset] = byte
+    return bytes(archive)
+
+
+@pytest.mark.parametrize(
+    "archive",
+    [
+        archive_with(b"mimetype", 8, 0x07),  # no block of deflate begins so
+        archive_with(b"PK\x01\x02", 6, 99),  # a version that there is not
+        archive_with(b"PK\x01\x02", 10, 97),  # a way of packing that there is not
+    ],
+    ids=["broken block", "version", "method"],
+)
+def test_an_archive_that_cannot_be_unpacked_is_corrupt(archive: bytes) -> None:
+    assert refused(archive, "a.epub").code == "corrupt"
+
+
 @pytest.mark.parametrize("size", [9, 10, 11])
 def test_the_limit_of_bytes_is_exact(size: int) -> None:
     data = b"x" * size

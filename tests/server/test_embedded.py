@@ -316,6 +316,31 @@ def test_stopping_what_does_not_run_says_so(home: Path) -> None:
     assert not embedded.stop(home / "nothing")
 
 
+def test_a_server_that_another_has_stopped_meanwhile_is_stopped(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = iter([embedded.Status(1, home, 18, home), None])
+    monkeypatch.setattr(embedded, "status", lambda *_: next(seen))
+    assert not embedded.stop(home / "pg18")
+
+
+@pytest.mark.parametrize("useradd", ["", "#!/bin/sh\nexit 1\n"])
+def test_root_is_told_that_the_user_of_the_server_cannot_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, useradd: str
+) -> None:
+    if useradd:
+        (tmp_path / "useradd").write_text(useradd)
+        (tmp_path / "useradd").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(postgres, "SYSTEM_USER", "nobody-has-this-name")
+    postgres._system_user.cache_clear()
+    try:
+        with pytest.raises(postgres.EmbeddedError, match="nobody-has-this-name"):
+            postgres._system_user()
+    finally:
+        postgres._system_user.cache_clear()
+
+
 def test_a_server_that_cannot_start_shows_the_end_of_its_log(home: Path) -> None:
     folder = home / "broken"
     embedded.start(folder)

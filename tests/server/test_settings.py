@@ -60,7 +60,9 @@ def test_every_form_means_the_same(dsn: str) -> None:
 
 
 def test_what_is_shown_holds_no_password() -> None:
-    found = settings.connection("postgresql://me:secret@host/db?sslpassword=secret")
+    found = settings.connection(
+        "postgresql://me:secret@host/db?sslpassword=secret&scram_client_key=secret"
+    )
     assert "secret" not in str(found) + repr(found)
     assert "host=host" in str(found)
     assert "from --dsn" in str(found)
@@ -86,6 +88,7 @@ def test_a_url_whose_password_is_not_encoded_is_told_how() -> None:
         "postgresql://me:my@secret@host:5432,other/db",
         "postgresql://me:my/secret@host/db",
         "postgresql://me:my%secret@host/db",
+        "postgresql://me:secret@[::1/db",
     ],
 )
 def test_what_libpq_cannot_read_is_refused_by_its_origin_without_its_password(

@@ -140,6 +140,7 @@ def test_logging_out_ends_the_session_for_who_copied_the_cookie_too(site: Api) -
         ({}, ""),
         ({"Origin": "https://elsewhere.example"}, None),
         ({"Origin": "null"}, None),
+        ({"Origin": "http://["}, None),
         ({"Sec-Fetch-Site": "cross-site"}, None),
     ],
 )
@@ -172,7 +173,8 @@ def test_a_link_of_another_site_finds_the_session(site: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    "goal", ["https://elsewhere.example/", "//elsewhere.example", "/\\elsewhere", "javascript:x"]
+    "goal",
+    ["https://elsewhere.example/", "//elsewhere.example", "/\\elsewhere", "javascript:x", "//["],
 )
 def test_the_login_leads_nowhere_else(site: Api, goal: str) -> None:
     with httpx.Client(base_url=site.url) as client:

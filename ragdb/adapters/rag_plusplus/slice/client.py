@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from ragdb.adapters.rag_plusplus.errors import HttpError, error_of
 from ragdb.adapters.rag_plusplus.slice.export import PolicyRef, SliceBatch, SliceExport
+from ragdb.models.endpoints import NoRedirect, received
 
 URL = "http://localhost:8001"
 TIMEOUT = 30.0
+MOST = 64 << 20
+"""Bytes of an answer that are read at most."""
+
+Made = TypeVar("Made")
 
 
 class SliceClient:
@@ -39,6 +45,7 @@ class SliceClient:
         self.timeout = timeout or float(os.environ.get("GRAPH_KERNEL_TIMEOUT") or TIMEOUT)
         self.token = token or os.environ.get("GRAPH_KERNEL_TOKEN")
         self.corpus = corpus
+        self._opener = urllib.request.build_opener(NoRedirect)
 
     async def get_slice(
         self, anchor_turn_id: str, policy_ref: PolicyRef | None = None
@@ -47,10 +54,11 @@ class SliceClient:
 
         Raises InvalidTurnId, PolicyNotFound, SliceFailed, ServiceUnavailable, HttpError.
         """
-        answer = await self._post(
-            "/api/slice", {"anchor_turn_id": anchor_turn_id, **self._how(policy_ref)}
+        return await self._post(
+            "/api/slice",
+            {"anchor_turn_id": anchor_turn_id, **self._how(policy_ref)},
+            lambda answer: SliceExport.from_dict(answer["slice"]),
         )
-        return SliceExport.from_dict(answer["slice"])
 
     async def get_slice_batch(
         self, anchor_turn_ids: Sequence[str], policy_ref: PolicyRef | None = None
@@ -59,13 +67,13 @@ class SliceClient:
 
         Raises what get_slice raises, where none of the anchors is stored too.
         """
-        answer = await self._post(
+        return await self._post(
             "/api/slice/batch",
             {"anchor_turn_ids": list(anchor_turn_ids), **self._how(policy_ref)},
-        )
-        return SliceBatch(
-            map(SliceExport.from_dict, answer["slices"]),
-            {failed["anchor_turn_id"]: failed["error"] for failed in answer["errors"]},
+            lambda answer: SliceBatch(
+                map(SliceExport.from_dict, answer["slices"]),
+                {failed["anchor_turn_id"]: failed["error"] for failed in answer["errors"]},
+            ),
         )
 
     async def register_policy(self, **parameters: Any) -> PolicyRef:
@@ -73,7 +81,9 @@ class SliceClient:
 
         Raises SliceError where the token's role may not, or a parameter is out of its range.
         """
-        return PolicyRef(**(await self._post("/api/policies", parameters))["policy_ref"])
+        return await self._post(
+            "/api/policies", parameters, lambda answer: PolicyRef(**answer["policy_ref"])
+        )
 
     def _how(self, policy_ref: PolicyRef | None) -> dict[str, Any]:
         how: dict[str, Any] = {}
@@ -86,8 +96,13 @@ class SliceClient:
             how["corpus"] = self.corpus
         return how
 
-    async def _post(self, path: str, body: dict[str, Any]) -> Any:
-        return await asyncio.to_thread(self._send, path, body)
+    async def _post(self, path: str, body: dict[str, Any], made: Callable[[Any], Made]) -> Made:
+        """What an answer is made into, waited for in a thread."""
+        answer = await asyncio.to_thread(self._send, path, body)
+        try:
+            return made(answer)
+        except (KeyError, TypeError):
+            raise HttpError("HTTP_ERROR", f"{self.base_url}: not a Graph Kernel's answer") from None
 
     def _send(self, path: str, body: dict[str, Any]) -> Any:
         headers = {"Content-Type": "application/json"}
@@ -97,19 +112,18 @@ class SliceClient:
             self.base_url + path, json.dumps(body).encode(), headers, method="POST"
         )
         try:
-            with urllib.request.urlopen(request, timeout=self.timeout) as answer:
-                return json.load(answer)
+            return json.loads(received(self._opener, request, self.timeout, MOST))
         except urllib.error.HTTPError as error:
             with error:
                 raise _refusal(error) from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
             raise HttpError("HTTP_ERROR", f"{self.base_url}: {error}") from None
 
 
 def _refusal(error: urllib.error.HTTPError) -> Exception:
     """What a Graph Kernel says of a request that it refuses."""
     try:
-        said = json.load(error)
+        said = json.loads(error.read(1 << 16))
         return error_of(said["code"], said["error"])
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, http.client.HTTPException):
         return HttpError("HTTP_ERROR", f"status {error.code}")
