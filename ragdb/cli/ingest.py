@@ -151,8 +151,12 @@ def ingest(
         "unit": unit,
     }
     if contract is not None:
-        if paths or corpus or watch or prefix:
-            raise Failure("--contract cannot be combined with PATH, --corpus, --prefix or --watch")
+        if paths or corpus or watch:
+            raise Failure("--contract cannot be combined with PATH, --corpus or --watch")
+        if prefix not in (None, "."):
+            raise Failure(
+                "a contract names its sources", hint="--prefix . takes over what is there"
+            )
         options["tells_gone"] = False
         del options["strategy"], options["max_tokens"], options["overlap"], options["unit"]
         return _ingest_contract(session, contract, options, embed, due)
@@ -201,6 +205,8 @@ def _ingest_contract(
     session: Session, path: Path, options: dict[str, Any], embed: bool, due: bool
 ) -> int:
     """One run for each source of a contract in force, with its chunking."""
+    from dataclasses import replace
+
     from ragdb.contracts import contract_file, declarations
 
     try:
@@ -227,6 +233,8 @@ def _ingest_contract(
         with each(session) as tell:
             for source, found in declarations.find_each(sources, path.parent, **limits):
                 found_any = found_any or bool(found.sources)
+                if options["prefix"]:
+                    found.sources = [replace(one, adopts=True) for one in found.sources]
                 try:
                     report = _run(session, db, source.corpus, found, {**options, **source.options})
                 finally:

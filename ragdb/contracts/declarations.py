@@ -58,11 +58,10 @@ class DeclaredSource:
         fixed = next((i for i, part in enumerate(parts) if re.search(r"[*?\[]", part)), len(parts))
         base, glob = "/".join(parts[:fixed]), "/".join(parts[fixed:])
         found = sources.find([folder / base], glob=glob or None, recursive="/" in glob or not glob)
-        found.sources = [_named(source, base, bool(glob)) for source in found.sources]
-        # the same on every machine: a contract is read from many checkouts
-        origin = f"contract source {self.name}"
-        found.sources = [replace(source, origin=origin) for source in found.sources]
-        found.sources.sort(key=lambda source: source.uri.encode())
+        found.sources = [_named(one, base, bool(glob)) for one in found.sources]
+        origin = f"{source.CONTRACT_SOURCE}{self.name}"
+        found.sources = [replace(one, origin=origin) for one in found.sources]
+        found.sources.sort(key=lambda one: one.uri.encode())
         found.hidden = [f"{base}/{uri.partition('/')[2]}" for uri in found.hidden]
         return found
 

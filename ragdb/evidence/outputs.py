@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from ragdb.client._generated.rows import CheckCitationsRow
 from ragdb.client.rows import NotHeld, held, loads
 from ragdb.evidence.answers import Task
 from ragdb.models.chat import ModelError, ModelRefused
@@ -40,6 +41,11 @@ def ask(model: Callable[[Any], Any], given: Any) -> tuple[dict[str, Any] | None,
         # what a callable says of itself may hold a prompt or a key
         return None, f"model: {type(error).__name__}"
     return _object(made)
+
+
+def holds(problems: Sequence[str], checks: Sequence[CheckCitationsRow]) -> bool:
+    """Whether the citations of an output have no problem and get advice at most."""
+    return not problems and all(check.code is None or check.is_advisory for check in checks)
 
 
 def _object(made: Any) -> tuple[dict[str, Any] | None, str | None]:

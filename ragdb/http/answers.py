@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from ragdb.client._generated import rows
 from ragdb.client.client import AsyncClient
+from ragdb.evidence.outputs import holds
 from ragdb.http import models as m
 from ragdb.http.asking import EVENTS, Asked, Question
 from ragdb.http.gate import Answer
@@ -120,7 +121,7 @@ def register(app: FastAPI, server: Server) -> None:
             required = body.require_citations
             problems = await db.validate_citations(body.output, evidence, required)
             checks = await db.check_citations(body.output, evidence, require_citations=required)
-        return Answer({"valid": not problems, "problems": problems, "checks": checks})
+        return Answer({"valid": holds(problems, checks), "problems": problems, "checks": checks})
 
 
 def _one_of(**given: Any) -> None:

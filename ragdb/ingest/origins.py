@@ -11,7 +11,7 @@ from ragdb.client.client import Client
 from ragdb.ingest.folders import printable
 from ragdb.ingest.options import IngestError
 from ragdb.ingest.report import Twice
-from ragdb.ingest.source import Source
+from ragdb.ingest.source import CONTRACT_SOURCE, Source
 
 _AT_ONCE = 10_000
 
@@ -70,6 +70,8 @@ def _other_names(source: Source) -> Iterator[tuple[str, str]]:
 def _from_elsewhere(corpus: str, uri: str, there: str, here: str) -> IngestError:
     return IngestError(
         f"{uri} in corpus {corpus} came from {there}, not from {here}; nothing of it was written",
-        "give what is read a name of its own: --prefix NAME; where it is the same in a new place,"
-        " it takes over: --prefix .",
+        "with --prefix . the contract takes it over"
+        if here.startswith(CONTRACT_SOURCE)
+        else "give what is read a name of its own: --prefix NAME; where it is the same in a new"
+        " place, it takes over: --prefix .",
     )

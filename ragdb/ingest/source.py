@@ -13,6 +13,10 @@ from ragdb.ingest.opening import open_below, unreadable
 from ragdb.readers.document import ReadError
 from ragdb.readers.read import MAX_BYTES
 
+# what the origin of a contract's source begins with: the same on every machine, because a contract
+# is read from many checkouts
+CONTRACT_SOURCE = "contract source "
+
 
 @dataclass(frozen=True, slots=True)
 class Source:

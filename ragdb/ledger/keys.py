@@ -114,13 +114,14 @@ def public_key(text: str) -> bytes:
     """The 32 bytes of a public key: a verifier key, or PEM."""
     if "PUBLIC KEY-----" not in text:
         return Verifier.parse(text).public
+    ed25519 = library()
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
     try:
         key = load_pem_public_key(text.encode())
     except (ValueError, TypeError):
         key = None
-    if not isinstance(key, library().Ed25519PublicKey):
+    if not isinstance(key, ed25519.Ed25519PublicKey):
         raise LedgerError("this is not a public key of Ed25519", exit_code=2)
     found: bytes = key.public_bytes_raw()
     return found
@@ -157,9 +158,10 @@ def text_of(given: str) -> str:
 
 def make(file: Path) -> Signer:
     """Write a new private key that only its owner can read."""
+    ed25519 = library()
     from cryptography.hazmat.primitives import serialization
 
-    private = library().Ed25519PrivateKey.generate()
+    private = ed25519.Ed25519PrivateKey.generate()
     pem = private.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,

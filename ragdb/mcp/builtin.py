@@ -12,6 +12,7 @@ from ragdb.client.client import Client
 from ragdb.client.notices import heard
 from ragdb.client.rows import record
 from ragdb.errors import ChunkNotFound, DocumentNotFound, NoSigningKey
+from ragdb.evidence.outputs import holds
 from ragdb.mcp.served import Json, Served, ToolError
 
 CLIENT = "ragdb mcp"
@@ -214,12 +215,11 @@ def validate_citations(served: Served, arguments: Json) -> Json:
             served.check(arguments["corpus"])
         if evidence is None:
             evidence = db.build_evidence_pack(trace_id, chunk_ids, arguments.get("corpus"))
-        problems = db.validate_citations(
-            arguments["output"], evidence, arguments.get("require_citations", True)
-        )
-        checks = db.check_citations(arguments["output"], evidence)
+        output, required = arguments["output"], arguments.get("require_citations", True)
+        problems = db.validate_citations(output, evidence, required)
+        checks = db.check_citations(output, evidence, require_citations=required)
     return {
-        "valid": not problems,
+        "valid": holds(problems, checks),
         "problems": problems,
         "checks": [record(row) for row in checks],
     }

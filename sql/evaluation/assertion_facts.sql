@@ -9,7 +9,7 @@ create type ragdb_internal.judged_assertion as (
   is_known boolean, expectation text, measures text, seeks text, needs text,
   counts_places boolean, listed text[],
   -- the case
-  fact_id text, elapsed_ms float8, trace_id uuid, answer jsonb,
+  fact_id text, query text, elapsed_ms float8, trace_id uuid, answer jsonb,
   -- its hits
   n bigint, low float8, high float8, sources bigint, cited bigint, tokens bigint, first float8,
   second float8, first_source text, source_list text[], chunk_ids text[], most bigint,
@@ -200,7 +200,7 @@ begin atomic
     a.negate, a.quantifier, a.expected, k.kind is not null or f.kind is not null,
     coalesce(k.expectation, f.expectation), k.metric, k.seeks, k.needs,
     ragdb_internal.counts_places(k), ragdb_internal.list(a.value),
-    c.fact_id, c.elapsed_ms, c.trace_id, c.answer,
+    c.fact_id, c.query, c.elapsed_ms, c.trace_id, c.answer,
     coalesce(s.n, 0), s.low, s.high, coalesce(s.sources, 0), coalesce(s.cited, 0),
     coalesce(s.tokens, 0), s.first, s.second, s.first_source, coalesce(s.source_list, '{}'),
     coalesce(s.chunk_ids, '{}'), coalesce(s.most, 0),

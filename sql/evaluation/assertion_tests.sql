@@ -120,7 +120,8 @@ language sql stable parallel restricted
 return coalesce(ragdb_internal.test_counts(j), ragdb_internal.test_scores(j),
   ragdb_internal.test_texts(j), ragdb_internal.test_ranks(j), ragdb_internal.test_case(j),
   case when (j).needs = 'trace' and (j).trace_id is not null
-    then ragdb_internal.assert_trace((j).kind, (j).value, (j).trace_id, (j).chunk_ids) end,
+    then ragdb_internal.assert_trace(
+      (j).kind, (j).value, (j).query, (j).trace_id, (j).chunk_ids) end,
   ragdb_internal.outcome(null, pg_catalog.to_jsonb((j).n)));
 comment on function ragdb_internal.tested is
   'Tests an assertion, whatever its kind.';

@@ -21,8 +21,8 @@ return are_in_slice.chunk_ids <> '{}' and exists (
 comment on function ragdb_internal.are_in_slice is
   'Whether there are chunks, and all are in that stored slice of the corpus of a trace.';
 
-create or replace function ragdb_internal.assert_trace(kind text, value text, trace_id uuid,
-  chunk_ids text[]) returns ragdb_internal.assertion_outcome
+create or replace function ragdb_internal.assert_trace(kind text, value text, query text,
+  trace_id uuid, chunk_ids text[]) returns ragdb_internal.assertion_outcome
 language plpgsql stable parallel restricted
 set search_path = pg_catalog, pg_temp
 as $$
@@ -30,6 +30,7 @@ declare
   v_trace constant ragdb.retrieval_traces := ragdb_internal.open_trace(trace_id);
   v_holds boolean;
   v_actual text;
+  v_gate jsonb;
 begin
   case kind
     when 'withinSlice' then
@@ -54,6 +55,9 @@ begin
       v_actual := v_trace.result_hash;
     when 'replayMatches' then
       select r.verdict = 'exact', r.verdict into v_holds, v_actual from ragdb.replay(trace_id) r;
+    when 'enoughContext' then
+      v_gate := ragdb.rag_enough_context_gate(query, ragdb.build_evidence_pack(trace_id));
+      return row((v_gate ->> 'enough')::boolean, v_gate);
   end case;
   return row(coalesce(v_holds, false), to_jsonb(v_actual));
 end $$;

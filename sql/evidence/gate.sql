@@ -121,6 +121,18 @@ comment on function ragdb_internal.gate_basis is
   'caller may read none, by the mode and score of the search that it says found it (searched), or '
   'by the scores of its chunks.';
 
+-- Whoever asks how long or how many is told a number. The text seldom repeats the word that asks
+-- for it (bench/results.md, "Words that ask for a measure").
+create or replace function ragdb_internal.without_measure(question text) returns text
+language sql immutable parallel safe
+return pg_catalog.regexp_replace(without_measure.question,
+  '\m(how\s+(?:long|many|much|often|far|old|big|large|tall|high|deep|wide|heavy|fast|soon|late'
+  '|expensive)|wie\s+(?:lang|lange|viel|viele|vielen|oft|weit|alt|gro(?:ß|ss)|hoch|tief|breit'
+  '|schwer|schnell|spät|teuer))\M', '', 'gi');
+comment on function ragdb_internal.without_measure is
+  'Returns a question without the words that ask for a measure, such as "how long", in English and '
+  'German.';
+
 -- A term weighs its idf: a word that few chunks have says more than one that most have, and one
 -- that none has says the most.
 create or replace function ragdb_internal.weighed_terms(
@@ -132,10 +144,12 @@ begin atomic
     else ragdb_internal.cautious_idf((w.whole).chunks, t.df) end
   from (select ragdb_internal.whole_of(weighed_terms.corpus) as whole offset 0) w
     cross join lateral ragdb_internal.term_facts(weighed_terms.corpus, w.whole,
-      ragdb_internal.lexemes(weighed_terms.question, weighed_terms.text_config)) t;
+      ragdb_internal.lexemes(ragdb_internal.without_measure(weighed_terms.question),
+        weighed_terms.text_config)) t;
 end;
 comment on function ragdb_internal.weighed_terms is
-  'Returns the terms of a question with their idf in a corpus; 1 each without a corpus.';
+  'Returns the terms of a question with their idf in a corpus; 1 each without a corpus. Words that '
+  'ask for a measure are none.';
 
 create or replace function ragdb_internal.check_thresholds(
   min_chunks integer, min_score float8, min_coverage float8)
@@ -204,8 +218,9 @@ begin
     'min_coverage', min_coverage);
 end $$;
 comment on function ragdb.rag_enough_context_gate is
-  'Decides whether a pack is enough for a query: at least min_chunks (0 to 1000), a best score of '
-  'min_score (0 to 1; null: the floor that the corpus has for the mode of the trace, else 0) or '
-  'more, and min_coverage (0 to 1) of the query''s terms somewhere in it, weighed by their idf '
-  'where the caller may read the corpus; returns enough with all it was decided by. min_score_by '
-  'is caller, corpus or none. Raises RG400, RG413, RG460.';
+  'Decides whether a pack is enough for a query: at least min_chunks (0 to 1000), a best score '
+  'of min_score (0 to 1; null: the floor that the corpus has for the mode of the trace, else '
+  '0) or more, and min_coverage (0 to 1) of the query''s terms somewhere in it, weighed by '
+  'their idf where the caller may read the corpus ("how long" and its like are no terms); '
+  'returns enough with all it was decided by. min_score_by is caller, corpus or none. Raises '
+  'RG400, RG413, RG460.';

@@ -195,6 +195,23 @@ def test_refresh_says_what_is_due_and_ingest_reads_only_that(
     assert due() == ["a"]
 
 
+def test_a_contract_takes_over_what_a_folder_brought_when_told_so(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/x.txt").write_text("a text")
+    contract = tmp_path / "c.kern"
+    contract.write_text("corpus name=docs\n  source name=a uri=docs/*.txt\n")
+    assert run("ingest", tmp_path / "docs", "--corpus", "docs").exit_code == 0
+    assert run("apply", contract).exit_code == 0
+    refused = run("ingest", "--contract", contract)
+    assert refused.exit_code == 2
+    assert "hint: with --prefix . the contract takes it over" in refused.stderr
+    named = run("ingest", "--contract", contract, "--prefix", "other")
+    assert (named.exit_code, "a contract names its sources" in named.stderr) == (2, True)
+    taken = run("ingest", "--contract", contract, "--prefix", ".")
+    assert (taken.exit_code, "docs: 1 document" in taken.stderr) == (0, True)
+    assert "1 unchanged" in run("ingest", "--contract", contract).stderr
+
+
 def test_a_dropped_corpus_takes_its_runs_out_of_sight(run: Run, tmp_path: Path) -> None:
     contract = tmp_path / "c.kern"
     contract.write_text(

@@ -157,6 +157,11 @@ def test_a_question_is_answered_from_the_corpus_and_on_record(library: Api) -> N
         "POST", "/api/citations", {"output": answer.body, "trace_id": answer.body["trace_id"]}
     )
     assert checked.body["valid"], checked.body
+    answer.body["citations"][0]["quote"] = "The trailer is never lent."
+    checked = library(
+        "POST", "/api/citations", {"output": answer.body, "trace_id": answer.body["trace_id"]}
+    )
+    assert not checked.body["valid"], checked.body
 
 
 def test_the_stages_of_an_answer_are_told_in_their_order(library: Api) -> None:

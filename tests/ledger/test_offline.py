@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,6 +43,27 @@ def ragdb(clone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         Path(f"{name}.key").write_text(key)
     assert call("ledger", "checkpoint", "--key", "log.pem", "--out", "kept")[0] == 0
     return call
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("ledger", "key", "--new", "new.pem", "--name", "example.com/evidence"),
+        ("peer", "key", "new.pem", "--new"),
+        ("ledger", "checkpoint", "--sign-command", "true", "--public-key", "key.pem"),
+    ],
+)
+def test_without_the_package_that_signs_a_command_says_what_to_install(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "key.pem").write_text("-----BEGIN PUBLIC KEY-----\n")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "cryptography"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    done = CliRunner().invoke(app, [*arguments], catch_exceptions=False)
+    assert done.exit_code == 2, done.output
+    assert "hint: pip install 'ragdb-postgres[ledger]'" in done.output
 
 
 def more(db: psycopg.Connection[object], first: int, last: int) -> None:

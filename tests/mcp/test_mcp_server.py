@@ -499,6 +499,9 @@ def test_recorded_calls_leave_a_trace_that_the_other_tools_take(dsn: str) -> Non
         output = {"answer": "Refunds follow the refund policy.", "citations": [good]}
         checked = await one("validate_citations", output=output, trace_id=trace_id)
         assert checked["valid"]
+        good["quote"] = "Refunds are never paid."
+        checked = await one("validate_citations", output=output, trace_id=trace_id)
+        assert (checked["valid"], checked["checks"][0]["code"]) == (False, "QUOTE_NOT_FOUND")
         sliced = await one("search_slice", corpus="docs", query="refunds", anchor="refunds")
         about = sliced["provenance"]
         assert about["is_admissible"]

@@ -128,6 +128,17 @@ def test_a_retrieval_beyond_a_slice_is_not_admissible(db: Connection) -> None:
     assert outcomes(db, [f"{kind} negate=true" for kind in asked]) == [P] * 4
 
 
+def test_whether_the_evidence_is_enough_for_an_answer_is_asserted_as_ask_decides_it(
+    any_db: Connection,
+) -> None:
+    documents(any_db)
+    asked = ["enoughContext", "enoughContext negate=true"]
+    for query, codes in (("refund policy", [P, F]), ("the king of Spain", [F, P])):
+        assert outcomes(any_db, asked, query=query) == codes
+        row = any_db.execute("select status from ragdb.ask('docs', %s)", (query,)).fetchone()
+        assert row == ("answered" if codes[0] == P else "insufficient",)
+
+
 def test_members_without_an_embedding_are_a_shortfall(db: Connection) -> None:
     db.execute("select ragdb.create_signing_key()")
     documents(db)

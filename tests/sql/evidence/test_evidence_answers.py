@@ -43,6 +43,15 @@ def answer(db: Connection, question: str, evidence: Any = EVIDENCE, **more: Any)
     return found
 
 
+def test_a_sentence_with_how_many_is_no_better_than_one_with_the_number(db: Connection) -> None:
+    text = "Many staff members are on leave. The staff has 40 people."
+    evidence = {"chunks": [{"source_id": "a", "chunk_id": "b", "text": text, "score": 0.5}]}
+    found = answer(db, "How many people has the staff?", evidence, max_sentences=1)
+    assert found["answer"] == "The staff has 40 people."
+    evidence["chunks"][0]["text"] = "Many of them are on leave, as many people say. Staff: 40."
+    assert answer(db, "How many staff?", evidence, max_sentences=1)["answer"] == "Staff: 40."
+
+
 @pytest.mark.parametrize(
     ("question", "needs", "queries"),
     [

@@ -221,6 +221,31 @@ def test_a_rare_word_counts_more_than_a_common_one(docs: Connection) -> None:
     assert scalar(docs, call, json.dumps(pack))["coverage"] == 0.5
 
 
+@pytest.mark.parametrize(
+    ("question", "missing"),
+    [
+        ("How long is the warranty?", []),
+        ("how many months is the warranty", ["month"]),
+        ("Wie lange ist die warranty", ["die", "ist"]),
+        ("a long warranty", ["long"]),
+        ("so wie alte warranty", ["alt", "wie"]),
+    ],
+)
+def test_a_word_that_asks_for_a_measure_need_not_be_in_the_evidence(
+    db: Connection, question: str, missing: list[str]
+) -> None:
+    pack = {
+        "canonical_text": "",
+        "chunks": [
+            {"source_id": "a", "chunk_id": "b", "text": "The warranty ends after 36 weeks."}
+        ],
+    }
+    call = "select ragdb.rag_enough_context_gate(%s, %s)"
+    verdict = scalar(db, call, question, json.dumps(pack))
+    assert verdict["missing_terms"] == missing
+    assert verdict["coverage"] == pytest.approx(1 / (1 + len(missing)))
+
+
 def test_whoever_writes_moves_a_floor_only_so_far(db: Connection) -> None:
     questions = [
         row[0]

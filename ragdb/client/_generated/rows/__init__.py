@@ -53,10 +53,10 @@ ROOMS = {
         "evaluation": "ChallengeEvalRow CompareRunsRow CompareSpacesRow EvalAssertResults "
         "EvalCandidatesRow EvalCaseResults EvalMetrics EvalQueriesRow EvalRuns "
         "EvaluateCaseRow ImportEvalRow ListEvalCasesRow ListEvalsRow "
-        "SpaceQuestionsRow ",
+        "SpaceQuestionsRow UnansweredQuestion ",
         "evidence": "AskedAnswer AskedRetriever CheckCitationsRow CitationCodesRow "
         "ListCitationsRow ListFeedbackRow LocateQuoteRow RecordAnswerRow "
-        "RecordedAnswer RecordedGate TraceStagesRow UnansweredQuestion ",
+        "RecordedAnswer RecordedGate TraceStagesRow ",
         "graph": "AppendTurnsRow Edge GetTurnRow ListTurnsRow ResolveTemporalRow ",
         "history": "DiffCorpusRow EraseSourceRow KeepHistoryRow ListVersionsRow ",
         "ledger": "LedgerActs LedgerEntry LedgerStatusRow ListCheckpointsRow SealLedgerRow "

@@ -222,3 +222,16 @@ class SpaceQuestionsRow(Row):
 
     origin: str
     query: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class UnansweredQuestion(Row):
+    """A row of type `ragdb.unanswered_question`."""
+
+    corpus: str
+    query: str
+    reasons: list[str]
+    times: int
+    last_at: datetime
+    trace_id: UUID | None
+    eval_cases: list[str]

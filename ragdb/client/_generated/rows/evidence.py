@@ -179,16 +179,3 @@ class TraceStagesRow(Row):
     at: datetime
     elapsed_ms: float
     detail: str
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class UnansweredQuestion(Row):
-    """A row of type `ragdb.unanswered_question`."""
-
-    corpus: str
-    query: str
-    reasons: list[str]
-    times: int
-    last_at: datetime
-    trace_id: UUID | None
-    eval_cases: list[str]

@@ -1,0 +1,102 @@
+-- The questions that had no answer, and the cases that ask them.
+
+-- Of the latest of each kind only the bad ones are looked up: a lookup checks who may see it.
+create or replace function ragdb_internal.unanswered_evidence(corpus text, since timestamptz)
+returns table (corpus_id integer, trace_id uuid, why text, asked_at timestamptz)
+language sql stable
+begin atomic
+  with c as materialized (
+    select t.n from pg_catalog.unnest(ragdb_internal.traced_corpora(unanswered_evidence.corpus))
+      t (n)),
+  answers as (
+    select a.* from c cross join lateral (select e.* from ragdb.evidence_answers e
+      where e.corpus_id = c.n
+        and e.created_at >= coalesce(unanswered_evidence.since, '-infinity')
+      order by e.id desc limit 1000) a
+    order by a.id desc limit 1000),
+  gates as (
+    select g.* from c cross join lateral (select e.* from ragdb.evidence_gates e
+      where e.corpus_id = c.n
+        and e.created_at >= coalesce(unanswered_evidence.since, '-infinity')
+      order by e.id desc limit 1000) g
+    order by g.id desc limit 1000)
+  select g.corpus_id, g.trace_id, 'too little evidence', g.created_at from gates g
+    where not g.is_enough
+  union all
+  select a.corpus_id, a.trace_id,
+    case when a.is_insufficient then 'no answer' else 'wrong citation' end, a.created_at
+  from answers a where a.is_insufficient or not a.is_verified;
+end;
+comment on function ragdb_internal.unanswered_evidence is
+  'Returns the gates among the latest 1000 that found too little evidence, and the answers among '
+  'the latest 1000 that abstain or cite wrongly. Raises RG404.';
+
+create or replace function ragdb_internal.unanswered_events(corpus text, since timestamptz)
+returns table (corpus text, query text, why text, asked_at timestamptz, trace_id uuid)
+language sql stable
+begin atomic
+  select t.corpus, t.query_text, 'no hit', t.created_at, t.id
+    from ragdb.list_traces(unanswered_events.corpus, unanswered_events.since, 2000) t
+    where t.error_code is null and t.limit_returned = 0
+  union all
+  select t.corpus, t.query_text, e.why, e.asked_at, e.trace_id
+    from ragdb_internal.unanswered_evidence(unanswered_events.corpus, unanswered_events.since) e
+      cross join lateral (select r.* from ragdb.retrieval_traces r
+        where r.corpus_id = e.corpus_id and r.id = e.trace_id
+          and r.created_at = ragdb_internal.uuid_time(e.trace_id) offset 0) t
+    where exists (select from pg_catalog.unnest(ragdb_internal.traced_askers()) a
+      where a is null or ragdb_internal.is_of_asker(t.caller, t.caller_oid, t.created_at, a));
+end;
+comment on function ragdb_internal.unanswered_events is
+  'Returns each time that a question had no hit, not enough evidence, no answer or a wrong one. '
+  'Raises RG404.';
+
+create or replace function ragdb_internal.cases_of(queries text[])
+returns table (corpus text, query text, name text)
+language sql stable parallel safe
+begin atomic
+  select e.corpus, s.query, e.rag || '/' || e.eval || ': ' || s.name
+  from ragdb.list_evals() e
+    join ragdb.eval_cases s on s.corpus_id = ragdb_internal.corpus_number(e.corpus)
+      and s.rag = e.rag and s.eval = e.eval
+  where s.query = any (queries);
+end;
+comment on function ragdb_internal.cases_of is
+  'Returns the cases of evals that the caller may read and that ask one of some questions, named '
+  'rag/eval: case.';
+
+create type ragdb.unanswered_question as (
+  corpus text, query text, reasons text[], times integer, last_at timestamptz, trace_id uuid,
+  eval_cases text[]);
+comment on type ragdb.unanswered_question is
+  'A question that was not answered: why, how many times, the latest trace, and the cases of evals '
+  'that ask the same.';
+
+create or replace function ragdb.list_unanswered(
+  corpus text default null, since timestamptz default null, count integer default 50)
+returns setof ragdb.unanswered_question
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.check_listed(count, 'questions');
+  return query
+    with u as materialized (
+      select e.corpus, e.query, array_agg(distinct e.why order by e.why) as reasons,
+        count(distinct e.trace_id)::integer as times, max(e.asked_at) as last_at,
+        (array_agg(e.trace_id order by e.asked_at desc))[1] as trace_id
+      from ragdb_internal.unanswered_events(list_unanswered.corpus, list_unanswered.since) e
+      where e.query is not null
+      group by e.corpus, e.query
+      order by max(e.asked_at) desc, e.query limit list_unanswered.count),
+    x as materialized (select c.* from ragdb_internal.cases_of(array(select u.query from u)) c)
+    select u.corpus, u.query, u.reasons, u.times, u.last_at, u.trace_id,
+      array(select x.name from x where x.corpus = u.corpus and x.query = u.query order by 1)
+    from u order by u.last_at desc, u.query;
+end $$;
+comment on function ragdb.list_unanswered is
+  'Returns the questions that were not answered among those the caller may read, the latest first, '
+  'of one corpus or of all, asked at or after since: reasons are no hit, too little '
+  'evidence, no answer and wrong citation; times counts the retrievals, trace_id is the latest, '
+  'eval_cases names the cases that ask the same. It reads the latest 2000 retrievals and '
+  '1000 gates and answers. count is 1 to 10000. Raises RG400, RG404.';
