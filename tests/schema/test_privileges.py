@@ -137,6 +137,9 @@ def test_no_login_reads_or_writes_a_table(any_db: Connection, role: str) -> None
 PLANT = """
 create schema evil;
 create sequence evil.ran;
+-- our functions run as their owner, who must see what is planted
+grant usage on schema evil to public;
+grant usage on sequence evil.ran to public;
 create function evil.run() returns bigint language sql as 'select nextval(''evil.ran'')';
 do $do$
 declare v_copy record; begin
@@ -228,6 +231,7 @@ def test_a_definer_without_a_pinned_path_runs_them(
     """The control: what the test above looks for is there to be found."""
     with psycopg.connect(any_clone) as connection:
         connection.execute(
+            "set role ragdb_owner;"
             "create function ragdb.careless(x text) returns integer language plpgsql security definer"
             " as $$ begin return length(x); end $$;"
             "grant execute on function ragdb.careless to ragdb_reader"
