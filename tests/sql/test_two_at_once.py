@@ -219,6 +219,12 @@ def test_who_makes_a_corpus_of_a_contract_and_who_applies_one_wait_for_each_othe
     )
 
 
+def test_of_two_contracts_with_the_same_names_at_once_the_second_is_refused(made: str) -> None:
+    contract = CONTRACT.replace("=R", "=Q").replace("=A", "=Z")
+    apply = f"select ragdb.apply_contract('{contract}', '%s')"
+    assert second(made, apply % "one", apply % "two") == "RG409"
+
+
 def test_who_claims_embeddings_and_who_drops_their_corpus_wait_for_each_other(made: str) -> None:
     with psycopg.connect(made) as db:
         db.execute("select ragdb.create_corpus('embedded'), ragdb.create_embedder('e', 3)")
