@@ -306,6 +306,28 @@ def test_a_snapshot_that_is_older_than_a_drop_of_embeddings_is_told_to_begin_aga
             reader.execute(read)
 
 
+@pytest.mark.parametrize(
+    "change", ["put_text('gone', 'b.md', 'or not')", "delete_source('gone', 'b.md')"]
+)
+def test_an_embedding_that_comes_while_its_chunk_goes_is_stored_for_none(
+    gone: str, change: str
+) -> None:
+    with psycopg.connect(gone) as db:
+        db.execute("select ragdb.put_text('gone', 'b.md', 'and by card')")
+        ((space, hash, attempt),) = db.execute(
+            "select space_id, input_hash, attempt from ragdb.claim_embeddings('w')"
+        ).fetchall()
+    complete = "select ragdb.complete_embeddings(%s, array[%s], array[%s], '{1,0,0}')"
+    assert second(gone, f"select ragdb.{change}", complete, space, hash, attempt) is None
+    with psycopg.connect(gone) as db:
+        stored = db.execute(
+            "select c.source from ragdb.chunk_embeddings e"
+            " left join ragdb.chunks c using (corpus_id, chunk_no) where e.space_id = %s",
+            (space,),
+        ).fetchall()
+    assert stored == [("a.md",)]
+
+
 def test_of_two_who_drop_a_space_at_once_the_second_hears_that_there_is_none(gone: str) -> None:
     drop = "select ragdb.drop_space('gone', 'gone')"
     assert second(gone, drop, drop) == "RG416"
