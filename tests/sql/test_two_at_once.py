@@ -248,6 +248,31 @@ def test_who_claims_embeddings_and_who_drops_their_corpus_wait_for_each_other(ma
     )
 
 
+ASKED = {
+    "claim_ingest_jobs": "rag_ingest(jsonb_build_object('params', '{\"corpus\": \"gone\"}'::jsonb,"
+    " 'input', jsonb_build_object('doc_cid', ragdb.put_blob(convert_to(n::text, 'UTF8'),"
+    " 'text/plain'))))",
+    "claim_embed_jobs": "embed_text(jsonb_build_object('params', '{\"model\": \"gone\"}'::jsonb,"
+    " 'input', jsonb_build_object('texts', array[n::text])))",
+    "claim_queries": "request_query_embedding('gone', n::text)",
+}
+
+
+@pytest.mark.parametrize("claim", ASKED)
+def test_two_workers_that_claim_at_once_get_one_each_and_wait_for_nothing(
+    gone: str, claim: str
+) -> None:
+    with psycopg.connect(gone) as db:
+        db.execute("select ragdb.bind_embedder('gone', 'hash', 'hash-v1')")
+        db.execute(f"select ragdb.{ASKED[claim]} from generate_series(1, 2) n".encode())
+    with psycopg.connect(gone) as a, psycopg.connect(gone) as b:
+        for worker in (a, b):
+            worker.execute("set lock_timeout = '10 s'")
+        found = [w.execute(f"select c from ragdb.{claim}('w', 1) c").fetchall() for w in (a, b, a)]
+    assert [len(rows) for rows in found] == [1, 1, 0]
+    assert found[0] != found[1]
+
+
 SEARCH = "select from ragdb.{}('gone', 'refunds', query_embedding => '{{1,0,0}}', mode => '{}')"
 
 
