@@ -96,11 +96,23 @@ def test_of_two_who_record_what_a_thing_is_at_once_the_second_begins_again(made:
     assert second(made, call, call) == "40001"
 
 
-def test_an_import_waits_for_a_run_of_its_eval(made: str) -> None:
+OTHER = CONTRACT.replace("=R", "=T").replace("=A", "=B")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        "import_eval('B', 'V', '[]')",
+        "add_eval_case('B', 'V', 'who pays?')",
+        f"apply_contract('{OTHER.replace('topK=5', 'topK=4')}', 'b')",
+        "withdraw_contract('b')",
+    ],
+)
+def test_who_writes_cases_waits_for_a_run_of_their_eval(made: str, write: str) -> None:
     with psycopg.connect(made) as db:
-        db.execute("select ragdb.import_eval('A', 'V', %s)", (CASES,))
-    run = "select ragdb.run_eval('A'), %s::jsonb"
-    assert second(made, run, "select ragdb.import_eval('A', 'V', %s)", CASES) is None
+        db.execute("select ragdb.apply_contract(%s, 'b')", (OTHER,))
+        db.execute("select ragdb.import_eval('B', 'V', %s)", (CASES,))
+    assert second(made, "select ragdb.run_eval('B')", f"select ragdb.{write}") is None
 
 
 def test_a_run_whose_documents_change_meanwhile_fails(made: str) -> None:
