@@ -318,6 +318,10 @@ def test_a_revoked_key_is_refused_by_whomever_it_comes(
             with pytest.raises(EventRefused, match="revoked") as error:
                 bob.pull(other, name)
             assert error.value.diag.message_hint == "her machine was stolen"
+        # nor what others signed, from her
+        page = eve.page(name, 0)
+        with pytest.raises(EventRefused, match="revoked"):
+            bob.db.apply_events("eve", name, page | {"events": []})
         assert bob.text(name, "e.txt") == "Before."
         assert bob.db.list_shared_documents(name)[0].is_revoked
         eve.db.connection.close()

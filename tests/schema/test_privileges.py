@@ -137,6 +137,9 @@ def test_no_login_reads_or_writes_a_table(any_db: Connection, role: str) -> None
 PLANT = """
 create schema evil;
 create sequence evil.ran;
+-- our functions run as their owner, who must see what is planted
+grant usage on schema evil to public;
+grant usage on sequence evil.ran to public;
 create function evil.run() returns bigint language sql as 'select nextval(''evil.ran'')';
 do $do$
 declare v_copy record; begin
@@ -157,12 +160,20 @@ declare v_copy record; begin
 end $do$;
 create function evil.text_text(text, text) returns text language plpgsql as $$ begin perform evil.run(); return ''; end $$;
 create function evil.text_is(text, text) returns boolean language plpgsql as $$ begin perform evil.run(); return true; end $$;
-create function evil.int_is(integer, integer) returns boolean language plpgsql as $$ begin perform evil.run(); return true; end $$;
+create function evil.int4_is(integer, integer) returns boolean language plpgsql as $$ begin perform evil.run(); return true; end $$;
 create operator evil.|| (leftarg = text, rightarg = text, function = evil.text_text);
-create operator evil.= (leftarg = text, rightarg = text, function = evil.text_is);
-create operator evil.~ (leftarg = text, rightarg = text, function = evil.text_is);
-create operator evil.= (leftarg = integer, rightarg = integer, function = evil.int_is);
-create operator evil.< (leftarg = integer, rightarg = integer, function = evil.int_is);
+do $do$
+declare v_operator record; begin
+  for v_operator in
+    select oprname as name, oprleft::regtype as type, t.typname
+    from pg_operator join pg_type t on t.oid = oprleft
+    where oprnamespace = 'pg_catalog'::regnamespace and oprleft = oprright and oprresult = 'boolean'::regtype
+      and oprleft in ('text'::regtype, 'integer'::regtype)
+  loop
+    execute format('create operator evil.%s (leftarg = %s, rightarg = %2$s, function = evil.%s_is)',
+      v_operator.name, v_operator.type, v_operator.typname);
+  end loop;
+end $do$;
 """
 
 
@@ -213,7 +224,7 @@ def test_planted_objects_are_never_run(planted: Callable[[str], Connection], rol
       """.replace("pg_catalog.array(", "array(")).fetchall()  # fmt: skip
     assert len(callable_) > 10
     with contextlib.suppress(psycopg.Error):
-        attacker.execute("select ragdb.create_corpus('planted')")
+        attacker.execute("select ragdb.create_corpus('planted', is_restricted => true)")
     for name, signature, types in callable_:
         for value in ("null", "'planted'", "'1'"):
             arguments = ", ".join(f"{value}::{type_}" for type_ in types)
@@ -228,6 +239,7 @@ def test_a_definer_without_a_pinned_path_runs_them(
     """The control: what the test above looks for is there to be found."""
     with psycopg.connect(any_clone) as connection:
         connection.execute(
+            "set role ragdb_owner;"
             "create function ragdb.careless(x text) returns integer language plpgsql security definer"
             " as $$ begin return length(x); end $$;"
             "grant execute on function ragdb.careless to ragdb_reader"

@@ -127,9 +127,9 @@ def test_only_the_folders_user_reaches_it(dsn: str, home: Path) -> None:
 
 
 def test_neither_statements_nor_details_are_logged(dsn: str, home: Path) -> None:
-    with psycopg.connect(dsn) as connection, pytest.raises(psycopg.Error):
+    with psycopg.connect(dsn) as connection, pytest.raises(psycopg.errors.NotNullViolation):
         connection.execute("insert into ragdb.settings values ('canary-1', null)")
-    with psycopg.connect(dsn) as connection, pytest.raises(psycopg.Error):
+    with psycopg.connect(dsn) as connection, pytest.raises(psycopg.errors.UndefinedTable):
         connection.execute("select 'canary-2'::text from nowhere")
 
     def logs() -> str:

@@ -96,11 +96,23 @@ def test_of_two_who_record_what_a_thing_is_at_once_the_second_begins_again(made:
     assert second(made, call, call) == "40001"
 
 
-def test_an_import_waits_for_a_run_of_its_eval(made: str) -> None:
+OTHER = CONTRACT.replace("=R", "=T").replace("=A", "=B")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        "import_eval('B', 'V', '[]')",
+        "add_eval_case('B', 'V', 'who pays?')",
+        f"apply_contract('{OTHER.replace('topK=5', 'topK=4')}', 'b')",
+        "withdraw_contract('b')",
+    ],
+)
+def test_who_writes_cases_waits_for_a_run_of_their_eval(made: str, write: str) -> None:
     with psycopg.connect(made) as db:
-        db.execute("select ragdb.import_eval('A', 'V', %s)", (CASES,))
-    run = "select ragdb.run_eval('A'), %s::jsonb"
-    assert second(made, run, "select ragdb.import_eval('A', 'V', %s)", CASES) is None
+        db.execute("select ragdb.apply_contract(%s, 'b')", (OTHER,))
+        db.execute("select ragdb.import_eval('B', 'V', %s)", (CASES,))
+    assert second(made, "select ragdb.run_eval('B')", f"select ragdb.{write}") is None
 
 
 def test_a_run_whose_documents_change_meanwhile_fails(made: str) -> None:
@@ -219,6 +231,12 @@ def test_who_makes_a_corpus_of_a_contract_and_who_applies_one_wait_for_each_othe
     )
 
 
+def test_of_two_contracts_with_the_same_names_at_once_the_second_is_refused(made: str) -> None:
+    contract = CONTRACT.replace("=R", "=Q").replace("=A", "=Z")
+    apply = f"select ragdb.apply_contract('{contract}', '%s')"
+    assert second(made, apply % "one", apply % "two") == "RG409"
+
+
 def test_who_claims_embeddings_and_who_drops_their_corpus_wait_for_each_other(made: str) -> None:
     with psycopg.connect(made) as db:
         db.execute("select ragdb.create_corpus('embedded'), ragdb.create_embedder('e', 3)")
@@ -240,6 +258,31 @@ def test_who_claims_embeddings_and_who_drops_their_corpus_wait_for_each_other(ma
         )
         is None
     )
+
+
+ASKED = {
+    "claim_ingest_jobs": "rag_ingest(jsonb_build_object('params', '{\"corpus\": \"gone\"}'::jsonb,"
+    " 'input', jsonb_build_object('doc_cid', ragdb.put_blob(convert_to(n::text, 'UTF8'),"
+    " 'text/plain'))))",
+    "claim_embed_jobs": "embed_text(jsonb_build_object('params', '{\"model\": \"gone\"}'::jsonb,"
+    " 'input', jsonb_build_object('texts', array[n::text])))",
+    "claim_queries": "request_query_embedding('gone', n::text)",
+}
+
+
+@pytest.mark.parametrize("claim", ASKED)
+def test_two_workers_that_claim_at_once_get_one_each_and_wait_for_nothing(
+    gone: str, claim: str
+) -> None:
+    with psycopg.connect(gone) as db:
+        db.execute("select ragdb.bind_embedder('gone', 'hash', 'hash-v1')")
+        db.execute(f"select ragdb.{ASKED[claim]} from generate_series(1, 2) n".encode())
+    with psycopg.connect(gone) as a, psycopg.connect(gone) as b:
+        for worker in (a, b):
+            worker.execute("set lock_timeout = '10 s'")
+        found = [w.execute(f"select c from ragdb.{claim}('w', 1) c").fetchall() for w in (a, b, a)]
+    assert [len(rows) for rows in found] == [1, 1, 0]
+    assert found[0] != found[1]
 
 
 SEARCH = "select from ragdb.{}('gone', 'refunds', query_embedding => '{{1,0,0}}', mode => '{}')"
@@ -304,6 +347,28 @@ def test_a_snapshot_that_is_older_than_a_drop_of_embeddings_is_told_to_begin_aga
         reader.rollback()
         with pytest.raises(CorpusNotFound):
             reader.execute(read)
+
+
+@pytest.mark.parametrize(
+    "change", ["put_text('gone', 'b.md', 'or not')", "delete_source('gone', 'b.md')"]
+)
+def test_an_embedding_that_comes_while_its_chunk_goes_is_stored_for_none(
+    gone: str, change: str
+) -> None:
+    with psycopg.connect(gone) as db:
+        db.execute("select ragdb.put_text('gone', 'b.md', 'and by card')")
+        ((space, hash, attempt),) = db.execute(
+            "select space_id, input_hash, attempt from ragdb.claim_embeddings('w')"
+        ).fetchall()
+    complete = "select ragdb.complete_embeddings(%s, array[%s], array[%s], '{1,0,0}')"
+    assert second(gone, f"select ragdb.{change}", complete, space, hash, attempt) is None
+    with psycopg.connect(gone) as db:
+        stored = db.execute(
+            "select c.source from ragdb.chunk_embeddings e"
+            " left join ragdb.chunks c using (corpus_id, chunk_no) where e.space_id = %s",
+            (space,),
+        ).fetchall()
+    assert stored == [("a.md",)]
 
 
 def test_of_two_who_drop_a_space_at_once_the_second_hears_that_there_is_none(gone: str) -> None:

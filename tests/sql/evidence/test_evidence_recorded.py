@@ -11,6 +11,12 @@ import pytest
 from tests.conftest import Connection
 from tests.embedding import one, put
 
+CONTRACT = """corpus name=docs
+retriever name=R corpus=docs topK=5
+rag name=A retriever=R
+  ragEval name=V mode=contract metric=mrr threshold=0.1
+  ragEval name=W mode=contract metric=mrr threshold=0.1
+"""
 ROLES = ("reader", "auditor", "writer")
 
 
@@ -103,6 +109,8 @@ def test_a_corpus_of_others_has_no_answer(docs: Connection) -> None:
 
 
 def test_what_had_no_answer_is_listed_once_with_its_reasons(docs: Connection) -> None:
+    docs.execute("select ragdb.apply_contract(%s, 'c')", (CONTRACT,))
+    case = one(docs, "select ragdb.add_eval_case('A', 'W', 'xylophone')")
     docs.execute("set role writer")
     answer(docs, "refunds take fourteen")
     answer(docs, "", insufficient=True)
@@ -113,11 +121,11 @@ def test_what_had_no_answer_is_listed_once_with_its_reasons(docs: Connection) ->
         "select ragdb.record_gate('xylophone', ragdb.build_evidence_pack(ragdb.last_trace_id()))"
     )
     rows = docs.execute(
-        "select query, reasons, times from ragdb.list_unanswered('docs')"
+        "select query, reasons, times, eval_cases from ragdb.list_unanswered('docs')"
     ).fetchall()
     assert sorted(rows) == [
-        ("refunds", ["no answer", "wrong citation"], 2),
-        ("xylophone", ["no hit", "too little evidence"], 2),
+        ("refunds", ["no answer", "wrong citation"], 2, []),
+        ("xylophone", ["no hit", "too little evidence"], 2, [f"A/W: {case}"]),
     ]
     docs.execute("set role reader")
     assert docs.execute("select * from ragdb.list_unanswered()").fetchall() == []

@@ -228,5 +228,5 @@ def test_questions_to_compare_embedders_by_are_ones_own(any_db: Connection) -> N
     assert any_db.execute(questions).fetchall() == []
     any_db.execute("reset role")
     any_db.execute("set role auditor")
-    with pytest.raises(psycopg.Error), any_db.transaction():
+    with pytest.raises(psycopg.Error, match="no admin right"), any_db.transaction():
         any_db.execute(questions)

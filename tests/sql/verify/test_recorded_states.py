@@ -14,6 +14,7 @@ CONTRACT = """corpus name=docs title=Docs
 retriever name=R corpus=docs topK=5
 rag name=A retriever=R
   ragEval name=V mode=contract metric=mrr threshold=0.1
+  ragEval name=W mode=contract metric=mrr threshold=0.1
 """
 CASES = [{"name": "c", "query": "refunds", "labels": [{"source": "a.md"}]}]
 FORGED = {
@@ -78,9 +79,10 @@ def set_up(any_version: Server) -> Iterator[str]:
             db.execute("select ragdb.create_corpus('part', part_of => 'whole')")
             db.execute("select ragdb.put_text('docs', 'a.md', 'Refunds are paid.')")
             db.execute("select ragdb.add_synonyms('docs', '{car,automobile}')")
-            db.execute("select ragdb.import_eval('A', 'V', %s)", (json.dumps(CASES),))
+            for name in ("V", "W"):
+                db.execute("select ragdb.import_eval('A', %s, %s)", (name, json.dumps(CASES)))
             for _ in range(2):
-                db.execute("select ragdb.bless_run(run_id) from ragdb.run_eval('A')")
+                db.execute("select ragdb.bless_run(run_id) from ragdb.run_eval('A', 'V')")
             assert found(db) == []
         yield dsn
 
