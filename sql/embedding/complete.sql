@@ -118,6 +118,8 @@ begin
   -- no chunk may change between the look at it and the commit
   select c.name into strict v_name from ragdb.corpora c where c.corpus_id = v_space.corpus_id;
   perform ragdb_internal.lock_corpus(v_name, 'write');
+  -- it may have become the current one meanwhile
+  v_space := ragdb_internal.space_of(space_id);
   v_stored := ragdb_internal.store_embeddings(
     v_space, v_embedder, input_hashes, attempts, embeddings);
   perform ragdb_internal.note_filled(v_space.space_id);

@@ -56,7 +56,7 @@ begin
         where h.corpus_id = corpus.corpus_id and h.chunk_id = g.id offset 0) c
       cross join lateral ragdb_internal.embedding_inputs(
         corpus.corpus_id, array[c.chunk_no], v_embedder.passage_prefix) i
-    order by c.chunk_no
+    order by c.chunk_no, g.n desc
     on conflict do nothing;
   perform ragdb_internal.drop_jobs(v_space, v_given);
   perform ragdb_internal.note_filled(v_space.space_id);

@@ -1,4 +1,13 @@
 -- The embedder that a corpus is searched by: the first one, a change without downtime, and back.
+create or replace function ragdb_internal.derive_sessions(corpus_id integer) returns void
+language sql
+return ragdb_internal.derive_turns(derive_sessions.corpus_id, array(
+  select distinct t.session_id from ragdb.turns t
+  where t.corpus_id = derive_sessions.corpus_id));
+comment on function ragdb_internal.derive_sessions is
+  'Derives all turns of a corpus anew, because other embeddings are the current ones; the caller '
+  'holds the corpus lock.';
+
 create or replace function ragdb_internal.fill_space(
   corpus ragdb.corpora, space ragdb.embedding_spaces)
 returns void
@@ -10,8 +19,7 @@ begin
   if corpus.import_xid is distinct from pg_current_xact_id() then
     perform ragdb_internal.fill_static(space);
     if space.state = 'current' then
-      perform ragdb_internal.derive_turns(corpus.corpus_id, array(
-        select distinct t.session_id from ragdb.turns t where t.corpus_id = corpus.corpus_id));
+      perform ragdb_internal.derive_sessions(corpus.corpus_id);
     end if;
   end if;
   perform ragdb_internal.notify('ragdb_embeddings');
@@ -139,8 +147,7 @@ begin
       queued_to = case when v_missing > 0 then 0 else s.queued_to end
     where s.space_id = v_space.space_id;
   -- what follows from the embeddings of turns follows from the current ones
-  perform ragdb_internal.derive_turns(v_corpus.corpus_id, array(
-    select distinct t.session_id from ragdb.turns t where t.corpus_id = v_corpus.corpus_id));
+  perform ragdb_internal.derive_sessions(v_corpus.corpus_id);
   perform ragdb_internal.notify('ragdb_embeddings');
   return v_space.space_id;
 end $$;
@@ -202,9 +209,13 @@ declare
   v_embedder constant ragdb.embedders := ragdb_internal.embedder(embedder);
   -- by itself: the statement that waits still sees a space that another has dropped meanwhile
   v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(drop_space.corpus, 'admin');
+  v_space constant ragdb.embedding_spaces :=
+    ragdb_internal.space_of_embedder(v_corpus, v_embedder);
 begin
-  perform ragdb_internal.drop_space_table(
-    ragdb_internal.space_of_embedder(v_corpus, v_embedder));
+  perform ragdb_internal.drop_space_table(v_space);
+  if v_space.state = 'current' then
+    perform ragdb_internal.derive_sessions(v_corpus.corpus_id);
+  end if;
 end $$;
 comment on function ragdb.drop_space is
   'Drops the space of a corpus under an embedder with all its embeddings. Raises RG400, RG401, '

@@ -189,6 +189,16 @@ def test_arrays_that_begin_elsewhere_than_at_one_are_read_from_their_beginning(
         db.execute("select ragdb.put_embeddings('c', '{c,a}', '[2:5]={0,0,1,1}')")
 
 
+def test_of_several_embeddings_of_a_chunk_the_last_is_stored(db: Connection) -> None:
+    db.execute("select ragdb.create_embedder('e', 2)")
+    ids = [f"t{n:02}" for n in range(20)]
+    vectors = [number for n in range(5) for number in [1.0, float(n)] * 20]
+    put(db, ids, ids=ids, cut=False, embedder="e", embeddings=vectors[:40])
+    db.execute("select ragdb.put_embeddings('c', %s, %s)", (ids * 5, vectors))
+    found = db.execute("select distinct embedding::text from ragdb.chunk_embeddings").fetchall()
+    assert found == [("[1,4]",)]
+
+
 def test_chunks_are_listed_by_filter_by_ids_and_in_pages(any_db: Connection) -> None:
     names = [f"t{n}" for n in range(7)]
     put(any_db, names, ids=names, metadatas=json.dumps([{"n": n, "title": "T"} for n in range(7)]))

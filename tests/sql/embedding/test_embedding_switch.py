@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Any
+
+import psycopg
 import pytest
 
 from ragdb import errors
 from tests.conftest import Connection
 from tests.embedding import claim, complete, embed, make_corpus, make_embedder, one, put, status
+from tests.sql import conversations
+from tests.waiting import until_it_waits
+
+
+def make_chat(db: Connection) -> None:
+    """A corpus of one conversation whose turns are embedded."""
+    make_corpus(db, {})
+    said = [conversations.message(n, [n - 1][: n - 1], text="word " * n) for n in range(1, 5)]
+    conversations.put(db, "docs", conversations.conversation(said))
+    embed(db)
+
+
+def weights(db: Connection) -> Any:
+    return one(
+        db, "select array_agg(array[homogeneity, salience] order by chunk_no) from ragdb.turns"
+    )
+
+
+def derived_anew(db: Connection) -> Any:
+    db.execute("select ragdb_internal.derive_turns(corpus_id, '{s1}') from ragdb.corpora")
+    return weights(db)
 
 
 def test_a_corpus_keeps_to_its_embedder(db: Connection) -> None:
@@ -57,6 +82,36 @@ def test_a_second_space_is_filled_beside_the_first_and_takes_over_at_once(db: Co
     assert embed(db) == 1
     db.execute("select ragdb.drop_space('docs', 'new')")
     assert one(db, "select count(*) from ragdb.embedding_status('docs')") == 1
+
+
+def test_turns_weigh_by_embeddings_that_come_while_their_space_takes_over(clone: str) -> None:
+    with psycopg.connect(clone) as db, psycopg.connect(clone) as other:
+        # given a chat whose second space has yet to be filled when it takes over
+        make_chat(db)
+        make_embedder(db, "new")
+        db.execute("select ragdb.reembed_corpus('docs', 'new')")
+        claimed = claim(db)
+        assert len(claimed) == 4
+        db.commit()
+        db.execute("select ragdb.cutover_corpus('docs', 'new', force => true)")
+        stored: list[int] = []
+        # when
+        thread = threading.Thread(target=lambda: stored.append(complete(other, claimed)))
+        thread.start()
+        until_it_waits(db, other, stored)
+        db.commit()
+        thread.join()
+        other.commit()
+        # then they are as they come out when they are derived anew
+        assert stored == [4]
+        assert weights(db) == derived_anew(db)
+
+
+def test_turns_weigh_by_no_embeddings_once_the_space_is_dropped(db: Connection) -> None:
+    make_chat(db)
+    before = weights(db)
+    db.execute("select ragdb.drop_space('docs', 'hash')")
+    assert before != weights(db) == derived_anew(db)
 
 
 def test_a_space_that_was_begun_beside_no_other_becomes_the_first(db: Connection) -> None:
