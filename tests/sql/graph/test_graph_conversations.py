@@ -143,6 +143,7 @@ def test_a_time_is_of_a_year_that_exports_can_write(
     else:
         chat(db, [message(1, created_at=at)])
         ((found,),) = db.execute(
-            "select document::jsonb #>> '{messages,0,created_at}' from ragdb.export_documents('chat')"
+            "select document::jsonb #>> '{messages,0,created_at}'"
+            " from ragdb.export_documents('chat')"
         ).fetchall()
         assert found.startswith(f"{year:04}-")
