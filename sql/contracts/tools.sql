@@ -56,6 +56,8 @@ declare
   v_hits ragdb.hit[];
   v_ids text[];
   v_reranks ragdb.retrieval_reranks[] := '{}';
+  v_trace ragdb.retrieval_traces;
+  v_output jsonb;
 begin
   v_hits := array(
     select ragdb_internal.plain_hit(h)
@@ -63,14 +65,17 @@ begin
       v_tool.min_score, query_embedding => query_embedding,
       asker => ragdb_internal.call_context(client, otel_trace_id, otel_span_id,
         (v_tool.retriever).name, v_tool.rag)) h);
+  v_trace := ragdb_internal.open_trace(ragdb.last_trace_id());
   if v_settings.reranker is not null then
     v_ids := array(select h.chunk_id from unnest(v_hits) h order by h.rank);
-    v_reranks := ragdb_internal.insert_rerank(ragdb_internal.open_trace(ragdb.last_trace_id()),
-      v_settings.reranker, v_ids, ragdb_internal.scores(rerank_scores, v_ids), v_tool.k);
+    v_reranks := ragdb_internal.insert_rerank(v_trace, v_settings.reranker, v_ids,
+      ragdb_internal.scores(rerank_scores, v_ids), v_tool.k);
   end if;
-  return ragdb_internal.tool_output(v_tool,
-    ragdb_internal.open_corpus(v_settings.corpus, 'read', true), v_hits, ragdb.last_trace_id(),
-    v_reranks);
+  v_output := ragdb_internal.tool_output(v_tool,
+    ragdb_internal.open_corpus(v_settings.corpus, 'read', true), v_hits, v_trace.id, v_reranks);
+  -- the corpus may have been written to since it was searched
+  return jsonb_set(v_output, '{provenance}', v_output -> 'provenance' || jsonb_build_object(
+    'corpus_version', v_trace.corpus_version, 'ranking_hash', v_trace.ranking_hash));
 end $$;
 comment on function ragdb.retrieve_tool is
   'Calls a tool of a contract as ragdb.search_tool does and records the trace, with the reranking; '

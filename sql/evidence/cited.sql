@@ -46,12 +46,13 @@ create or replace function ragdb_internal.answer_text(output jsonb) returns text
 language sql immutable parallel safe
 return coalesce(
   output ->> 'answer',
-  case pg_catalog.jsonb_typeof(coalesce(output -> 'content', output #> '{message,content}'))
-    when 'array' then (
-      select pg_catalog.string_agg(b.block ->> 'text', '' order by b.n)
-      from pg_catalog.jsonb_array_elements(coalesce(output -> 'content',
-        output #> '{message,content}')) with ordinality b (block, n))
-    when 'string' then coalesce(output ->> 'content', output #>> '{message,content}') end,
+  (select case pg_catalog.jsonb_typeof(c.content)
+      when 'array' then (
+        select pg_catalog.string_agg(b.block ->> 'text', '' order by b.n)
+        from pg_catalog.jsonb_array_elements(c.content) with ordinality b (block, n))
+      when 'string' then c.content #>> '{}' end
+    from (values (coalesce(nullif(output -> 'content', 'null'), output #> '{message,content}')))
+      c (content)),
   output ->> 'text');
 comment on function ragdb_internal.answer_text is
   'Returns the text of an answer: answer, or the text blocks of Anthropic''s or Cohere''s content.';
@@ -79,7 +80,7 @@ begin atomic
   select c.n::integer - 1, c.citation, pg_catalog.jsonb_exists(c.citation, 'sources')
     or pg_catalog.jsonb_exists(c.citation, 'document_ids')
   from pg_catalog.jsonb_array_elements(ragdb_internal.list_or_none(
-      coalesce(output -> 'citations', output #> '{message,citations}')))
+      coalesce(nullif(output -> 'citations', 'null'), output #> '{message,citations}')))
     with ordinality c (citation, n);
 end;
 comment on function ragdb_internal.own_references is

@@ -111,6 +111,9 @@ as $$
 begin
   perform ragdb_internal.find_peer(remove_peer.name);
   delete from ragdb.peers p where p.name = remove_peer.name;
+  -- who has the name next, or lost its database, has them in another order
+  update ragdb.shared_events e set peer_position = null
+    where e.peer = remove_peer.name and e.peer_position is not null;
 end $$;
 comment on function ragdb.remove_peer is
   'Forgets a peer and how far its corpora were read. What it brought stays. Raises RG490.';

@@ -16,7 +16,11 @@ comment on function ragdb_internal.exported_place is
 create or replace function ragdb_internal.exported_edges(document ragdb.documents) returns jsonb
 language sql stable parallel safe
 return (
-  select pg_catalog.jsonb_build_object('edges', pg_catalog.jsonb_agg(x.edge order by x.edge))
+  -- jsonb is ordered as texts of the database are, and its digest is one everywhere
+  select pg_catalog.jsonb_build_object('edges', pg_catalog.jsonb_agg(x.edge order by
+      (x.edge #>> '{0,0}') collate "C", (x.edge #>> '{0,1}')::integer,
+      (x.edge #>> '{1,0}') collate "C", (x.edge #>> '{1,1}')::integer,
+      (x.edge ->> 2) collate "C"))
     from (
       select distinct pg_catalog.jsonb_build_array(
           ragdb_internal.exported_place(e.corpus_id, e.parent_no),

@@ -202,6 +202,25 @@ def test_an_erasure_travels_and_leaves_no_text(nodes: tuple[Node, Node, Node], c
     assert cat.texts(corpus) == {"b.txt": "Deposits are refunded."}
 
 
+def test_a_peer_that_lost_its_database_is_read_anew_once_it_was_removed(
+    nodes: tuple[Node, Node, Node], corpus: str
+) -> None:
+    ann, bob, cat = nodes
+    bob.pull(ann, corpus)
+    cat.pull(bob, corpus)
+    # bob has pulled them again by now, and they came in another order
+    page = bob.page(corpus)
+    first, second = page["events"]
+    page["events"] = [second | {"position": 1}, first | {"position": 2}]
+    with pytest.raises(EventRefused):
+        cat.db.apply_events("bob", corpus, page)
+    cat.db.remove_peer("bob")
+    cat.db.add_peer("bob", bob.signer.public, None, "trusted")
+    done = cat.db.apply_events("bob", corpus, page)
+    assert (done.known, done.is_done) == (2, True)
+    assert same(cat, ann, corpus)
+
+
 def test_a_source_that_is_erased_here_is_out_of_conflicts_before_that_is_published(
     pair: tuple[Node, Node], corpus: str
 ) -> None:

@@ -122,7 +122,8 @@ comment on column ragdb.shared_events.event is 'The event as it was signed: JSON
 comment on column ragdb.shared_events.signature is 'Ed25519 signature of the author.';
 comment on column ragdb.shared_events.is_head is 'Whether no other event replaces it.';
 comment on column ragdb.shared_events.peer is 'Peer that brought it; null for one made here.';
-comment on column ragdb.shared_events.peer_position is 'Position that it has at that peer.';
+comment on column ragdb.shared_events.peer_position is
+  'Position that it has at that peer; null where that was removed since.';
 comment on column ragdb.shared_events.arrived_at is 'When it was stored here.';
 
 create table ragdb.shared_documents (

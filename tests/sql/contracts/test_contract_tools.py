@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
@@ -10,6 +11,7 @@ from psycopg.types.json import Jsonb
 
 from ragdb.errors import ContractNotFound, EvidenceMissing, InvalidArgument
 from tests.conftest import Connection
+from tests.waiting import until_it_waits
 
 HEAD = """corpus name=docs
 retriever name=R corpus=docs mode=lexical topK=3
@@ -197,3 +199,26 @@ def test_search_with_finds_what_retrieve_with_records(any_db: Connection) -> Non
     assert len(searched) == 2
     with pytest.raises(InvalidArgument, match="both"):
         any_db.execute("select * from ragdb.search_with('R', 'x', rag => 'A')")
+
+
+def test_a_tool_names_the_version_that_was_searched_whatever_is_put_meanwhile(clone: str) -> None:
+    with (
+        psycopg.connect(clone) as writer,
+        psycopg.connect(clone, autocommit=True) as asker,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        prepare(writer)
+        writer.commit()
+        # the search is over when its trace waits for this
+        writer.execute("lock table ragdb.retrieval_traces in share mode")
+        answer = thread.submit(call, asker, {"q": "refund"}, "retrieve_tool")
+        until_it_waits(writer, asker)
+        writer.execute("select ragdb.put_text('docs', 'late.txt', 'A late refund')")
+        writer.commit()
+        said = answer.result()["provenance"]
+        searched = writer.execute(
+            "select corpus_version, ranking_hash from ragdb.get_trace(%s)", (said["trace_id"],)
+        ).fetchone()
+        assert (said["corpus_version"], said["ranking_hash"]) == searched
+        version = writer.execute("select version from ragdb.corpus_info('docs')").fetchone()
+        assert version == (said["corpus_version"] + 1,)

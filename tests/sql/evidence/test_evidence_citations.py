@@ -632,6 +632,8 @@ def test_citations_of_providers_are_placed_and_checked(any_db: Connection) -> No
         (1, "SPAN_INVALID", "c1"),
         (2, "CITE_UNKNOWN", "doc_9"),
     ]
+    # a program that writes all fields of ours writes null for these
+    assert check(any_db, cohere | {"citations": None, "content": None, "answer": None}) == rows
     # the numbers of a span are looked for in all that it cites
     cohere["message"]["citations"] = [{"start": 13, "end": 20, "document_ids": ["c3"]}]
     assert codes(check(any_db, cohere)) == ["NUMBER_UNSUPPORTED"]

@@ -121,3 +121,29 @@ def test_what_a_conversation_does_not_say_is_derived(db: Connection) -> None:
         (uuid(3), "synthesis", 1, 0, 0.167, 1.0, 0.6),
         (uuid(4), "consolidation", 2, 0, 1.0, 3.0, 0.95),
     ]
+
+
+@pytest.mark.parametrize(
+    ("at", "year"),
+    [
+        ("0001-01-01T00:00:00Z", 1),
+        ("9999-12-31T23:59:59.999999Z", 9999),
+        ("0044-03-15 BC", None),
+        ("0001-01-01T00:00:00+05:00", None),
+        ("9999-12-31T23:59:59-05:00", None),
+    ],
+)
+def test_a_time_is_of_a_year_that_exports_can_write(
+    db: Connection, at: str, year: int | None
+) -> None:
+    if year is None:
+        with pytest.raises(psycopg.Error, match="created_at is not a time") as caught:
+            chat(db, [message(1, created_at=at)])
+        assert caught.value.sqlstate == "RG412"
+    else:
+        chat(db, [message(1, created_at=at)])
+        ((found,),) = db.execute(
+            "select document::jsonb #>> '{messages,0,created_at}'"
+            " from ragdb.export_documents('chat')"
+        ).fetchall()
+        assert found.startswith(f"{year:04}-")
