@@ -257,10 +257,8 @@ class AsyncDatabase(AsyncEmbeddingClient):
     async def rerank(
         self, query: str, hits: Any, reranker: str | Reranker, k: int | None = None
     ) -> Any:
-        """Have a model put hits in order, in a thread of its own; see `Database.rerank`."""
-        from ragdb.models.rerank import arerank
-
-        return await arerank(self, query, hits, reranker, k)
+        """Have a model put hits in order; see `Database.rerank`."""
+        return await self._aside("rerank", query, hits, reranker, k)
 
 
 def connect(

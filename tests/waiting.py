@@ -21,7 +21,9 @@ def until(look: Callable[[], Found | None], seconds: float = 120) -> Found:
 
 
 def until_it_waits(
-    db: psycopg.Connection[Any], other: psycopg.Connection[Any], ended: Sized = ()
+    db: psycopg.Connection[Any],
+    other: psycopg.Connection[Any] | psycopg.AsyncConnection[Any],
+    ended: Sized = (),
 ) -> None:
     """Return once the other waits for a lock, and fail where it has ended without."""
     until(lambda: ended or is_waiting(db, other))

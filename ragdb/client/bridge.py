@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
+from concurrent import futures
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -29,7 +30,7 @@ class Cursor:
         self._bridge.wait(self._cursor.close(), is_end=True)
 
     def execute(self, query: Any, params: Any = None) -> Cursor:
-        self._bridge.wait(self._cursor.execute(query, params))
+        self._bridge.wait(self._cursor.execute(query, params), is_statement=True)
         return self
 
     def fetchone(self) -> Any:
@@ -50,16 +51,30 @@ class Bridge:
     ) -> None:
         self._connection, self._loop = connection, loop
         self._is_stopped = False
+        self._statement: futures.Future[Any] | None = None
 
     def stop(self) -> None:
-        """Let the thread end: what it began is rolled back, and it begins nothing more."""
+        """Let the thread end: its statement is cancelled, and it begins nothing more."""
         self._is_stopped = True
+        if self._statement is not None:
+            self._statement.cancel()
 
-    def wait(self, work: Coroutine[Any, Any, T], *, is_end: bool = False) -> T:
+    def wait(
+        self, work: Coroutine[Any, Any, T], *, is_end: bool = False, is_statement: bool = False
+    ) -> T:
+        # half a begin or commit would leave the connection in a state that nobody knows
         if self._is_stopped and not is_end:
             work.close()
             raise asyncio.CancelledError
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        call = asyncio.run_coroutine_threadsafe(work, self._loop)
+        if is_statement:
+            self._statement = call
+            if self._is_stopped:
+                call.cancel()
+        try:
+            return call.result()
+        except futures.CancelledError:
+            raise asyncio.CancelledError from None
 
     @property
     def info(self) -> psycopg.ConnectionInfo:

@@ -131,6 +131,9 @@ class Transactions:
         for pool in self.standbys.ready():
             try:
                 positions = await self.standbys.needed()
+            except psycopg.OperationalError:
+                break  # no standby is to blame for what the primary says below
+            try:
                 if own := request.headers.get("x-ragdb-position"):
                     positions = [*positions, own]
                 async with self._as_asker(pool, request, positions=positions) as db:

@@ -72,16 +72,14 @@ def keys(logs: Sequence[str], witnesses: Sequence[str], quorum: int | None) -> K
     """Keys as they are given: verifier keys, or files of them; by default every witness signs."""
     from ragdb.ledger.keys import text_of
 
-    seen = [
-        Verifier.parse(line)
-        for given in witnesses
-        for line in text_of(given).splitlines()
-        if line.strip()
-    ]
+    def parsed(given: Sequence[str]) -> list[Verifier]:
+        lines = [line for one in given for line in text_of(one).splitlines()]
+        return [Verifier.parse(line) for line in lines if line.strip()]
+
+    seen = parsed(witnesses)
     if any(key.kind != WITNESS for key in seen):
         raise LedgerError("this is the key of a ledger, not of a witness", exit_code=2)
-    own = [Verifier.parse(line) for given in logs for line in text_of(given).splitlines() if line]
-    return Keys(own, seen, len({key.public for key in seen}) if quorum is None else quorum)
+    return Keys(parsed(logs), seen, len({key.public for key in seen}) if quorum is None else quorum)
 
 
 class Verification:

@@ -141,7 +141,6 @@ def document(db: Client, corpus: str, cid: str, source: str) -> Json:
 
 def search_slice(served: Served, arguments: Json) -> Json:
     corpus, query = arguments["corpus"], arguments["query"]
-    served.check(corpus)
     how: Json = {"k": arguments.get("k", RESULTS), "mode": arguments.get("mode")}
     how["query_embedding"] = served.embedded([corpus], query, how["mode"])
     policy, slice_id = arguments.get("policy"), arguments.get("slice_id")
@@ -211,8 +210,6 @@ def validate_citations(served: Served, arguments: Json) -> Json:
     with served.database() as db:
         if trace_id is not None:
             served.trace(db, trace_id)
-        if arguments.get("corpus") is not None:
-            served.check(arguments["corpus"])
         if evidence is None:
             evidence = db.build_evidence_pack(trace_id, chunk_ids, arguments.get("corpus"))
         output, required = arguments["output"], arguments.get("require_citations", True)

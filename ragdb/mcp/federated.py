@@ -15,8 +15,6 @@ SHOWN = ("corpus", "peer", "remote", "trust", "is_revoked", "position", "pulled_
 
 
 def list_peers(served: Served, arguments: Json) -> Json:
-    if "corpus" in arguments:
-        served.check(arguments["corpus"])
     with served.database() as db:
         listed = [record(row) for row in db.list_peer_corpora(**arguments)]
     return {
@@ -30,7 +28,6 @@ def list_peers(served: Served, arguments: Json) -> Json:
 
 def ask_peers(served: Served, arguments: Json) -> Json:
     corpus, query, k = arguments["corpus"], arguments["query"], arguments.get("k", 5)
-    served.check(corpus)
     vector, more = served.embedded_or_words([corpus], query)
     with served.database() as db:
         if served.record:

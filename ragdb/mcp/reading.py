@@ -54,7 +54,6 @@ def count_matches(served: Served, arguments: Json) -> Json:
 
 
 def list_documents(served: Served, arguments: Json) -> Json:
-    served.check(arguments["corpus"])
     with served.database() as db:
         listed = db.list_documents(**arguments)
     corpus, prefix = arguments["corpus"], arguments.get("prefix")
@@ -86,7 +85,6 @@ def _asked_corpus(served: Served, db: Any, arguments: Json) -> str:
     """The corpus that is named, that a retriever or rag of a contract searches, or the only one."""
     corpus: str | None = arguments.get("corpus")
     if corpus is not None:
-        served.check(corpus)
         return corpus
     retriever, rag = arguments.get("retriever"), arguments.get("rag")
     named = retriever or rag
@@ -132,14 +130,11 @@ def build_pack(served: Served, arguments: Json) -> Json:
     with served.database() as db:
         if "trace_id" in arguments:
             served.trace(db, arguments["trace_id"])
-        else:
-            served.check(arguments["corpus"])
         made: Json = db.build_evidence_pack(**arguments)
     return made
 
 
 def resolve_anchor(served: Served, arguments: Json) -> Json:
-    served.check(arguments["corpus"])
     vector = None
     if "query" in arguments:
         vector = served.embedded([arguments["corpus"]], arguments["query"])
@@ -152,8 +147,6 @@ def resolve_anchor(served: Served, arguments: Json) -> Json:
 
 
 def list_traces(served: Served, arguments: Json) -> Json:
-    if "corpus" in arguments:
-        served.check(arguments["corpus"])
     with served.database() as db:
         listed = [brief(row, TRACE) for row in db.list_traces(**arguments)]
     return {"traces": [row for row in listed if served.serves(row["corpus"])]}
@@ -173,7 +166,6 @@ def eval_report(served: Served, arguments: Json) -> Json:
 
 
 def list_promoted(served: Served, arguments: Json) -> Json:
-    served.check(arguments["corpus"])
     with served.database() as db:
         return {
             "atoms": [record(row) for row in db.list_atoms(**arguments)],
@@ -182,6 +174,5 @@ def list_promoted(served: Served, arguments: Json) -> Json:
 
 
 def list_synonyms(served: Served, arguments: Json) -> Json:
-    served.check(arguments["corpus"])
     with served.database() as db:
         return {"synonyms": [record(row) for row in db.list_synonyms(arguments["corpus"])]}

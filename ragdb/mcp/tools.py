@@ -85,6 +85,9 @@ class Tools(Served):
         except jsonschema.ValidationError as error:
             at = "".join(f"{part}: " for part in error.absolute_path)
             raise ToolError(f"{at}{error.message[:200]}") from None
+        for named in ("corpus", "part_of"):
+            if named in arguments:
+                self.check(arguments[named])
         return builtin.call(self, own(self, arguments))
 
     def spoken(self, text: str) -> str:

@@ -11,16 +11,12 @@ from ragdb.mcp.served import Json, Served, ToolError
 
 
 def create_corpus(served: Served, arguments: Json) -> Json:
-    served.check(arguments["corpus"])
-    if "part_of" in arguments:
-        served.check(arguments["part_of"])
     with served.changing() as db:
         db.create_corpus(**arguments)
         return record(db.corpus_info(arguments["corpus"]))
 
 
 def drop_corpus(served: Served, arguments: Json) -> Json:
-    served.check(arguments["corpus"])
     with served.changing() as db:
         db.drop_corpus(**arguments)
     return {"dropped": arguments["corpus"]}
@@ -39,31 +35,26 @@ def delete_document(served: Served, arguments: Json) -> Json:
 
 
 def append_turns(served: Served, arguments: Json) -> Json:
-    served.check(arguments["corpus"])
     with served.changing() as db:
         return {"turns": [record(row) for row in db.append_turns(**arguments)]}
 
 
 def add_edges(served: Served, arguments: Json) -> Json:
-    served.check(arguments["corpus"])
     with served.changing() as db:
         return {"added": db.add_edges(**arguments)}
 
 
 def remove_edges(served: Served, arguments: Json) -> Json:
-    served.check(arguments["corpus"])
     with served.changing() as db:
         return {"removed": db.remove_edges(**arguments)}
 
 
 def add_synonyms(served: Served, arguments: Json) -> Json:
-    served.check(arguments["corpus"])
     with served.changing() as db:
         return {"added": db.add_synonyms(**arguments)}
 
 
 def remove_synonyms(served: Served, arguments: Json) -> Json:
-    served.check(arguments["corpus"])
     with served.changing() as db:
         return {"removed": db.remove_synonyms(**arguments)}
 
@@ -76,12 +67,10 @@ def promote(served: Served, arguments: Json) -> Json:
 
 
 def propose(served: Served, arguments: Json) -> Json:
-    served.check(arguments["corpus"])
     return _settled(_run(served, lambda db: db.propose(**arguments)), "PROPOSED")
 
 
 def decide_proposal(served: Served, arguments: Json) -> Json:
-    served.check(arguments["corpus"])
     row = _run(served, lambda db: db.decide_proposal(**arguments))
     return _settled(row, arguments["decision"].upper())
 

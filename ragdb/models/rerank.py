@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import json
 import math
@@ -25,7 +24,7 @@ from ragdb.errors import (
 from ragdb.models import local
 
 if TYPE_CHECKING:
-    from ragdb.client.client import AsyncClient, Client
+    from ragdb.client.client import Client
 
 CLASSES = ("ForSequenceClassification", "ForCausalLM")
 """How the architecture of a model that scores a pair ends; another's head would be made up."""
@@ -215,29 +214,11 @@ def rerank(
     scores = score(model, query, [passage(hit) for hit in hits])
     if trace_id is not None:
         db.record_rerank(trace_id, model.name, [hit.chunk_id for hit in hits], scores, k)
-    return _ordered(hits, scores, k)
-
-
-async def arerank(
-    db: AsyncClient,
-    query: str,
-    hits: Sequence[AnyHit],
-    reranker: str | Reranker,
-    k: int | None = None,
-) -> list[Reranked]:
-    """`rerank`, the model in a thread of its own."""
-    trace_id = _trace_of(hits, k)
-    if not hits:
-        return []
-    if isinstance(reranker, str):
-        row = named(await db.list_rerankers(), reranker)
-        model = await asyncio.to_thread(load, row)
-    else:
-        model = reranker
-    scores = await asyncio.to_thread(score, model, query, [passage(hit) for hit in hits])
-    if trace_id is not None:
-        await db.record_rerank(trace_id, model.name, [hit.chunk_id for hit in hits], scores, k)
-    return _ordered(hits, scores, k)
+    # sorting leaves equal ones in their order
+    best = sorted(zip(scores, hits, strict=True), key=lambda pair: -pair[0])[:k]
+    found = [_reranked(hit, number, rank) for rank, (number, hit) in enumerate(best, 1)]
+    kind: Any = type(found[0]) if found else RerankedHit
+    return Rows(found, kind)
 
 
 def _trace_of(hits: Sequence[AnyHit], k: int | None) -> UUID | None:
@@ -248,14 +229,6 @@ def _trace_of(hits: Sequence[AnyHit], k: int | None) -> UUID | None:
     if len(traces) > 1:
         raise ValueError("the hits come from several retrievals")
     return next(iter(traces), None)
-
-
-def _ordered(hits: Sequence[AnyHit], scores: list[float], k: int | None) -> list[Reranked]:
-    # sorting leaves equal ones in their order
-    best = sorted(zip(scores, hits, strict=True), key=lambda pair: -pair[0])[:k]
-    found = [_reranked(hit, number, rank) for rank, (number, hit) in enumerate(best, 1)]
-    kind: Any = type(found[0]) if found else RerankedHit
-    return Rows(found, kind)
 
 
 def _reranked(hit: AnyHit, score: float, rank: int) -> Reranked:

@@ -30,7 +30,7 @@ def is_signed(event: str, signature: bytes) -> bool:
     """Whether the author that an event names signed it."""
     try:
         author = bytes.fromhex(json.loads(event)["author"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return False
     return len(author) == 32 and verify(author, signed_bytes(event), signature)
 

@@ -65,6 +65,11 @@ def binary(name: str, version: int = 18) -> Path:
 
 def initialise(folder: Path, version: int) -> None:
     """Make a data folder beside its place and move it there whole."""
+    if found := re.search('["$`]', str(folder)):
+        raise EmbeddedError(  # pg_ctl hands it to a shell
+            f"the server cannot be kept in {folder}, whose name has a {found[0]};"
+            " set RAGDB_HOME to another folder"
+        )
     draft = folder.with_name(folder.name + ".draft")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(mode=0o700)
@@ -179,8 +184,11 @@ def _disown(pid_file: Path, folder: Path) -> None:
 
 
 def _socket_folder(folder: Path) -> Path:
-    """The data folder itself, or a private one where the socket's name would be over 103 bytes."""
-    if len(os.fsencode(folder / f".s.PGSQL.{PORT}")) <= 103:
+    """The data folder itself, or a private one where the socket's name would be over 103 bytes.
+
+    Nor may the name have a comma, which divides one folder, or host, from the next.
+    """
+    if len(os.fsencode(folder / f".s.PGSQL.{PORT}")) <= 103 and "," not in str(folder):
         return folder
     import hashlib
 

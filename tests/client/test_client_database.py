@@ -16,6 +16,7 @@ from psycopg.conninfo import make_conninfo
 import ragdb
 from ragdb.errors import CorpusNotFound, InvalidArgument
 from ragdb.portable import exporter, importer
+from tests.waiting import is_waiting, until, until_it_waits
 
 TEXT = "The deposit is refunded when the drill comes back clean."
 
@@ -97,6 +98,22 @@ def test_the_asynchronous_client_gives_the_same(database: ragdb.Database, clone:
     hits, sqlstate = asyncio.run(search())
     assert hits == database.search("docs", "deposit")
     assert sqlstate == "RG404"
+
+
+def test_a_coroutine_that_nobody_waits_for_ends_in_the_server(
+    database: ragdb.Database, clone: str
+) -> None:
+    async def leave() -> list[str]:
+        async with await ragdb.aconnect(clone) as other:
+            with psycopg.connect(clone) as db:
+                db.execute("lock table ragdb.documents in access exclusive mode")
+                adding = asyncio.create_task(other.add(["A text."], corpus="docs"))
+                await asyncio.to_thread(until_it_waits, db, other.connection)
+                adding.cancel()
+                await asyncio.to_thread(until, lambda: not is_waiting(db, other.connection))
+            return [row.source for row in await other.list_documents("docs")]
+
+    assert asyncio.run(leave()) == ["docs/refunds.txt"]
 
 
 def test_importing_ragdb_imports_no_driver() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable
+from unittest.mock import Mock
 
 import psycopg
 import pytest
 
+from ragdb.http.config import Config
 from tests.conftest import Server
 from tests.http.conftest import Api, Response
 from tests.waiting import until
@@ -54,6 +57,22 @@ def test_a_database_that_is_back_is_asked_at_once(start: Start, server18: Server
     began = time.monotonic()
     assert api("POST", "/api/search", SEARCH).status == 200
     assert time.monotonic() - began < 3
+
+
+def test_a_standby_is_not_left_aside_for_a_primary_that_is_away() -> None:
+    from ragdb.http.standbys import Standbys  # here, as every process of a run collects this file
+    from ragdb.http.transactions import Transactions
+
+    async def position() -> str:
+        raise psycopg.OperationalError("the primary is away")
+
+    config, standby = Config("", anonymous_role="reader"), Mock()
+    server = Mock(config=config, standbys=Standbys(config, [standby], position))
+    server._as_asker = Mock(side_effect=psycopg.OperationalError("it is away"))
+    with pytest.raises(psycopg.OperationalError, match="it is away"):
+        asyncio.run(Transactions.read(server, Mock(headers={}), Mock()))
+    assert server._as_asker.call_args.args[0] is server.pool
+    assert list(server.standbys.ready()) == [standby]
 
 
 def test_a_full_disk_is_named_and_searches_that_record_nothing_go_on(start: Start) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragdb.ledger import LedgerError, keys, notes, proofs, tiles, tree
+from ragdb.ledger import LedgerError, keys, notes, offline, proofs, tiles, tree
 from tests import merkle_twin as twin
 
 # the example of Go's package note, which others verify too
@@ -34,6 +34,12 @@ def test_a_note_that_go_signed_is_verified() -> None:
     assert (signature.name, signature.key_id) == (verifier.name, verifier.key_id)
     assert verifier.accepts(SAYS, signature.signature)
     assert not verifier.accepts(SAYS + "\n", signature.signature)
+
+
+def test_a_file_of_keys_may_have_blank_lines(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text(f"{PETER}\n \n\n")
+    trusted = offline.keys([str(tmp_path / "keys")], [], None)
+    assert [str(key) for key in trusted.logs] == [PETER]
 
 
 def test_a_private_key_of_go_signs_as_go_does() -> None:

@@ -82,6 +82,15 @@ def test_a_changed_event_is_refused(pair: tuple[Node, Node], corpus: str) -> Non
     assert "did not sign" in refused(bob, ann, corpus, tamper)
 
 
+def test_an_event_that_nests_too_deep_is_refused(pair: tuple[Node, Node], corpus: str) -> None:
+    ann, bob = pair
+
+    def tamper(page: Page) -> None:
+        page["events"][0]["event"] = "[" * 100_000
+
+    assert "did not sign" in refused(bob, ann, corpus, tamper)
+
+
 @pytest.mark.parametrize("signature", ["00" * 64, "zz", "00" * 63])
 def test_a_forged_signature_is_refused(
     pair: tuple[Node, Node], corpus: str, signature: str

@@ -254,8 +254,9 @@ def test_a_server_that_lives_keeps_its_number(dsn: str, home: Path) -> None:
     assert pid_file.read_text() == before
 
 
-def test_a_folder_too_deep_for_a_socket_gets_a_short_one(home: Path) -> None:
-    deep = home / ("d" * 100) / "pg18"
+@pytest.mark.parametrize("name", ["d" * 100, "one, two"])
+def test_a_folder_whose_name_a_socket_cannot_have_gets_a_short_one(home: Path, name: str) -> None:
+    deep = home / name / "pg18"
     superuser = embedded.start(deep)
     found = embedded.status(deep)
     assert found is not None
@@ -265,6 +266,14 @@ def test_a_folder_too_deep_for_a_socket_gets_a_short_one(home: Path) -> None:
     finally:
         assert embedded.stop(deep)
         found.socket.rmdir()
+
+
+@pytest.mark.parametrize("sign", ["$", "`", '"'])
+def test_a_folder_that_a_shell_would_read_otherwise_is_refused(home: Path, sign: str) -> None:
+    folder = home / f"a{sign}b" / "pg18"
+    with pytest.raises(postgres.EmbeddedError, match="set RAGDB_HOME to another"):
+        embedded.start(folder)
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize("planted", ["link", "anothers", "open", "file"])
