@@ -122,6 +122,7 @@ def _add_list(router: APIRouter, studio: Studio) -> None:
                     turns = await speakers(db, chosen, [hit.chunks[0]["chunk_id"] for hit in hits])
                 else:
                     listed = await db.list_documents(chosen, prefix, after, PAGE + 1)
+        last = listed[PAGE - 1].source if len(listed) > PAGE else None
         return studio.page(
             request,
             "documents.html",
@@ -132,10 +133,11 @@ def _add_list(router: APIRouter, studio: Studio) -> None:
             q=q,
             prefix=prefix,
             is_first=not after,
-            documents=listed[:PAGE],
+            # two parts may have a source, and the next page begins behind it
+            documents=[row for row in listed if last is None or row.source <= last],
             hits=hits,
             turns=turns,
-            next=listed[PAGE - 1].source if len(listed) > PAGE else None,
+            next=last,
             folders=_folders(prefix),
         )
 

@@ -51,11 +51,11 @@ begin
       from unnest(v_corpora) c
         cross join lateral ragdb_internal.page_of_chunks(c.corpus_id,
           ragdb_internal.filtered_chunks(c.corpus_id, filter, chunk_ids), after, count) p
-      order by 2 limit count) p
+      order by 2 fetch first (count) rows with ties) p
       cross join lateral ragdb_internal.chunk_by_id(p.corpus_id, p.chunk_id) r
     order by r.chunk_id collate "C";
 end $$;
 comment on function ragdb.list_chunks is
   'Lists the chunks of a corpus by their ids: those that a filter leaves, among some ids or all '
-  '(null), that come after a given one, at most count (1 to 10000). Ids that no chunk has are '
-  'passed over. Raises RG400, RG404, RG410.';
+  '(null), that come after a given one, at most count (1 to 10000), and what other parts have '
+  'under the last id. Ids that no chunk has are passed over. Raises RG400, RG404, RG410.';

@@ -427,6 +427,20 @@ def test_a_part_has_the_rights_of_its_whole_until_it_is_restricted(parts: Connec
     assert one(parts, "select documents from ragdb.corpus_info('whole')") == 3
 
 
+def test_pages_of_the_whole_pass_over_no_source_that_two_parts_have(parts: Connection) -> None:
+    for part in PARTS[:2]:
+        put(parts, {"both": "red plum"}, part)
+    for call, key in (
+        ("list_documents('whole', '', %s, 1)", "source"),
+        ("list_chunks('whole', null, null, %s, 1)", "chunk_id"),
+    ):
+        seen = [""]
+        while page := parts.execute(f"select {key} from ragdb.{call}", (seen[-1],)).fetchall():
+            seen += [row[0] for row in page]
+        assert len(seen) == 1 + 7  # five sources, and one of two parts
+        assert len(set(seen)) == 1 + 6
+
+
 def test_reads_by_the_name_of_the_whole_are_events_of_the_part_too(parts: Connection) -> None:
     parts.execute("select ragdb.record_reads('whole', 'on')")
     parts.execute("select ragdb.create_corpus('part-3', part_of => 'whole')")
