@@ -316,6 +316,16 @@ def test_stopping_what_does_not_run_says_so(home: Path) -> None:
     assert not embedded.stop(home / "nothing")
 
 
+def test_a_restored_folder_that_others_may_enter_says_how_to_close_it(home: Path) -> None:
+    folder = home / "restored"
+    embedded.start(folder)
+    embedded.stop(folder)
+    folder.chmod(0o755)
+    with pytest.raises(postgres.EmbeddedError, match="permissions") as failed:
+        embedded.start(folder)
+    assert f"`chmod 700 {folder}`" in failed.value.hint
+
+
 def test_a_server_that_cannot_start_shows_the_end_of_its_log(home: Path) -> None:
     folder = home / "broken"
     embedded.start(folder)
