@@ -27,6 +27,7 @@ from ragdb.cli.session import (
     Verbose,
     Yes,
     format_of,
+    yes_of,
 )
 from ragdb.cli.told import IN_JSON, show
 
@@ -62,10 +63,12 @@ def verb(
     """Register a verb: `function(session, …)`, whose flags are its own and the shared ones."""
 
     def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
+        asks = "confirm" in function.__code__.co_names
+        changed = {"format": (format_of(formats), None), "yes": (yes_of(is_shown=asks), False)}
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
         shared = [
             inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, annotation=a, default=d)
-            for n, (a, d) in {**SHARED, "format": (format_of(formats), None)}.items()
+            for n, (a, d) in {**SHARED, **changed}.items()
         ]
         context = inspect.Parameter(
             "context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context

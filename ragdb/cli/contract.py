@@ -55,7 +55,9 @@ def apply(session: Session, files: Files) -> int:
             return USAGE
         with db.connection.transaction():
             applied = [record(db.apply_contract(found)) for found in read]
-        unbound = {row.name for row in db.list_embedders() if row.provider is None}
+        embedders = db.list_embedders()
+    unbound = {row.name for row in embedders if row.provider is None}
+    bound = sorted(row.name for row in embedders if row.provider is not None)
     if session.format == "table":
         _show(session, problems)
     rows = [
@@ -71,7 +73,8 @@ def apply(session: Session, files: Files) -> int:
     }
     for model in sorted(unbound & declared):
         bind = f"ragdb embedder bind {model} --provider sentence-transformers|openai|hash"
-        session.note(f"  hint: nothing runs {model} yet: `{bind}`")
+        others = f", or declare what runs: {', '.join(bound)}" if bound else ""
+        session.note(f"  hint: nothing runs {model} yet: `{bind}`{others}")
     return OK
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ragdb.cli.app import TEXT, verb
-from ragdb.cli.session import Corpus, Session
+from ragdb.cli.session import Corpus, Failure, Session
 from ragdb.cli.text import server_version
 
 
@@ -36,12 +36,21 @@ def init(
         bool, typer.Option("--manual/--no-manual", help="Load ragdb's manual as corpus system.")
     ] = True,
 ) -> None:
-    """Install the schema in a database, or upgrade it."""
+    """Install the schema in a database, or upgrade it.
+
+    What a DBA has to run before goes to stdout, so that it can be sent to psql.
+    """
     from ragdb.server import manual as book
     from ragdb.server import migrate, static
+    from ragdb.server.prepare import NotReady
 
     conninfo = session.target.conninfo
-    done = migrate.migrate(conninfo, force=force)
+    try:
+        done = migrate.migrate(conninfo, force=force)
+    except NotReady as refused:
+        if refused.statements:
+            session.text("\n".join([*refused.statements, ""]))
+        raise Failure(refused.reason, code=refused.exit_code) from None
     state = "the schema was installed" if done else "the schema is current"
     session.done(state, is_installed=done)
     is_meant = static.load_default(conninfo)

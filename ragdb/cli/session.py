@@ -56,7 +56,15 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print what is do
 NoProgress = Annotated[
     bool, typer.Option("--no-progress", help="Show no progress bar.", hidden=True)
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.", hidden=True)]
+
+
+def yes_of(*, is_shown: bool) -> Any:
+    """The flag that answers what a verb asks, shown by those that ask."""
+    told = "Do not ask for confirmation."
+    return Annotated[bool, typer.Option("--yes", "-y", help=told, hidden=not is_shown)]
+
+
+Yes = yes_of(is_shown=False)
 Corpus = Annotated[str, typer.Argument(metavar="CORPUS", help="Name of a corpus.")]
 InCorpus = Annotated[str | None, typer.Option("--corpus", "-c", help="Only this corpus.")]
 

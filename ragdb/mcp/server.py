@@ -60,7 +60,11 @@ def _shown(error: Exception) -> str:
         )
     if isinstance(error, psycopg.DataError):
         return error.diag.message_primary or str(error)
-    return "the database cannot be reached, or refuses"
+    if isinstance(error, psycopg.errors.InsufficientPrivilege):
+        return "the role of this server lacks a right to do this"
+    if isinstance(error, psycopg.OperationalError):
+        return "the database cannot be reached: call it again later"
+    return "the database refuses it"
 
 
 async def _run(action: Callable[[], Any]) -> Any:

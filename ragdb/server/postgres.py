@@ -155,6 +155,9 @@ def launch(folder: Path, version: int, answers: Callable[[], bool]) -> None:
             failed = EmbeddedError(f"the server in {folder} does not start:\n{said.strip()}")
             if shutil.disk_usage(folder).free < ROOM:
                 failed.hint = "its disk is full: make room there, and run the command again"
+            elif (found := folder.stat()).st_uid != _owner() or found.st_mode & 0o027:
+                whose = SYSTEM_USER if os.geteuid() == 0 else os.geteuid()
+                failed.hint = f"run `chown -R {whose} {folder}` and `chmod 700 {folder}`"
             raise failed
         if waited > 10 and not spoken:
             print(f"ragdb: waiting for the killed server of {folder} to go", file=sys.stderr)
@@ -193,11 +196,7 @@ def _socket_folder(folder: Path) -> Path:
     import hashlib
 
     short = Path("/tmp") / f"ragdb-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"
-    owner = os.geteuid()
-    if owner == 0:
-        import pwd
-
-        owner = pwd.getpwnam(_system_user()).pw_uid
+    owner = _owner()
     # anybody may make something of that name: neither is it trusted, nor its owner changed
     with contextlib.suppress(FileExistsError):
         short.mkdir(mode=0o700)
@@ -231,6 +230,13 @@ def run(folder: Path, version: int, program: str, *args: str) -> subprocess.Comp
         output.seek(0)
         done.stderr = output.read()
     return done
+
+
+def _owner() -> int:
+    """The user that the server runs as."""
+    import pwd
+
+    return pwd.getpwnam(_system_user()).pw_uid if os.geteuid() == 0 else os.geteuid()
 
 
 @cache

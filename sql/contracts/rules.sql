@@ -109,7 +109,8 @@ begin atomic
     ('rag-retriever-embed-corpus-mismatch', 'error',
       '%1$s is of corpus %2$s and its embed of %3$s', 'both must be of one corpus'),
     ('rag-retriever-embed-required', 'error', '%1$s is %2$s and has no embed',
-      'give embed=, or mode=lexical'),
+      'declare an embed with a model and dims of `ragdb embedder ls`, and give embed=; or give '
+      'mode=lexical'),
     ('rag-retriever-rerank-invalid', 'error',
       'rerank of %1$s is %2$s, neither none nor a reranker that was bound',
       'bind one: ragdb reranker bind'),

@@ -88,7 +88,7 @@ returns table (
   stale_parts integer, moved_to text,
   text_config text, k1 float8, b float8, pivot float8, lexemes bigint,
   record_query_text text, privilege text, gate_floors jsonb, history interval,
-  history_from bigint, new_chunks integer)
+  history_from bigint, new_chunks integer, embedder text)
 language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp
 as $$
@@ -101,10 +101,13 @@ begin
       ragdb_internal.privilege_name(ragdb_internal.privilege(v_corpus)),
       (select jsonb_object_agg(g.mode, g.floor) from ragdb.gate_calibrations g
         where g.corpus_id = v_corpus.corpus_id), v_corpus.history, v_corpus.history_from,
-      v_corpus.next_chunk_no - v_corpus.optimized_to
+      v_corpus.next_chunk_no - v_corpus.optimized_to,
+      (select e.name from ragdb.embedding_spaces s join ragdb.embedders e using (embedder_id)
+        where s.corpus_id = ragdb_internal.embedded_as(v_corpus) and s.state = 'current')
     from ragdb.list_corpora() l where l.name = v_corpus.name;
 end $$;
 comment on function ragdb.corpus_info is
   'Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes (each '
   'occurrence counted), the caller''s right to it, the floors of its gate by mode (null: not '
-  'measured yet), and how many chunks came since ragdb.optimize_corpus. Raises RG400, RG404.';
+  'measured yet), how many chunks came since ragdb.optimize_corpus, and the embedder that it is '
+  'searched by (null: by words alone). Raises RG400, RG404.';

@@ -48,6 +48,27 @@ end $$;
 comment on function ragdb_internal.draft_event is
   'Returns the event of a change that was made here, without its numbers. Raises RG413.';
 
+-- A document that is read again from elsewhere, or by force, says to peers what it said.
+create or replace function ragdb_internal.keep_published(corpus_id integer,
+  draft ragdb.shared_events) returns boolean
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not exists (select from ragdb.shared_events e
+    where e.corpus_id = keep_published.corpus_id and draft.replaces = array[e.hash]
+      and e.body_hash = draft.body_hash) then
+    return false;
+  end if;
+  update ragdb.shared_documents s
+    set event_id = ragdb_internal.local_event(keep_published.corpus_id, draft.source)
+    where s.corpus_id = keep_published.corpus_id and s.source = draft.source;
+  return true;
+end $$;
+comment on function ragdb_internal.keep_published is
+  'Returns whether the one event that a change knows says the same of its source; the document as '
+  'it is now is then the published one.';
+
 create or replace function ragdb.draft_events(corpus text, count integer default 1000)
 returns setof text
 language plpgsql security definer
@@ -58,6 +79,7 @@ declare
   v_change record;
   v_draft ragdb.shared_events;
   v_last ragdb.shared_events;
+  v_nth integer := 0;
   v_text text;
 begin
   perform ragdb_internal.check_page(0, count);
@@ -70,12 +92,14 @@ begin
     where e.corpus_id = v_shared.corpus_id and e.author = v_shared.author
     order by e.seq desc limit 1;
   for v_change in
-    select u.source, u.is_erased, row_number() over () as nth
-    from ragdb_internal.unpublished(v_shared.corpus_id) u limit count
+    select u.source, u.is_erased from ragdb_internal.unpublished(v_shared.corpus_id) u
   loop
+    exit when v_nth = count;
     v_draft := ragdb_internal.draft_event(v_shared, v_change.source, v_change.is_erased);
-    v_draft.seq := coalesce(v_last.seq, 0) + v_change.nth;
-    v_draft.lamport := v_shared.lamport + v_change.nth;
+    continue when ragdb_internal.keep_published(v_shared.corpus_id, v_draft);
+    v_nth := v_nth + 1;
+    v_draft.seq := coalesce(v_last.seq, 0) + v_nth;
+    v_draft.lamport := v_shared.lamport + v_nth;
     v_text := ragdb_internal.event_text(v_shared.feed, v_draft, encode(v_last.hash, 'hex'),
       to_char(ragdb_internal.now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'));
     v_last.hash := ragdb_internal.event_hash(v_text);

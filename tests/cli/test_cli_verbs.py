@@ -64,8 +64,16 @@ def own_demo(run: Run) -> Run:
     ],
 )
 def test_what_is_not_a_number_of_seconds_or_days_is_refused(call: list[str]) -> None:
-    refused = typer.testing.CliRunner().invoke(app, call)
+    refused = CliRunner().invoke(app, call)
     assert (refused.exit_code, call[-2] in refused.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("verb", "asks"), [("corpus drop", True), ("corpus erase", True), ("corpus ls", False)]
+)
+def test_help_shows_yes_where_a_verb_asks(verb: str, asks: bool) -> None:
+    shown = CliRunner().invoke(app, [*verb.split(), "--help"]).output
+    assert ("--yes" in shown) == asks
 
 
 def test_ingest_makes_the_corpus_and_lists_the_files(run: Run) -> None:
@@ -961,13 +969,14 @@ def test_embedding_needs_a_model_that_is_installed_and_says_which(
         assert "no embedder is installed: `pip install 'ragdb-postgres[static]'`" in done.stderr
         # the corpus is as it was
         assert (db.list_embedders(), db.corpus_embedder("docs")) == ([], None)
+        assert db.corpus_info("docs").embedder is None
         monkeypatch.setattr(local, "is_installed", lambda: True)
         db.create_embedder("all-MiniLM-L6-v2", 384)
         db.bind_embedder("all-MiniLM-L6-v2", "hash", "hash-v1")  # in place of torch
         assert run("embed", "docs").exit_code == 0
         found = db.corpus_embedder("docs")
         assert found is not None
-        assert found.name == "all-MiniLM-L6-v2"
+        assert found.name == db.corpus_info("docs").embedder == "all-MiniLM-L6-v2"
 
 
 @pytest.mark.usefixtures("packaged")

@@ -195,6 +195,19 @@ def test_refresh_says_what_is_due_and_ingest_reads_only_that(
     assert due() == ["a"]
 
 
+def test_a_model_that_nothing_runs_is_told_with_those_that_run(
+    run: Run, clone: str, tmp_path: Path
+) -> None:
+    contract = tmp_path / "c.kern"
+    contract.write_text("corpus name=docs\nembed name=E corpus=docs model=word dims=4\n")
+    assert ", or declare" not in run("apply", contract).stderr
+    with psycopg.connect(clone, autocommit=True) as db:
+        db.execute("select ragdb.create_embedder('words', 4)")
+        db.execute("select ragdb.bind_embedder('words', 'hash', 'hash-v1')")
+    assert "nothing runs word yet" in (said := run("apply", contract).stderr)
+    assert ", or declare what runs: words" in said
+
+
 def test_a_contract_takes_over_what_a_folder_brought_when_told_so(run: Run, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/x.txt").write_text("a text")

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 
+import ragdb
 from ragdb.ledger import keys, notes, offline, proofs
 from tests import merkle_twin as twin
+from tests.conftest import Run
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/ledger.md").read_text()
 SEED = bytes(range(32))
@@ -56,6 +61,36 @@ def test_the_example_is_verified_and_a_change_of_it_is_not(tmp_path: Path) -> No
     assert [f.finding for f in offline.verify([file], trusted)] == ["signed", "included"]
     file.write_text(block("proof").replace("index 2", "index 1"))
     assert [f.finding for f in offline.verify([file], trusted)] == ["signed", "not_included"]
+
+
+def test_a_third_party_sees_that_a_trace_and_its_texts_are_those_of_the_ledger(
+    run: Run, clone: str
+) -> None:
+    program: dict[str, Any] = {}
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+    exec(code, program)
+    with psycopg.connect(clone, autocommit=True) as connection:
+        db = ragdb.Database(connection)
+        db.add(
+            ["Grüße: refunds are paid\r\nin cash. ", "refunds"], [{"year": 2}] * 2, corpus="docs"
+        )
+        ids = [chunk.chunk_id for chunk in db.list_chunks("docs")]
+        made: list[Any] = [
+            db.retrieve("docs", "refunds", 2),
+            db.retrieve("docs", "Grüße", 2, filter={"year": {"gt": 1e-7, "lt": 2.5}}),
+            db.retrieve("docs", "refunds", 2, chunk_ids=ids[:1], min_score=0),
+        ]
+        db.seal_ledger()
+        texts = {chunk.chunk_id: chunk.text for chunk in db.list_chunks("docs")}
+        for hits in made:
+            entry = db.ledger_entry("trace", str(hits.trace_id))
+            shown = json.loads(run("trace", "show", hits.trace_id, "--json").stdout)
+            assert program["trace_hash"](shown) == entry.hash.hex()
+            assert program["other_texts"](shown, texts) == []
+            shown["hits"][0]["score"] /= 2
+            assert program["trace_hash"](shown) != entry.hash.hex()
+            first = shown["hits"][0]["chunk_id"]
+            assert program["other_texts"](shown, texts | {first: "gifts"}) == [first]
 
 
 @pytest.mark.parametrize("rule", ["0x00", "0x01", "cosignature/v1", "c2sp.org/tlog-proof@v1"])

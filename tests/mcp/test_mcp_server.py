@@ -26,6 +26,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
+from psycopg_pool import PoolTimeout
 from typer.testing import CliRunner
 
 import ragdb
@@ -399,7 +400,10 @@ def test_a_database_that_was_restarted_between_two_calls_is_asked_again(clone: s
         (psycopg.errors.LockNotAvailable, "another transaction holds"),
         (psycopg.errors.ReadOnlySqlTransaction, "ask the primary"),
         (psycopg.errors.UndefinedColumn, "schema of the database is not that of this server"),
-        (psycopg.errors.AdminShutdown, "cannot be reached"),
+        (psycopg.errors.AdminShutdown, "cannot be reached: call it again later"),
+        (PoolTimeout, "cannot be reached: call it again later"),
+        (psycopg.errors.InsufficientPrivilege, "the role of this server lacks a right"),
+        (psycopg.errors.InternalError, "the database refuses it"),
     ],
 )
 def test_what_hinders_the_database_is_told_by_its_kind(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -369,6 +370,24 @@ def test_a_text_that_was_changed_and_not_published_is_waited_for(
     ann.publish(corpus)
     assert bob.pull(ann, corpus).waiting == 0
     assert bob.text(corpus, "a.txt") == "Not published."
+
+
+def test_what_is_read_again_from_elsewhere_is_not_published_again(
+    pair: tuple[Node, Node], corpus: str, tmp_path: Path
+) -> None:
+    ann, bob = pair
+    for place in ("here", "there"):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "a.txt").write_text("The same.")
+        (tmp_path / place / "b.txt").write_text(f"It lies {place}.")
+    ann.db.ingest(tmp_path / "here", corpus=corpus, prefix="docs")
+    assert ann.publish(corpus) == 2
+    ann.db.ingest(tmp_path / "there", corpus=corpus, prefix="docs")
+    assert ann.publish(corpus) == 1
+    assert ann.publish(corpus) == 0
+    assert bob.pull(ann, corpus).waiting == 0
+    assert bob.text(corpus, "docs/a.txt") == "The same."
+    assert bob.text(corpus, "docs/b.txt") == "It lies there."
 
 
 def test_a_text_that_one_peer_lacks_comes_from_another(

@@ -350,6 +350,16 @@ def test_root_is_told_that_the_user_of_the_server_cannot_be_made(
         postgres._system_user.cache_clear()
 
 
+def test_a_restored_folder_that_others_may_enter_says_how_to_close_it(home: Path) -> None:
+    folder = home / "restored"
+    embedded.start(folder)
+    embedded.stop(folder)
+    folder.chmod(0o755)
+    with pytest.raises(postgres.EmbeddedError, match="permissions") as failed:
+        embedded.start(folder)
+    assert f"`chmod 700 {folder}`" in failed.value.hint
+
+
 def test_a_server_that_cannot_start_shows_the_end_of_its_log(home: Path) -> None:
     folder = home / "broken"
     embedded.start(folder)

@@ -152,7 +152,8 @@ def test_init_leaves_its_caller_able_to_work_or_says_once_what_a_dba_must_run(
     if dba is None:
         assert first.exit_code == 0, first.output
     else:
-        todo = statements(first.stderr)
+        todo = statements(first.stdout)
+        assert first.stdout.splitlines() == todo
         assert (first.exit_code, bool(todo)) == (3, True), first.output
         doctor = says(database, who, "doctor")
         assert doctor.exit_code == 3

@@ -656,8 +656,8 @@ class Functions(Caller):
     def corpus_info(self, corpus: str) -> rows.CorpusInfoRow:
         """Returns one corpus as ragdb.list_corpora does, with how it is searched, its lexemes
         (each occurrence counted), the caller's right to it, the floors of its gate by mode
-        (null: not measured yet), and how many chunks came since ragdb.optimize_corpus. Raises
-        RG400, RG404.
+        (null: not measured yet), how many chunks came since ragdb.optimize_corpus, and the
+        embedder that it is searched by (null: by words alone). Raises RG400, RG404.
         """
         return self._row(calls.CORPUS_INFO, rows.CorpusInfoRow, locals())
 

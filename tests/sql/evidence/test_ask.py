@@ -325,8 +325,8 @@ def test_a_refusal_names_the_words_that_were_asked(base: Database) -> None:
     ).fetchone()
     assert asked is not None
     terms, reason = asked
-    assert terms == ["bohm", "bohmjacobsen", "collid", "galaxi", "jacobsen", "mani"]
-    assert reason.endswith("; it lacks many, galaxies, colliding, bohm, jacobsen")
+    assert terms == ["bohm", "bohmjacobsen", "collid", "galaxi", "jacobsen"]
+    assert reason.endswith("; it lacks galaxies, colliding, bohm, jacobsen")
 
 
 @pytest.mark.parametrize("named", [{}, {"rag": "Desk"}, {"retriever": "Shelf"}])

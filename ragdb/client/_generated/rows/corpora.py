@@ -57,6 +57,7 @@ class CorpusInfoRow(Row):
     history: timedelta | None
     history_from: int | None
     new_chunks: int
+    embedder: str | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
