@@ -143,6 +143,19 @@ OPEN = "select ragdb.unrestrict_corpus('docs')"
 RECOUNT = "select ragdb.refresh_rollups(true)"
 
 
+def test_upkeep_leaves_the_counting_to_who_is_at_it(made: str) -> None:
+    said: list[str | None] = []
+    with psycopg.connect(made) as db:
+        db.execute(RECOUNT)
+    with psycopg.connect(made) as a, psycopg.connect(made) as b:
+        a.execute(RECOUNT)
+        b.execute("select from ragdb.retrieve('docs', 'refunds')")
+        b.add_notice_handler(lambda notice: said.append(notice.message_primary))
+        b.execute("select ragdb.maintain()")
+    # after three seconds it would give up, and say so
+    assert said == []
+
+
 @pytest.mark.parametrize(
     ("first", "then"),
     [
