@@ -72,6 +72,10 @@ def test_of_two_keys_made_at_once_the_second_is_active(made: str) -> None:
     call = "select ragdb.import_signing_key('{}', repeat('ab', 32), 'active')"
     assert second(made, call.format("k3"), call.format("k4")) is None
     assert [key for key, state in keys(made).items() if state == "active"] == ["k4"]
+    call = f"select set_config('ragdb.signing_key', '{{0}}:{'cd' * 32}', false)"
+    call += ", ragdb.register_signing_key('{0}')"
+    assert second(made, call.format("k5"), call.format("k6")) is None
+    assert [key for key, state in keys(made).items() if state == "active"] == ["k6"]
 
 
 def test_a_key_made_or_imported_twice_at_once_is_there_already(made: str) -> None:
