@@ -401,6 +401,14 @@ def test_who_grants_and_who_drops_a_corpus_wait_for_each_other(made: str) -> Non
     )
 
 
+def test_nobody_changes_a_shared_corpus_between_its_drafts_and_their_signatures(made: str) -> None:
+    with psycopg.connect(made) as db:
+        db.execute("select ragdb.create_corpus('shared')")
+        db.execute("select ragdb.share_corpus('shared', %s)", (bytes(range(32)),))
+    write = "select ragdb.put_text('shared', 'a.md', 'refunds')"
+    assert second(made, "select ragdb.draft_events('shared')", write) is None
+
+
 def test_of_two_quotas_of_a_role_given_at_once_the_second_stays(made: str) -> None:
     call = "select ragdb.set_quota('reader', {})"
     assert second(made, call.format(5), call.format(7)) is None
