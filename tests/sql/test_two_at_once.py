@@ -302,6 +302,24 @@ def test_two_workers_that_claim_at_once_get_one_each_and_wait_for_nothing(
     assert found[0] != found[1]
 
 
+@pytest.mark.parametrize(
+    ("claim", "answer"),
+    [
+        ("claim_embed_jobs", "complete_embed_job(%s, %s, '{1,0,0}')"),
+        ("claim_ingest_jobs", "fail_ingest_job(%s, %s, 'no text', 'use OCR', 'bad_request')"),
+    ],
+)
+def test_of_two_answers_to_one_job_at_once_the_second_is_refused(
+    gone: str, claim: str, answer: str
+) -> None:
+    with psycopg.connect(gone) as db:
+        db.execute("select ragdb.bind_embedder('gone', 'hash', 'hash-v1')")
+        db.execute(f"select ragdb.{ASKED[claim]} from generate_series(3, 3) n".encode())
+        job = db.execute(f"select job_id, attempt from ragdb.{claim}('w', 1)".encode()).fetchone()
+    assert job is not None
+    assert second(gone, f"select ragdb.{answer}", f"select ragdb.{answer}", *job) == "RG453"
+
+
 SEARCH = "select from ragdb.{}('gone', 'refunds', query_embedding => '{{1,0,0}}', mode => '{}')"
 
 
