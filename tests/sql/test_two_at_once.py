@@ -248,6 +248,16 @@ def test_who_makes_a_corpus_of_a_contract_and_who_applies_one_wait_for_each_othe
     )
 
 
+def test_who_withdraws_a_contract_waits_for_who_makes_a_corpus_of_it(made: str) -> None:
+    with psycopg.connect(made) as db:
+        db.execute("select ragdb.create_corpus('free')")
+        contract = CONTRACT.replace("docs", "free").replace("=R", "=U").replace("=A", "=D")
+        db.execute("select ragdb.apply_contract(%s, 'free')", (contract,))
+        db.execute("select ragdb.drop_corpus('free')")
+    make = "select ragdb.create_corpus('free')"
+    assert second(made, make, "select ragdb.withdraw_contract('free')") is None
+
+
 def test_of_two_contracts_with_the_same_names_at_once_the_second_is_refused(made: str) -> None:
     contract = CONTRACT.replace("=R", "=Q").replace("=A", "=Z")
     apply = f"select ragdb.apply_contract('{contract}', '%s')"
@@ -318,6 +328,31 @@ def test_of_two_answers_to_one_job_at_once_the_second_is_refused(
         job = db.execute(f"select job_id, attempt from ragdb.{claim}('w', 1)".encode()).fetchone()
     assert job is not None
     assert second(gone, f"select ragdb.{answer}", f"select ragdb.{answer}", *job) == "RG453"
+
+
+@pytest.mark.parametrize(
+    ("held", "call", "expected"),
+    [
+        ("embedding_jobs", "renew_embeddings('holder')", 0),
+        (
+            "http_sessions",
+            "http_session_role(session_hash) from ragdb.http_sessions",
+            "ragdb_admin",
+        ),
+    ],
+)
+def test_who_only_tells_that_he_is_still_there_waits_for_nobody(
+    gone: str, held: str, call: str, expected: object
+) -> None:
+    with psycopg.connect(gone) as db:
+        db.execute("select ragdb.put_text('gone', 'b.md', 'and by card')")
+        assert db.execute("select from ragdb.claim_embeddings('holder')").rowcount == 1
+        db.execute("select ragdb.open_http_session()")
+        db.execute("update ragdb.http_sessions set seen_at = seen_at - interval '2 minutes'")
+    with psycopg.connect(gone) as holder, psycopg.connect(gone) as teller:
+        holder.execute(f"select from ragdb.{held} for update".encode())
+        teller.execute("set lock_timeout = '10 s'")
+        assert teller.execute(f"select ragdb.{call}".encode()).fetchone() == (expected,)
 
 
 SEARCH = "select from ragdb.{}('gone', 'refunds', query_embedding => '{{1,0,0}}', mode => '{}')"
