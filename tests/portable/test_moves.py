@@ -287,8 +287,8 @@ def test_what_was_recorded_stays_and_can_be_proven(pair: tuple[str, str]) -> Non
         assert all(row.is_intact for row in source.verify_trace(trace))
         assert source.replay(trace).verdict == "exact"
         assert trace in {row.id for row in source.list_traces("kept")}
-        assert source.list_slices("kept") == source.list_atoms("kept") == []
-        assert source.list_proposals("kept") == source.list_incidents("kept") == []
+        assert [*source.list_slices("kept"), *source.list_atoms("kept")] == []
+        assert [*source.list_proposals("kept"), *source.list_incidents("kept")] == []
         for read in (source.get_slice, source.slice_members, source.slice_graph):
             with pytest.raises(SliceNotFound):
                 read("kept", "0" * 64)
