@@ -26,8 +26,11 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  insert into ragdb.locks (name) values (try_hold.name)
-    on conflict on constraint locks_are_unique do nothing;
+  -- an insert waits for whoever holds the row that it meets
+  if not exists (select from ragdb.locks l where l.name = try_hold.name) then
+    insert into ragdb.locks (name) values (try_hold.name)
+      on conflict on constraint locks_are_unique do nothing;
+  end if;
   perform from ragdb.locks l where l.name = try_hold.name for update skip locked;
   if not found then
     return false;

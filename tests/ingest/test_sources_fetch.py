@@ -149,6 +149,10 @@ def test_data_that_are_no_gzip_are_called_so(server: Server) -> None:
     assert "gzip" in refused(url(server, "/torn"), allow_private=True).reason
 
 
+def test_a_page_may_be_as_large_as_is_allowed(server: Server) -> None:
+    assert fetch(url(server, "/tagged"), allow_private=True, max_bytes=4).data == b"page"
+
+
 def test_an_etag_too_long_to_keep_costs_no_page(server: Server) -> None:
     fetched = fetch(url(server, "/tagged"), allow_private=True)
     assert (fetched.data, fetched.etag) == (b"page", None)
@@ -263,7 +267,7 @@ def test_another_scheme_is_read_by_fsspec() -> None:
     def read(name: str, **more: Any) -> Fetched:
         return fetch(f"memory://bucket/{name}", allow_private=True, **more)
 
-    assert read("a.md").data == b"# remote"
+    assert read("a.md", max_bytes=8).data == b"# remote"
     for name, more, code in (("a.md", {"max_bytes": 3}, "too_large"), ("b.md", {}, "unreachable")):
         with pytest.raises(ReadError) as caught:
             read(name, **more)

@@ -124,11 +124,15 @@ def test_links_stay_in_the_folder(docs: Path, tmp_path: Path) -> None:
     (docs / "nothing").symlink_to(docs / "missing")
     (docs / ".secret.md").write_text("hidden")
     (docs / "hidden.md").symlink_to(docs / ".secret.md")
+    (docs / ".git").mkdir()
+    (docs / ".git" / "config.md").write_text("hidden")
+    (docs / "config.md").symlink_to(docs / ".git" / "config.md")
 
     found = find([docs])
 
     assert {s.uri for s in found.skipped} == {
-        f"docs/{name}" for name in ("out.md", "out", "loop", "self", "nothing", "hidden.md")
+        f"docs/{name}"
+        for name in ("out.md", "out", "loop", "self", "nothing", "hidden.md", "config.md")
     }
     [linked] = [s for s in found.sources if s.uri == "docs/in.md"]
     assert linked.read() == b"a.md"

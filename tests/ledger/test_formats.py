@@ -157,6 +157,8 @@ def test_a_command_signs_and_a_wrong_one_is_noticed(
     other = keys.make(tmp_path / "other.pem")
     with pytest.raises(LedgerError, match="does not have the public key"):
         keys.signer(None, command, str(other.verifier("x"))).checkpoint(TEXT)
+    with pytest.raises(LedgerError, match="has a public key"):
+        keys.signer(None, command, None)
     monkeypatch.setenv(keys.VARIABLE, (tmp_path / "key.pem").read_text())
     assert keys.signer(None, None, None).public == signer.public
     monkeypatch.delenv(keys.VARIABLE)

@@ -25,6 +25,7 @@ from ragdb.errors import (
     MoveDelayed,
     MoveFailed,
     NotAuthorized,
+    SliceNotFound,
 )
 from ragdb.models import encoders
 from ragdb.models.worker import Worker
@@ -286,14 +287,24 @@ def test_what_was_recorded_stays_and_can_be_proven(pair: tuple[str, str]) -> Non
         assert all(row.is_intact for row in source.verify_trace(trace))
         assert source.replay(trace).verdict == "exact"
         assert trace in {row.id for row in source.list_traces("kept")}
+        assert [*source.list_slices("kept"), *source.list_atoms("kept")] == []
+        assert [*source.list_proposals("kept"), *source.list_incidents("kept")] == []
+        for read in (source.get_slice, source.slice_members, source.slice_graph):
+            with pytest.raises(SliceNotFound):
+                read("kept", "0" * 64)
+        # where another has gone later is not where this one is
+        small(pair[0], "later")
+        mover.move(source, target, "later")
+        source.connection.execute("update ragdb.moves set peer = 'far' where corpus = 'later'")
         for asked in (
             lambda: source.search("kept", "grinder"),
             lambda: source.retrieve("kept", "grinder"),
             lambda: source.list_documents("kept"),
             lambda: source.optimize_corpus("kept"),
         ):
-            with pytest.raises(CorpusMoved):
+            with pytest.raises(CorpusMoved) as moved:
                 asked()
+            assert '"far"' not in str(moved.value)
         source.drop_corpus("kept")
         with pytest.raises(CorpusNotFound):
             source.search("kept", "grinder")

@@ -377,6 +377,12 @@ def test_a_line_repeated_exactly_is_read_once() -> None:
     assert len(read(line * 3, "c.jsonl")) == 1
 
 
+def test_a_line_over_the_limit_is_named() -> None:
+    data = lines({"_id": "a", "text": "x"}) + b'{"text": "' + b"x" * 100
+    with pytest.raises(ReadError, match="line 2 is over 64 bytes"):
+        list(read_jsonl(io.BytesIO(data), max_line=64))
+
+
 def test_jsonl_is_read_a_line_at_a_time() -> None:
     class Endless(io.RawIOBase):
         def readable(self) -> bool:

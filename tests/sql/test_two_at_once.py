@@ -72,6 +72,10 @@ def test_of_two_keys_made_at_once_the_second_is_active(made: str) -> None:
     call = "select ragdb.import_signing_key('{}', repeat('ab', 32), 'active')"
     assert second(made, call.format("k3"), call.format("k4")) is None
     assert [key for key, state in keys(made).items() if state == "active"] == ["k4"]
+    call = f"select set_config('ragdb.signing_key', '{{0}}:{'cd' * 32}', false)"
+    call += ", ragdb.register_signing_key('{0}')"
+    assert second(made, call.format("k5"), call.format("k6")) is None
+    assert [key for key, state in keys(made).items() if state == "active"] == ["k6"]
 
 
 def test_a_key_made_or_imported_twice_at_once_is_there_already(made: str) -> None:
@@ -141,6 +145,19 @@ def test_a_run_whose_documents_change_meanwhile_fails(made: str) -> None:
 
 OPEN = "select ragdb.unrestrict_corpus('docs')"
 RECOUNT = "select ragdb.refresh_rollups(true)"
+
+
+def test_upkeep_leaves_the_counting_to_who_is_at_it(made: str) -> None:
+    said: list[str | None] = []
+    with psycopg.connect(made) as db:
+        db.execute(RECOUNT)
+    with psycopg.connect(made) as a, psycopg.connect(made) as b:
+        a.execute(RECOUNT)
+        b.execute("select from ragdb.retrieve('docs', 'refunds')")
+        b.add_notice_handler(lambda notice: said.append(notice.message_primary))
+        b.execute("select ragdb.maintain()")
+    # after three seconds it would give up, and say so
+    assert said == []
 
 
 @pytest.mark.parametrize(
@@ -231,6 +248,16 @@ def test_who_makes_a_corpus_of_a_contract_and_who_applies_one_wait_for_each_othe
     )
 
 
+def test_who_withdraws_a_contract_waits_for_who_makes_a_corpus_of_it(made: str) -> None:
+    with psycopg.connect(made) as db:
+        db.execute("select ragdb.create_corpus('free')")
+        contract = CONTRACT.replace("docs", "free").replace("=R", "=U").replace("=A", "=D")
+        db.execute("select ragdb.apply_contract(%s, 'free')", (contract,))
+        db.execute("select ragdb.drop_corpus('free')")
+    make = "select ragdb.create_corpus('free')"
+    assert second(made, make, "select ragdb.withdraw_contract('free')") is None
+
+
 def test_of_two_contracts_with_the_same_names_at_once_the_second_is_refused(made: str) -> None:
     contract = CONTRACT.replace("=R", "=Q").replace("=A", "=Z")
     apply = f"select ragdb.apply_contract('{contract}', '%s')"
@@ -283,6 +310,49 @@ def test_two_workers_that_claim_at_once_get_one_each_and_wait_for_nothing(
         found = [w.execute(f"select c from ragdb.{claim}('w', 1) c").fetchall() for w in (a, b, a)]
     assert [len(rows) for rows in found] == [1, 1, 0]
     assert found[0] != found[1]
+
+
+@pytest.mark.parametrize(
+    ("claim", "answer"),
+    [
+        ("claim_embed_jobs", "complete_embed_job(%s, %s, '{1,0,0}')"),
+        ("claim_ingest_jobs", "fail_ingest_job(%s, %s, 'no text', 'use OCR', 'bad_request')"),
+    ],
+)
+def test_of_two_answers_to_one_job_at_once_the_second_is_refused(
+    gone: str, claim: str, answer: str
+) -> None:
+    with psycopg.connect(gone) as db:
+        db.execute("select ragdb.bind_embedder('gone', 'hash', 'hash-v1')")
+        db.execute(f"select ragdb.{ASKED[claim]} from generate_series(3, 3) n".encode())
+        job = db.execute(f"select job_id, attempt from ragdb.{claim}('w', 1)".encode()).fetchone()
+    assert job is not None
+    assert second(gone, f"select ragdb.{answer}", f"select ragdb.{answer}", *job) == "RG453"
+
+
+@pytest.mark.parametrize(
+    ("held", "call", "expected"),
+    [
+        ("embedding_jobs", "renew_embeddings('holder')", 0),
+        (
+            "http_sessions",
+            "http_session_role(session_hash) from ragdb.http_sessions",
+            "ragdb_admin",
+        ),
+    ],
+)
+def test_who_only_tells_that_he_is_still_there_waits_for_nobody(
+    gone: str, held: str, call: str, expected: object
+) -> None:
+    with psycopg.connect(gone) as db:
+        db.execute("select ragdb.put_text('gone', 'b.md', 'and by card')")
+        assert db.execute("select from ragdb.claim_embeddings('holder')").rowcount == 1
+        db.execute("select ragdb.open_http_session()")
+        db.execute("update ragdb.http_sessions set seen_at = seen_at - interval '2 minutes'")
+    with psycopg.connect(gone) as holder, psycopg.connect(gone) as teller:
+        holder.execute(f"select from ragdb.{held} for update".encode())
+        teller.execute("set lock_timeout = '10 s'")
+        assert teller.execute(f"select ragdb.{call}".encode()).fetchone() == (expected,)
 
 
 SEARCH = "select from ragdb.{}('gone', 'refunds', query_embedding => '{{1,0,0}}', mode => '{}')"
@@ -388,6 +458,14 @@ def test_who_grants_and_who_drops_a_corpus_wait_for_each_other(made: str) -> Non
         )
         == "RG404"
     )
+
+
+def test_nobody_changes_a_shared_corpus_between_its_drafts_and_their_signatures(made: str) -> None:
+    with psycopg.connect(made) as db:
+        db.execute("select ragdb.create_corpus('shared')")
+        db.execute("select ragdb.share_corpus('shared', %s)", (bytes(range(32)),))
+    write = "select ragdb.put_text('shared', 'a.md', 'refunds')"
+    assert second(made, "select ragdb.draft_events('shared')", write) is None
 
 
 def test_of_two_quotas_of_a_role_given_at_once_the_second_stays(made: str) -> None:

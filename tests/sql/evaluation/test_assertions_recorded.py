@@ -205,6 +205,9 @@ def test_kinds_about_answers(
     documents(db)
     rows = db.execute("select chunk_id from ragdb.search('docs', 'refund policy', 1)").fetchall()
     tail = ANSWER.format(answer=answer, end=end, chunks=chunks.format(chunk=rows[0][0]), keys=keys)
+    # what is said of another answer says nothing of this one
+    other = ANSWER.format(answer="policy of 30 days", end=17, chunks=rows[0][0], keys="")
+    tail += other.replace("name=W", "name=X").replace("refund policy", "another")
     asked = [
         "groundingCoverageGte threshold=0.5",
         "groundingCoverageGte threshold=0.9",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import itertools
 import json
@@ -482,6 +483,12 @@ def test_every_format_tells_what_failed(any_db: Connection, form: str) -> None:
     text = report(any_db, found["run_id"], form)
     assert "advisory" in text
     assert "\x07" not in text
+
+
+def test_rows_of_csv_are_numbered_in_their_order(any_db: Connection) -> None:
+    rows = csv.DictReader(report(any_db, run(any_db, MIXED)["run_id"], "csv").splitlines())
+    numbers = [int(row["n"]) for row in rows]
+    assert numbers == list(range(1, len(numbers) + 1)) != [1]
 
 
 def test_no_field_of_csv_is_a_formula(any_db: Connection) -> None:

@@ -159,6 +159,8 @@ def test_a_citation_has_a_code_for_what_is_wrong(
     any_db: Connection, citation: dict[str, Any], expected: str | None
 ) -> None:
     assert codes(check(any_db, cites(citation))) == [expected]
+    twice = EVIDENCE | {"chunks": [chunk for chunk in EVIDENCE["chunks"] for _ in range(2)]}
+    assert codes(check(any_db, cites(citation), twice)) == [expected]
 
 
 def test_where_a_quote_stands_is_said_in_the_units_asked_for(any_db: Connection) -> None:

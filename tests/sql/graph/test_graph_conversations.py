@@ -22,7 +22,7 @@ from tests.sql.signed_slices import packed
         ([message(1), message(1)], "two turns"),
         ([message(1, [1])], "itself"),
         ([message(1, [7])], "not in the conversation"),
-        ([message(1), message(2, [3]), message(3, [2])], "cycle"),
+        ([message(1), message(2, [3]), message(3, [2])], "turns on it or behind it"),
         ([message(1) | {"text": "  "}], "blank"),
         ([message(1) | {"text": None}], "text"),
         ([message(1) | {"salience": 1.5}], "salience"),

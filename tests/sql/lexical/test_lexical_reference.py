@@ -35,8 +35,8 @@ def test_the_reference_ranking_obeys_filters_and_floor(db: Connection) -> None:
         "docs",
         (text_document(f"{n}.txt", f"refund policy {n}", metadata={"n": n % 2}) for n in range(6)),
     )
-    rows = db.execute(
-        "select source, score from ragdb.search('docs', 'refund policy 3', 10, mode => 'reference',"
-        """ min_score => 0.6, filter => '{"n": 1}')"""
-    ).fetchall()
-    assert rows == [("3.txt", 1.0)]
+    search = "select source, score from ragdb.search('docs', 'refund policy 3', {}, 'reference'{})"
+    narrow = """, min_score => 0.6, filter => '{"n": 1}'"""
+    assert db.execute(search.format(10, narrow)).fetchall() == [("3.txt", 1.0)]
+    # the best of six
+    assert db.execute(search.format(1, "")).fetchall() == [("3.txt", 1.0)]

@@ -8,6 +8,7 @@ import json
 import math
 import threading
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -633,6 +634,20 @@ def test_a_refused_text_is_a_bad_request(docs: Connection) -> None:
     assert (failed["error"], failed["message"]) == ("bad_request", "not this")
     with pytest.raises(errors.JobNotFound):
         docs.execute("select ragdb.complete_embed_job(%s, %s, '{1}')", (job, attempt))
+
+
+def test_a_request_to_embed_backs_off_and_its_fifth_failure_is_its_last(docs: Connection) -> None:
+    make_embedder(docs)
+    request = {"params": {"model": "hash"}, "input": {"texts": ["x"]}}
+    for failures in range(1, 6):
+        assert call(docs, "embed_text", request)["error"] == "partition"
+        docs.execute("update ragdb.embed_jobs set due_at = clock_timestamp()")
+        ((job, attempt, *_),) = docs.execute("select * from ragdb.claim_embed_jobs('w')")
+        before = one(docs, "select clock_timestamp()")
+        docs.execute("select ragdb.fail_embed_job(%s, %s, 'no answer')", (job, attempt))
+        after = one(docs, "select due_at - %s from ragdb.embed_jobs", before)
+        assert after >= timedelta(seconds=2**failures / 2)
+    assert call(docs, "embed_text", request)["message"] == "no answer"
 
 
 # ── a worker, descriptors ──
