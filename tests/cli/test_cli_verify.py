@@ -308,6 +308,7 @@ def test_what_is_not_a_dump_is_refused(
 # ── the manual ──────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.usefixtures("short_manual")
 def test_what_verify_says_to_do_about_the_manual_mends_it(run: Run, clone: str) -> None:
     assert run("init").exit_code == 0
     with psycopg.connect(clone) as db:
