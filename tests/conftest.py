@@ -12,6 +12,7 @@ from __future__ import annotations
 import gc
 import itertools
 import os
+import shutil
 import signal
 import subprocess
 from collections import defaultdict
@@ -166,6 +167,15 @@ def packaged(monkeypatch: pytest.MonkeyPatch) -> None:
     """`ragdb init` and the embedded server load the packaged static model, as users have it."""
     monkeypatch.setattr(static, "installed", _installed)
     monkeypatch.delenv("PYTHONPATH")
+
+
+@pytest.fixture
+def short_manual(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`ragdb init` loads a manual of one page: to load the whole one takes half a second."""
+    folder = tmp_path / "manual"
+    folder.mkdir()
+    shutil.copy(Path(__file__).parents[1] / "docs/operations.md", folder)
+    monkeypatch.setattr(manual, "files", lambda _: folder)
 
 
 @pytest.fixture

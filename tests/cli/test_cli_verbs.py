@@ -688,6 +688,7 @@ def test_the_schema_of_a_newer_ragdb_is_left_as_it_is(run: Run, clone: str) -> N
     assert "ragdb init" not in result.stdout
 
 
+@pytest.mark.usefixtures("short_manual")
 def test_who_may_be_the_owner_only_by_set_role_installs_the_manual_too(
     run: Run, clone: str
 ) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,14 @@ def docs(run: Run, clone: str) -> Run:
         for n in range(3):
             db.put_text("docs", f"{n}.md", f"Refunds are paid within {n} weeks.")
     assert run("corpus", "optimize", "docs").exit_code == 0
+    return run
+
+
+@pytest.fixture
+def refused(run_on: Callable[[str], Run], module_clone: str) -> Run:
+    """The command line on a database that answers until a key is named, which is not changed."""
+    run = run_on(module_clone)
+    assert run("status").exit_code == 0
     return run
 
 
@@ -133,7 +142,7 @@ def test_the_secret_is_in_no_statement_and_no_dump(docs: Run, clone: str, tmp_pa
     ],
 )
 def test_a_file_of_no_keys_is_refused_and_not_quoted(
-    docs: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    refused: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     content: str | None, mode: int, said: str,
 ) -> None:  # fmt: skip
     file = tmp_path / "keys"
@@ -141,7 +150,7 @@ def test_a_file_of_no_keys_is_refused_and_not_quoted(
         file.write_text(content)
         file.chmod(mode)
     monkeypatch.setenv(signing.FILE, str(file))
-    result = docs("status")
+    result = refused("status")
     assert result.exit_code == 2
     assert said in result.stderr
     assert "abab" not in result.stderr
@@ -149,10 +158,10 @@ def test_a_file_of_no_keys_is_refused_and_not_quoted(
 
 @pytest.mark.parametrize("command", ["false", "/no/such/program", "echo nothing", "'"])
 def test_a_command_that_gives_no_key_is_refused(
-    docs: Run, monkeypatch: pytest.MonkeyPatch, command: str
+    refused: Run, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.setenv(signing.COMMAND, command)
-    result = docs("status")
+    result = refused("status")
     assert result.exit_code == 2
     assert signing.COMMAND in result.stderr
 
@@ -312,6 +321,7 @@ def test_a_backup_is_restored_on_the_server_that_the_environment_names(
 # ── the manual ──────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.usefixtures("short_manual")
 def test_what_verify_says_to_do_about_the_manual_mends_it(run: Run, clone: str) -> None:
     assert run("init").exit_code == 0
     with psycopg.connect(clone) as db:

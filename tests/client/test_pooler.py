@@ -231,6 +231,7 @@ def test_two_clients_behind_a_pooler_never_lose_a_call_of_their_quota(
         assert list(clients.map(ask, range(2))) == [100, 100]
 
 
+@pytest.mark.usefixtures("short_manual")
 def test_nothing_that_a_login_becomes_stays_on_the_connection(docs: str, bouncer: Pooler) -> None:
     """`ragdb init` loads the manual as the owner; the next client must be itself."""
     from ragdb.server import manual, migrate

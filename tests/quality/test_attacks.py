@@ -530,8 +530,8 @@ def test_before_any_attack_nothing_is_found(evidence: Evidence, command: str) ->
 
 
 # attacks by day on one database: none of them brings the line of another, as is tested by night
-AT_ONCE = [
-    {
+AT_ONCE = {
+    "the first": {
         "1 a trace is edited, with its hash",
         "3 an answer is edited",
         "3 a gate is edited",
@@ -546,7 +546,7 @@ AT_ONCE = [
         "a grant is moved",
         "23 the triggers of a table stay off",
     },
-    {
+    "the second": {
         "5 where a document was found is edited",
         "an event is rewritten in place",
         "5 the text of a chunk, with its hash",
@@ -557,13 +557,13 @@ AT_ONCE = [
         "13 a trace is back-dated",
         "15 an edited row is entered again",
     },
-    {
+    "the third": {
         "5 the same, and the document has an id of its own",
         "a corpus is opened",
         "11 the same, as if they were dropped by age",
         "20 its history is rewritten, all hashes and signatures with it",
     },
-    {
+    "the fourth": {
         "5 the page of a chunk is edited",
         "5 the same, and the document is a conversation",
         "who was granted what is rewritten",
@@ -572,15 +572,13 @@ AT_ONCE = [
         "23 the triggers of a partition stay off",
         "a function is replaced",
     },
-]
+}
 # the text of a chunk that is edited brings this line, too
 ALONE = {"the index by words is edited"}
 ALONE |= {name for name, case in ATTACKS.items() if case.fence == "checkpoint"}
 
 
-@pytest.mark.parametrize(
-    "names", AT_ONCE, ids=["the first", "the second", "the third", "the fourth"]
-)
+@pytest.mark.parametrize("names", AT_ONCE.values(), ids=AT_ONCE)
 def test_the_command_finds_each_of_several_attacks_in_its_line(
     evidence: Evidence, names: set[str]
 ) -> None:
@@ -615,7 +613,7 @@ def test_the_command_finds_the_attack_in_its_line(evidence: Evidence, name: str)
         if case.fence == "checkpoint":
             # from the inside all is right
             assert evidence.ragdb(VERIFY, dsn)[0] == 0
-        others = [ATTACKS[n] for names in AT_ONCE if name in names for n in names - {name}]
+        others = [ATTACKS[n] for names in AT_ONCE.values() if name in names for n in names - {name}]
         for command in {other.command for other in others}:
             output = evidence.ragdb(command, dsn)[1]
             for other in others:
@@ -625,14 +623,13 @@ def test_the_command_finds_the_attack_in_its_line(evidence: Evidence, name: str)
 @pytest.mark.parametrize(
     "names",
     [
-        *AT_ONCE,
+        *(pytest.param(names, id=which) for which, names in AT_ONCE.items()),
         *(
-            pytest.param({name}, marks=pytest.mark.nightly)
+            pytest.param({name}, id=name, marks=pytest.mark.nightly)
             for name, case in ATTACKS.items()
             if case.fence == "ledger"
         ),
     ],
-    ids=min,
 )
 def test_without_the_ledger_the_attacks_pass(unsealed: Evidence, names: set[str]) -> None:
     works = [a.sql for name, a in ATTACKS.items() if name in names and a.fence == "ledger"]

@@ -69,8 +69,8 @@ COUNTS = {
     *("bi.retrieval_traces", "bi.fact_retrieval", "bi.fact_retrieved_chunk", "bi.traces_otel"),
     *("bi.fact_answer", "bi.fact_citation", "bi.fact_gate", "bi.fact_feedback", "bi.fact_stage"),
 }
-# by day every eighth call of a function, and by night all
-STEPS = [8, pytest.param(1, marks=pytest.mark.nightly)]
+# by day every sixteenth call of a function, and by night all
+STEPS = [16, pytest.param(1, marks=pytest.mark.nightly)]
 # how long something took or has waited
 TIMES = {"elapsed_ms", "ms", "oldest_ms", "waited_ms"}
 SECRET = re.compile(r"rgs_\w+|[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")

@@ -1,4 +1,4 @@
-"""The rules of sql/ that PostgreSQL does not check: order, calls, sizes and names."""
+"""The rules of sql/ that PostgreSQL does not check, as `make lint` holds its files to them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,6 @@ create function ragdb_internal.{name}() returns integer
 language sql immutable parallel safe
 return {body};
 """
-
-
-def test_no_file_breaks_a_rule() -> None:
-    assert list(lint_sql.problems()) == []
 
 
 def house(folder: Path, **files: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import psycopg
 import pytest
@@ -26,14 +27,18 @@ CHUNK = "(select c.chunk_id from ragdb.chunks c)"
 CASES = Jsonb([{"name": "c", "query": "refunds", "labels": [{"source": "a.md"}]}])
 
 
+def fill(db: psycopg.Connection[Any]) -> None:
+    db.execute("select ragdb.create_signing_key('first')")
+    db.execute("select ragdb.create_corpus('docs')")
+    db.execute(PUT)
+    db.execute("select ragdb.apply_contract(%s, 'c')", (CONTRACT,))
+
+
 @pytest.fixture(scope="module")
 def made(module_clone: str) -> str:
     """A database with a corpus, a key and a contract; what a test adds stays."""
     with psycopg.connect(module_clone) as db:
-        db.execute("select ragdb.create_signing_key('first')")
-        db.execute("select ragdb.create_corpus('docs')")
-        db.execute(PUT)
-        db.execute("select ragdb.apply_contract(%s, 'c')", (CONTRACT,))
+        fill(db)
     return module_clone
 
 
@@ -477,9 +482,9 @@ def test_of_two_quotas_of_a_role_given_at_once_the_second_stays(made: str) -> No
 
 
 @pytest.fixture
-def dropped(made: str) -> str:
-    """`made` with a corpus of one turn, an admissible trace of it, an atom and a baseline."""
-    with psycopg.connect(made) as db:
+def dropped(filled: str) -> str:
+    """Like `made` with a corpus of one turn, an admissible trace of it, an atom and a baseline."""
+    with psycopg.connect(filled) as db:
         db.execute("select ragdb.drop_corpus(l.name) from ragdb.list_corpora() l")
         conversations.chat(db, [conversations.message(1, text="when are refunds paid")], "docs")
         db.execute(f"select from ragdb.retrieve_slice('docs', 'refunds', anchor => {CHUNK})")
@@ -492,7 +497,7 @@ def dropped(made: str) -> str:
         if not db.execute("select from ragdb.list_embedders() where name = 'three'").fetchall():
             db.execute("select ragdb.create_embedder('three', 3)")
         db.execute("select ragdb.embed_corpus('docs', 'three')")
-    return made
+    return filled
 
 
 @pytest.mark.parametrize(
@@ -550,8 +555,8 @@ def talk(dsn: str) -> list[tuple[str, int, int]]:
 @pytest.fixture
 def talks(made: str) -> str:
     with psycopg.connect(made) as db:
-        if not db.execute("select 1 from ragdb.corpora where name = 'talks'").fetchone():
-            db.execute("select ragdb.create_corpus('talks')")
+        db.execute("select ragdb.drop_corpus(name) from ragdb.list_corpora() where name = 'talks'")
+        db.execute("select ragdb.create_corpus('talks')")
     return made
 
 
@@ -615,7 +620,8 @@ def test_a_document_whose_bytes_were_dropped_meanwhile_is_put_without_them(made:
     assert second(made, DROP, BRING, given) is None
     with psycopg.connect(made) as db:
         assert db.execute("select from ragdb.list_documents('bringing')").rowcount == 1
-        assert db.execute("select from ragdb.corpus_blobs").rowcount == 0
+        brought = "select from ragdb.corpus_blobs where cid = %s"
+        assert db.execute(brought, (given.obj[0]["doc_cid"],)).rowcount == 0
         assert db.execute(LOOK).fetchall() == []
 
 

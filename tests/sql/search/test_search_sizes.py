@@ -13,9 +13,9 @@ from tests.sql.made_corpus import Made
 
 # (words, k)
 QUESTIONS = [(1, 10), (2, 1), (3, 10), (4, 30), (6, 10), (9, 100), (16, 10), (33, 3)]
-WIDTHS = "2000 2001 2048 2049 4000 4001 63488 63489 64000 64001 126976 126977 128000 128001 192001"
-# more beside each of them
-BY_NIGHT = "2004 2005 63500 63999 64004 64005 127500 190465 192000"
+WIDTHS = "2000 2001 2048 2049 63488 63489 64000 64001 128000 128001 192001"
+# more beside each of them, and where the same comes a second time
+BY_NIGHT = "2004 2005 4000 4001 63500 63999 64004 64005 126976 126977 127500 190465 192000"
 
 
 def asked_anew(made: Made) -> Made:
