@@ -1893,7 +1893,8 @@ class Functions(Caller):
     def list_moves(self, corpus: str | None = None) -> Rows[rows.ListMovesRow]:
         """Lists the moves of corpora, or of one, that the caller began, or all for admins and
         auditors: out of this database and into it, their states (copying, ready, done, left),
-        and how many documents and sources are left to send.
+        since when the writers were held at the end, and how many documents and sources are
+        left to send.
         """
         return self._rows(calls.LIST_MOVES, rows.ListMovesRow, locals())
 
@@ -1908,7 +1909,8 @@ class Functions(Caller):
 
     def list_peer_corpora(self, corpus: str | None = None) -> Rows[rows.ListPeerCorporaRow]:
         """Lists the shared corpora that the caller may read (null: all), each with the peers
-        that have it: its name there, the trust and URL of the peer, and how far it was read.
+        that have it: its name there, the trust and URL of the peer, how far it was read, and
+        who shared the corpus here and when.
         """
         return self._rows(calls.LIST_PEER_CORPORA, rows.ListPeerCorporaRow, locals())
 
@@ -1947,8 +1949,9 @@ class Functions(Caller):
     ) -> Rows[rows.ListSharedDocumentsRow]:
         """Lists the sources of a shared corpus (null: all) with the event that decides each: its
         state (present, erased, waiting for its text, changed here since), the key of its
-        author in hex, the peer with that key and its trust, whether that key is revoked, and
-        whether this database signs by it. Raises RG400, RG404.
+        author in hex, the peer with that key and its trust, whether that key is revoked,
+        whether this database signs by it, and when it was signed and came here. Raises RG400,
+        RG404.
         """
         return self._rows(calls.LIST_SHARED_DOCUMENTS, rows.ListSharedDocumentsRow, locals())
 
