@@ -3112,8 +3112,8 @@ class Functions(Caller):
         as_of: int | None = None,
     ) -> Rows[rows.Hit]:
         """Returns the k (1 to 1000) best chunks of a corpus (null: all that the caller may read)
-        for a query, by score (0 to 1, not 0 and not below min_score), then chunk_id. mode is
-        lexical, semantic, hybrid or reference, and when left out hybrid where the corpus has
+        for a query, by score (0 to 1, none below min_score), then chunk_id. mode is lexical,
+        semantic, hybrid or reference, and when left out hybrid where the corpus has
         embeddings and the query one, given (query_embedding) or kept, else lexical. In syntax
         plain every word of the query only ranks; in web a "phrase" and a +word are demanded
         and a -word is excluded, and a notice says so where that leaves nothing, or where a
@@ -3133,8 +3133,8 @@ class Functions(Caller):
         diversity=0.0, context=0, section=False, typos=True, as_of=None)
 
         Returns the k (1 to 1000) best chunks of a corpus (null: all that the caller may read)
-        for a query, by score (0 to 1, not 0 and not below min_score), then chunk_id. mode is
-        lexical, semantic, hybrid or reference, and when left out hybrid where the corpus has
+        for a query, by score (0 to 1, none below min_score), then chunk_id. mode is lexical,
+        semantic, hybrid or reference, and when left out hybrid where the corpus has
         embeddings and the query one, given (query_embedding) or kept, else lexical. In syntax
         plain every word of the query only ranks; in web a "phrase" and a +word are demanded
         and a -word is excluded, and a notice says so where that leaves nothing, or where a
