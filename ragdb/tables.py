@@ -755,7 +755,6 @@ blob_uploads = Table(
     Column("role", Text, primary_key=True),
     Column("role_oid", OID, primary_key=True),
     Column("media_type", Text, nullable=False),
-    Column("put_at", DateTime(timezone=True), nullable=False),
     ForeignKeyConstraint(
         ["cid"], ["ragdb.blobs.cid"], name="blob_uploads_blob_exists", ondelete="CASCADE"
     ),
@@ -1163,8 +1162,6 @@ parts_elsewhere = Table(
     Column("dfs", ARRAY(Integer), nullable=False),
     Column("synced_at", DateTime(timezone=True), nullable=False),
     Column("digest", LargeBinary, nullable=False),
-    Column("given_at", DateTime(timezone=True), nullable=False),
-    Column("given_by", Text, nullable=False),
     ForeignKeyConstraint(
         ["corpus_id"],
         ["ragdb.corpora.corpus_id"],

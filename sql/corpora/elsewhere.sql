@@ -62,9 +62,9 @@ begin
       from ragdb.parts_elsewhere e where e.corpus_id = whole.corpus_id and e.name = part)) d;
   delete from ragdb.parts_elsewhere e where e.corpus_id = whole.corpus_id and e.name = part;
   insert into ragdb.parts_elsewhere (corpus_id, name, version, chunks, lexeme_count, lexemes, dfs,
-      synced_at, digest, given_at, given_by)
+      synced_at, digest)
     select whole.corpus_id, part, c.version, c.chunks, c.lexeme_count, c.lexemes, c.dfs,
-      c.synced_at, c.digest, ragdb_internal.now(), ragdb_internal.caller()
+      c.synced_at, c.digest
     from unnest(counted) c;
   perform ragdb_internal.count_whole(whole.corpus_id, v_added);
   return v_changed;

@@ -57,9 +57,8 @@ begin
     perform from ragdb.blobs b where b.cid = v_cid for key share;
     exit when found;
   end loop;
-  insert into ragdb.blob_uploads (cid, role, role_oid, media_type, put_at)
-    values (v_cid, ragdb_internal.caller(), ragdb_internal.caller_oid(), put_blob.media_type,
-      ragdb_internal.now())
+  insert into ragdb.blob_uploads (cid, role, role_oid, media_type)
+    values (v_cid, ragdb_internal.caller(), ragdb_internal.caller_oid(), put_blob.media_type)
     on conflict on constraint blob_uploads_are_unique do nothing;
   if v_id is not null then
     perform ragdb_internal.bring_blobs(v_id, array[v_cid]);

@@ -41,6 +41,8 @@ declare
   v_negated float8[];  -- the sums of the groups
   v_seen integer := 0;
   v_until integer;
+  v_patience integer :=
+    case when not v_is_free then ragdb_internal.patience(corpus, scope.restriction) end;
   -- less by what float4 cannot tell apart, and by what its sums may fall short
   v_kth float8 := coalesce(ragdb_internal.at_least(others[k].score, 2), 0);
   v_least float8 := ragdb_internal.least_sum(v_kth, short, lack);
@@ -61,6 +63,10 @@ begin
       v_until := least(2 * v_seen + case when v_seen = 0 then 2 * v_looked_for + 4 else 0 end,
         width_bucket(-v_least, v_negated));
       v_nos := v_group_nos[v_seen + 1 : v_until];
+      v_patience := v_patience - 4 * cardinality(v_nos);
+      if v_patience < 0 then
+        return null;
+      end if;
       if not v_is_free then
         v_passing := ragdb_internal.passing_in_groups(
           corpus, scope, v_nos, v_other_nos, weights, v_kth, k);
@@ -90,7 +96,8 @@ end $$;
 comment on function ragdb_internal.best_in_groups is
   'Returns the k best chunks in a scope and what ties with the last, best first, out of some '
   'others and of the groups of the blocks that masks have (null: all), none of which scores more '
-  'than short times its sum, than lack and its sum, or than highest.';
+  'than short times its sum, than lack and its sum, or than highest; null where it has looked at '
+  'so many that to list what a filter leaves takes less time.';
 
 -- The sums go from one statement into the next function: a record of them is copied twice.
 create or replace function ragdb_internal.find_in_blocks(
@@ -126,11 +133,29 @@ begin
             on g.block_no = b.block_no) m
       where m.sums is not null;
   end if;
-  return coalesce(v_found, others);
+  return case when found then v_found else others end;
 end $$;
 comment on function ragdb_internal.find_in_blocks is
   'Returns the k best chunks in a scope for a question and what ties with the last, best first, '
-  'out of some others and of the blocks; where words are demanded, of the groups that have a bit.';
+  'out of some others and of the blocks; where words are demanded, of the groups that have a bit; '
+  'null where to list what a filter leaves takes less time.';
+
+create or replace function ragdb_internal.best_met(
+  corpus ragdb.corpora, question ragdb_internal.question, scope ragdb_internal.scope,
+  weights sparsevec, k integer)
+returns ragdb_internal.candidate[]
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  scope.chunk_nos := ragdb_internal.filtered_chunks(
+    corpus.corpus_id, (scope.restriction).filter, null);
+  scope.restriction := null;
+  return ragdb_internal.best_listed(corpus, question, scope, weights, k);
+end $$;
+comment on function ragdb_internal.best_met is
+  'Returns the k best in a scope for a question and what ties with the last, best first, by a list '
+  'of the chunks that meet its filter.';
 
 -- A term that is in no blocks is listed, so the chunks that the blocks do not know matter only
 -- where a term is in blocks.
@@ -174,8 +199,9 @@ begin
     then ragdb_internal.best_among(corpus, scope, v_listed, v_after, v_weights, k)
     else '{}' end;
   if v_after > 0 then
-    return ragdb_internal.find_in_blocks(corpus, question, scope,
-      v_block_nos, v_bits, v_weights, v_others, k);
+    return coalesce(ragdb_internal.find_in_blocks(corpus, question, scope, v_block_nos, v_bits,
+        v_weights, v_others, k),
+      ragdb_internal.best_met(corpus, question, scope, v_weights, k));
   end if;
   return v_others;
 end $$;

@@ -23,7 +23,7 @@ comment on function ragdb_internal.has_phrases is
   'Whether a scope demands a phrase, or demands that there is none.';
 
 create or replace function ragdb_internal.restricted(
-  corpus_id integer, restriction ragdb_internal.restriction, chunk_nos integer[])
+  corpus ragdb.corpora, restriction ragdb_internal.restriction, chunk_nos integer[])
 returns integer[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -31,12 +31,12 @@ as $$
 declare
   v_met integer[];
 begin
-  if 4 * cardinality(restricted.chunk_nos) > restriction.count then
-    v_met := ragdb_internal.filtered_chunks(restricted.corpus_id, restriction.filter, null);
+  if cardinality(restricted.chunk_nos) > ragdb_internal.patience(corpus, restriction) then
+    v_met := ragdb_internal.filtered_chunks(corpus.corpus_id, restriction.filter, null);
     return array(
       select n from unnest(restricted.chunk_nos) n where n in (select unnest(v_met)));
   end if;
-  return ragdb_internal.meeting_conditions(restricted.corpus_id,
+  return ragdb_internal.meeting_conditions(corpus.corpus_id,
     ragdb_internal.condition_array(restriction.filter), restricted.chunk_nos);
 end $$;
 comment on function ragdb_internal.restricted is
@@ -120,7 +120,7 @@ begin
       cardinality(v_left));
     v_chunk_nos := array(select f.chunk_no from unnest(v_left[v_at + 1 : v_until]) f);
     if v_restriction.filter is not null then
-      v_chunk_nos := ragdb_internal.restricted(corpus.corpus_id, v_restriction, v_chunk_nos);
+      v_chunk_nos := ragdb_internal.restricted(corpus, v_restriction, v_chunk_nos);
     end if;
     v_chunk_nos := ragdb_internal.meeting(corpus, scope.demands, v_chunk_nos);
     v_passing := v_passing || array(select f from unnest(v_left[v_at + 1 : v_until]) f

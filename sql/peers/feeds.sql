@@ -135,12 +135,13 @@ comment on function ragdb.follow_peer is
 
 create or replace function ragdb.list_peer_corpora(corpus text default null)
 returns table (corpus text, feed uuid, peer text, remote text, trust text, url text,
-  is_revoked boolean, "position" bigint, pulled_at timestamptz)
+  is_revoked boolean, "position" bigint, pulled_at timestamptz, shared_by text,
+  shared_at timestamptz)
 language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
   select c.name, s.feed, f.peer, f.remote, p.trust, p.url, p.revoked_at is not null,
-    f."position", f.pulled_at
+    f."position", f.pulled_at, s.shared_by, s.shared_at
   from ragdb.shared_corpora s
     join ragdb.corpora c on c.corpus_id = s.corpus_id
     left join ragdb.peer_corpora f on f.corpus_id = s.corpus_id
@@ -151,4 +152,5 @@ begin atomic
 end;
 comment on function ragdb.list_peer_corpora is
   'Lists the shared corpora that the caller may read (null: all), each with the peers that have '
-  'it: its name there, the trust and URL of the peer, and how far it was read.';
+  'it: its name there, the trust and URL of the peer, how far it was read, and who shared the '
+  'corpus here and when.';

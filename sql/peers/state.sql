@@ -28,7 +28,8 @@ comment on function ragdb.list_conflicts is
 
 create or replace function ragdb.list_shared_documents(corpus text, sources text[] default null)
 returns table (source text, state text, author text, peer text, trust text, is_revoked boolean,
-  is_local boolean, lamport bigint, event text, signed_at text)
+  is_local boolean, lamport bigint, event text, signed_at text,
+  arrived_at timestamptz)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -41,7 +42,7 @@ begin
     select d.source, case when d.event_id is distinct from ragdb_internal.local_event(d.corpus_id,
         d.source) then 'changed' else d.state end, encode(e.author, 'hex'), p.name, p.trust,
       p.revoked_at is not null, e.author is not distinct from s.author, e.lamport,
-      encode(e.hash, 'hex'), e.event::jsonb ->> 'at'
+      encode(e.hash, 'hex'), e.event::jsonb ->> 'at', e.arrived_at
     from ragdb.shared_documents d
       join ragdb.shared_corpora s on s.corpus_id = d.corpus_id
       join ragdb.shared_events e on e.corpus_id = d.corpus_id and e.hash = d.hash
@@ -53,5 +54,5 @@ end $$;
 comment on function ragdb.list_shared_documents is
   'Lists the sources of a shared corpus (null: all) with the event that decides each: its state '
   '(present, erased, waiting for its text, changed here since), the key of its author in hex, the '
-  'peer with that key and its trust, whether that key is revoked, and whether this database signs '
-  'by it. Raises RG400, RG404.';
+  'peer with that key and its trust, whether that key is revoked, whether this database signs by '
+  'it, and when it was signed and came here. Raises RG400, RG404.';

@@ -44,11 +44,13 @@ comment on function ragdb.leave_move is
 create or replace function ragdb.list_moves(corpus text default null)
 returns table (
   move_id uuid, direction text, corpus text, peer text, state text, begun_at timestamptz,
-  begun_by text, ended_at timestamptz, left_to_send bigint, header jsonb, digest jsonb)
+  begun_by text, held_at timestamptz, ended_at timestamptz, left_to_send bigint, header jsonb,
+  digest jsonb)
 language sql stable parallel safe security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
-  select m.move_id, m.direction, m.corpus, m.peer, m.state, m.begun_at, m.begun_by, m.ended_at,
+  select m.move_id, m.direction, m.corpus, m.peer, m.state, m.begun_at, m.begun_by, m.held_at,
+    m.ended_at,
     case when m.direction = 'out' and m.state = 'copying' then (
       select count(distinct c.key) from ragdb.move_changes c where c.corpus_id = m.corpus_id)
       + case when m.is_walked then 0 else (
@@ -65,5 +67,5 @@ begin atomic
 end;
 comment on function ragdb.list_moves is
   'Lists the moves of corpora, or of one, that the caller began, or all for admins and auditors: '
-  'out of this database and into it, their states (copying, ready, done, left), and how many '
-  'documents and sources are left to send.';
+  'out of this database and into it, their states (copying, ready, done, left), since when the '
+  'writers were held at the end, and how many documents and sources are left to send.';

@@ -163,7 +163,7 @@ begin
     select h.* from ragdb_internal.hits(v_corpora, array(
         select r from unnest(v_ranked) r
         where (r.corpus_id, r.chunk_no) <> (v_own.corpus_id, v_own.chunk_no)
-          and ragdb_internal.is_hit(r.score, min_score)), k,
+          and r.score >= min_score), k,
       case when v_embedding is null then 'lexical' else 'semantic' end) h
     order by h.rank;
 end $$;

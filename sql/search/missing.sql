@@ -25,17 +25,15 @@ create or replace function ragdb_internal.floors_missed(
   request ragdb_internal.search_request, ranked ragdb_internal.ranked)
 returns text
 language sql stable parallel safe
-return coalesce((
+return (
   select pg_catalog.string_agg(pg_catalog.format('its %s is %s, and at least %s is asked for',
       f.name, pg_catalog.round(coalesce(f.score, 0)::numeric, 4), f.floor), '; ')
     from (values ('score', (ranked).score, (request).min_score),
       ('lexical score', (ranked).lexical_score, (request).min_lexical),
       ('semantic score', (ranked).semantic_score, (request).min_semantic)) f (name, score, floor)
-    where coalesce(f.score, 0) < f.floor),
-  case when (ranked).score = 0 then 'its score is 0, and that of a hit is above 0' end);
+    where coalesce(f.score, 0) < f.floor);
 comment on function ragdb_internal.floors_missed is
-  'Says which floors of a search a ranked chunk does not reach, or that it scores 0; null where it '
-  'reaches all.';
+  'Says which floors of a search a ranked chunk does not reach; null where it reaches all.';
 
 create or replace function ragdb_internal.left_by_pick(
   better ragdb_internal.contender[], own ragdb_internal.contender,

@@ -138,25 +138,17 @@ comment on function ragdb_internal.rank is
   'Returns at least the k best chunks of a corpus in a mode, in no order. Raises RG410, RG415, '
   'RG418.';
 
--- What has nothing in common with a query scores 0.
-create or replace function ragdb_internal.is_hit(score float8, min_score float8)
-returns boolean
-language sql immutable parallel safe
-return score > 0 and score >= min_score;
-comment on function ragdb_internal.is_hit is
-  'Whether a chunk of some score is a hit of a search with a least score.';
-
 create or replace function ragdb_internal.reaches_floors(
   ranked ragdb_internal.ranked, request ragdb_internal.search_request)
 returns boolean
 language sql immutable parallel safe
-return ragdb_internal.is_hit((ranked).score, (request).min_score)
+return (ranked).score >= (request).min_score
   and coalesce((ranked).lexical_score, 0) >= (request).min_lexical
   and coalesce((ranked).semantic_score, 0) >= (request).min_semantic;
 comment on function ragdb_internal.reaches_floors is
-  'Whether a chunk in a ranking scores above 0 and reaches the floors of a search.';
+  'Whether a chunk in a ranking reaches the floors of a search.';
 
-create or replace function ragdb_internal.score_corpora(
+create or replace function ragdb_internal.rank_corpora(
   corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request)
 returns ragdb_internal.ranked[]
 language plpgsql stable parallel restricted
@@ -181,31 +173,13 @@ begin
   then
     v_ranked := array(select r from ragdb_internal.merged_legs(corpora, v_ranked, request) r);
   end if;
-  return v_ranked;
-end $$;
-comment on function ragdb_internal.score_corpora is
-  'Returns at least the k best chunks of each of some corpora, weighed by the statistics of a '
-  'corpus (null: each by its own, and a part by those of its whole), in no order.';
-
--- By words alone nothing ranks that scores 0.
-create or replace function ragdb_internal.rank_corpora(
-  corpora ragdb.corpora[], statistics ragdb.corpora, request ragdb_internal.search_request)
-returns ragdb_internal.ranked[]
-language plpgsql stable parallel restricted
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_ranked ragdb_internal.ranked[] :=
-    ragdb_internal.score_corpora(corpora, statistics, request);
-begin
-  if ragdb_internal.uses_embeddings(request.mode)
-    or greatest(request.min_score, request.min_lexical, request.min_semantic) > 0
-  then
+  if greatest(request.min_score, request.min_lexical, request.min_semantic) > 0 then
     v_ranked := array(
       select r from unnest(v_ranked) r where ragdb_internal.reaches_floors(r, request));
   end if;
   return v_ranked;
 end $$;
 comment on function ragdb_internal.rank_corpora is
-  'Returns what ragdb_internal.score_corpora returns of chunks that score above 0 and reach the '
-  'floors of a search.';
+  'Returns at least the k best chunks of each of some corpora that reach the floors of a search, '
+  'weighed by the statistics of a corpus (null: each by its own, and a part by those of its '
+  'whole), in no order.';

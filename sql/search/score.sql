@@ -15,7 +15,10 @@ begin
   request.k := case when v_needs_ranks then 1000 else cardinality(chunk_ids) end;
   request.chunk_ids := case when not v_needs_ranks then chunk_ids end;
   request.filter := null;
-  return ragdb_internal.score_corpora(corpora, statistics, request);
+  request.min_score := 0;
+  request.min_lexical := 0;
+  request.min_semantic := 0;
+  return ragdb_internal.rank_corpora(corpora, statistics, request);
 end $$;
 comment on function ragdb_internal.ranked_among is
   'Returns how a search scores chunks whatever else there is; none of those that do not rank and, '

@@ -109,14 +109,14 @@ comment on function ragdb.search(
   text, text, integer, text, float8, jsonb, text[], text, float8[], text, float8, float8, float8,
   text, integer, boolean, float8, integer, boolean, boolean, bigint) is
   'Returns the k (1 to 1000) best chunks of a corpus (null: all that the caller may read) for a '
-  'query, by score (0 to 1, not 0 and not below min_score), then chunk_id. mode is lexical, '
-  'semantic, hybrid or reference, and when left out hybrid where the corpus has embeddings and '
-  'the query one, given (query_embedding) or kept, else lexical. In syntax plain every word of '
-  'the query only ranks; in web a "phrase" and a +word are demanded and a -word is excluded, and '
-  'a notice says so where that leaves nothing, or where a phrase has fewer than two words that '
-  'count. A hybrid search joins its legs by fusion (convex or rrf) with lexical_weight (0 to 1, '
-  'null: what suits the embedder); min_lexical and min_semantic are floors for the legs, one that '
-  'did not run counting 0. as_of is a version of a corpus that keeps its history '
-  '(ragdb.version_at gives that of a time): the hits, their order and their scores are those of '
-  'the corpus as it was then, and every chunk of it is looked at. Raises RG400, RG401, RG404, '
-  'RG410, RG415, RG418, RG437.';
+  'query, by score (0 to 1, none below '
+  'min_score), then chunk_id. mode is lexical, semantic, hybrid or reference, and when left out '
+  'hybrid where the corpus has embeddings and the query one, given (query_embedding) or kept, else '
+  'lexical. In syntax plain every word of the query only ranks; in web a "phrase" and a +word are '
+  'demanded and a -word is excluded, and a notice says so where that leaves nothing, or where a '
+  'phrase has fewer than two words that count. A hybrid search joins its legs by fusion (convex or '
+  'rrf) with lexical_weight (0 to 1, null: what suits the embedder); min_lexical and min_semantic '
+  'are floors for the legs, one that did not run counting 0. as_of is a version of a corpus that '
+  'keeps its history (ragdb.version_at gives that of a time): the hits, their order and their '
+  'scores are those of the corpus as it was then, and every chunk of it is looked at. Raises '
+  'RG400, RG401, RG404, RG410, RG415, RG418, RG437.';

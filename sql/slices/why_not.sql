@@ -96,9 +96,8 @@ begin
   v_asked.filter := v_limits.filter;
   if v_hit.chunk_id is null then
     step := 'ranking';
-    reason := case trace.rank_mode
-      when 'semantic' then 'it has no embedding, scores 0, or lacks a required word'
-      when 'hybrid' then 'it scores 0, or lacks a required word'
+    reason := case when trace.rank_mode = 'semantic'
+      then 'it has no embedding, or lacks a required word'
       else 'it has none of the query''s words, or lacks a required one' end;
   elsif v_asked.filter is not null
     and ragdb_internal.search_again(trace, corpus, as_of, v_asked) = '{}' then
@@ -106,7 +105,8 @@ begin
     reason := 'it does not satisfy ' || ragdb_internal.quote(v_asked.filter::text);
   elsif v_hit.score < v_limits.min_score
     or coalesce(v_hit.lexical_score, 0) < v_limits.min_lexical
-    or coalesce(v_hit.semantic_score, 0) < v_limits.min_semantic then
+    or coalesce(v_hit.semantic_score, 0) < v_limits.min_semantic
+  then
     step := 'min_score';
     reason := format(
       'its score is %s (lexical %s, semantic %s), and at least %s (%s, %s) was asked for',

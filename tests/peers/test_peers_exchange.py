@@ -134,6 +134,8 @@ def test_an_event_reaches_a_third_by_way_of_a_second(
     assert same(bob, cat, corpus)
     [row] = cat.db.list_shared_documents(corpus, ["a.txt"])
     assert (row.peer, row.author, row.trust) == ("ann", ann.signer.public.hex(), "trusted")
+    assert row.arrived_at
+    assert all(feed.shared_by and feed.shared_at for feed in cat.db.list_peer_corpora(corpus))
     # and the same events from their author are known
     assert cat.pull(ann, corpus).known == 2
 

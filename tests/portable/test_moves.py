@@ -773,6 +773,7 @@ def test_writers_wait_for_one_digest_of_what_leaves(pair: tuple[str, str]) -> No
         assert source.connection.execute(calls).fetchall() == [(1,)]
         (out,), (arrived,) = source.list_moves("digested"), target.list_moves("digested")
         assert out.digest == arrived.digest
+        assert (out.held_at is None, arrived.held_at is None) == (False, True)
 
 
 def test_a_right_is_not_taken_between_what_both_sides_agree_on_and_the_end(

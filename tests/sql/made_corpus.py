@@ -392,7 +392,7 @@ class Made:
                     **more,
                 },
             ).fetchall()
-            best = sorted((s for s in scores.values() if round(s, 6) > 0), reverse=True)[:k]
+            best = sorted(scores.values(), reverse=True)[:k]
             assert [score for _, score in found] == pytest.approx(best, abs=3e-6)
             own = near if mode == "semantic" else both
             assert [own[self.places_of[chunk]] for chunk, _ in found] == pytest.approx(

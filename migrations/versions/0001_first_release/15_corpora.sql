@@ -161,8 +161,6 @@ create table ragdb.parts_elsewhere (
   dfs integer[] not null,
   synced_at timestamptz not null,
   digest bytea not null,
-  given_at timestamptz not null,
-  given_by text collate "C" not null,
   constraint parts_elsewhere_name_is_unique_per_corpus primary key (corpus_id, name)
 );
 comment on table ragdb.parts_elsewhere is
@@ -180,8 +178,6 @@ comment on column ragdb.parts_elsewhere.dfs is 'How many of its chunks had each 
 comment on column ragdb.parts_elsewhere.synced_at is 'When it was counted there.';
 comment on column ragdb.parts_elsewhere.digest is
   'SHA-256 of chunks, lexeme_count, lexemes and dfs, as this server computed it.';
-comment on column ragdb.parts_elsewhere.given_at is 'When this server was told.';
-comment on column ragdb.parts_elsewhere.given_by is 'Role that told it.';
 
 create table ragdb.corpus_grants (
   corpus_id integer not null

@@ -6,7 +6,6 @@ create table ragdb.blob_uploads (
   role text collate "C" not null,
   role_oid oid not null,
   media_type text not null,
-  put_at timestamptz not null,
   constraint blob_uploads_are_unique primary key (cid, role, role_oid)
 );
 create index blob_uploads_by_role on ragdb.blob_uploads (role, role_oid);
@@ -18,7 +17,6 @@ comment on column ragdb.blob_uploads.role is 'Database role that put the blob.';
 comment on column ragdb.blob_uploads.role_oid is
   'Oid of that role.';
 comment on column ragdb.blob_uploads.media_type is 'Media type that the role gave.';
-comment on column ragdb.blob_uploads.put_at is 'When that role first put the blob.';
 
 create table ragdb.ingest_jobs (
   corpus_id integer not null

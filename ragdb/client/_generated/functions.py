@@ -1896,7 +1896,8 @@ class Functions(Caller):
     def list_moves(self, corpus: str | None = None) -> Rows[rows.ListMovesRow]:
         """Lists the moves of corpora, or of one, that the caller began, or all for admins and
         auditors: out of this database and into it, their states (copying, ready, done, left),
-        and how many documents and sources are left to send.
+        since when the writers were held at the end, and how many documents and sources are
+        left to send.
         """
         return self._rows(calls.LIST_MOVES, rows.ListMovesRow, locals())
 
@@ -1911,7 +1912,8 @@ class Functions(Caller):
 
     def list_peer_corpora(self, corpus: str | None = None) -> Rows[rows.ListPeerCorporaRow]:
         """Lists the shared corpora that the caller may read (null: all), each with the peers
-        that have it: its name there, the trust and URL of the peer, and how far it was read.
+        that have it: its name there, the trust and URL of the peer, how far it was read, and
+        who shared the corpus here and when.
         """
         return self._rows(calls.LIST_PEER_CORPORA, rows.ListPeerCorporaRow, locals())
 
@@ -1950,8 +1952,9 @@ class Functions(Caller):
     ) -> Rows[rows.ListSharedDocumentsRow]:
         """Lists the sources of a shared corpus (null: all) with the event that decides each: its
         state (present, erased, waiting for its text, changed here since), the key of its
-        author in hex, the peer with that key and its trust, whether that key is revoked, and
-        whether this database signs by it. Raises RG400, RG404.
+        author in hex, the peer with that key and its trust, whether that key is revoked,
+        whether this database signs by it, and when it was signed and came here. Raises RG400,
+        RG404.
         """
         return self._rows(calls.LIST_SHARED_DOCUMENTS, rows.ListSharedDocumentsRow, locals())
 
@@ -3113,8 +3116,8 @@ class Functions(Caller):
         as_of: int | None = None,
     ) -> Rows[rows.Hit]:
         """Returns the k (1 to 1000) best chunks of a corpus (null: all that the caller may read)
-        for a query, by score (0 to 1, not 0 and not below min_score), then chunk_id. mode is
-        lexical, semantic, hybrid or reference, and when left out hybrid where the corpus has
+        for a query, by score (0 to 1, none below min_score), then chunk_id. mode is lexical,
+        semantic, hybrid or reference, and when left out hybrid where the corpus has
         embeddings and the query one, given (query_embedding) or kept, else lexical. In syntax
         plain every word of the query only ranks; in web a "phrase" and a +word are demanded
         and a -word is excluded, and a notice says so where that leaves nothing, or where a
@@ -3134,8 +3137,8 @@ class Functions(Caller):
         diversity=0.0, context=0, section=False, typos=True, as_of=None)
 
         Returns the k (1 to 1000) best chunks of a corpus (null: all that the caller may read)
-        for a query, by score (0 to 1, not 0 and not below min_score), then chunk_id. mode is
-        lexical, semantic, hybrid or reference, and when left out hybrid where the corpus has
+        for a query, by score (0 to 1, none below min_score), then chunk_id. mode is lexical,
+        semantic, hybrid or reference, and when left out hybrid where the corpus has
         embeddings and the query one, given (query_embedding) or kept, else lexical. In syntax
         plain every word of the query only ranks; in web a "phrase" and a +word are demanded
         and a -word is excluded, and a notice says so where that leaves nothing, or where a

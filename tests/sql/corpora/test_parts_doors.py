@@ -107,7 +107,7 @@ WHOLE = {
     "search_candidates": ("'whole', 'red'", 3),
     "search_documents": ("'whole', 'red'", 3),
     "search_global": ("'whole', 'red'", 3),
-    "similar": ("'whole', :chunk", 2),
+    "similar": ("'whole', :chunk", 4),
     "sync_statistics": ("'whole'", 1),
     "traffic": ("now() - interval '1 day', corpus => 'whole'", 25),
     "turn_id": ("'whole', 's', 'i'", 1),

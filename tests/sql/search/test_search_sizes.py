@@ -9,6 +9,8 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection, Server
+from tests.documents import text_document
+from tests.sql.lexical_twin import put
 from tests.sql.made_corpus import Made
 
 # (words, k)
@@ -313,3 +315,33 @@ def test_blocks_are_made_in_one_pass_however_large_the_planner_takes_the_corpus_
     before = fetched()
     made.optimize()
     assert fetched() - before < 50_000
+
+
+def test_a_filter_against_the_question_is_listed_once_many_were_looked_at(db: Connection) -> None:
+    """All 14,000 chunks that rank before the best of the 6,000 have to be passed over."""
+    db.execute("select ragdb.create_corpus('docs')")
+    kinds = ["few"] * 6_000 + ["many"] * 14_000
+    texts = {"few": "asked of other things as well", "many": "asked asked"}
+    put(
+        db,
+        "docs",
+        (
+            text_document(f"{n:05}", texts[kind], metadata={"kind": kind})
+            for n, kind in enumerate(kinds)
+        ),
+    )
+    db.execute("select ragdb.optimize_corpus('docs')")
+
+    def read() -> int:
+        ((rows,),) = db.execute(
+            "select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables"
+            " where schemaname = 'ragdb' and relname = 'documents'"
+        )
+        return int(rows)
+
+    before = read()
+    hits = db.execute(
+        "select source from ragdb.search('docs', 'asked', filter => '{\"kind\": \"few\"}')"
+    )
+    assert [int(source) < 6_000 for (source,) in hits] == [True] * 10
+    assert read() - before < 10_000

@@ -53,6 +53,8 @@ class ListPeerCorporaRow(Row):
     is_revoked: bool
     position: int
     pulled_at: datetime | None
+    shared_by: str
+    shared_at: datetime
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -83,6 +85,7 @@ class ListSharedDocumentsRow(Row):
     lamport: int
     event: str
     signed_at: str
+    arrived_at: datetime
 
 
 @dataclass(frozen=True, slots=True, repr=False)

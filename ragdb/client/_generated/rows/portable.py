@@ -58,6 +58,7 @@ class ListMovesRow(Row):
     state: str
     begun_at: datetime
     begun_by: str
+    held_at: datetime | None
     ended_at: datetime | None
     left_to_send: int
     header: Any
