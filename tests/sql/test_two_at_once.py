@@ -443,7 +443,7 @@ def test_an_embedding_that_comes_while_its_chunk_goes_is_stored_for_none(
             " left join ragdb.chunks c using (corpus_id, chunk_no) where e.space_id = %s",
             (space,),
         ).fetchall()
-    assert stored == [("a.md",)]
+    assert stored == [("chat.jsonl#s1",)]
 
 
 def test_of_two_who_drop_a_space_at_once_the_second_hears_that_there_is_none(gone: str) -> None:

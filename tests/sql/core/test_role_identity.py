@@ -84,7 +84,8 @@ def test_blobs_of_a_dropped_role_are_not_the_next_ones(any_db: Connection) -> No
         return any_db.execute("select brought_by from ragdb.corpus_blobs").fetchall()
 
     assert state(any_db, "carol", read) == ""
-    assert state(any_db, "carol", put) == "RG470"
+    other = "select ragdb.put_blob('her original too', 'text/plain')"
+    assert state(any_db, "carol", other) == "RG470"
     again(any_db, "carol", "ragdb_writer")
     assert state(any_db, "carol", read) == "RG408"
     assert bring() == []
