@@ -293,6 +293,10 @@ def test_metadata_given_is_stored_as_metadata_found_is(
     assert report.failures == []
     (document,) = database.list_documents("docs")
     assert document.metadata == {"a": "nan", "b": "lone \ufffd", "c": 1}
+    database.ingest(folder / "b.txt", corpus="docs", title="lone \udcff")
+    assert [d.title for d in database.list_documents("docs") if d.source == "b.txt"] == [
+        "lone \ufffd"
+    ]
     nested: Any = 1
     for _ in range(100):
         nested = [nested]
