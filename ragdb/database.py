@@ -15,7 +15,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from ragdb.client import connecting
-from ragdb.client.bridge import Bridge
+from ragdb.client.bridge import aside
 from ragdb.client.shown import VERBS, described
 from ragdb.ingest.stopping import Left
 from ragdb.models.searching import AsyncEmbeddingClient, EmbeddingClient
@@ -25,12 +25,7 @@ from ragdb.version import __version__
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from ragdb.client._generated.rows import (
-        CalibrateGateRow,
-        Hit,
-        TracedHit,
-        TurnHit,
-    )
+    from ragdb.client._generated.rows import CalibrateGateRow, Hit, TracedHit, TurnHit
     from ragdb.evidence.answers import Answer
     from ragdb.evidence.asking import Asking
     from ragdb.ingest.options import Options
@@ -118,11 +113,7 @@ class Database(EmbeddingClient):
 
     @overload
     def rerank(
-        self,
-        query: str,
-        hits: Sequence[TurnHit],
-        reranker: str | Reranker,
-        k: int | None = None,
+        self, query: str, hits: Sequence[TurnHit], reranker: str | Reranker, k: int | None = None
     ) -> list[RerankedTurn]: ...
     @overload
     def rerank(
@@ -228,23 +219,33 @@ class AsyncDatabase(AsyncEmbeddingClient):
         """Make the corpus of a file; see `Database.import_file`."""
         return cast("Exported", await self._aside("import_file", path, corpus=corpus))
 
+    async def calibrate(self, corpus: str) -> list[CalibrateGateRow]:
+        """Measure what a search must score at least; see `Database.calibrate`."""
+        return cast("list[CalibrateGateRow]", await self._aside("calibrate", corpus))
+
+    async def move_corpus(
+        self, corpus: str, target: AsyncDatabase, *, destination: str | None = None,
+        longest: float = 10,
+    ) -> Moved:  # fmt: skip
+        """Move a corpus to another database; see `Database.move_corpus`."""
+        how: dict[str, Any] = {"destination": destination, "longest": longest}
+
+        def work(here: Any, there: Any) -> Moved:
+            return Database(here).move_corpus(corpus, Database(there), **how)
+
+        return await aside(work, self.connection, target.connection)
+
     async def _aside(self, method: str, *args: Any, **how: Any) -> Any:
         """Run a method of `Database` in a thread, on this connection."""
-        bridge = Bridge(self.connection, asyncio.get_running_loop())
-        database = Database(cast("psycopg.Connection[Any]", bridge))
-        try:
-            return await asyncio.to_thread(getattr(database, method), *args, **how)
-        except asyncio.CancelledError:
-            bridge.stop()
-            raise
+
+        def work(here: Any) -> Any:
+            return getattr(Database(here), method)(*args, **how)
+
+        return await aside(work, self.connection)
 
     @overload
     async def rerank(
-        self,
-        query: str,
-        hits: Sequence[TurnHit],
-        reranker: str | Reranker,
-        k: int | None = None,
+        self, query: str, hits: Sequence[TurnHit], reranker: str | Reranker, k: int | None = None
     ) -> list[RerankedTurn]: ...
     @overload
     async def rerank(

@@ -212,6 +212,8 @@ def explain(error: Exception) -> Failure | None:
     if isinstance(error, OSError) and error.strerror:
         place = f"{os.fsdecode(error.filename)}: " if error.filename else ""
         return Failure(place + error.strerror)
+    if isinstance(error, RecursionError):
+        return Failure("the JSON of an argument or a file nests too deep", hint="flatten it")
     if isinstance(error, UnicodeEncodeError):
         if "\ud800" <= error.object[error.start] <= "\udfff":
             return Failure("an argument is not valid UTF-8", hint="check the terminal's encoding")

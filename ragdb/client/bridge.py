@@ -80,6 +80,10 @@ class Bridge:
     def info(self) -> psycopg.ConnectionInfo:
         return self._connection.info
 
+    @property
+    def autocommit(self) -> bool:
+        return self._connection.autocommit
+
     def cursor(self, **options: Any) -> Cursor:
         return Cursor(self, self._connection.cursor(**options))
 
@@ -102,6 +106,17 @@ class Bridge:
 
     def remove_notice_handler(self, handler: Callable[[psycopg.errors.Diagnostic], None]) -> None:
         self._connection.remove_notice_handler(handler)
+
+
+async def aside(work: Callable[..., T], *connections: psycopg.AsyncConnection[Any]) -> T:
+    """Run a function of connections in a thread, on these; cancelled, it begins nothing more."""
+    bridges = [Bridge(connection, asyncio.get_running_loop()) for connection in connections]
+    try:
+        return await asyncio.to_thread(work, *bridges)
+    except asyncio.CancelledError:
+        for bridge in bridges:
+            bridge.stop()
+        raise
 
 
 async def _coroutine(call: Callable[..., Any], *args: Any) -> Any:

@@ -16,7 +16,8 @@ from starlette.requests import Request
 
 from ragdb.version import __version__
 
-TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
+# W3C: an id of zeros makes it invalid, and what is invalid is ignored
+TRACEPARENT = re.compile(r"00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}")
 NAMES = {
     "corpus": "gen_ai.data_source.id",
     "k": "gen_ai.request.top_k",

@@ -117,9 +117,10 @@ def _split(url: str) -> SplitResult:
     return parts
 
 
-def check_public(url: str, allow_private: bool = False) -> None:
-    """Refuse an http(s) URL whose host is not on the public internet. Raises ReadError."""
-    _resolve(_split(url), allow_private)
+def checked(url: str, allow_private: bool = False) -> str:
+    """The IP address of an http(s) URL's host, to connect to. Raises ReadError as `fetch` does."""
+    _, place = _resolve(_split(url), allow_private)
+    return str(place[0])
 
 
 def _resolve(parts: SplitResult, allow_private: bool) -> tuple[Any, ...]:

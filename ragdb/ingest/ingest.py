@@ -65,11 +65,12 @@ class Run:
     def __init__(self, db: Client, corpus: str, found: Found, options: Mapping[str, Any]) -> None:
         self.db, self.corpus, self.found = db, corpus, found
         self.options = options
-        if options.get("metadata"):
-            try:
-                self.options = {**options, "metadata": storable(options["metadata"])}
-            except ReadError as error:
-                raise IngestError(error.reason, error.hint) from None
+        given = {name: options[name] for name in ("title", "metadata") if options.get(name)}
+        try:
+            stored = {name: storable(value) for name, value in given.items()}
+            self.options = {**options, **stored}
+        except ReadError as error:
+            raise IngestError(error.reason, error.hint) from None
         if options.get("language"):
             self.options = {**self.options, "language": _language(options["language"])}
         self.dry_run: bool = options.get("dry_run", False)

@@ -21,6 +21,7 @@ from typing import Any
 
 import anyio
 import httpx2
+from anyio import to_thread
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import BlobResourceContents, Resource
@@ -138,17 +139,35 @@ async def _contents(client: Client, uri: str, max_bytes: int) -> tuple[bytes, st
     return data, part.mime_type
 
 
+class Pinned(httpx2.AsyncHTTPTransport):
+    """Sends every request to the one address that was checked, whatever its host resolves to now.
+
+    Of the host stay the header and the name that TLS asks for. It uses no proxy.
+    """
+
+    def __init__(self, address: str) -> None:
+        super().__init__()
+        self.address = address
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        request.extensions = {**request.extensions, "sni_hostname": request.url.host}
+        request.url = request.url.copy_with(host=self.address)
+        return await super().handle_async_request(request)
+
+
 @asynccontextmanager
 async def _connected(server: str, allow_private: bool) -> AsyncIterator[Client]:
     if server.startswith(("http://", "https://")):
         # the address was written by whoever wrote the contract
-        fetch.check_public(server, allow_private)
+        way: Pinned | None = Pinned(await to_thread.run_sync(fetch.checked, server, allow_private))
         declared: dict[str, Any] = {"url": server}
     else:
-        declared = _declared(server)
+        way, declared = None, _declared(server)
     async with AsyncExitStack() as stack:
         if "url" in declared:
-            carrier = httpx2.AsyncClient(headers=declared.get("headers"), timeout=SECONDS)
+            carrier = httpx2.AsyncClient(
+                headers=declared.get("headers"), timeout=SECONDS, transport=way
+            )
             await stack.enter_async_context(carrier)
             made = streamable_http_client(declared["url"], http_client=carrier)
         else:

@@ -18,6 +18,7 @@ from ragdb.ingest.report import Failed
 from ragdb.ingest.source import Source
 from ragdb.readers import conversation, converting, formats
 from ragdb.readers import read as readers
+from ragdb.readers.document import unforeseen
 
 MAX_BYTES = readers.MAX_BYTES
 SLAB_BYTES = 2**18  # of records; one task of a worker
@@ -108,6 +109,8 @@ def tasks(source: Source, options: Mapping[str, Any]) -> Iterator[tuple[Task, bo
         failed = error
     except OSError as error:
         failed = unreadable(error)
+    except Exception as error:
+        failed = unforeseen(type(error).__name__)
     yield Task(source, reading, some, failed), True
 
 
@@ -120,7 +123,12 @@ def read(task: Task, tell: Callable[[float], None] | None = None) -> Outcome:
     error = task.error
     if task.documents is not None:
         for document in task.documents:
-            _prepare(outcome, source, _declared(document, options), options)
+            try:
+                _prepare(outcome, source, _declared(document, options), options)
+            except Exception as failed:
+                why = unforeseen(type(failed).__name__)
+                uri = payload.uri_of(document, source.uri)
+                outcome.failures.append(Failed(uri, why.reason, why.hint))
     else:
         try:
             tell(0.0)
@@ -131,6 +139,8 @@ def read(task: Task, tell: Callable[[float], None] | None = None) -> Outcome:
                     outcome.blob, outcome.media_type = document.data, document.media_type
         except readers.ReadError as failed:
             error = failed
+        except Exception as failed:
+            error = unforeseen(type(failed).__name__)
     if error is not None and not source.is_named and error.code in PASSED_OVER:
         outcome.skipped = Failed(source.uri, error.reason, error.hint)
         if error.code == "unknown_type":

@@ -83,11 +83,14 @@ def _expand(
     argument: str, glob: str | None, recursive: bool, stdin_name: str, prefix: str | None
 ) -> Iterator[Source | Skipped | Unread]:
     if argument == "-":
-        yield Source(f"{prefix}/{stdin_name}" if prefix else stdin_name)
+        name = uri_of(stdin_name)
+        yield Source(f"{prefix}/{name}" if prefix else name)
         return
     if "://" in argument:
         if _PASSWORD.match(argument):
             raise secret_in_url()
+        if printable(argument) != argument:
+            raise ReadError("bad_url", "it is not UTF-8", "encode such bytes, as in %FF")
         yield Source(argument.split("#")[0])
         return
     if not argument:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragdb.errors import EmbedderMismatch, EmbedderNotFound
+from ragdb.models.encoders import InputRefused
 
 if TYPE_CHECKING:
     from ragdb.models.encoders import Matrix
@@ -36,13 +37,18 @@ class LocalEncoder:
         folder = model_folder(source, revision)
         if weights_sha256:
             check_weights(folder, weights_sha256)
-        from sentence_transformers import SentenceTransformer
-        from transformers.utils import logging
-
-        quiet: Any = logging.disable_progress_bar
-        quiet()
         backend: Any = backend_named(os.environ.get("RAGDB_EMBED_BACKEND", "torch"))
-        self.model = SentenceTransformer(str(folder), backend=backend, local_files_only=True)
+        try:
+            from sentence_transformers import SentenceTransformer
+            from transformers.utils import logging
+
+            quiet: Any = logging.disable_progress_bar
+            quiet()
+            self.model = SentenceTransformer(str(folder), backend=backend, local_files_only=True)
+        except Exception as error:
+            raise EmbedderNotFound(
+                f"the model in {folder.name!r} cannot be loaded ({type(error).__name__}: {error})"
+            ) from error
         self.model.max_seq_length = self.max_tokens = max_tokens
         self.dims = dims
         width = self.model.get_embedding_dimension()
@@ -52,10 +58,16 @@ class LocalEncoder:
             )
 
     def encode(self, texts: Sequence[str]) -> Matrix:
-        # sorts by length, so that a batch is padded little
-        found: Matrix = self.model.encode(
-            list(texts), batch_size=32, show_progress_bar=False, convert_to_numpy=True
-        )
+        try:
+            # sorts by length, so that a batch is padded little
+            found: Matrix = self.model.encode(
+                list(texts), batch_size=32, show_progress_bar=False, convert_to_numpy=True
+            )
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            # a panic of a tokenizer in Rust is not an Exception
+            raise InputRefused(f"the model fails on the input ({type(error).__name__})") from error
         return found
 
     def cut(self, texts: Sequence[str]) -> int:

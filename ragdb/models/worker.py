@@ -269,7 +269,9 @@ class Worker:
             except (RagdbError, psycopg.DataError, psycopg.errors.ProgramLimitExceeded) as error:
                 word = "conflict" if isinstance(error, AlreadyExists) else "bad_request"
                 problem = error.diag.message_primary or str(error), error.diag.message_hint, word
-            except (OSError, ValueError, MemoryError) as error:
+            except psycopg.Error:
+                raise
+            except Exception as error:
                 problem = f"{type(error).__name__}: {error}", None, None  # it may pass
             with contextlib.suppress(JobNotFound):
                 db.fail_ingest_job(row.job_id, row.attempt, *problem)

@@ -88,8 +88,9 @@ def _answer(
         return "refused", json.dumps([error.code, error.reason, error.hint]).encode()
     except (MemoryError, RecursionError):
         return "limits", b""
-    except Exception as error:
-        # whatever a parser raises on a hostile file is that file's failure
+    except BaseException as error:
+        # whatever a parser raises on a hostile file is that file's failure; a panic of one in Rust
+        # is not an Exception
         return "failed", type(error).__name__.encode()
 
 

@@ -30,6 +30,11 @@ class ReadError(Exception):
         return type(self), (self.code, self.reason, self.hint)
 
 
+def unforeseen(error: str) -> ReadError:
+    """For an exception, by its class, that is no ReadError: the failure of that source alone."""
+    return ReadError("corrupt", f"reading it failed ({error[:80]})", "save it again")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
     """What a format yields. Offsets count characters (code points) of `text`."""

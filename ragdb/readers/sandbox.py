@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO, cast
 
 from ragdb.readers import frames
-from ragdb.readers.document import Content, ReadError, clean, storable
+from ragdb.readers.document import Content, ReadError, clean, storable, unforeseen
 from ragdb.readers.formats import FORMATS, family
 from ragdb.readers.page import Page, parsed
 
@@ -164,9 +164,7 @@ def _read(reader: str, data: bytes, more: dict[str, Any], tell: Tell | None = No
             f"pip install 'ragdb-postgres[{extra}]'",
         )
     if status == "failed":
-        raise ReadError(
-            "corrupt", f"its parser failed on it ({answer.decode()[:80]})", "save it again"
-        )
+        raise unforeseen(answer.decode())
     if status == "unstarted":
         raise ReadError(
             "unstarted",

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # any of libpq's that names a server, a database or who asks
 LIBPQ = ("PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE")
+SECRET = re.compile("password|secret|scram")  # in the name of a parameter
+SECRETS = {"password": "PGPASSWORD", "options": "PGOPTIONS"}
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Connection:
         """For people and logs: without any password."""
         shown = conninfo_to_dict(self.conninfo)
         for key in shown:
-            if re.search("password|secret|scram", key):
+            if SECRET.search(key):
                 shown[key] = "***"
         return f"{make_conninfo('', **shown) or 'libpq defaults'} (from {self.origin})"
 
@@ -67,13 +69,20 @@ def connection(dsn: str | None = None, say: Say | None = None) -> Connection:
 
 
 def for_program(conninfo: str) -> tuple[str, dict[str, str]]:
-    """A conninfo without its password, and that as a variable of the environment.
+    """A conninfo without what is secret, and that as variables of the environment.
 
-    A process list shows arguments to everybody, and an environment only to its owner.
+    A process list shows arguments to everybody, and an environment only to its owner. Raises
+    psycopg.ProgrammingError for a secret for which libpq has no variable.
     """
     given = conninfo_to_dict(conninfo)
-    password = given.pop("password", None)
-    return make_conninfo("", **given), {"PGPASSWORD": str(password)} if password else {}
+    # options may set a key that signs
+    secret = {SECRETS[name]: str(given.pop(name, "")) for name in SECRETS}
+    if name := next(filter(SECRET.search, given), None):
+        raise psycopg.ProgrammingError(
+            f"a program would show {name} in its arguments: put it into a service file"
+            " (~/.pg_service.conf), and give service=NAME"
+        )
+    return make_conninfo("", **given), {name: value for name, value in secret.items() if value}
 
 
 def normalise(dsn: str) -> str:

@@ -84,7 +84,8 @@ begin
     from (
       select c.start_offset, c.end_offset, jsonb_agg(c.id order by c.first) as ids
       from (
-        select m.start_offset, m.end_offset, chunk_ids[m.n] as id, min(m.place) as first
+        select m.start_offset, m.end_offset,
+          chunk_ids[array_lower(chunk_ids, 1) - 1 + m.n] as id, min(m.place) as first
         from (select t.*, row_number() over () as place from ragdb_internal.markers(answer) t) m
         group by 1, 2, 3) c
       group by c.start_offset, c.end_offset) s), '[]');

@@ -99,8 +99,9 @@ begin
     select l.*, v_corpus.text_config, v_corpus.k1, v_corpus.b, v_corpus.pivot,
       (ragdb_internal.counts(v_corpus)).lexeme_count, v_corpus.record_query_text,
       ragdb_internal.privilege_name(ragdb_internal.privilege(v_corpus)),
-      (select jsonb_object_agg(g.mode, g.floor) from ragdb.gate_calibrations g
-        where g.corpus_id = v_corpus.corpus_id), v_corpus.history, v_corpus.history_from,
+      (select jsonb_object_agg(g.mode, ragdb_internal.floor_in(v_corpus, g.mode))
+        from ragdb.gate_calibrations g where g.corpus_id = v_corpus.corpus_id),
+      v_corpus.history, v_corpus.history_from,
       v_corpus.next_chunk_no - v_corpus.optimized_to,
       (select e.name from ragdb.embedding_spaces s join ragdb.embedders e using (embedder_id)
         where s.corpus_id = ragdb_internal.embedded_as(v_corpus) and s.state = 'current')

@@ -66,12 +66,11 @@ comment on function ragdb_internal.free_case_name is
 
 -- As the gate judges by default: by the floor that was measured for the mode, or any hit at all.
 create or replace function ragdb_internal.asked_asserts(settings ragdb.retriever_settings,
-  corpus_id integer, source text) returns jsonb
+  corpus ragdb.corpora, source text) returns jsonb
 language sql stable parallel safe
 return pg_catalog.jsonb_build_array(pg_catalog.jsonb_build_object(
-    'kind', 'topScoreGte', 'required', true, 'threshold', coalesce((
-      select g.floor from ragdb.gate_calibrations g
-      where g.corpus_id = asked_asserts.corpus_id and g.mode = (settings).mode), 0)))
+    'kind', 'topScoreGte', 'required', true, 'threshold',
+    coalesce(ragdb_internal.floor_in(corpus, (settings).mode), 0)))
   || case when source is null then '[]' else pg_catalog.jsonb_build_array(
     pg_catalog.jsonb_build_object('kind', 'sourceEq', 'required', true, 'value', source)) end;
 comment on function ragdb_internal.asked_asserts is
@@ -125,7 +124,7 @@ begin
       asked_at)
     select v_corpus.corpus_id, v_eval.rag, v_eval.name, v_name, 'asked',
       coalesce(max(c.ordinal), 0) + 1, add_eval_case.query, coalesce(add_eval_case.tags, '{asked}'),
-      ragdb_internal.asked_asserts(v_settings, v_corpus.corpus_id, source), ragdb_internal.now()
+      ragdb_internal.asked_asserts(v_settings, v_corpus, source), ragdb_internal.now()
     from ragdb.eval_cases c
     where c.corpus_id = v_corpus.corpus_id and c.rag = v_eval.rag and c.eval = v_eval.name;
   -- a label of what is not there yet would be stale; the assertion waits for it

@@ -146,6 +146,8 @@ return case
   when (j).kind = 'expected.sources' and pg_catalog.jsonb_typeof((j).expected) <> 'array'
     then 'requires a list.'
   when (j).measures is not null and (j).metric is null then 'has no label to measure by.'
+  when (j).kind = 'latencyLte' and (j).elapsed_ms is null
+    then 'needs the durationMs of the retrieval, from 0.'
   when (j).needs = 'answer' and (j).answer is null
     then 'needs an answer contract with the query of the case.'
   when (j).needs = 'trace' and (j).trace_id is null then 'needs a recorded retrieval.'

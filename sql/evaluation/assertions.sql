@@ -64,7 +64,8 @@ begin
   v_case.fact_id := concat_ws(':', nullif("case" ->> 'rag', ''), nullif("case" ->> 'eval', ''),
     nullif("case" ->> 'name', ''));
   v_case.query := "case" ->> 'query';
-  v_case.elapsed_ms := coalesce(ragdb_internal.number(retrieval ->> 'durationMs', 0, null), 0);
+  v_case.elapsed_ms := case jsonb_typeof(retrieval -> 'durationMs')
+    when 'number' then ragdb_internal.number(retrieval ->> 'durationMs', 0, null) end;
   v_case.error := ragdb_internal.retrieval_problem("case" ->> 'name', coalesce(retrieval, 'null'));
   v_case.error_code := case when v_case.error is not null then 'RETRIEVER_ERROR' end;
   if v_case.error is null then

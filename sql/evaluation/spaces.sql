@@ -2,12 +2,13 @@
 -- made.
 
 create or replace function ragdb_internal.corpus_cases(corpus ragdb.corpora)
-returns table (query text, labels ragdb_internal.eval_label[])
+returns table (place bigint, query text, labels ragdb_internal.eval_label[])
 language sql stable parallel safe
 begin atomic
-  select c.query, ragdb_internal.resolved_labels((corpus_cases.corpus).corpus_id, array(
-    select l from ragdb_internal.case_labels(e, (corpus_cases.corpus).corpus_id, c.case_no,
-      c.name) l))
+  select pg_catalog.row_number() over (order by e.contract, e.node_no, c.case_no), c.query,
+    ragdb_internal.resolved_labels((corpus_cases.corpus).corpus_id, array(
+      select l from ragdb_internal.case_labels(e, (corpus_cases.corpus).corpus_id, c.case_no,
+        c.name) l))
   from ragdb.contract_nodes e
     join ragdb.contracts k on k.contract = e.contract and k.version = e.version and k.is_current
     join ragdb.contract_nodes r on r.contract = e.contract and r.version = e.version
@@ -19,7 +20,8 @@ begin atomic
   where e.node = 'ragEval' and c.anchor is null;
 end;
 comment on function ragdb_internal.corpus_cases is
-  'Returns the questions of the evals of a corpus with their labels.';
+  'Returns the questions of the evals of a corpus in the order of their contracts, with their '
+  'labels.';
 
 create or replace function ragdb_internal.judged_items(corpus_id integer, chunk_nos integer[],
   labels ragdb_internal.eval_label[])
@@ -190,8 +192,8 @@ begin
     select q.query, q.n::integer as n, c.labels
     from unnest(queries) with ordinality q (query, n)
       left join (
-        select distinct on (c.query) c.query, c.labels
-        from ragdb_internal.corpus_cases(v_corpus) c order by c.query) c on c.query = q.query
+        select distinct on (c.query) c.* from ragdb_internal.corpus_cases(v_corpus) c
+        order by c.query, c.place) c on c.query = q.query
     order by q.n
   loop
     query := v_asked.query;

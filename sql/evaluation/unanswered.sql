@@ -84,15 +84,15 @@ begin
     with u as materialized (
       select e.corpus, e.query, array_agg(distinct e.why order by e.why) as reasons,
         count(distinct e.trace_id)::integer as times, max(e.asked_at) as last_at,
-        (array_agg(e.trace_id order by e.asked_at desc))[1] as trace_id
+        (array_agg(e.trace_id order by e.asked_at desc, e.trace_id desc))[1] as trace_id
       from ragdb_internal.unanswered_events(list_unanswered.corpus, list_unanswered.since) e
       where e.query is not null
       group by e.corpus, e.query
-      order by max(e.asked_at) desc, e.query limit list_unanswered.count),
+      order by max(e.asked_at) desc, e.query, e.corpus limit list_unanswered.count),
     x as materialized (select c.* from ragdb_internal.cases_of(array(select u.query from u)) c)
     select u.corpus, u.query, u.reasons, u.times, u.last_at, u.trace_id,
       array(select x.name from x where x.corpus = u.corpus and x.query = u.query order by 1)
-    from u order by u.last_at desc, u.query;
+    from u order by u.last_at desc, u.query, u.corpus;
 end $$;
 comment on function ragdb.list_unanswered is
   'Returns the questions that were not answered among those the caller may read, the latest first, '

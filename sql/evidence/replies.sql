@@ -14,6 +14,13 @@ comment on function ragdb_internal.is_found_in_corpus is
   'Tells whether a chunk was found by a search of a corpus and not of a slice, as its trace says; '
   'one without a trace names the mode of the search.';
 
+create or replace function ragdb_internal.is_found_question(chunk jsonb) returns boolean
+language sql stable parallel safe
+return ragdb_internal.opening(chunk ->> 'text') = 'question'
+  and ragdb_internal.is_found_in_corpus(chunk);
+comment on function ragdb_internal.is_found_question is
+  'Tells whether a chunk that was found by a search of a corpus asks something.';
+
 create or replace function ragdb_internal.replies_to(chunk jsonb) returns setof jsonb
 language sql stable parallel safe
 set plan_cache_mode = force_custom_plan
@@ -61,8 +68,7 @@ begin atomic
     select distinct on (r.reply ->> 'chunk_id') r.reply, f.n, r.m
     from found f
       cross join lateral ragdb_internal.replies_to(f.chunk) with ordinality r (reply, m)
-    where ragdb_internal.opening(f.chunk ->> 'text') = 'question'
-      and ragdb_internal.is_found_in_corpus(f.chunk)
+    where ragdb_internal.is_found_question(f.chunk)
     order by r.reply ->> 'chunk_id', f.n
   )
   select coalesce(pg_catalog.jsonb_agg(b.chunk order by b.n, b.m), '[]') from (
@@ -77,3 +83,19 @@ begin atomic
 end;
 comment on function ragdb_internal.with_replies is
   'Returns chunks that were found, behind each question of a conversation its replies.';
+
+-- Who weighs chunks without a search has read nothing of the corpus yet.
+create or replace function ragdb_internal.record_replies(chunks jsonb) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ragdb_internal.record_read(c) from ragdb.corpora c
+    where c.record_reads <> 'off' and exists (
+      select from jsonb_array_elements(record_replies.chunks) f (chunk)
+        cross join lateral ragdb_internal.replies_to(f.chunk)
+      where f.chunk ->> 'corpus' = c.name and ragdb_internal.is_found_question(f.chunk));
+end $$;
+comment on function ragdb_internal.record_replies is
+  'Records that the caller reads the corpora that have replies to chunks that were found. Raises '
+  'RG471.';

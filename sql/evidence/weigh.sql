@@ -147,6 +147,7 @@ begin
     return ragdb_internal.failed_run(jsonb_set(run, '{summary,retrieved_chunks}', '0'),
       'rag required but no evidence found');
   end if;
+  perform ragdb_internal.record_replies(v_found);
   run := run || jsonb_build_object('pack',
       ragdb_internal.run_pack(run, evidence || ragdb_internal.with_replies(v_found)) || v_searched,
     -- evidence is on record where a retrieval that is found it, or found nothing
@@ -159,7 +160,7 @@ begin
 end $$;
 comment on function ragdb_internal.packed_run is
   'Returns a run with the pack of what was found and of the caller''s evidence, weighed. Raises '
-  'RG400, RG460 and what ragdb.record_gate raises.';
+  'RG400, RG460, RG471 and what ragdb.record_gate raises.';
 
 -- Definer: what it calls is private.
 create or replace function ragdb.ask_weigh(
@@ -189,5 +190,5 @@ comment on function ragdb.ask_weigh is
   'Goes on with a run of ragdb.ask_plan: fuses what was found for its queries (a result each: '
   'chunks, best first, and trace_id), packs it behind the caller''s evidence (chunks) and weighs '
   'the pack, on record where its retrievals are. The run has pack and gate, output where the gate '
-  'says no, or status failed and the reason. Raises RG400, RG460 and what ragdb.record_gate and '
-  'ragdb.record_answer raise.';
+  'says no, or status failed and the reason. Raises RG400, RG460, RG471 and what '
+  'ragdb.record_gate and ragdb.record_answer raise.';

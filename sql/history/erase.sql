@@ -94,29 +94,30 @@ as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.lock_corpus(erase_source.corpus, 'admin');
   v_texts constant text[] := ragdb_internal.texts_at(v_corpus.corpus_id, uri);
+  v_was_in_conflict boolean;
   v_doc_nos integer[];
   v_documents text[];
   v_erased text[];
 begin
   perform ragdb_internal.check_erasure('erase', reason);
-  documents_deleted := 0;
-  chunks_deleted := 0;
+  select 0, 0 into documents_deleted, chunks_deleted;
+  -- peers learn of it when it is published
+  update ragdb.shared_conflicts c set body = null
+    where c.corpus_id = v_corpus.corpus_id and c.source = erase_source.uri and c.body is not null;
+  v_was_in_conflict := found;
   if exists (select from ragdb.document_sources s
     where s.corpus_id = v_corpus.corpus_id and s.uri = erase_source.uri)
   then
     select r.* into documents_deleted, chunks_deleted from ragdb_internal.remove_sources(
       v_corpus, array[uri], 'erase', 'source ' || uri, reason) r;
-  elsif uri is null or not exists (select from ragdb.past_rows p
+  elsif not v_was_in_conflict and not exists (select from ragdb.past_rows p
     where p.corpus_id = v_corpus.corpus_id and p.kind = 'source' and p.key = erase_source.uri)
   then
     raise exception 'corpus % has and had no source %',
         ragdb_internal.quote(corpus), ragdb_internal.quote(uri)
-      using errcode = 'RG405', detail = 'neither today nor in the history that is kept',
+      using errcode = 'RG405', detail = 'neither today nor in its history or its conflicts',
         hint = 'ragdb.list_documents() lists the sources, ragdb.diff_corpus() those that went';
   end if;
-  -- peers learn of it when it is published
-  update ragdb.shared_conflicts c set body = null
-    where c.corpus_id = v_corpus.corpus_id and c.source = erase_source.uri;
   v_doc_nos := ragdb_internal.documents_once_at(v_corpus.corpus_id, uri);
   v_documents := ragdb_internal.documents_erased(v_corpus.corpus_id, v_doc_nos);
   perform ragdb_internal.forget_words(

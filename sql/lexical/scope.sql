@@ -116,8 +116,7 @@ begin
     case when ragdb_internal.has_phrases(scope) then 1 end);
   while v_at < cardinality(v_left) loop
     exit when v_left[v_at + 1].score < ragdb_internal.at_least(v_passing[k].score, 2);
-    v_until := coalesce(v_at + greatest(4, v_each * (k - cardinality(v_passing)), v_at),
-      cardinality(v_left));
+    v_until := v_at + greatest(4, v_each * (k - cardinality(v_passing)), v_at);
     v_chunk_nos := array(select f.chunk_no from unnest(v_left[v_at + 1 : v_until]) f);
     if v_restriction.filter is not null then
       v_chunk_nos := ragdb_internal.restricted(corpus, v_restriction, v_chunk_nos);

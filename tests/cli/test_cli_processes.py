@@ -14,6 +14,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 import ragdb
+from ragdb.version import __version__
 from tests.forked import Forked
 from tests.waiting import until
 
@@ -84,6 +85,11 @@ def test_an_interrupt_keeps_whole_documents_and_exits_with_130(
         assert report["written"] == database.corpus_info("docs").documents
         assert 0 < report["written"] < 60_000
         assert database.check_corpus("docs") == []
+
+
+def test_the_package_is_a_program_too() -> None:
+    call = [sys.executable, "-m", "ragdb", "--version"]
+    assert subprocess.check_output(call, text=True) == f"ragdb {__version__}\n"
 
 
 @pytest.mark.parametrize(("flags", "is_shown"), [((), False), (("--verbose",), True)])

@@ -552,6 +552,29 @@ def test_a_traced_search_that_fails_is_recorded(own_demo: Run) -> None:
     assert trace["error_code"] == "RG400"
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        ["search", "x", "--corpus", "demo", "--filter", "{}"],
+        ["ask", "x", "--corpus", "demo", "--filter", "{}"],
+        ["policy", "add", "{}"],
+        ["ingest", EXAMPLES, "--corpus", "demo", "--metadata", "a={}"],
+        ["verify", "--resume", "{}"],
+    ],
+    ids=lambda call: call[0],
+)
+def test_json_that_nests_too_deep_is_refused_without_a_traceback(
+    demo: Run, call: list[Any]
+) -> None:
+    deep = '{"a": ' * 100_000 + "1" + "}" * 100_000
+    done = demo(*(str(part).replace("{}", deep) for part in call))
+    assert done.exit_code == 2
+    assert isinstance(done.exception, SystemExit)
+    assert "Traceback" not in done.stderr
+    assert "nests too deep" in done.stderr
+    assert len(done.stderr) < 1000
+
+
 def test_nothing_found_is_no_error(demo: Run) -> None:
     result = demo("search", "xylophone", "-c", "demo")
     assert (result.exit_code, result.stdout) == (0, "")

@@ -143,6 +143,13 @@ def test_the_span_of_a_request_is_in_its_trace(api: Api) -> None:
     assert (trace["caller"], trace["client"]) == ("reader", "ragdb serve")
 
 
+@pytest.mark.parametrize("span", [f"00-{'0' * 32}-{'cd' * 8}-01", f"00-{'ab' * 16}-{'0' * 16}-01"])
+def test_a_span_whose_ids_are_zeros_is_recorded_nowhere(api: Api, span: str) -> None:
+    answer = api("POST", "/api/rag/search/slice", SEARCH, traceparent=span)
+    trace = api("GET", f"/api/traces/{answer.body['provenance']['query_id']}").body["trace"]
+    assert (trace["otel_trace_id"], trace["otel_span_id"]) == (None, None)
+
+
 def test_a_capability_answers_and_names_its_trace(api: Api) -> None:
     request = {"params": {"corpus": "docs"}, "input": {"query": "refunds", "k": 1}}
     answer = api("POST", "/capabilities/rag.query@1.0", request)

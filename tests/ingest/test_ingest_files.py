@@ -293,6 +293,10 @@ def test_metadata_given_is_stored_as_metadata_found_is(
     assert report.failures == []
     (document,) = database.list_documents("docs")
     assert document.metadata == {"a": "nan", "b": "lone \ufffd", "c": 1}
+    database.ingest(folder / "b.txt", corpus="docs", title="lone \udcff")
+    assert [d.title for d in database.list_documents("docs") if d.source == "b.txt"] == [
+        "lone \ufffd"
+    ]
     nested: Any = 1
     for _ in range(100):
         nested = [nested]
@@ -465,6 +469,63 @@ def test_a_file_that_kills_its_reader_is_a_file_that_failed(
         Failed("docs/b.txt", "reading it killed the process that read it", None)
     ]
     assert report.written == 2
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_unforeseen_exception_is_the_failure_of_its_file_alone(
+    database: ragdb.Database, folder: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    monkeypatch.setattr(driver, "POOL_BYTES", 0)
+    monkeypatch.setattr(pool.Pool, "work", staticmethod(stumble_on_b))
+    report = database.ingest(folder, corpus="docs", workers=workers)
+    assert [(f.uri, f.reason) for f in report.failures] == [
+        ("docs/b.txt", "reading it failed (ZeroDivisionError)")
+    ]
+    assert report.written == 2
+
+
+def stumble_on_b(task: reading.Task, tell: Any) -> reading.Outcome:
+    given = payload.to_payload
+
+    def stumble(document: Any, uri: str, **more: Any) -> Any:
+        return 1 // 0 if uri == "docs/b.txt" else given(document, uri, **more)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(payload, "to_payload", stumble)
+        return reading.read(task, tell)
+
+
+def test_an_unforeseen_exception_is_the_failure_of_its_record_alone(
+    database: ragdb.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = tmp_path / "r.jsonl"
+    records.write_text("".join(f'{{"id": "{n}", "text": "text {n}"}}\n' for n in range(3)))
+    given = payload.to_payload
+
+    def stumble(document: Any, *more: Any, **options: Any) -> Any:
+        return 1 // 0 if document.text == "text 1" else given(document, *more, **options)
+
+    monkeypatch.setattr(payload, "to_payload", stumble)
+    report = database.ingest(records, corpus="docs")
+    assert [(f.uri, f.reason) for f in report.failures] == [
+        ("r.jsonl#1", "reading it failed (ZeroDivisionError)")
+    ]
+    assert report.written == 2
+
+
+def test_an_unforeseen_exception_at_the_records_of_a_file_ends_that_file_alone(
+    database: ragdb.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "r.jsonl").write_text('{"id": "1", "text": "one"}\n')
+    (tmp_path / "z.txt").write_text("the last")
+
+    def stumble(*_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("ragdb.readers.read.read_jsonl", stumble)
+    report = database.ingest(tmp_path, corpus="docs")
+    assert [f.reason for f in report.failures] == ["reading it failed (ZeroDivisionError)"]
+    assert report.written == 1
 
 
 def test_an_interrupt_leaves_whole_documents_and_a_settled_report(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
+import anyio
+import httpx2
 import pytest
 from mcp import stdio_client
 from typer.testing import CliRunner
@@ -159,3 +162,48 @@ def test_a_server_is_reached_by_its_address(address: str) -> None:
     ((_, too_small),) = declarations.find_each([declared], Path(), allow_private=True, max_bytes=10)
     too_small.close()
     assert [error.code for _, error in too_small.failed] == ["too_large", "too_large"]
+
+
+def test_a_server_is_connected_to_at_the_address_that_was_checked(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    truly = socket.getaddrinfo
+
+    def rebind(host: Any, *more: Any, **options: Any) -> Any:
+        if host in ("localhost", b"localhost"):
+            asked.append(host)
+            host = "127.0.0.1" if len(asked) == 1 else "127.0.0.9"  # where nobody listens
+        return truly(host, *more, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", rebind)
+    named = address.replace("127.0.0.1", "localhost")
+    (found,) = mcp_sources.find(named, ["wiki://pages/*"], allow_private=True)
+    found.close()
+    assert found.failed == []
+    assert len(found.sources) == 2
+    assert asked == ["localhost"]
+
+
+def test_a_pinned_request_keeps_its_host_for_the_server_and_for_tls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent: list[httpx2.Request] = []
+
+    async def take(_: object, request: httpx2.Request) -> httpx2.Response:
+        sent.append(request)
+        return httpx2.Response(204)
+
+    async def ask(address: str) -> None:
+        async with httpx2.AsyncClient(transport=mcp_sources.Pinned(address)) as client:
+            await client.get("https://example.org:8443/mcp")
+
+    monkeypatch.setattr(httpx2.AsyncHTTPTransport, "handle_async_request", take)
+    for address in ("192.0.2.7", "2001:db8::7"):
+        anyio.run(ask, address)
+    assert [str(request.url) for request in sent] == [
+        "https://192.0.2.7:8443/mcp",
+        "https://[2001:db8::7]:8443/mcp",
+    ]
+    assert {request.headers["host"] for request in sent} == {"example.org:8443"}
+    assert {request.extensions["sni_hostname"] for request in sent} == {"example.org"}

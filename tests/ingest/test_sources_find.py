@@ -286,6 +286,17 @@ def test_standard_input_and_urls_are_sources(monkeypatch: pytest.MonkeyPatch) ->
     assert Source("notes.md").read() == b"piped"
 
 
+@pytest.mark.parametrize("argument", ["https://example.org/\udcff", "s3://bucket/\udcff", "-"])
+def test_an_address_or_a_name_of_standard_input_that_is_not_utf_8_fails_alone(
+    docs: Path, argument: str
+) -> None:
+    found = find([argument, docs / "a.md"], stdin_name="\udcff.txt")
+    assert [(name, "not UTF-8" in error.reason) for name, error in found.failed] == [
+        (argument, True)
+    ]
+    assert [source.uri for source in found.sources] == ["a.md"]
+
+
 @pytest.mark.parametrize("scheme", ["http", "ftp", "sftp"])
 def test_a_password_in_a_url_is_neither_stored_nor_shown(scheme: str) -> None:
     found = find([f"{scheme}://me:p@ss@example.org/a.html"])

@@ -91,6 +91,8 @@ def test_coroutines_ask_in_the_same_order(outside: str) -> None:
         async with await ragdb.aconnect(outside) as db:
             with pytest.raises(ModeNotAvailable):
                 await db.search("docs", QUESTION)
+            with pytest.raises(ModeNotAvailable):
+                await db.ask("docs", QUESTION)
             with worker(outside):
                 assert {hit.mode for hit in await db.search("docs", QUESTION)} == {"hybrid"}
 

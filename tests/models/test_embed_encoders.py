@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import re
+import sys
 import threading
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -248,6 +249,15 @@ def test_texts_that_a_model_does_not_read_to_their_end_are_counted() -> None:
     vectors = encoder.encode([read, cut, "dog " * 13 + "electromagnetism"])
     assert np.abs(vectors[0] - vectors[1]).max() < 1e-6
     assert np.abs(vectors[0] - vectors[2]).max() > 1e-3
+
+
+def test_a_folder_from_which_no_model_can_be_loaded_is_named_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "find_spec", lambda _: True)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(EmbedderNotFound, match="cannot be loaded \\(ModuleNotFoundError: "):
+        local.LocalEncoder(str(tmp_path), 384, 256, None, None)
 
 
 @pytest.mark.parametrize("name", ["onnx", "openvino", "gpu"])

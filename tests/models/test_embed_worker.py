@@ -16,7 +16,8 @@ import psycopg
 import pytest
 
 from ragdb import Database, errors
-from ragdb.models import embedders, encoders, worker
+from ragdb.ingest import blob
+from ragdb.models import embedders, encoders, local, worker
 from ragdb.models.worker import Worker
 from tests.embedding import WIDTH, make_corpus, one, put, status
 from tests.forked import PROCESSES
@@ -318,3 +319,45 @@ def test_one_bad_input_does_not_stop_the_others(
             "the embedding is not finite",
             "the endpoint refuses the input: HTTP 400",
         ]
+
+
+def test_an_unforeseen_exception_of_a_local_model_is_the_failure_of_its_input_alone(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stumbling:
+        def encode(self, texts: Sequence[str], **_: Any) -> Any:
+            if any("number 3" in text for text in texts):
+                raise ZeroDivisionError
+            return encoders.HashEncoder(WIDTH).encode(texts)
+
+    encoder = object.__new__(local.LocalEncoder)
+    vars(encoder).update(model=Stumbling(), dims=WIDTH, max_tokens=256)
+    monkeypatch.setattr(embedders, "_load", lambda *_: encoder)
+    with corpus_of(clone, 5) as db:
+        done = Worker(clone).run(until="idle")
+        assert (done.embedded, done.failed) == (4, 1)
+        rows = db.execute("select last_error from ragdb.list_failed_embeddings('docs')").fetchall()
+        assert rows == [("the model fails on the input (ZeroDivisionError)",)]
+
+
+def test_an_unforeseen_exception_of_a_reader_is_the_failure_of_its_blob_alone(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = blob.read
+
+    def stumble(job: Any) -> Any:
+        if job.bytes == b"Beta":
+            raise KeyError("missing")
+        return read(job)
+
+    monkeypatch.setattr(blob, "read", stumble)
+    with corpus_of(clone, 0) as db:
+        for text in ("Alpha", "Beta", "Gamma"):
+            db.execute(
+                "select ragdb.rag_ingest(jsonb_build_object('params', jsonb_build_object("
+                "'corpus', 'docs'), 'input', jsonb_build_object('doc_cid',"
+                " ragdb.put_blob(convert_to(%s, 'UTF8'), 'text/plain', 'docs'))))",
+                (text,),
+            )
+        done = Worker(clone).run(until="idle")
+        assert (done.read, done.errors) == (2, {"KeyError: 'missing'": 1})

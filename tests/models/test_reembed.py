@@ -207,6 +207,31 @@ def test_the_comparison_is_that_of_the_two_rankings(db: Connection) -> None:
         assert any(overlap < 1 for overlap, _, _ in rows)
 
 
+def test_of_two_cases_that_ask_the_same_the_first_of_the_contract_counts(db: Connection) -> None:
+    evals = "".join(
+        f"  ragEval name={name} mode=contract metric=ndcg threshold=0.1\n"
+        f'    ragCase name=c query="word3" topK=5 sources={source}\n'
+        for name, source in (("V", "a"), ("U", "b"))
+    )
+    make_corpus(db, {"a": "word3 tale", "b": "nothing of it", "c": "nor here"})
+    make_embedder(db, "new", 8)
+    embed(db)
+    db.execute("select ragdb.reembed_corpus('docs', 'new')")
+    embed(db, HashEncoder(8).encode)
+    head = "corpus name=docs\nretriever name=R corpus=docs topK=5\nrag name=A retriever=R\n"
+    head += "  grounding requireCitations=true policy=strict\n"
+    db.execute("select ragdb.apply_contract(%s, 'c')", (head + evals,))
+    for moved in ("V", "U"):
+        # the row of one is behind that of the other now
+        db.execute("update ragdb.contract_nodes set line = line + 1 where name = %s", (moved,))
+        ((ndcg,),) = db.execute(
+            "select current_ndcg from ragdb.compare_spaces("
+            "'docs', 'new', '{word3}', %s, %s, 1, 'hybrid')",
+            (Reals(HashEncoder(64).encode(["word3"])), Reals(HashEncoder(8).encode(["word3"]))),
+        ).fetchall()
+        assert ndcg == 1, moved
+
+
 def test_spaces_are_compared_by_admins_with_vectors_that_fit(db: Connection) -> None:
     make_corpus(db, {"a": "alpha"})
     make_embedder(db, "new", 8)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ragdb.errors import AlreadyExists, EventRefused, NotPublished, NotShared
+from ragdb.errors import AlreadyExists, DocumentNotFound, EventRefused, NotPublished, NotShared
 from ragdb.peers import exchange
 from tests.conftest import Server
 from tests.peers.nodes import Direct, Node, introduce
@@ -249,6 +249,25 @@ def test_a_source_that_is_erased_here_is_out_of_conflicts_before_that_is_publish
         assert one.text(corpus, "a.txt") is None
         assert "a.txt" not in {c.source for c in one.db.list_conflicts(corpus)}
     assert same(ann, bob, corpus)
+
+
+def test_a_source_that_only_a_conflict_still_has_is_erased_from_it(
+    pair: tuple[Node, Node], corpus: str
+) -> None:
+    ann, bob = pair
+    bob.pull(ann, corpus)
+    for node in pair:
+        node.put(corpus, "a.txt", f"The zanzibar of {node.name}.")
+        node.publish(corpus)
+    ann.pull(bob, corpus)
+    ann.db.delete_source(corpus, "a.txt")
+    assert [c.source for c in ann.db.list_conflicts(corpus) if c.document] == ["a.txt"]
+    erased = ann.db.erase_source(corpus, "a.txt", reason="by law")
+    assert (erased.documents_deleted, erased.past_rows_erased) == (0, 0)
+    assert [c.source for c in ann.db.list_conflicts(corpus) if c.document] == []
+    # the text is gone, so there is no such source any more
+    with pytest.raises(DocumentNotFound):
+        ann.db.erase_source(corpus, "a.txt", reason="by law")
 
 
 def test_an_erasure_beats_a_later_change_that_did_not_know_of_it(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -240,6 +241,18 @@ def test_a_corpus_that_is_written_to_arrives_as_it_was_when_it_was_closed(
         assert told == {row.source for row in target.list_documents(name)}
     writer.db.connection.close()
     source.connection.close()
+
+
+def test_a_corpus_moves_between_two_asynchronous_connections(pair: tuple[str, str]) -> None:
+    small(pair[0], "awaited")
+
+    async def move() -> tuple[int, list[str]]:
+        async with await ragdb.aconnect(pair[0]) as source, await ragdb.aconnect(pair[1]) as target:
+            moved = await source.move_corpus("awaited", target, longest=20)
+            assert (await source.corpus_info("awaited")).moved_to == moved.destination
+            return moved.documents, [d.source for d in await target.list_documents("awaited")]
+
+    assert asyncio.run(move()) == (6, [f"{n}.txt" for n in range(6)])
 
 
 def test_the_same_bytes_under_two_names_move_in_two_pages(

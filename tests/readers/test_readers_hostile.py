@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from ragdb.readers import sandbox
-from ragdb.readers.document import ReadError
+from ragdb.readers import child, sandbox
+from ragdb.readers.document import Content, ReadError
 from ragdb.readers.read import read
 from tests.readers.made_files import zipped
 
@@ -217,6 +217,16 @@ def test_a_bomb_is_read_or_refused_in_time_and_the_reader_lives_on(
 
     assert outcome in outcomes
     assert read(b"# still here", "a.md")[0].title == "still here"
+
+
+def test_a_panic_of_a_parser_in_rust_is_a_broken_file_and_no_limit() -> None:
+    # what Python makes of one is not an Exception
+    panic = type("PanicException", (BaseException,), {})
+
+    def parse(_: object) -> Content:
+        raise panic("called `Option::unwrap()` on a `None` value")
+
+    assert child._answer({"reader": ".xyz"}, {".xyz": parse}, b"x") == ("failed", b"PanicException")
 
 
 def test_a_child_that_was_killed_is_replaced() -> None:

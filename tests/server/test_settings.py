@@ -68,6 +68,30 @@ def test_what_is_shown_holds_no_password() -> None:
     assert "from --dsn" in str(found)
 
 
+def test_a_program_gets_what_is_secret_by_its_environment() -> None:
+    shown, hidden = settings.for_program(
+        "host=host user=me password='p@ss word' options='-c ragdb.signing_key=k:00ff'"
+    )
+    assert conninfo_to_dict(shown) == {"host": "host", "user": "me"}
+    assert hidden == {"PGPASSWORD": "p@ss word", "PGOPTIONS": "-c ragdb.signing_key=k:00ff"}
+    assert settings.for_program("host=host password=''") == ("host=host", {})
+
+
+# those that libpq marks as secret, and its keys of SCRAM
+NO_VARIABLE = [
+    option.keyword.decode()
+    for option in psycopg.pq.Conninfo.get_defaults()
+    if (option.dispchar == b"*" or b"scram" in option.keyword) and option.envvar is None
+]
+
+
+@pytest.mark.parametrize("name", NO_VARIABLE)
+def test_a_program_is_given_no_secret_for_which_there_is_no_variable(name: str) -> None:
+    with pytest.raises(psycopg.ProgrammingError, match=f"{name} .* service=NAME") as refused:
+        settings.for_program(f"host=host {name}=abracadabra")
+    assert "abracadabra" not in str(refused.value)
+
+
 def test_a_url_whose_password_is_not_encoded_is_told_how() -> None:
     for dsn in ("me:my@secret@host/db", "me:my/secret@host/db", "me:my%secret@host/db"):
         with pytest.raises(psycopg.ProgrammingError, match="@, / and % of a password as %40, %2F"):

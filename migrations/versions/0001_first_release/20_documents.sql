@@ -33,29 +33,30 @@ comment on column ragdb.corpus_blobs.media_type is 'Media type that they were br
 comment on column ragdb.corpus_blobs.brought_by is 'Role that brought the bytes.';
 comment on column ragdb.corpus_blobs.brought_at is 'When they came to the corpus.';
 
+-- What filters test stands first: a scan for one that no index serves reads no further.
 create table ragdb.documents (
   corpus_id integer not null
     constraint documents_corpus_exists references ragdb.corpora on delete cascade,
   doc_no integer not null,
-  doc_cid text collate "C" not null
-    constraint documents_cid_is_a_sha256 check (doc_cid ~ '^sha256:[0-9a-f]{64}$'),
-  title text,
-  language text,
-  media_type text not null,
+  chunks integer not null,
   metadata jsonb not null default '{}'
     constraint documents_metadata_is_an_object check (jsonb_typeof(metadata) = 'object'),
-  chunking jsonb not null,
+  source text collate "C" not null,
+  language text,
+  title text,
+  media_type text not null,
+  doc_cid text collate "C" not null
+    constraint documents_cid_is_a_sha256 check (doc_cid ~ '^sha256:[0-9a-f]{64}$'),
+  name text collate "C" not null,
   external_id text collate "C",
   source_name text collate "C" not null,
-  source text collate "C" not null,
-  name text collate "C" not null,
-  size_bytes bigint not null,
-  pages integer,
-  chunks integer not null,
-  tokens bigint not null,
+  chunking jsonb not null,
   event_id uuid not null,
+  size_bytes bigint not null,
+  tokens bigint not null,
   created_at timestamptz not null,
-  updated_at timestamptz not null
+  updated_at timestamptz not null,
+  pages integer
 );
 -- Statistics of a corpus that is new since the last analyze say that it has no rows. Then any
 -- index that begins with corpus_id looks as good as the right one: 10,000 lookups scanned the
@@ -65,7 +66,6 @@ create table ragdb.documents (
 -- That does not help where the table was analyzed when it was nearly empty. So an index begins with
 -- corpus_id only where a corpus is read in its order, and a key that is looked up begins with what
 -- is asked for.
---
 -- Where the table was analyzed while all its rows were dead (a first load that was rolled back, a
 -- corpus that was dropped), every index costs nothing, and of equals the planner takes the newest.
 -- So the key that is looked up for each row is made last.
@@ -83,34 +83,34 @@ comment on table ragdb.documents is
   'ragdb.list_documents, ragdb.get_document and bi.dim_source.';
 comment on column ragdb.documents.corpus_id is 'The corpus.';
 comment on column ragdb.documents.doc_no is 'Number of the document in its corpus.';
-comment on column ragdb.documents.doc_cid is
-  'sha256: and the SHA-256 of its bytes in hex. With name, its identity.';
-comment on column ragdb.documents.title is
-  'Title of the document. It is searched with every chunk.';
+comment on column ragdb.documents.chunks is 'Number of chunks of the document.';
+comment on column ragdb.documents.metadata is 'Metadata that filters test.';
+comment on column ragdb.documents.source is
+  'First of its sources in byte order; the only one without an external id, and then chunks are '
+  'named after it.';
 comment on column ragdb.documents.language is
   'Language code. Without one, the language of the corpus''s text configuration.';
+comment on column ragdb.documents.title is
+  'Title of the document. It is searched with every chunk.';
 comment on column ragdb.documents.media_type is 'Media type of the bytes.';
-comment on column ragdb.documents.metadata is 'Metadata that filters test.';
-comment on column ragdb.documents.chunking is
-  'How the text was cut: {"chunker", "strategy", "max_tokens", "overlap", "unit"}.';
+comment on column ragdb.documents.doc_cid is
+  'sha256: and the SHA-256 of its bytes in hex. With name, its identity.';
+comment on column ragdb.documents.name is
+  'What tells it from others of the same bytes: "id " and its external id; without one "source " '
+  'and its source; of a conversation, whose messages have ids, "turns".';
 comment on column ragdb.documents.external_id is
   'Id that the caller gave: "id" in front matter, "_id" in JSONL. Chunks are named after it. No '
   'other document of the corpus has it.';
 comment on column ragdb.documents.source_name is
   'Source of the contract that the first source of the document came from; empty without one.';
-comment on column ragdb.documents.source is
-  'First of its sources in byte order; the only one without an external id, and then chunks are '
-  'named after it.';
-comment on column ragdb.documents.name is
-  'What tells it from others of the same bytes: "id " and its external id; without one "source " '
-  'and its source; of a conversation, whose messages have ids, "turns".';
-comment on column ragdb.documents.size_bytes is 'Number of bytes of the original.';
-comment on column ragdb.documents.pages is 'Number of pages; null for a document without pages.';
-comment on column ragdb.documents.chunks is 'Number of chunks of the document.';
-comment on column ragdb.documents.tokens is 'Tokens of its chunks.';
+comment on column ragdb.documents.chunking is
+  'How the text was cut: {"chunker", "strategy", "max_tokens", "overlap", "unit"}.';
 comment on column ragdb.documents.event_id is 'Event of its last change.';
+comment on column ragdb.documents.size_bytes is 'Number of bytes of the original.';
+comment on column ragdb.documents.tokens is 'Tokens of its chunks.';
 comment on column ragdb.documents.created_at is 'When the document was put first.';
 comment on column ragdb.documents.updated_at is 'When the document was changed last.';
+comment on column ragdb.documents.pages is 'Number of pages; null for a document without pages.';
 
 create table ragdb.document_sources (
   corpus_id integer not null,

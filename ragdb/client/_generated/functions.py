@@ -244,7 +244,7 @@ class Functions(Caller):
         each: chunks, best first, and trace_id), packs it behind the caller's evidence
         (chunks) and weighs the pack, on record where its retrievals are. The run has pack and
         gate, output where the gate says no, or status failed and the reason. Raises RG400,
-        RG460 and what ragdb.record_gate and ragdb.record_answer raise.
+        RG460, RG471 and what ragdb.record_gate and ragdb.record_answer raise.
         """
         return self._value(calls.ASK_WEIGH, locals())
 

@@ -29,3 +29,12 @@ def test_a_marker_of_nothing_is_refused(any_db: Connection, text: str) -> None:
     with pytest.raises(psycopg.Error) as caught:
         any_db.execute("select ragdb.inline_spans(%s, '{a}')", (text,))
     assert caught.value.sqlstate == "RG442"
+
+
+def test_a_list_that_does_not_begin_at_1_has_a_first_chunk_all_the_same(
+    any_db: Connection,
+) -> None:
+    ((found,),) = any_db.execute(
+        "select ragdb.inline_spans('A one [1]. B two [2].', '[0:1]={a,b}')"
+    ).fetchall()
+    assert [s["chunkIds"] for s in found] == [["a"], ["b"]]

@@ -9,7 +9,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from tests.conftest import Connection
-from tests.embedding import one, put
+from tests.embedding import WIDTH, make_corpus, one, put
 from tests.sql.evaluation.test_evaluation_runs import CASE, apply, contract, run
 
 OWN = "from ragdb.eval_cases where origin <> 'contract'"
@@ -107,3 +107,21 @@ def test_the_list_has_what_a_role_may_read(docs: Connection) -> None:
     docs.execute("select ragdb.restrict_corpus('docs')")
     docs.execute("set role reader")
     assert docs.execute("select * from ragdb.list_evals()").fetchall() == []
+
+
+@pytest.mark.parametrize(("by", "threshold"), [("hash", 0.5), ("other", 0)])
+def test_a_first_hit_has_to_reach_the_floor_of_the_current_embedder(
+    any_db: Connection, by: str, threshold: float
+) -> None:
+    make_corpus(any_db, {"docs/refunds.md": "refund policy"})
+    any_db.execute("select ragdb.create_embedder('other', 4)")
+    cases = contract(CASE.format(name="a", query="b", keys="topK=1"), mode="semantic embed=E")
+    apply(any_db, f"embed name=E corpus=docs model=hash dims={WIDTH}\n{cases}")
+    any_db.execute(
+        "insert into ragdb.gate_calibrations select c.corpus_id, 'semantic', e.embedder_id, null,"
+        " 0.5, 1, 0, 20, 20, 1, 1, now() from ragdb.corpora c, ragdb.embedders e"
+        " where c.name = 'docs' and e.name = %s",
+        (by,),
+    )
+    one(any_db, ADD, "V", QUESTION, None)
+    assert one(any_db, f"select asserts -> 0 -> 'threshold' {OWN}") == threshold

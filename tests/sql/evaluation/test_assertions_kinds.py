@@ -216,3 +216,19 @@ def test_a_time_with_all_the_digits_of_a_double_is_read(any_db: Connection, took
             "select passed from ragdb.evaluate_case(%s::jsonb, %s::jsonb)", (asserted, retrieval)
         ).fetchall()
     assert holds == {limit: float(took) <= float(limit) for limit in holds}
+
+
+@pytest.mark.parametrize("negate", [False, True])
+@pytest.mark.parametrize("took", [None, -1, "7", "soon", True])
+def test_no_assertion_of_a_time_holds_where_none_is_given(
+    any_db: Connection, took: Any, negate: bool
+) -> None:
+    asserted = {"kind": "latencyLte", "valueMs": 7, "negate": negate}
+    for retrieval in ({"durationMs": took}, {} if took is None else {"durationMs": took}):
+        ((_, found, message, fails),) = evaluate(
+            any_db, {"asserts": [asserted]}, {"query": "q", "chunks": TWO, **retrieval}
+        )
+        assert (found, fails) == ("INVALID_ASSERTION", True)
+        assert message == (
+            "RAG eval assertion kind=latencyLte needs the durationMs of the retrieval, from 0."
+        )

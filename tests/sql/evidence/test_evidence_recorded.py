@@ -131,6 +131,28 @@ def test_what_had_no_answer_is_listed_once_with_its_reasons(docs: Connection) ->
     assert docs.execute("select * from ragdb.list_unanswered()").fetchall() == []
 
 
+def test_questions_of_one_moment_are_listed_by_corpus_with_the_greatest_trace(
+    docs: Connection,
+) -> None:
+    docs.execute("select set_config('ragdb.now', now()::text, true)")
+    names = [f"c{n:02}" for n in range(12)]
+    asked: dict[str, list[Any]] = {}
+    for name in reversed(names):
+        docs.execute("select ragdb.create_corpus(%s)", (name,))
+        put(docs, {"a.md": "refunds"}, name)
+        for _ in range(2):
+            docs.execute("select from ragdb.retrieve(%s, 'refunds')", (name,))
+            asked.setdefault(name, []).append(one(docs, "select ragdb.last_trace_id()"))
+        for trace in reversed(asked[name]):
+            docs.execute(
+                "select ragdb.record_gate('refunds', ragdb.build_evidence_pack(%s), 9)", (trace,)
+            )
+    rows = docs.execute(
+        "select corpus, times, trace_id from ragdb.list_unanswered(count => 5)"
+    ).fetchall()
+    assert rows == [(name, 2, max(asked[name])) for name in names[:5]]
+
+
 @pytest.mark.parametrize("name", ["list_answers", "list_gates", "list_unanswered"])
 @pytest.mark.parametrize("count", [0, 10001, None])
 def test_a_count_out_of_range_is_refused(docs: Connection, name: str, count: int | None) -> None:

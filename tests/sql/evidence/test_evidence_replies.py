@@ -113,6 +113,25 @@ def test_replies_come_from_no_corpus_that_the_caller_may_not_read(base: Database
     assert packed() == [QUESTION]
 
 
+def test_replies_that_a_chunk_brings_along_are_a_read_of_their_corpus(base: Database) -> None:
+    (asked,) = base.search("chat", QUESTION, 1)
+    (told,) = base.search("chat", "number 7", 1)
+    db = base.connection
+    db.execute("select ragdb.record_reads('chat', 'on')")
+
+    def reads_of(*hits: Any, **more: Any) -> list[Any]:
+        run = base.ask_plan(QUESTION, {"mode": "on", "gate": None}, True, None)
+        base.ask_weigh(run, [{"chunks": [found(hit) | more for hit in hits]}], [])
+        return db.execute(
+            "select corpus, what from ragdb.list_access_events() where kind = 'read'"
+        ).fetchall()
+
+    # as the caller gave it, nothing of the corpus is shown
+    made_up = {"answers": {"text": "none", "score": 0.5}}
+    assert reads_of(told) == reads_of(told, **made_up) == []
+    assert reads_of(told, asked) == [("chat", "ask_weigh")]
+
+
 def test_evidence_that_a_caller_gives_brings_no_replies_along(base: Database) -> None:
     (hit,) = base.search("chat", QUESTION, 1)
     run = base.ask_plan(QUESTION, {"mode": "on", "gate": None}, True, None)

@@ -632,6 +632,36 @@ def test_a_list_and_a_block_that_lack_a_chunk_are_found_and_repaired(db: Connect
         made.agrees(["seldom", *made.question(3)])
 
 
+def test_as_many_words_are_lacking_as_the_block_that_is_gone_had(db: Connection) -> None:
+    made = Made(db, vocabulary=300, longest=5)
+    texts = made.draw(4_200)
+    # rare at first, hence listed, and frequent in the block from chunk 2,049 to 4,096
+    for place in [*range(5), *range(2_100, 4_200, 2)]:
+        texts[place].append("late")
+    made.add(texts[:2_100])
+    made.add(texts[2_100:])
+    assert faults(db) == []
+    often = made.words[0]
+    for word, block, covered in [
+        ("late", 8, range(2_048, 4_096)),
+        (often, 8, range(2_048, 4_096)),
+        (often, 0, range(2_048)),
+    ]:
+        db.execute("savepoint whole")
+        gone = db.execute(
+            "delete from ragdb.term_blocks b using ragdb.lexemes l"
+            " where l.lexeme = %s and b.term_id = l.term_id and b.block_no = %s",
+            (word, block),
+        )
+        assert gone.rowcount == 1
+        found = db.execute(
+            "select found from ragdb.check_corpus('made')"
+            " where \"check\" = 'words of chunks that blocks lack'"
+        ).fetchall()
+        assert found == [(str(sum(word in texts[place] for place in covered)),)]
+        db.execute("rollback to savepoint whole")
+
+
 def test_the_index_of_a_first_load_is_small(db: Connection) -> None:
     made = Made(db, vocabulary=20_000, longest=60)
     for _ in range(4):

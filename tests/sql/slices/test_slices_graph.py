@@ -44,6 +44,9 @@ GENEROUS = {"max_nodes": 1000, "max_radius": 100, "max_siblings_per_node": 1000}
         ({"max_nodes": 2, "include_siblings": False}, 15, {13: "budget"}),
         ({"max_radius": 0, "max_siblings_per_node": 2}, 3, {1: "depth", 7: "policy"}),
         ({"max_radius": 3}, 1, {12: "depth"}),
+        # siblings of the farthest, and of the one that fills the slice: near enough, not asked for
+        ({"max_radius": 1, "max_siblings_per_node": 2}, 10, {1: "depth", 3: "policy"}),
+        ({"max_nodes": 2, "max_siblings_per_node": 2}, 10, {1: "budget", 3: "policy"}),
     ],
 )
 def test_each_refusal_has_its_reason(

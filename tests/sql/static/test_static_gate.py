@@ -40,6 +40,7 @@ def test_a_floor_of_another_embedder_does_not_count(loaded: Database) -> None:
     db.execute("select ragdb.cutover_corpus('docs', 'other', true)")
     how: dict[str, Any] = {"mode": "semantic", "query_embedding": [1.0, 0.0, 0.0, 0.0]}
     assert weighed(db, ANSWERED[0], **how)["min_score_by"] == "none"
+    assert floors(db) == {"lexical": by_static["lexical"], "semantic": None, "hybrid": None}
     db.execute("select ragdb.calibrate_gate('docs')")
     assert floors(db) == {"lexical": by_static["lexical"]}
     for question, _ in db.execute("select * from ragdb.gate_questions('docs')").fetchall():
