@@ -23,9 +23,13 @@ if TYPE_CHECKING:
 class ProviderDown(Exception):
     """The provider cannot be reached or is overloaded: its inputs are not to blame."""
 
+    exit_code = 2
+
 
 class InputRefused(Exception):
     """The provider will not embed this input, however often it is asked."""
+
+    exit_code = 2
 
 
 class Encoder(Protocol):

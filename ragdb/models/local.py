@@ -46,9 +46,7 @@ class LocalEncoder:
             quiet()
             self.model = SentenceTransformer(str(folder), backend=backend, local_files_only=True)
         except Exception as error:
-            raise EmbedderNotFound(
-                f"the model in {folder.name!r} cannot be loaded ({type(error).__name__}: {error})"
-            ) from error
+            raise EmbedderNotFound(not_loaded(folder, error)) from error
         self.model.max_seq_length = self.max_tokens = max_tokens
         self.dims = dims
         width = self.model.get_embedding_dimension()
@@ -77,6 +75,11 @@ class LocalEncoder:
             return 0
         found = self.model.tokenizer(long, truncation=False, padding=False, verbose=False)
         return sum(len(tokens) > self.max_tokens for tokens in found["input_ids"])
+
+
+def not_loaded(folder: Path, error: Exception) -> str:
+    """What is said of a model that its library does not load."""
+    return f"the model in {folder.name!r} cannot be loaded ({type(error).__name__}: {error})"
 
 
 def backend_named(name: str) -> str:

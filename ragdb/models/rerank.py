@@ -91,12 +91,15 @@ class CrossEncoderReranker:
                 f"model {folder.name!r} reads {counted(limit, 'token')}, and {max_tokens} were"
                 " bound"
             )
-        from sentence_transformers import CrossEncoder
-        from transformers.utils import logging
+        try:
+            from sentence_transformers import CrossEncoder
+            from transformers.utils import logging
 
-        quiet: Any = logging.disable_progress_bar
-        quiet()
-        self.model = CrossEncoder(str(folder), local_files_only=True, max_length=max_tokens)
+            quiet: Any = logging.disable_progress_bar
+            quiet()
+            self.model = CrossEncoder(str(folder), local_files_only=True, max_length=max_tokens)
+        except Exception as error:
+            raise RerankerNotFound(local.not_loaded(folder, error)) from error
         if self.model.num_labels != 1:
             raise RerankerMismatch(
                 f"model {folder.name!r} gives each pair {self.model.num_labels} numbers, not one"
@@ -104,7 +107,10 @@ class CrossEncoderReranker:
 
     def score(self, query: str, passages: Sequence[str]) -> Sequence[float]:
         pairs = [(query, passage) for passage in passages]
-        scores: Any = self.model.predict(pairs, batch_size=32, show_progress_bar=False)
+        try:
+            scores: Any = self.model.predict(pairs, batch_size=32, show_progress_bar=False)
+        except Exception as error:
+            raise InvalidRerank(f"reranker {self.name!r} fails ({type(error).__name__})") from error
         return [float(score) for score in scores]
 
 

@@ -25,7 +25,7 @@ from ragdb.cli.main import app
 from ragdb.cli.text import clean
 from ragdb.client.hints import VERBS
 from ragdb.client.rows import dumps
-from ragdb.models import local
+from ragdb.models import asking, encoders, local
 from ragdb.server.settings import Connection
 from tests.conftest import Run
 from tests.static_twin import train
@@ -573,6 +573,19 @@ def test_json_that_nests_too_deep_is_refused_without_a_traceback(
     assert "Traceback" not in done.stderr
     assert "nests too deep" in done.stderr
     assert len(done.stderr) < 1000
+
+
+@pytest.mark.parametrize("kind", [encoders.ProviderDown, encoders.InputRefused])
+def test_a_model_that_cannot_be_asked_is_told_without_a_traceback(
+    demo: Run, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise kind("the endpoint does not answer: HTTP 503")
+
+    monkeypatch.setattr(asking, "calibrate", fail)
+    told = demo("corpus", "calibrate", "demo")
+    assert told.exit_code == 2
+    assert "ragdb: the endpoint does not answer: HTTP 503" in told.stderr
 
 
 def test_nothing_found_is_no_error(demo: Run) -> None:

@@ -10,8 +10,10 @@ import asyncio
 import json
 import math
 import shutil
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import ir_measures
@@ -269,6 +271,25 @@ def test_a_model_that_misbehaves_is_refused(
         db.rerank("near", hits, Odd(*scores))
     assert error.value.sqlstate == "RG423"
     assert db.trace_reranks(hits[0].trace_id) == []
+
+
+def test_an_unforeseen_exception_of_a_local_model_is_a_refusal_with_its_class(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError("secret")
+
+    model = object.__new__(rerank.CrossEncoderReranker)
+    vars(model).update(name="tiny", model=SimpleNamespace(predict=fail))
+    with pytest.raises(InvalidRerank, match=r"^reranker 'tiny' fails \(ZeroDivisionError\)$"):
+        rerank.score(model, "a query", ["a passage"])
+
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    (tmp_path / "config.json").write_text('{"architectures": ["TinyForSequenceClassification"]}')
+    monkeypatch.setattr(local, "find_spec", lambda _: True)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(RerankerNotFound, match=r"cannot be loaded \(ModuleNotFoundError: "):
+        rerank.CrossEncoderReranker("tiny", str(tmp_path), None, digest(tmp_path), LENGTH)
 
 
 def test_what_cannot_be_reranked_is_refused(db: ragdb.Database) -> None:
