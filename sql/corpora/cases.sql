@@ -128,7 +128,6 @@ return exists (
 comment on function ragdb_internal.is_declared_by_others is
   'Whether a contract that the caller did not apply, in force or not, has a corpus of that name.';
 
--- The lock, for another version may be put in force meanwhile.
 create or replace function ragdb_internal.restore_declared_cases(corpus_id integer, corpus text)
   returns void
 language plpgsql
@@ -138,7 +137,6 @@ begin
   if not ragdb_internal.is_declared(restore_declared_cases.corpus) then
     return;
   end if;
-  perform ragdb_internal.hold('apply_contract', true);
   perform ragdb_internal.put_declared_cases(k.contract, k.version, restore_declared_cases.corpus_id)
     from ragdb.contracts k
     where k.is_current and exists (
@@ -148,4 +146,4 @@ begin
 end $$;
 comment on function ragdb_internal.restore_declared_cases is
   'Stores the cases of the contracts in force that search a corpus which was dropped and is made '
-  'again.';
+  'again; no other version is put in force since ragdb_internal.insert_corpus.';

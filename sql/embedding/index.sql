@@ -1,5 +1,46 @@
 -- The HNSW index of a space.
 
+-- Some who write to a space come to its row first, others to its table first. So this waits for one
+-- of both only while it holds none: what it cannot have at once it gives back, and waits for the
+-- table by itself.
+create or replace function ragdb_internal.hold_unindexed(space_id integer)
+returns ragdb.embedding_spaces
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_lock constant text := 'lock table ragdb.'
+    || quote_ident(ragdb_internal.space_table(hold_unindexed.space_id)) || ' in share mode';
+  v_space ragdb.embedding_spaces;
+  v_has_row boolean;
+begin
+  loop
+    begin
+      v_has_row := false;
+      select s.* into v_space from ragdb.embedding_spaces s
+        where s.space_id = hold_unindexed.space_id and not s.is_indexed for update;
+      v_has_row := true;
+      if v_space.space_id is not null then
+        execute v_lock || ' nowait';
+      end if;
+      return v_space;
+    exception when lock_not_available then
+      if not v_has_row then
+        raise;
+      end if;
+    end;
+    begin
+      execute v_lock;
+      raise exception 'the table is free';
+    exception when raise_exception or undefined_table then
+      null;
+    end;
+  end loop;
+end $$;
+comment on function ragdb_internal.hold_unindexed is
+  'Holds a space and its table against all who write to them until the transaction ends, and '
+  'returns it; null for one that is gone or has its index.';
+
 -- The index is built when the bulk is in: that is several times faster than to grow it row by row.
 -- Who finds another at it waits, and finds it built. Where there is no room for it, a search
 -- compares every vector: that is no reason to fail what comes with the index.
@@ -14,9 +55,11 @@ declare
   v_table constant text := ragdb_internal.space_table(build_index.space_id);
   v_schema constant text := ragdb_internal.vector_schema();
 begin
-  select s.* into v_space from ragdb.embedding_spaces s
-    where s.space_id = build_index.space_id for update;
-  if not found or v_space.is_indexed or corpus.chunks < ragdb_internal.indexed_chunks() then
+  if corpus.chunks < ragdb_internal.indexed_chunks() then
+    return false;
+  end if;
+  v_space := ragdb_internal.hold_unindexed(build_index.space_id);
+  if v_space.space_id is null then
     return false;
   end if;
   perform ragdb_internal.check_may_index();

@@ -263,6 +263,22 @@ def test_who_withdraws_a_contract_waits_for_who_makes_a_corpus_of_it(made: str) 
     assert second(made, make, "select ragdb.withdraw_contract('free')") is None
 
 
+def test_a_corpus_made_while_its_contract_leaves_it_has_no_case_of_it(made: str) -> None:
+    contract = CONTRACT.replace("=R", "=W").replace("=A", "=E")
+    with psycopg.connect(made) as db:
+        db.execute("select ragdb.create_corpus('left')")
+        case = '    ragCase name=c query="who pays?" topK=1\n'
+        db.execute(
+            "select ragdb.apply_contract(%s, 'left')", (contract.replace("docs", "left") + case,)
+        )
+        db.execute("select ragdb.drop_corpus('left')")
+    apply = f"select ragdb.apply_contract('{contract}', 'left')"
+    assert second(made, apply, "select ragdb.create_corpus('left')") is None
+    with psycopg.connect(made) as db:
+        cases = db.execute("select from ragdb.eval_cases where contract = 'left'")
+        assert cases.rowcount == 0
+
+
 def test_of_two_contracts_with_the_same_names_at_once_the_second_is_refused(made: str) -> None:
     contract = CONTRACT.replace("=R", "=Q").replace("=A", "=Z")
     apply = f"select ragdb.apply_contract('{contract}', '%s')"

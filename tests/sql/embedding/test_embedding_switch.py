@@ -52,6 +52,7 @@ def test_a_space_lacks_an_index_once_nothing_waits(db: Connection) -> None:
         " language sql immutable parallel safe return 2"
     )
     assert not status(db, "lacks_index")
+    assert one(db, "select ragdb.index_space('docs', 'nobody')") is False
     advice = "select found from ragdb.advice() where subject like 'embeddings%'"
     assert "no index" not in str(db.execute(advice).fetchall())
     embed(db)
@@ -105,6 +106,43 @@ def test_turns_weigh_by_embeddings_that_come_while_their_space_takes_over(clone:
         # then they are as they come out when they are derived anew
         assert stored == [4]
         assert weights(db) == derived_anew(db)
+
+
+@pytest.mark.parametrize("is_written_first", [True, False])
+def test_who_builds_an_index_waits_for_who_fills_and_switches_spaces(
+    clone: str, is_written_first: bool
+) -> None:
+    with psycopg.connect(clone) as db, psycopg.connect(clone) as other:
+        make_corpus(db, {"a": "alpha", "b": "beta"})
+        db.execute(
+            "create or replace function ragdb_internal.indexed_chunks() returns integer"
+            " language sql immutable parallel safe return 1"
+        )
+        embed(db)
+        make_embedder(db, "new")
+        db.execute("select ragdb.reembed_corpus('docs', 'new')")
+        db.commit()
+        # one session writes to the table of the first space, and to its row
+        steps = ["delete_source('docs', 'b')", "cutover_corpus('docs', 'new', force => true)"]
+        first, then = steps if is_written_first else reversed(steps)
+        db.execute(f"select ragdb.{first}")
+        built: list[Any] = []
+
+        def build() -> None:
+            try:
+                row = other.execute("select ragdb.index_space('docs', 'hash')").fetchone()
+                other.commit()
+                built.append(row)
+            except psycopg.Error as error:
+                built.append(error.sqlstate)
+
+        thread = threading.Thread(target=build)
+        thread.start()
+        until_it_waits(db, other, built)
+        db.execute(f"select ragdb.{then}")
+        db.commit()
+        thread.join()
+        assert built == [(True,)]
 
 
 def test_turns_weigh_by_no_embeddings_once_the_space_is_dropped(db: Connection) -> None:

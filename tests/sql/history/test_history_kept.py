@@ -475,3 +475,20 @@ def test_old_history_is_swept_and_the_rest_answers_as_before(
     assert one(db, "select count(*) from ragdb.past_rows p join ragdb.corpora c"
                " using (corpus_id) where c.name = 'old'") == 0  # fmt: skip
     assert found(db, "old", "bridge", made[-1]) == ["a.md"]
+
+
+def test_a_sweep_waits_for_nobody_who_writes(clone: str) -> None:
+    sweep = "select ragdb_internal.sweep_history()"
+    with psycopg.connect(clone) as writer, psycopg.connect(clone) as sweeper:
+        one(writer, "select ragdb.create_corpus('old', history => '1 day')")
+        for text in ("first", "second", "third"):
+            one(writer, "select ragdb.put_text('old', 'a.md', %s)", text)
+            writer.commit()
+        # nobody waits a minute here, and who waits fails
+        sweeper.execute("set lock_timeout = '60s'")
+        sweeper.execute("select set_config('ragdb.now', (now() + interval '3 days')::text, false)")
+        one(writer, "select (ragdb_internal.lock_corpus('old', 'write')).corpus_id")
+        assert one(sweeper, sweep) == 0
+        sweeper.commit()
+        writer.commit()
+        assert one(sweeper, sweep) > 0
