@@ -41,7 +41,7 @@ declare
   v_negated float8[];  -- the sums of the groups
   v_seen integer := 0;
   v_until integer;
-  v_patience integer :=
+  v_patience constant integer :=
     case when not v_is_free then ragdb_internal.patience(corpus, scope.restriction) end;
   -- less by what float4 cannot tell apart, and by what its sums may fall short
   v_kth float8 := coalesce(ragdb_internal.at_least(others[k].score, 2), 0);
@@ -63,8 +63,10 @@ begin
       v_until := least(2 * v_seen + case when v_seen = 0 then 2 * v_looked_for + 4 else 0 end,
         width_bucket(-v_least, v_negated));
       v_nos := v_group_nos[v_seen + 1 : v_until];
-      v_patience := v_patience - 4 * cardinality(v_nos);
-      if v_patience < 0 then
+      -- or as many will be until k have passed, if they pass as until now
+      if 4 * greatest(v_until, v_seen * k::float8 / greatest(cardinality(v_found), 1))
+        > v_patience
+      then
         return null;
       end if;
       if not v_is_free then
@@ -96,7 +98,7 @@ end $$;
 comment on function ragdb_internal.best_in_groups is
   'Returns the k best chunks in a scope and what ties with the last, best first, out of some '
   'others and of the groups of the blocks that masks have (null: all), none of which scores more '
-  'than short times its sum, than lack and its sum, or than highest; null where it has looked at '
+  'than short times its sum, than lack and its sum, or than highest; null where it would look at '
   'so many that to list what a filter leaves takes less time.';
 
 -- The sums go from one statement into the next function: a record of them is copied twice.

@@ -148,14 +148,14 @@ create table ragdb.chunks (
   chunk_no integer not null,
   doc_no integer not null,
   ordinal integer not null,
-  chunk_id text collate "C" not null,
-  source text collate "C" not null,
-  heading text[] not null default '{}',
-  page integer,
   start_offset integer not null,
   end_offset integer not null,
   token_count integer not null,
+  page integer,  -- before the texts: filters test it
   content_hash bytea not null,
+  chunk_id text collate "C" not null,
+  source text collate "C" not null,
+  heading text[] not null default '{}',
   citation jsonb,
   text text not null,
   constraint chunks_id_is_unique_per_corpus unique (corpus_id, chunk_id),
@@ -191,18 +191,18 @@ comment on column ragdb.chunks.chunk_no is
   'Number of the chunk in its corpus. The chunk keeps it when chunks around it change.';
 comment on column ragdb.chunks.doc_no is 'The document.';
 comment on column ragdb.chunks.ordinal is 'Position in the document, from 0.';
+comment on column ragdb.chunks.start_offset is 'First character in the document''s text, from 0.';
+comment on column ragdb.chunks.end_offset is 'Character after its last.';
+comment on column ragdb.chunks.token_count is 'Tokens of its text.';
+comment on column ragdb.chunks.page is 'Page on which the chunk starts, from 1.';
+comment on column ragdb.chunks.content_hash is
+  'SHA-256 of its text in UTF-8, with CRLF and CR as LF and outer white space trimmed.';
 comment on column ragdb.chunks.chunk_id is
   'Identity. The same text at the same source has the same id in every database.';
 comment on column ragdb.chunks.source is 'Source of the document, for display.';
 comment on column ragdb.chunks.heading is
   'Headings that at least three quarters of the chunk stand under, outermost first. They are '
   'searched with it.';
-comment on column ragdb.chunks.page is 'Page on which the chunk starts, from 1.';
-comment on column ragdb.chunks.start_offset is 'First character in the document''s text, from 0.';
-comment on column ragdb.chunks.end_offset is 'Character after its last.';
-comment on column ragdb.chunks.token_count is 'Tokens of its text.';
-comment on column ragdb.chunks.content_hash is
-  'SHA-256 of its text in UTF-8, with CRLF and CR as LF and outer white space trimmed.';
 comment on column ragdb.chunks.citation is
   'What a citation of the chunk contains, as it was given; null means {"uri": source}.';
 comment on column ragdb.chunks.text is 'Text of the chunk.';
