@@ -73,25 +73,29 @@ return (
 comment on function ragdb_internal.tool_chunks is
   'Returns the chunks of a call of a tool as JSON, each with its provenance, cut to maxContext.';
 
+-- The corpus may have been written to since it was searched: its trace knows what it was then.
 create or replace function ragdb_internal.tool_provenance(tool ragdb_internal.tool_binding,
   corpus ragdb.corpora, hits ragdb.hit[], retrieved integer, reranks ragdb.retrieval_reranks[],
-  trace_id uuid)
+  trace ragdb.retrieval_traces)
 returns jsonb
 language sql stable parallel safe
 return pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
   'tool', (tool).name, 'contract', (tool).contract, 'contract_version', (tool).contract_version,
   'rag', (tool).rag, 'retriever', ((tool).retriever).name, 'corpus', (corpus).name,
-  'corpus_version', (corpus).version, 'mode', (tool).mode, 'top_k', (tool).k,
-  'min_score', (tool).min_score, 'max_context', (tool).max_context, 'retrieved', retrieved,
+  'corpus_version', coalesce((trace).corpus_version, (corpus).version),
+  'mode', (tool).mode, 'top_k', (tool).k, 'min_score', (tool).min_score,
+  'max_context', (tool).max_context, 'retrieved', retrieved,
   'reranker', reranks[1].model, 'reranked', nullif(pg_catalog.cardinality(reranks), 0),
-  'ranking_hash', ragdb_internal.ranking_hash(corpus),
+  'ranking_hash', coalesce((trace).ranking_hash, ragdb_internal.ranking_hash(corpus)),
   'result_hash', ragdb_internal.result_hash(ragdb_internal.hit_rows(null, hits)),
-  'trace_id', trace_id));
+  'trace_id', (trace).id));
 comment on function ragdb_internal.tool_provenance is
-  'Returns by what contract, corpus and ranking a call of a tool was answered.';
+  'Returns by what contract, corpus and ranking a call of a tool was answered, on record or not '
+  '(null).';
 
 create or replace function ragdb_internal.tool_output(tool ragdb_internal.tool_binding,
-  corpus ragdb.corpora, hits ragdb.hit[], trace_id uuid, reranks ragdb.retrieval_reranks[])
+  corpus ragdb.corpora, hits ragdb.hit[], trace ragdb.retrieval_traces,
+  reranks ragdb.retrieval_reranks[])
 returns jsonb
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
@@ -102,7 +106,7 @@ begin
   perform ragdb_internal.check_tool_evidence(tool, v_returned);
   return jsonb_build_object(tool.result_field, ragdb_internal.tool_chunks(tool, v_returned),
     'provenance', ragdb_internal.tool_provenance(tool, corpus, hits, cardinality(v_returned),
-      reranks, trace_id));
+      reranks, trace));
 end $$;
 comment on function ragdb_internal.tool_output is
   'Returns what a call of a tool returns: the chunks found, in the order of their reranking where '

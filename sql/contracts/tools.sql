@@ -57,7 +57,6 @@ declare
   v_ids text[];
   v_reranks ragdb.retrieval_reranks[] := '{}';
   v_trace ragdb.retrieval_traces;
-  v_output jsonb;
 begin
   v_hits := array(
     select ragdb_internal.plain_hit(h)
@@ -71,11 +70,8 @@ begin
     v_reranks := ragdb_internal.insert_rerank(v_trace, v_settings.reranker, v_ids,
       ragdb_internal.scores(rerank_scores, v_ids), v_tool.k);
   end if;
-  v_output := ragdb_internal.tool_output(v_tool,
-    ragdb_internal.open_corpus(v_settings.corpus, 'read', true), v_hits, v_trace.id, v_reranks);
-  -- the corpus may have been written to since it was searched
-  return jsonb_set(v_output, '{provenance}', v_output -> 'provenance' || jsonb_build_object(
-    'corpus_version', v_trace.corpus_version, 'ranking_hash', v_trace.ranking_hash));
+  return ragdb_internal.tool_output(v_tool,
+    ragdb_internal.open_corpus(v_settings.corpus, 'read', true), v_hits, v_trace, v_reranks);
 end $$;
 comment on function ragdb.retrieve_tool is
   'Calls a tool of a contract as ragdb.search_tool does and records the trace, with the reranking; '
