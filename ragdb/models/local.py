@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragdb.errors import EmbedderMismatch, EmbedderNotFound
+from ragdb.errors import EmbedderMismatch, EmbedderNotFound, RagdbError
 from ragdb.models.encoders import InputRefused
 
 if TYPE_CHECKING:
@@ -37,16 +37,8 @@ class LocalEncoder:
         folder = model_folder(source, revision)
         if weights_sha256:
             check_weights(folder, weights_sha256)
-        backend: Any = backend_named(os.environ.get("RAGDB_EMBED_BACKEND", "torch"))
-        try:
-            from sentence_transformers import SentenceTransformer
-            from transformers.utils import logging
-
-            quiet: Any = logging.disable_progress_bar
-            quiet()
-            self.model = SentenceTransformer(str(folder), backend=backend, local_files_only=True)
-        except Exception as error:
-            raise EmbedderNotFound(not_loaded(folder, error)) from error
+        backend = backend_named(os.environ.get("RAGDB_EMBED_BACKEND", "torch"))
+        self.model = loaded("SentenceTransformer", folder, EmbedderNotFound, backend=backend)
         self.model.max_seq_length = self.max_tokens = max_tokens
         self.dims = dims
         width = self.model.get_embedding_dimension()
@@ -77,9 +69,19 @@ class LocalEncoder:
         return sum(len(tokens) > self.max_tokens for tokens in found["input_ids"])
 
 
-def not_loaded(folder: Path, error: Exception) -> str:
-    """What is said of a model that its library does not load."""
-    return f"the model in {folder.name!r} cannot be loaded ({type(error).__name__}: {error})"
+def loaded(kind: str, folder: Path, refusal: type[RagdbError], **how: Any) -> Any:
+    """A model of a class of sentence-transformers. Raises `refusal` where it does not load."""
+    try:
+        import sentence_transformers
+        from transformers.utils import logging
+
+        quiet: Any = logging.disable_progress_bar
+        quiet()
+        return getattr(sentence_transformers, kind)(str(folder), local_files_only=True, **how)
+    except Exception as error:
+        raise refusal(
+            f"the model in {folder.name!r} cannot be loaded ({type(error).__name__}: {error})"
+        ) from error
 
 
 def backend_named(name: str) -> str:

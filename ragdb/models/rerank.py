@@ -91,15 +91,7 @@ class CrossEncoderReranker:
                 f"model {folder.name!r} reads {counted(limit, 'token')}, and {max_tokens} were"
                 " bound"
             )
-        try:
-            from sentence_transformers import CrossEncoder
-            from transformers.utils import logging
-
-            quiet: Any = logging.disable_progress_bar
-            quiet()
-            self.model = CrossEncoder(str(folder), local_files_only=True, max_length=max_tokens)
-        except Exception as error:
-            raise RerankerNotFound(local.not_loaded(folder, error)) from error
+        self.model = local.loaded("CrossEncoder", folder, RerankerNotFound, max_length=max_tokens)
         if self.model.num_labels != 1:
             raise RerankerMismatch(
                 f"model {folder.name!r} gives each pair {self.model.num_labels} numbers, not one"
