@@ -63,7 +63,7 @@ begin
       v_until := least(2 * v_seen + case when v_seen = 0 then 2 * v_looked_for + 4 else 0 end,
         width_bucket(-v_least, v_negated));
       v_nos := v_group_nos[v_seen + 1 : v_until];
-      -- or as many will be until k have passed, if they pass as until now
+      -- what is looked at by then, or until k have passed where they pass as often as until now
       if 4 * greatest(v_until, v_seen * k::float8 / greatest(cardinality(v_found), 1))
         > v_patience
       then
