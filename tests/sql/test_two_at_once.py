@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,7 +14,7 @@ from ragdb.errors import CorpusNotFound, ModeNotAvailable
 from tests.documents import document
 from tests.embedding import put
 from tests.sql import conversations
-from tests.waiting import is_waiting, until, until_it_waits
+from tests.waiting import after_commit, is_waiting, outcome, until
 
 CONTRACT = """corpus name=docs
 retriever name=R corpus=docs topK=5
@@ -44,25 +43,9 @@ def made(module_clone: str) -> str:
 
 def second(dsn: str, first: str, then: str, *arguments: object) -> str | None:
     """SQLSTATE of what a second session gets that comes while the first has not committed."""
-    failures: list[str | None] = []
     with psycopg.connect(dsn) as a, psycopg.connect(dsn) as b:
         a.execute(first, arguments if "%s" in first else ())
-
-        def late() -> None:
-            try:
-                b.execute(then, arguments if "%s" in then else ())
-                b.commit()
-                failures.append(None)
-            except psycopg.Error as error:
-                failures.append(error.sqlstate)
-
-        thread = threading.Thread(target=late)
-        thread.start()
-        until_it_waits(a, b, failures)
-        a.commit()
-        thread.join(120)
-    assert len(failures) == 1
-    return failures[0]
+        return after_commit(a, b, lambda: outcome(b, then, arguments if "%s" in then else ()))
 
 
 def keys(dsn: str) -> dict[str, str]:
@@ -130,20 +113,13 @@ def test_a_run_whose_documents_change_meanwhile_fails(made: str) -> None:
         db.commit()
         # it waits between its first case and its last row
         db.execute("lock table ragdb.eval_items in share mode")
-        found: list[tuple[str, list[str]]] = []
-
-        def late() -> None:
-            row = other.execute("select status, reasons from ragdb.run_eval('A')").fetchone()
-            assert row is not None
-            found.append(row)
-
-        thread = threading.Thread(target=late)
-        thread.start()
-        until_it_waits(db, other, found)
-        put(db, {"b.md": "another document"})
-        db.commit()
-        thread.join(120)
-        assert found == [("failed", ["the documents changed while it ran"])]
+        found = after_commit(
+            db,
+            other,
+            lambda: other.execute("select status, reasons from ragdb.run_eval('A')").fetchone(),
+            before=lambda: put(db, {"b.md": "another document"}),
+        )
+        assert found == ("failed", ["the documents changed while it ran"])
         again = other.execute("select status from ragdb.run_eval('A')").fetchone()
         assert again == ("passed",)
 
@@ -213,24 +189,7 @@ def meanwhile(dsn: str, first: str, then: str, last: str) -> str | None:
     """SQLSTATE of what another gets that comes between the first and the last of a transaction."""
     with psycopg.connect(dsn) as a, psycopg.connect(dsn) as b:
         a.execute(first)
-        failures: list[str | None] = []
-
-        def late() -> None:
-            try:
-                b.execute(then)
-                b.commit()
-                failures.append(None)
-            except psycopg.Error as error:
-                failures.append(error.sqlstate)
-
-        thread = threading.Thread(target=late)
-        thread.start()
-        until_it_waits(a, b, failures)
-        a.execute(last)
-        a.commit()
-        thread.join(120)
-    assert len(failures) == 1
-    return failures[0]
+        return after_commit(a, b, lambda: outcome(b, then), before=lambda: a.execute(last))
 
 
 def test_who_makes_a_corpus_of_a_contract_and_who_applies_one_wait_for_each_other(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
@@ -11,7 +10,7 @@ from psycopg.types.json import Jsonb
 
 from ragdb.errors import ContractNotFound, EvidenceMissing, InvalidArgument
 from tests.conftest import Connection
-from tests.waiting import until_it_waits
+from tests.waiting import after_commit
 
 HEAD = """corpus name=docs
 retriever name=R corpus=docs mode=lexical topK=3
@@ -202,20 +201,19 @@ def test_search_with_finds_what_retrieve_with_records(any_db: Connection) -> Non
 
 
 def test_a_tool_names_the_version_that_was_searched_whatever_is_put_meanwhile(clone: str) -> None:
-    with (
-        psycopg.connect(clone) as writer,
-        psycopg.connect(clone, autocommit=True) as asker,
-        ThreadPoolExecutor(1) as thread,
-    ):
+    with psycopg.connect(clone) as writer, psycopg.connect(clone, autocommit=True) as asker:
         prepare(writer)
         writer.commit()
         # the search is over when its trace waits for this
         writer.execute("lock table ragdb.retrieval_traces in share mode")
-        answer = thread.submit(call, asker, {"q": "refund"}, "retrieve_tool")
-        until_it_waits(writer, asker)
-        writer.execute("select ragdb.put_text('docs', 'late.txt', 'A late refund')")
-        writer.commit()
-        said = answer.result()["provenance"]
+        put_late = "select ragdb.put_text('docs', 'late.txt', 'A late refund')"
+        answer = after_commit(
+            writer,
+            asker,
+            lambda: call(asker, {"q": "refund"}, "retrieve_tool"),
+            before=lambda: writer.execute(put_late),
+        )
+        said = answer["provenance"]
         searched = writer.execute(
             "select corpus_version, ranking_hash from ragdb.get_trace(%s)", (said["trace_id"],)
         ).fetchone()

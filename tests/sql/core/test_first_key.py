@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from ragdb.errors import NoSigningKey
 from tests.conftest import Connection
 from tests.embedding import put
-from tests.waiting import until_it_waits
+from tests.waiting import after_commit, outcome
 
 RECORD = "select ragdb.retrieve('docs', 'refunds', mode => 'lexical')"
 CREATE = "select ragdb.create_signing_key('k1')"
@@ -29,26 +28,6 @@ def both(clone: str) -> Iterator[tuple[Connection, Connection]]:
         yield recorder, admin
 
 
-def late(db: Connection, statement: str, other: Connection) -> list[Any]:
-    """Begin a statement that waits for another, commit that, and end both."""
-    ended: list[Any] = []
-
-    def run() -> None:
-        try:
-            db.execute(statement)
-            db.commit()
-            ended.append(None)
-        except psycopg.Error as error:
-            ended.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    until_it_waits(other, db, ended)
-    other.commit()
-    thread.join(120)
-    return ended
-
-
 def keys(db: Connection) -> list[Any]:
     """By which key each trace is signed, the first first."""
     return db.execute(
@@ -62,7 +41,7 @@ def test_who_makes_the_first_key_waits_for_who_recorded_without_one(
 ) -> None:
     recorder, admin = both
     recorder.execute(RECORD)
-    assert late(admin, CREATE, recorder) == [None]
+    assert after_commit(recorder, admin, lambda: outcome(admin, CREATE)) is None
     assert admin.execute(WRONG).fetchall() == []
 
 
@@ -71,7 +50,7 @@ def test_who_records_while_the_first_key_is_made_signs_by_it(
 ) -> None:
     recorder, admin = both
     admin.execute(CREATE)
-    assert late(recorder, RECORD, admin) == [None]
+    assert after_commit(admin, recorder, lambda: outcome(recorder, RECORD)) is None
     assert admin.execute(WRONG).fetchall() == []
     assert keys(admin) == [("signed by key k1",)]
 
@@ -92,8 +71,7 @@ def test_who_does_not_see_the_first_key_yet_begins_again(
             recorder.execute(RECORD)
     else:
         # it would wait for the key, whose maker waits for nobody
-        ended = late(recorder, RECORD, admin)
-        assert [error.sqlstate for error in ended] == ["40001"]
+        assert after_commit(admin, recorder, lambda: outcome(recorder, RECORD)) == "40001"
     recorder.rollback()
     recorder.execute(RECORD)
     recorder.commit()

@@ -15,7 +15,7 @@ import pytest
 from tests.documents import document
 from tests.forked import PROCESSES
 from tests.sql.documents_twin import expected, faults, put, stored
-from tests.waiting import until_it_waits
+from tests.waiting import after_commit
 
 URIS = [f"{n}.md" for n in range(12)]
 TEXTS = ["alpha beta", "beta gamma", "gamma delta", "delta alpha", "epsilon"]
@@ -155,23 +155,10 @@ def test_a_source_that_another_root_takes_meanwhile_is_not_pruned(clone: str) ->
         writer.commit()
         # given a source that moves to another root, by who holds the corpus
         put(writer, document("a.md", ["text"]) | {"root": "/new", "adopt": True})
-        pruned: list[object] = []
-
-        def prune() -> None:
-            pruned.append(
-                pruner.execute(
-                    "select * from ragdb.prune_sources('docs', '', '{}', root => '/old')"
-                ).fetchone()
-            )
-
-        # when
-        thread = threading.Thread(target=prune)
-        thread.start()
-        until_it_waits(writer, pruner, pruned)
-        writer.commit()
-        thread.join()
-        # then
-        assert pruned == [(0, 0)]
+        # when, then
+        prune = "select * from ragdb.prune_sources('docs', '', '{}', root => '/old')"
+        pruned = after_commit(writer, pruner, lambda: pruner.execute(prune).fetchone())
+        assert pruned == (0, 0)
 
 
 @pytest.mark.parametrize("command", ["put", "delete"])
@@ -183,20 +170,13 @@ def test_a_writer_of_a_corpus_that_is_dropped_meanwhile_is_told_so(
         put(dropper, document("a.md", ["text"]))
         dropper.commit()
         dropper.execute("select ragdb.drop_corpus('docs')")
-        failures: list[psycopg.Error] = []
 
         def write_one() -> None:
-            try:
-                if command == "put":
-                    put(writer, document("b.md", ["text"]))
-                else:
-                    writer.execute("select ragdb.delete_source('docs', 'a.md')")
-            except psycopg.Error as error:
-                failures.append(error)
+            if command == "put":
+                put(writer, document("b.md", ["text"]))
+            else:
+                writer.execute("select ragdb.delete_source('docs', 'a.md')")
 
-        thread = threading.Thread(target=write_one)
-        thread.start()
-        until_it_waits(dropper, writer, failures)
-        dropper.commit()
-        thread.join()
-        assert [error.sqlstate for error in failures] == ["RG404"]
+        with pytest.raises(psycopg.Error) as refused:
+            after_commit(dropper, writer, write_one)
+        assert refused.value.sqlstate == "RG404"

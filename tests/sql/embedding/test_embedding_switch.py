@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import psycopg
@@ -12,7 +11,7 @@ from ragdb import errors
 from tests.conftest import Connection
 from tests.embedding import claim, complete, embed, make_corpus, make_embedder, one, put, status
 from tests.sql import conversations
-from tests.waiting import until_it_waits
+from tests.waiting import after_commit
 
 
 def make_chat(db: Connection) -> None:
@@ -95,16 +94,11 @@ def test_turns_weigh_by_embeddings_that_come_while_their_space_takes_over(clone:
         assert len(claimed) == 4
         db.commit()
         db.execute("select ragdb.cutover_corpus('docs', 'new', force => true)")
-        stored: list[int] = []
         # when
-        thread = threading.Thread(target=lambda: stored.append(complete(other, claimed)))
-        thread.start()
-        until_it_waits(db, other, stored)
-        db.commit()
-        thread.join()
+        stored = after_commit(db, other, lambda: complete(other, claimed))
         other.commit()
         # then they are as they come out when they are derived anew
-        assert stored == [4]
+        assert stored == 4
         assert weights(db) == derived_anew(db)
 
 
@@ -126,23 +120,13 @@ def test_who_builds_an_index_waits_for_who_fills_and_switches_spaces(
         steps = ["delete_source('docs', 'b')", "cutover_corpus('docs', 'new', force => true)"]
         first, then = steps if is_written_first else reversed(steps)
         db.execute(f"select ragdb.{first}")
-        built: list[Any] = []
-
-        def build() -> None:
-            try:
-                row = other.execute("select ragdb.index_space('docs', 'hash')").fetchone()
-                other.commit()
-                built.append(row)
-            except psycopg.Error as error:
-                built.append(error.sqlstate)
-
-        thread = threading.Thread(target=build)
-        thread.start()
-        until_it_waits(db, other, built)
-        db.execute(f"select ragdb.{then}")
-        db.commit()
-        thread.join()
-        assert built == [(True,)]
+        built = after_commit(
+            db,
+            other,
+            lambda: other.execute("select ragdb.index_space('docs', 'hash')").fetchone(),
+            before=lambda: db.execute(f"select ragdb.{then}"),
+        )
+        assert built == (True,)
 
 
 def test_turns_weigh_by_no_embeddings_once_the_space_is_dropped(db: Connection) -> None:

@@ -20,7 +20,7 @@ from tests.conftest import OLDER_BY_NIGHT, Connection, Login
 from tests.embedding import one, put
 from tests.sql.conversations import conversation, message, uuid
 from tests.sql.conversations import put as put_conversations
-from tests.waiting import until_it_waits
+from tests.waiting import after_commit
 
 TEXTS = {f"d{n}": f"refund number {n} " + "word " * n for n in range(6)}
 SHA = "ab" * 32
@@ -155,28 +155,17 @@ def test_a_trace_is_reranked_once(docs: Connection) -> None:
 
 
 def test_of_two_rerankings_at_once_one_is_refused(clone: str, login: Login) -> None:
-    import threading
-
     with psycopg.connect(clone) as owner:
         fill(owner)
     with login(clone, "reader") as first, login(clone, "reader") as second:
         trace_id, ids = retrieve(first)
         first.commit()
         record(first, trace_id, ids, range(6))
-        failed: list[Any] = []
-
-        def late() -> None:
-            try:
-                record(second, trace_id, ids, [-n for n in range(6)])
-            except psycopg.DatabaseError as error:
-                failed.append(error.sqlstate)
-
-        other = threading.Thread(target=late)
-        other.start()
-        until_it_waits(first, second, failed)
-        first.commit()
-        other.join(120)
-        assert failed == ["RG409"]
+        with pytest.raises(psycopg.DatabaseError) as refused:
+            after_commit(
+                first, second, lambda: record(second, trace_id, ids, [-n for n in range(6)])
+            )
+        assert refused.value.sqlstate == "RG409"
         assert one(first, "select score from ragdb.trace_reranks(%s) limit 1", trace_id) == 5
 
 

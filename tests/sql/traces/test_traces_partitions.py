@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from datetime import date
-from typing import Any
 from uuid import UUID
 
 import psycopg
 import pytest
 
 from tests.conftest import Connection
-from tests.waiting import until_it_waits
+from tests.waiting import after_commit
 
 PARENTS = (
     "answer_citations",
@@ -241,14 +239,7 @@ def test_two_that_maintain_at_once_make_each_partition_once(clone: str) -> None:
         for connection in (one, two):
             pin(connection, "2040-01-01 00:00:00+00")
         first = one.execute("select ragdb.maintain()").fetchall()
-        second: list[Any] = []
-        thread = threading.Thread(
-            target=lambda: second.extend(two.execute("select ragdb.maintain()").fetchall())
-        )
-        thread.start()
-        until_it_waits(one, two, second)
-        one.commit()
-        thread.join()
+        second = after_commit(one, two, lambda: two.execute("select ragdb.maintain()").fetchall())
         assert (len(first), second) == (4 * len(PARENTS), [])
 
 

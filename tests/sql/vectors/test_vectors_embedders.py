@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-
 import psycopg
 import pytest
 
 from ragdb import errors
 from tests.conftest import Connection
 from tests.embedding import embed, make_corpus, make_embedder
-from tests.waiting import until_it_waits
+from tests.waiting import after_commit, outcome
 
 
 def test_an_embedder_with_vectors_changes_neither_promise_nor_provider(db: Connection) -> None:
@@ -77,22 +75,6 @@ def test_what_is_bound_is_what_another_has_loaded_or_bound_meanwhile(
         )
         one.commit()
         one.execute(f"select ragdb.{first}".encode())
-        ended: list[psycopg.Error | None] = []
-
-        def call() -> None:
-            try:
-                other.execute(f"select ragdb.{second}".encode())
-                ended.append(None)
-            except psycopg.Error as error:
-                ended.append(error)
-
-        # when
-        thread = threading.Thread(target=call)
-        thread.start()
-        until_it_waits(one, other, ended)
-        one.commit()
-        thread.join()
-        # then
-        [error] = ended
-        assert error is not None
-        assert error.sqlstate == sqlstate
+        # when, then
+        late = after_commit(one, other, lambda: outcome(other, f"select ragdb.{second}"))
+        assert late == sqlstate
