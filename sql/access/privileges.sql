@@ -100,7 +100,6 @@ begin
         'ask_plan ask_weigh ask_verify record_feedback list_feedback '
         'feedback_cases trace_stages locate_quote '
         'list_answers get_answer list_citations citation_codes list_gates list_unanswered'),
-      ('ledger', 'ragdb_reader', 'is_in_ledger is_same_ledger'),
       ('ledger', 'ragdb_admin',
         'seal_ledger set_ledger name_ledger record_erasure store_checkpoint'),
       ('ledger', 'ragdb_admin ragdb_auditor',

@@ -22,8 +22,8 @@ begin atomic
       '''result'', $2 -> 0, ''chunks'', $3))', 'ask_weigh'),
     ('here', 'it reads no corpus',
       'answer_from_evidence ask_plan assertion_kinds capabilities capability_schemas '
-      'citation_codes error_codes evidence_pack_to_input inline_spans is_in_ledger '
-      'is_same_ledger kern_chunk_hash ledger_kinds list_text_configs parse_contract policy_hash '
+      'citation_codes error_codes evidence_pack_to_input inline_spans '
+      'kern_chunk_hash ledger_kinds list_text_configs parse_contract policy_hash '
       'rag_query_plan rerank_depth validate_citations validate_contract validate_query_plan '
       'verification_checks write_contract xxh64 cluster_init cluster_add_node '
       'cluster_remove_node cluster_isolate cluster_place cluster_corpora cluster_status '

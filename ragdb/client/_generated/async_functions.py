@@ -860,16 +860,6 @@ class AsyncFunctions(AsyncCaller):
     async def is_admissible(self, corpus: str, slice_id: str, chunk_id: str) -> bool:
         return await self._value(calls.IS_ADMISSIBLE, locals())
 
-    async def is_in_ledger(
-        self, leaf_hash: bytes, number: int, size: int, path: Sequence[bytes], root: bytes
-    ) -> bool | None:
-        return await self._value(calls.IS_IN_LEDGER, locals())
-
-    async def is_same_ledger(
-        self, old_size: int, old_root: bytes, new_size: int, new_root: bytes, proof: Sequence[bytes]
-    ) -> bool | None:
-        return await self._value(calls.IS_SAME_LEDGER, locals())
-
     async def job_state(self, job_id: UUID | str) -> rows.JobStateRow:
         return await self._row(calls.JOB_STATE, rows.JobStateRow, locals())
 

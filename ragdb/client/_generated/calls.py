@@ -550,26 +550,6 @@ IMPORT_SYNONYMS = Call("import_synonyms", {"corpus": "text", "synonyms": "jsonb"
 INDEX_SPACE = Call("index_space", {"corpus": "text", "embedder": "text"})
 INLINE_SPANS = Call("inline_spans", {"answer": "text", "chunk_ids": "text[]"})
 IS_ADMISSIBLE = Call("is_admissible", {"corpus": "text", "slice_id": "text", "chunk_id": "text"})
-IS_IN_LEDGER = Call(
-    "is_in_ledger",
-    {
-        "leaf_hash": "bytea",
-        "number": "bigint",
-        "size": "bigint",
-        "path": "bytea[]",
-        "root": "bytea",
-    },
-)
-IS_SAME_LEDGER = Call(
-    "is_same_ledger",
-    {
-        "old_size": "bigint",
-        "old_root": "bytea",
-        "new_size": "bigint",
-        "new_root": "bytea",
-        "proof": "bytea[]",
-    },
-)
 JOB_STATE = Call("job_state", {"job_id": "uuid"})
 JOB_STATUS = Call("job_status", {})
 KEEP_HISTORY = Call("keep_history", {"corpus": "text", "history": "interval"})

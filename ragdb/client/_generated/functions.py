@@ -1586,24 +1586,6 @@ class Functions(Caller):
         """Tells whether a chunk is a member of a stored slice. Raises RG400, RG404, RG435."""
         return self._value(calls.IS_ADMISSIBLE, locals())
 
-    def is_in_ledger(
-        self, leaf_hash: bytes, number: int, size: int, path: Sequence[bytes], root: bytes
-    ) -> bool | None:
-        """Tells whether an inclusion proof (RFC 9162, path from the leaf up) shows that the tree
-        of a size and root has a leaf at a number, from 0; false for any argument that is null
-        or out of range.
-        """
-        return self._value(calls.IS_IN_LEDGER, locals())
-
-    def is_same_ledger(
-        self, old_size: int, old_root: bytes, new_size: int, new_root: bytes, proof: Sequence[bytes]
-    ) -> bool | None:
-        """Tells whether a consistency proof (RFC 9162) shows that the tree of the new size and
-        root begins with all leaves of the old one; false for any argument that is null or out
-        of range.
-        """
-        return self._value(calls.IS_SAME_LEDGER, locals())
-
     def job_state(self, job_id: UUID | str) -> rows.JobStateRow:
         """Returns what has become of the job of a partition answer: waiting, in_work, failed
         (with the error), or done for texts; any other job that is done is gone. Raises RG453.

@@ -90,56 +90,6 @@ def test_any_growth_gives_the_tree_and_the_proofs_of_the_twin(
         assert path == twin.path(number, leaves[:size])
         proof = value(db, "select ragdb.ledger_consistency_proof(%s, %s)", old, size)
         assert proof == twin.proof(old, leaves[:size])
-        is_in = "select ragdb.is_in_ledger(%s, %s, %s, %s::bytea[], %s)"
-        assert value(db, is_in, leaves[number], number, size, path, top) is True
-        is_same = "select ragdb.is_same_ledger(%s, %s, %s, %s, %s::bytea[])"
-        before = twin.root(leaves[:old])
-        assert value(db, is_same, old, before, size, top, proof) is True
-
-
-def test_a_proof_of_anything_else_does_not_hold(db: Connection) -> None:
-    leaves = made(300)
-    top, path, proof = twin.root(leaves), twin.path(77, leaves), twin.proof(99, leaves)
-    before = twin.root(leaves[:99])
-    is_in = "select ragdb.is_in_ledger(%s, %s, %s, %s::bytea[], %s)"
-    is_same = "select ragdb.is_same_ledger(%s, %s, %s, %s, %s::bytea[])"
-    assert value(db, is_in, leaves[77], 77, 300, path, top) is True
-    assert value(db, is_same, 99, before, 300, top, proof) is True
-    for wrong in (
-        (leaves[78], 77, 300, path, top),
-        (leaves[77], 76, 300, path, top),
-        (leaves[77], 77, 77, path, top),
-        (leaves[77], -1, 300, path, top),
-        (leaves[77], 77, 300, path[:-1], top),
-        (leaves[77], 77, 300, [*path, top], top),
-        (leaves[77], 77, 300, path[::-1], top),
-        (leaves[77], 77, 300, [*path[:-1], None], top),
-        (leaves[77], 77, 300, None, top),
-        (leaves[77], None, 300, path, top),
-        (leaves[77], 77, -(2**63), path, top),
-        (leaves[77], 77, 300, path, before),
-    ):
-        assert value(db, is_in, *wrong) is False, wrong[1:3]
-    for other in (
-        (98, before, 300, top, proof),
-        (None, before, -(2**63), top, proof),
-        (99, top, 300, top, proof),
-        (99, before, 301, top, proof[:-1]),
-        (99, before, 300, before, proof),
-        (99, before, 300, top, proof[:-1]),
-        (99, before, 300, top, [*proof, top]),
-        (99, before, 300, top, []),
-        (99, before, 300, top, None),
-        (99, before, 300, top, [proof]),
-        (99, before, 300, top, [None]),
-        (300, top, 300, top, proof),
-        (300, before, 300, top, []),
-        (0, before, 300, top, []),
-        (-1, before, 300, top, proof),
-        (300, top, 99, before, []),
-        (99, before, 300, top, [*proof[:-1], b"short"]),
-    ):
-        assert value(db, is_same, *other) is False, other[0]
 
 
 def test_tiles_are_those_of_c2sp(db: Connection) -> None:
