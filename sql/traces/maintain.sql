@@ -197,6 +197,8 @@ declare
   v_rows bigint;
 begin
   perform ragdb_internal.check_ended(before, 'months that ended');
+  -- in the order of upkeep, so that the two do not deadlock
+  perform ragdb_internal.hold('rollups');
   perform ragdb.maintain();
   perform ragdb_internal.hold('maintain');
   -- counts outlive what is counted
