@@ -440,6 +440,46 @@ def test_who_grants_and_who_drops_a_corpus_wait_for_each_other(made: str) -> Non
     )
 
 
+OPEN_SESSION = "select ragdb.open_http_session(sha256(convert_to('{}', 'UTF8')))"
+
+
+@pytest.fixture
+def token(made: str) -> str:
+    with psycopg.connect(made) as db:
+        if db.execute("select from ragdb.list_http_tokens() where name = 't'").fetchall():
+            db.execute("select ragdb.revoke_http_token('t')")
+        ((token,),) = db.execute("select ragdb.create_http_token('reader', 't')").fetchall()
+    return str(token)
+
+
+def test_a_token_that_is_revoked_meanwhile_opens_no_session(made: str, token: str) -> None:
+    with psycopg.connect(made) as a, psycopg.connect(made) as b:
+        a.execute("select ragdb.revoke_http_token('t')")
+        login = OPEN_SESSION.format(token).encode()
+        assert after_commit(a, b, lambda: b.execute(login).fetchall()) == [(None,)]
+
+
+def test_no_session_outlives_its_token_that_is_revoked_as_it_opens(made: str, token: str) -> None:
+    with psycopg.connect(made) as a, psycopg.connect(made) as b, psycopg.connect(made) as c:
+        a.execute("select ragdb.open_http_session()")
+        a.execute("update ragdb.http_sessions set created_at = created_at - interval '1 day'")
+        a.commit()
+        # who opens a session clears away those that are over
+        a.execute("select from ragdb.http_sessions for update")
+        revoke = ThreadPoolExecutor(1)
+
+        def revoked() -> None:
+            gone = revoke.submit(lambda: outcome(c, "select ragdb.revoke_http_token('t')"))
+            until(lambda: gone.done() or is_waiting(a, c))
+
+        login = OPEN_SESSION.format(token).encode()
+        after_commit(a, b, lambda: b.execute(login).fetchall(), before=revoked)
+        b.commit()
+        revoke.shutdown()
+        left = a.execute("select from ragdb.http_sessions where role = 'reader'")
+        assert left.rowcount == 0
+
+
 def test_nobody_changes_a_shared_corpus_between_its_drafts_and_their_signatures(made: str) -> None:
     with psycopg.connect(made) as db:
         db.execute("select ragdb.create_corpus('shared')")
