@@ -440,6 +440,26 @@ def test_who_grants_and_who_drops_a_corpus_wait_for_each_other(made: str) -> Non
     )
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "expected"),
+    [
+        ("remove_peer('other')", "follow_peer('fed', 'other')", "RG490"),
+        ("remove_peer('other')", "apply_events('other', 'fed', '{}')", "RG490"),
+        ("unshare_corpus('fed')", "follow_peer('fed', 'other')", "RG491"),
+        ("unshare_corpus('fed')", "apply_events('other', 'fed', '{}')", "RG491"),
+    ],
+)
+def test_who_reads_a_peer_that_goes_meanwhile_is_refused(
+    made: str, first: str, then: str, expected: str
+) -> None:
+    with psycopg.connect(made) as db:
+        db.execute("select ragdb.drop_corpus(name) from ragdb.list_corpora() where name = 'fed'")
+        db.execute("select ragdb.remove_peer(name) from ragdb.list_peers()")
+        db.execute("select ragdb.create_corpus('fed'), ragdb.add_peer('other', %s)", (b"k" * 32,))
+        db.execute("select ragdb.share_corpus('fed')")
+    assert second(made, f"select ragdb.{first}", f"select * from ragdb.{then}") == expected
+
+
 OPEN_SESSION = "select ragdb.open_http_session(sha256(convert_to('{}', 'UTF8')))"
 
 
