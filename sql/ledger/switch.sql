@@ -58,15 +58,18 @@ begin
       using errcode = 'RG400', detail = 'it is a line of every checkpoint',
         hint = 'give 1 to 200 characters of ASCII without a space or +, such as '
           'example.com/evidence';
-  elsif origin is distinct from ragdb_internal.ledger_origin()
+  end if;
+  -- waits for who names it, and for who seals under the name that it has
+  insert into ragdb.settings as s (key, value) values ('ledger_origin', to_jsonb(origin))
+    on conflict on constraint settings_key_is_unique do update set value = s.value;
+  if origin is distinct from ragdb_internal.ledger_origin()
     and exists (select from ragdb.ledger_leaves)
   then
     raise exception 'the ledger is named %', ragdb_internal.quote(ragdb_internal.ledger_origin())
       using errcode = 'RG481', detail = 'entries were sealed under that name',
         hint = 'name a ledger before its first sealing';
   end if;
-  insert into ragdb.settings as s (key, value) values ('ledger_origin', to_jsonb(origin))
-    on conflict on constraint settings_key_is_unique do update set value = excluded.value;
+  update ragdb.settings s set value = to_jsonb(origin) where s.key = 'ledger_origin';
   return origin;
 end $$;
 comment on function ragdb.name_ledger is

@@ -730,3 +730,10 @@ def test_what_comes_while_a_corpus_is_dropped_comes_to_none(
         dropping.result(120)
         assert isinstance(coming.exception(120), CorpusNotFound)
         assert late.execute(LOOK).fetchall() == []
+
+
+def test_nobody_names_a_ledger_anew_while_it_is_sealed_first(clone: str) -> None:
+    with psycopg.connect(clone) as db:
+        db.execute("select ragdb.create_corpus('docs')")
+    name = "select ragdb.name_ledger('example.com/evidence')"
+    assert second(clone, "select ragdb.seal_ledger()", name) == "RG481"
