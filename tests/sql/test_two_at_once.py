@@ -372,6 +372,16 @@ def test_a_search_that_meets_a_drop_of_its_embeddings_is_told_to_begin_again(
     assert second(gone, f"select ragdb.{drop}", search) == "RG415"
 
 
+def test_who_records_a_search_by_an_embedding_that_is_new_waits_for_who_does(gone: str) -> None:
+    search = SEARCH.format("retrieve", "semantic").replace("{1,0,0}", "{0.6,0.8,0}")
+    assert second(gone, search, search) is None
+    # it is kept by now
+    with psycopg.connect(gone) as a, psycopg.connect(gone) as b:
+        b.execute("set lock_timeout = '10 s'")
+        a.execute(search)
+        assert b.execute(search).rowcount == 1
+
+
 @pytest.mark.parametrize(
     "read",
     [
