@@ -44,7 +44,8 @@ begin
 end $$;
 comment on function ragdb.set_ledger is
   'Switches the ledger on (as it is at first) or off, which is an act in the ledger; when it is '
-  'on, also notes every row of evidence that nobody noted, and returns how many. Raises RG400.';
+  'on, also notes every row of evidence that nobody noted, and returns how many. What another '
+  'transaction wrote while it was off and commits later, the next call notes. Raises RG400.';
 
 create or replace function ragdb.name_ledger(origin text default null) returns text
 language plpgsql security definer -- the settings are the owner's

@@ -747,3 +747,16 @@ def test_nobody_names_a_ledger_anew_while_it_is_sealed_first(clone: str) -> None
         db.execute("select ragdb.create_corpus('docs')")
     name = "select ragdb.name_ledger('example.com/evidence')"
     assert second(clone, "select ragdb.seal_ledger()", name) == "RG481"
+
+
+def test_what_is_committed_after_the_ledger_is_on_again_is_noted_by_the_next_call(
+    clone: str,
+) -> None:
+    on = "select ragdb.set_ledger(true)"
+    with psycopg.connect(clone) as a, psycopg.connect(clone, autocommit=True) as b:
+        b.execute("select ragdb.create_corpus('docs'), ragdb.set_ledger(false)")
+        a.execute("select ragdb.record_failure('docs', 'refunds', 'RG415', 1.0)")
+        b.execute(on)
+        a.commit()
+        assert b.execute(on).fetchall() == [(1,)]
+        assert b.execute(on).fetchall() == [(0,)]
