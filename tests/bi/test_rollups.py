@@ -198,11 +198,11 @@ def test_counts_outlive_the_traces(docs: Connection) -> None:
 
 @pytest.fixture
 def ended(clone: str) -> str:
-    """A database with a trace of a month that ended long ago, which is counted."""
+    """A database with a counted trace in the partition of a month that ended long ago."""
     with psycopg.connect(clone) as db:
         db.execute("select ragdb.create_corpus('docs')")
         ask(db, "2020-01-15 10:00:00+00", "failed")
-        db.execute("select ragdb.refresh_rollups()")
+        db.execute("select ragdb.maintain()")
     return clone
 
 
@@ -216,6 +216,18 @@ def test_counts_outlive_traces_that_go_while_another_is_to_count_again(ended: st
         assert after_commit(one, two, lambda: outcome(two, recount)) is None
         found = two.execute("select sum(retrievals) from bi.agg_retrieval_day")
         assert found.fetchall() == [(1,)]
+
+
+def test_who_drops_traces_waits_for_who_has_written_one_and_counts_it(ended: str) -> None:
+    with psycopg.connect(ended) as one, psycopg.connect(ended) as two:
+        ask(one, "2020-01-16 10:00:00+00", "failed")
+        hits = "lock table ragdb.retrieval_hits in row exclusive mode"  # as a retrieval goes on
+        dropped = after_commit(
+            one, two, lambda: outcome(two, DROP), before=lambda: one.execute(hits)
+        )
+        assert dropped is None
+        found = two.execute("select sum(retrievals) from bi.agg_retrieval_day")
+        assert found.fetchall() == [(2,)]
 
 
 def test_who_maintains_and_who_drops_traces_wait_for_each_other(ended: str) -> None:
