@@ -119,7 +119,9 @@ begin
   insert into ragdb.settings (key, value)
     select 'ledger_origin', to_jsonb('ragdb.invalid/' || o.id) from ragdb.origin() o
     on conflict on constraint settings_key_is_unique do nothing;
+  perform from ragdb.settings s where s.key = 'ledger_origin' for share;
   return ragdb_internal.ledger_origin();
 end $$;
 comment on function ragdb_internal.name_ledger is
-  'Names this database in checkpoints by its id where it has no name there; returns the name.';
+  'Names this database in checkpoints by its id where it has no name there; returns the name, '
+  'which stays until the transaction ends.';

@@ -44,7 +44,8 @@ begin
 end $$;
 comment on function ragdb.set_ledger is
   'Switches the ledger on (as it is at first) or off, which is an act in the ledger; when it is '
-  'on, also notes every row of evidence that nobody noted, and returns how many. Raises RG400.';
+  'on, also notes every row of evidence that nobody noted, and returns how many. What another '
+  'transaction wrote while it was off and commits later, the next call notes. Raises RG400.';
 
 create or replace function ragdb.name_ledger(origin text default null) returns text
 language plpgsql security definer -- the settings are the owner's
@@ -58,15 +59,18 @@ begin
       using errcode = 'RG400', detail = 'it is a line of every checkpoint',
         hint = 'give 1 to 200 characters of ASCII without a space or +, such as '
           'example.com/evidence';
-  elsif origin is distinct from ragdb_internal.ledger_origin()
+  end if;
+  -- waits for who names it, and for who seals under the name that it has
+  insert into ragdb.settings as s (key, value) values ('ledger_origin', to_jsonb(origin))
+    on conflict on constraint settings_key_is_unique do update set value = s.value;
+  if origin is distinct from ragdb_internal.ledger_origin()
     and exists (select from ragdb.ledger_leaves)
   then
     raise exception 'the ledger is named %', ragdb_internal.quote(ragdb_internal.ledger_origin())
       using errcode = 'RG481', detail = 'entries were sealed under that name',
         hint = 'name a ledger before its first sealing';
   end if;
-  insert into ragdb.settings as s (key, value) values ('ledger_origin', to_jsonb(origin))
-    on conflict on constraint settings_key_is_unique do update set value = excluded.value;
+  update ragdb.settings s set value = to_jsonb(origin) where s.key = 'ledger_origin';
   return origin;
 end $$;
 comment on function ragdb.name_ledger is

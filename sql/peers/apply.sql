@@ -135,7 +135,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_peer constant ragdb.peers := ragdb_internal.find_peer(followed.peer);
+  v_peer constant ragdb.peers := ragdb_internal.hold_peer(followed.peer);
   v_follow ragdb.peer_corpora;
 begin
   if v_peer.revoked_at is not null then

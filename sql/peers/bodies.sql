@@ -40,7 +40,7 @@ declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(hold_shared.corpus, 'admin');
 begin
   perform from ragdb.corpora c where c.corpus_id = v_corpus.corpus_id for no key update;
-  return ragdb_internal.shared_corpus(v_corpus);
+  return ragdb_internal.hold_feed(v_corpus);
 end $$;
 comment on function ragdb_internal.hold_shared is
   'Locks a shared corpus to the end of the transaction and returns how it is shared. Raises RG400, '

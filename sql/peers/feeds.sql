@@ -96,6 +96,19 @@ end $$;
 comment on function ragdb_internal.shared_corpus is
   'Returns how a corpus is shared. Raises RG491.';
 
+create or replace function ragdb_internal.hold_feed(corpus ragdb.corpora)
+returns ragdb.shared_corpora
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform from ragdb.shared_corpora s
+    where s.corpus_id = (hold_feed.corpus).corpus_id for key share;
+  return ragdb_internal.shared_corpus(hold_feed.corpus);
+end $$;
+comment on function ragdb_internal.hold_feed is
+  'Returns how a corpus is shared, and keeps it shared until the transaction ends. Raises RG491.';
+
 -- A definer, like all that reads tables.
 create or replace function ragdb.shared_feed(corpus text)
 returns table (feed uuid, author text, "position" bigint, lamport bigint, settings jsonb)
@@ -120,8 +133,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_corpus constant ragdb.corpora := ragdb_internal.open_corpus(follow_peer.corpus, 'admin');
-  v_shared constant ragdb.shared_corpora := ragdb_internal.shared_corpus(v_corpus);
-  v_peer constant ragdb.peers := ragdb_internal.find_peer(follow_peer.peer);
+  v_shared constant ragdb.shared_corpora := ragdb_internal.hold_feed(v_corpus);
+  v_peer constant ragdb.peers := ragdb_internal.hold_peer(follow_peer.peer);
 begin
   insert into ragdb.peer_corpora as p (corpus_id, peer, remote)
     values (v_shared.corpus_id, v_peer.name,

@@ -61,6 +61,18 @@ end $$;
 comment on function ragdb_internal.find_peer is
   'Returns the row of a peer. Raises RG490.';
 
+create or replace function ragdb_internal.hold_peer(name text) returns ragdb.peers
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform from ragdb.peers p where p.name = hold_peer.name for key share;
+  return ragdb_internal.find_peer(hold_peer.name);
+end $$;
+comment on function ragdb_internal.hold_peer is
+  'Returns the row of a peer, and keeps it from being removed until the transaction ends. Raises '
+  'RG490.';
+
 create or replace function ragdb.add_peer(name text, public_key bytea, url text default null,
   trust text default 'member')
 returns void

@@ -197,14 +197,18 @@ declare
   v_rows bigint;
 begin
   perform ragdb_internal.check_ended(before, 'months that ended');
+  -- in the order of upkeep, so that the two do not deadlock
+  perform ragdb_internal.hold('rollups');
   perform ragdb.maintain();
   perform ragdb_internal.hold('maintain');
-  -- counts outlive what is counted
-  perform ragdb_internal.recount_rollups(true);
   for month in
     select m.first from ragdb_internal.traced_months() m (first)
       where m.first + interval '1 month' <= before order by 1
   loop
+    -- locked first, as who records a retrieval writes it: what is under way ends, and is counted
+    lock table ragdb.retrieval_traces in access exclusive mode;
+    -- counts outlive what is counted
+    perform ragdb_internal.recount_rollups(true);
     -- the traces last: no hit is ever without its trace
     foreach v_parent in array ragdb_internal.partitioned() loop
       continue when not ragdb_internal.has_partition(v_parent, month);

@@ -166,13 +166,13 @@ comment on function ragdb_internal.traces_kept_from is
   'they were.';
 
 -- The marks are taken in one statement and the traces counted in later ones, which see every trace
--- whose mark was seen.
+-- whose mark was seen. From when traces are kept is asked last: who drops some holds the name, too.
 create or replace function ragdb_internal.recount_rollups(wait boolean) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_kept_from timestamptz := ragdb_internal.traces_kept_from();
+  v_kept_from timestamptz;
   v_corpora integer[];
   v_hours timestamptz[];
 begin
@@ -184,6 +184,7 @@ begin
   elsif not ragdb_internal.try_hold('rollups') then
     return 0;
   end if;
+  v_kept_from := ragdb_internal.traces_kept_from();
   with taken as (delete from ragdb.trace_marks m returning m.corpus_id, m.hour_at)
   select array_agg(h.corpus_id order by h.hour_at, h.corpus_id),
     array_agg(h.hour_at order by h.hour_at, h.corpus_id)
@@ -205,7 +206,7 @@ language plpgsql security definer -- the tables are granted to nobody
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_kept_from timestamptz := ragdb_internal.traces_kept_from();
+  v_kept_from timestamptz;
 begin
   if recount is null then
     raise exception 'recount is null'
@@ -215,6 +216,7 @@ begin
   end if;
   if recount then
     perform ragdb_internal.hold('rollups');
+    v_kept_from := ragdb_internal.traces_kept_from();
     delete from ragdb.retrieval_rollups r where r.bucket_at >= v_kept_from;
     delete from ragdb.histogram_rollups r where r.bucket_at >= v_kept_from;
     insert into ragdb.trace_marks

@@ -33,18 +33,22 @@ declare
   v_secret constant text := 'rgs_'
     || encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
     || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex');
-  v_role constant text := case when open_http_session.token_hash is null
+  v_token text;
+  v_role text;
+begin
+  -- who revokes the token has done so, or waits and ends this session too
+  select t.name into v_token from ragdb.http_tokens t
+    where t.token_hash = open_http_session.token_hash for key share;
+  v_role := case when open_http_session.token_hash is null
     then ragdb_internal.own_session_role()
     else ragdb.http_token_role(open_http_session.token_hash) end;
-begin
   delete from ragdb.http_sessions s where ragdb_internal.session_is_over(s);
   if v_role is null then
     return null;
   end if;
   insert into ragdb.http_sessions (session_hash, token_name, role, role_oid, created_at, seen_at)
-    values (sha256(convert_to(v_secret, 'UTF8')),
-      (select t.name from ragdb.http_tokens t where t.token_hash = open_http_session.token_hash),
-      v_role, ragdb_internal.role_oid(v_role), ragdb_internal.now(), ragdb_internal.now());
+    values (sha256(convert_to(v_secret, 'UTF8')), v_token, v_role,
+      ragdb_internal.role_oid(v_role), ragdb_internal.now(), ragdb_internal.now());
   return v_secret;
 end $$;
 comment on function ragdb.open_http_session is

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from tests.conftest import Connection, Server
+from tests.waiting import after_commit, outcome
 
 # Counted from the traces, by another road than the refresh: by day and without its tables.
 COUNTED = """
@@ -193,6 +194,53 @@ def test_counts_outlive_the_traces(docs: Connection) -> None:
     assert len(kept) == 3
     docs.execute("select ragdb.refresh_rollups(recount => true)")
     assert docs.execute("select sum(retrievals) from bi.agg_retrieval_day").fetchall() == [(3,)]
+
+
+@pytest.fixture
+def ended(clone: str) -> str:
+    """A database with a counted trace in the partition of a month that ended long ago."""
+    with psycopg.connect(clone) as db:
+        db.execute("select ragdb.create_corpus('docs')")
+        ask(db, "2020-01-15 10:00:00+00", "failed")
+        db.execute("select ragdb.maintain()")
+    return clone
+
+
+DROP = "select from ragdb.drop_traces_before('2020-02-01')"
+
+
+def test_counts_outlive_traces_that_go_while_another_is_to_count_again(ended: str) -> None:
+    with psycopg.connect(ended) as one, psycopg.connect(ended) as two:
+        one.execute(DROP)
+        recount = "select ragdb.refresh_rollups(recount => true)"
+        assert after_commit(one, two, lambda: outcome(two, recount)) is None
+        found = two.execute("select sum(retrievals) from bi.agg_retrieval_day")
+        assert found.fetchall() == [(1,)]
+
+
+def test_who_drops_traces_waits_for_who_has_written_one_and_counts_it(ended: str) -> None:
+    with psycopg.connect(ended) as one, psycopg.connect(ended) as two:
+        ask(one, "2020-01-16 10:00:00+00", "failed")
+        hits = "lock table ragdb.retrieval_hits in row exclusive mode"  # as a retrieval goes on
+        dropped = after_commit(
+            one, two, lambda: outcome(two, DROP), before=lambda: one.execute(hits)
+        )
+        assert dropped is None
+        found = two.execute("select sum(retrievals) from bi.agg_retrieval_day")
+        assert found.fetchall() == [(2,)]
+
+
+def test_who_maintains_and_who_drops_traces_wait_for_each_other(ended: str) -> None:
+    with psycopg.connect(ended) as one, psycopg.connect(ended) as two:
+        ask(one, "2020-02-15 10:00:00+00", "failed")
+        one.commit()
+        one.execute("select ragdb.refresh_rollups()")  # as upkeep begins that finds months due
+        one.execute("select set_config('ragdb.now', '2040-01-01 00:00:00+00', true)")
+        upkeep = "select ragdb.maintain()"
+        dropped = after_commit(
+            one, two, lambda: outcome(two, DROP), before=lambda: one.execute(upkeep)
+        )
+        assert dropped is None
 
 
 def test_a_latency_is_in_its_bin(any_db: Connection) -> None:

@@ -372,6 +372,16 @@ def test_a_search_that_meets_a_drop_of_its_embeddings_is_told_to_begin_again(
     assert second(gone, f"select ragdb.{drop}", search) == "RG415"
 
 
+def test_who_records_a_search_by_an_embedding_that_is_new_waits_for_who_does(gone: str) -> None:
+    search = SEARCH.format("retrieve", "semantic").replace("{1,0,0}", "{0.6,0.8,0}")
+    assert second(gone, search, search) is None
+    # it is kept by now
+    with psycopg.connect(gone) as a, psycopg.connect(gone) as b:
+        b.execute("set lock_timeout = '10 s'")
+        a.execute(search)
+        assert b.execute(search).rowcount == 1
+
+
 @pytest.mark.parametrize(
     "read",
     [
@@ -438,6 +448,66 @@ def test_who_grants_and_who_drops_a_corpus_wait_for_each_other(made: str) -> Non
         )
         == "RG404"
     )
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "expected"),
+    [
+        ("remove_peer('other')", "follow_peer('fed', 'other')", "RG490"),
+        ("remove_peer('other')", "apply_events('other', 'fed', '{}')", "RG490"),
+        ("unshare_corpus('fed')", "follow_peer('fed', 'other')", "RG491"),
+        ("unshare_corpus('fed')", "apply_events('other', 'fed', '{}')", "RG491"),
+    ],
+)
+def test_who_reads_a_peer_that_goes_meanwhile_is_refused(
+    made: str, first: str, then: str, expected: str
+) -> None:
+    with psycopg.connect(made) as db:
+        db.execute("select ragdb.drop_corpus(name) from ragdb.list_corpora() where name = 'fed'")
+        db.execute("select ragdb.remove_peer(name) from ragdb.list_peers()")
+        db.execute("select ragdb.create_corpus('fed'), ragdb.add_peer('other', %s)", (b"k" * 32,))
+        db.execute("select ragdb.share_corpus('fed')")
+    assert second(made, f"select ragdb.{first}", f"select * from ragdb.{then}") == expected
+
+
+OPEN_SESSION = "select ragdb.open_http_session(sha256(convert_to('{}', 'UTF8')))"
+
+
+@pytest.fixture
+def token(made: str) -> str:
+    with psycopg.connect(made) as db:
+        if db.execute("select from ragdb.list_http_tokens() where name = 't'").fetchall():
+            db.execute("select ragdb.revoke_http_token('t')")
+        ((token,),) = db.execute("select ragdb.create_http_token('reader', 't')").fetchall()
+    return str(token)
+
+
+def test_a_token_that_is_revoked_meanwhile_opens_no_session(made: str, token: str) -> None:
+    with psycopg.connect(made) as a, psycopg.connect(made) as b:
+        a.execute("select ragdb.revoke_http_token('t')")
+        login = OPEN_SESSION.format(token).encode()
+        assert after_commit(a, b, lambda: b.execute(login).fetchall()) == [(None,)]
+
+
+def test_no_session_outlives_its_token_that_is_revoked_as_it_opens(made: str, token: str) -> None:
+    with psycopg.connect(made) as a, psycopg.connect(made) as b, psycopg.connect(made) as c:
+        a.execute("select ragdb.open_http_session()")
+        a.execute("update ragdb.http_sessions set created_at = created_at - interval '1 day'")
+        a.commit()
+        # who opens a session clears away those that are over
+        a.execute("select from ragdb.http_sessions for update")
+        revoke = ThreadPoolExecutor(1)
+
+        def revoked() -> None:
+            gone = revoke.submit(lambda: outcome(c, "select ragdb.revoke_http_token('t')"))
+            until(lambda: gone.done() or is_waiting(a, c))
+
+        login = OPEN_SESSION.format(token).encode()
+        after_commit(a, b, lambda: b.execute(login).fetchall(), before=revoked)
+        b.commit()
+        revoke.shutdown()
+        left = a.execute("select from ragdb.http_sessions where role = 'reader'")
+        assert left.rowcount == 0
 
 
 def test_nobody_changes_a_shared_corpus_between_its_drafts_and_their_signatures(made: str) -> None:
@@ -670,3 +740,23 @@ def test_what_comes_while_a_corpus_is_dropped_comes_to_none(
         dropping.result(120)
         assert isinstance(coming.exception(120), CorpusNotFound)
         assert late.execute(LOOK).fetchall() == []
+
+
+def test_nobody_names_a_ledger_anew_while_it_is_sealed_first(clone: str) -> None:
+    with psycopg.connect(clone) as db:
+        db.execute("select ragdb.create_corpus('docs')")
+    name = "select ragdb.name_ledger('example.com/evidence')"
+    assert second(clone, "select ragdb.seal_ledger()", name) == "RG481"
+
+
+def test_what_is_committed_after_the_ledger_is_on_again_is_noted_by_the_next_call(
+    clone: str,
+) -> None:
+    on = "select ragdb.set_ledger(true)"
+    with psycopg.connect(clone) as a, psycopg.connect(clone, autocommit=True) as b:
+        b.execute("select ragdb.create_corpus('docs'), ragdb.set_ledger(false)")
+        a.execute("select ragdb.record_failure('docs', 'refunds', 'RG415', 1.0)")
+        b.execute(on)
+        a.commit()
+        assert b.execute(on).fetchall() == [(1,)]
+        assert b.execute(on).fetchall() == [(0,)]

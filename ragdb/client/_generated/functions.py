@@ -3315,7 +3315,8 @@ class Functions(Caller):
     def set_ledger(self, is_on: bool) -> int:
         """Switches the ledger on (as it is at first) or off, which is an act in the ledger; when
         it is on, also notes every row of evidence that nobody noted, and returns how many.
-        Raises RG400.
+        What another transaction wrote while it was off and commits later, the next call
+        notes. Raises RG400.
         """
         return self._value(calls.SET_LEDGER, locals())
 
