@@ -521,6 +521,11 @@ class AsyncFunctions(AsyncCaller):
     ) -> rows.EraseSourceRow:
         return await self._row(calls.ERASE_SOURCE, rows.EraseSourceRow, locals())
 
+    async def erase_speaker(
+        self, corpus: str, speaker: str, session: str | None = None, reason: str | None = None
+    ) -> rows.EraseSpeakerRow:
+        return await self._row(calls.ERASE_SPEAKER, rows.EraseSpeakerRow, locals())
+
     async def error_codes(self) -> Rows[rows.ErrorCodesRow]:
         return await self._rows(calls.ERROR_CODES, rows.ErrorCodesRow, locals())
 
