@@ -84,6 +84,16 @@ comment on function ragdb_internal.record_erased_history is
   'Records that rows of the history of a corpus, and of which documents, were erased where some '
   'were, and returns their number.';
 
+-- Where nothing else went, nothing else has the reason.
+create or replace function ragdb_internal.record_erased_conflicts(
+  corpus ragdb.corpora, reason text)
+returns void
+language sql
+return ragdb_internal.record_deletion('deletion', corpus, '{}',
+  pg_catalog.concat('what conflicts with peers kept', ': ' || reason));
+comment on function ragdb_internal.record_erased_conflicts is
+  'Records that what conflicts with peers kept of a corpus was erased.';
+
 -- Title, headings and text are what is searched, and so what dictionaries have the words of.
 create or replace function ragdb_internal.texts_at(corpus_id integer, uri text) returns text[]
 language sql stable parallel safe
@@ -147,6 +157,8 @@ begin
   perform ragdb_internal.drop_lexemes(v_corpus.corpus_id);
   past_rows_erased := ragdb_internal.record_erased_history(
     v_corpus, v_documents, v_erased, reason);
+  perform ragdb_internal.record_erased_conflicts(v_corpus, reason)
+    where v_was_in_conflict and documents_deleted + past_rows_erased = 0;
   return next;
 end $$;
 comment on function ragdb.erase_source is

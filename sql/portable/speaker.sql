@@ -179,13 +179,14 @@ declare
   v_all constant integer[] := v_now
     || ragdb_internal.past_turns_of_speaker(v_id, speaker, session);
   v_texts constant text[] := ragdb_internal.texts_of_chunks(v_id, v_all);
+  v_was_in_conflict constant boolean := ragdb_internal.forget_speaker(v_id, speaker, session);
 begin
   perform ragdb_internal.check_erasure('erase', reason);
   if speaker is null then
     raise exception 'speaker is null'
       using errcode = 'RG400', detail = 'what one speaker said is erased',
         hint = 'name the speaker as the turns do: ragdb.list_turns() tells';
-  elsif not ragdb_internal.forget_speaker(v_id, speaker, session) and v_all = '{}' then
+  elsif not v_was_in_conflict and v_all = '{}' then
     raise exception 'no turn of corpus % is by %', ragdb_internal.quote(v_corpus.name),
         ragdb_internal.quote(speaker) || case when session is null then ''
           else ' in session ' || ragdb_internal.quote(session) end
@@ -198,6 +199,8 @@ begin
   past_rows_erased := ragdb_internal.record_erased_history(v_corpus,
     ragdb_internal.documents_erased(v_id, ragdb_internal.documents_of_past_chunks(v_id, v_all)),
     ragdb_internal.erase_images(v_id, '{}', v_all), reason);
+  perform ragdb_internal.record_erased_conflicts(v_corpus, reason)
+    where turns_deleted + past_rows_erased = 0;
   return next;
 end $$;
 comment on function ragdb.erase_speaker is

@@ -220,3 +220,9 @@ def test_what_waits_for_peers_in_a_conflict_goes_too(db: Connection) -> None:
     erase(db)
     kept = "select source from ragdb.shared_conflicts where body is not null"
     assert db.execute(kept).fetchall() == [("b",)]
+    body = Jsonb({"session": "s1", "messages": [message(9, speaker="Eve")]})
+    db.execute("update ragdb.shared_conflicts set body = %s", (body,))
+    assert erase(db, "Eve") == (0, 0, 0)
+    assert one(db, "select reason from ragdb.list_ledger_acts() limit 1") == (
+        "what conflicts with peers kept: request 77"
+    )
