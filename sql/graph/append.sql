@@ -86,7 +86,8 @@ declare
   v_before constant ragdb_internal.document_counts :=
     ragdb_internal.count_documents(v_id, array[document.doc_no]);
 begin
-  perform ragdb_internal.check_numbers(corpus, '{}', v_planned);
+  perform ragdb_internal.check_numbers(corpus, '{}', v_planned),
+    ragdb_internal.check_chunk_quota(corpus, cardinality(v_planned));
   perform ragdb_internal.insert_chunks(corpus, v_planned);
   update ragdb.documents d
     set doc_cid = ragdb_internal.grown_cid(d.doc_cid, turns),

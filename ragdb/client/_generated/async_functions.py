@@ -1883,6 +1883,7 @@ class AsyncFunctions(AsyncCaller):
         blob_bytes: int | None = None,
         hourly_failures: int | None = None,
         concurrent_calls: int | None = None,
+        corpus_chunks: int | None = None,
     ) -> None:
         await self._run(calls.SET_QUOTA, locals())
 

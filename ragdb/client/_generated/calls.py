@@ -1326,6 +1326,7 @@ SET_QUOTA = Call(
         "blob_bytes": "bigint",
         "hourly_failures": "integer",
         "concurrent_calls": "integer",
+        "corpus_chunks": "integer",
     },
 )
 SHARE_CORPUS = Call("share_corpus", {"corpus": "text", "author": "bytea", "feed": "uuid"})

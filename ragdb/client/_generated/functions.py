@@ -3354,11 +3354,12 @@ class Functions(Caller):
         blob_bytes: int | None = None,
         hourly_failures: int | None = None,
         concurrent_calls: int | None = None,
+        corpus_chunks: int | None = None,
     ) -> None:
         """Sets what a role may take, in place of what was set: bytes of blobs, failures and
-        refusals recorded in an hour, and transactions that use corpora at once (1 to 1000);
-        null is any. The quota of public is that of every role without one of its own. Over a
-        quota calls raise RG470. Raises RG400.
+        refusals recorded in an hour, transactions that use corpora at once (1 to 1000), and
+        chunks of a corpus after it wrote there; null is any. The quota of public is that of
+        every role without one of its own. Over a quota calls raise RG470. Raises RG400.
         """
         self._run(calls.SET_QUOTA, locals())
 
