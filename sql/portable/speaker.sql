@@ -87,6 +87,28 @@ comment on function ragdb_internal.without_turns is
   'Returns an exported conversation without some of its turns, as another document; null where '
   'none is left.';
 
+-- The first source would take the turns from a document that the others still have.
+create or replace function ragdb_internal.put_as_another(
+  corpus ragdb.corpora, doc_no integer, document jsonb)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_others constant text[] := array(
+    select s.uri from ragdb.document_sources s
+      where s.corpus_id = corpus.corpus_id and s.doc_no = put_as_another.doc_no
+      order by s.uri offset 1);
+begin
+  if v_others <> '{}' then
+    perform ragdb_internal.write_documents(
+      ragdb_internal.lock_corpus(corpus.name, 'admin'), '[]', false, v_others);
+  end if;
+  perform ragdb_internal.put_exported(corpus.name, jsonb_build_array(document));
+end $$;
+comment on function ragdb_internal.put_as_another is
+  'Puts a document in place of a stored one, at all of its sources.';
+
 create or replace function ragdb_internal.put_without(
   corpus ragdb.corpora, doc_nos integer[], chunk_ids text[], reason text)
 returns integer
@@ -102,12 +124,12 @@ declare
 begin
   foreach v_doc_no in array doc_nos loop
     v_rest := ragdb_internal.without_turns(
-      corpus.name, ragdb_internal.exported_document(v_id, v_doc_no), chunk_ids);
+      corpus.name, ragdb_internal.moved_document(v_id, v_doc_no), chunk_ids);
     if v_rest is null then
       v_uris := v_uris || array(select s.uri from ragdb.document_sources s
         where s.corpus_id = v_id and s.doc_no = v_doc_no);
     else
-      perform ragdb_internal.put_exported(corpus.name, jsonb_build_array(v_rest));
+      perform ragdb_internal.put_as_another(corpus, v_doc_no, v_rest);
     end if;
   end loop;
   if v_uris = '{}' then

@@ -26,7 +26,7 @@ FINDINGS = "select v.place, v.finding from ragdb.verify() v where severity <> 'n
 
 
 def erase(db: Connection, speaker: str = "Quill", session: str | None = None) -> tuple[Any, ...]:
-    row = db.execute(
+    row: tuple[Any, ...] | None = db.execute(
         "select * from ragdb.erase_speaker('chat', %s, %s, 'request 77')", (speaker, session)
     ).fetchone()
     assert row is not None
@@ -114,6 +114,22 @@ def test_a_conversation_of_one_speaker_goes_as_a_whole(chat: Connection) -> None
     append(chat, message(21, text="A note to myself.", speaker="Kim"), session="s3")
     assert erase(chat, "Kim")[:2] == (1, 1)
     assert texts(chat, "s3") == []
+    assert chat.execute(FINDINGS).fetchall() == []
+
+
+def test_a_conversation_that_was_found_at_two_sources_is_still_found_there(
+    chat: Connection,
+) -> None:
+    twin = conversation(SAID, root="/talks", etag="1")
+    found = "select uri, root, etag from ragdb.document_sources where uri like '%#s1' order by 1"
+    put(chat, "chat", twin)
+    put(chat, "chat", twin | {"uri": "copy.jsonl#s1"})
+    before = chat.execute(found).fetchall()
+    assert [uri for uri, _, _ in before] == ["chat.jsonl#s1", "copy.jsonl#s1"]
+    assert erase(chat)[:2] == (4, 0)
+    assert chat.execute(found).fetchall() == before
+    assert len(texts(chat)) == 2
+    assert remains(chat, "zanzibar") == []
     assert chat.execute(FINDINGS).fetchall() == []
 
 
