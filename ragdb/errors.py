@@ -236,7 +236,7 @@ class InvalidEvidence(RagdbError, code="RG460"):
 
 
 class QuotaExceeded(RagdbError, code="RG470"):
-    """A role has as many bytes, failures or calls at once as its quota allows."""
+    """A role has as many bytes, chunks, failures or calls at once as its quota allows."""
 
 
 class ReadNotRecorded(RagdbError, code="RG471"):

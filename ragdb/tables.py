@@ -705,6 +705,7 @@ role_quotas = Table(
     Column("blob_bytes", BigInteger),
     Column("hourly_failures", Integer),
     Column("concurrent_calls", Integer),
+    Column("corpus_chunks", Integer),
     Column("set_at", DateTime(timezone=True), nullable=False),
     Column("set_by", Text, nullable=False),
 )

@@ -37,6 +37,7 @@ def register(app: typer.Typer) -> None:
         ("history", history),
         ("diff", diff),
         ("erase", erase),
+        ("erase-speaker", erase_speaker),
     ):
         verb(group, name)(function)
 
@@ -246,3 +247,18 @@ def erase(
     with session.connect() as db:
         session.confirm(f"erase {source} from every version of corpus {corpus}?")
         session.one(db.erase_source(corpus, source, reason))
+
+
+def erase_speaker(
+    session: Session,
+    corpus: Corpus,
+    speaker: Annotated[str, typer.Argument(metavar="SPEAKER", help="As the turns name them.")],
+    in_session: Annotated[
+        str | None, typer.Option("--session", help="Only in this conversation; else in all.")
+    ] = None,
+    reason: Annotated[str | None, typer.Option(help="Why, for the record.")] = None,
+) -> None:
+    """Erase what one speaker said, from every version of the corpus; what others said stays."""
+    with session.connect() as db:
+        session.confirm(f"erase what {speaker} said from every version of corpus {corpus}?")
+        session.one(db.erase_speaker(corpus, speaker, in_session, reason))

@@ -37,10 +37,13 @@ def set_(
     concurrent_calls: Annotated[
         int | None, typer.Option(min=1, max=1000, help="Transactions that use corpora at once.")
     ] = None,
+    corpus_chunks: Annotated[
+        int | None, typer.Option(min=0, help="Chunks of a corpus after it wrote there.")
+    ] = None,
 ) -> None:
     """Set what a role may take, in place of what was set. What is left out has no limit."""
     with session.connect() as db:
-        db.set_quota(role, blob_bytes, hourly_failures, concurrent_calls)
-    is_none = blob_bytes is hourly_failures is concurrent_calls is None
+        db.set_quota(role, blob_bytes, hourly_failures, concurrent_calls, corpus_chunks)
+    is_none = blob_bytes is hourly_failures is concurrent_calls is corpus_chunks is None
     done = f"{role} has no quota of its own" if is_none else f"set the quota of {role}"
     session.done(done, role=role)

@@ -22,6 +22,7 @@ VERBS = {
         "diff_corpus": "corpus diff",
         "drop_corpus": "corpus drop",
         "erase_source": "corpus erase",
+        "erase_speaker": "corpus erase-speaker",
         "eval_report": "eval report",
         "export_contract": "contract export",
         "export_signing_keys": "keys export",

@@ -109,6 +109,10 @@ REQUESTS: dict[str, dict[str, Any]] = {
         "path": {"corpus": "handbook"},
         "body": {"source": "handbook/returns.md", "reason": "somebody asked us to"},
     },
+    "POST /api/corpora/{corpus}/erase/speaker": {
+        "path": {"corpus": "desk"},
+        "body": {"speaker": "Kim", "session": "counter", "reason": "Kim asked us to"},
+    },
     "DELETE /api/corpora/{corpus}/history": {"path": {"corpus": "handbook"}},
     "GET /api/corpora/{corpus}/synonyms": {"path": {"corpus": "handbook"}},
     "POST /api/corpora/{corpus}/synonyms": {
@@ -123,7 +127,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
         "path": {"corpus": "desk", "session": "counter"},
         "body": {
             "turns": [
-                {"id": "1", "text": "How long may I keep the grinder?"},
+                {"id": "1", "speaker": "Kim", "text": "How long may I keep the grinder?"},
                 {"id": "2", "parent_id": "1", "role": "assistant", "text": "Four weeks."},
             ],
             "document": {"title": "At the counter"},

@@ -32,6 +32,14 @@ class Erased(m.Body):
     reason: Annotated[str | None, Field(max_length=10000)] = None
 
 
+class ErasedSpeaker(m.Body):
+    """Somebody whose turns, in one conversation or in all, no version is to have."""
+
+    speaker: Annotated[str, Field(min_length=1, max_length=200)]
+    session: Annotated[str | None, Field(min_length=1)] = None
+    reason: Annotated[str | None, Field(max_length=10000)] = None
+
+
 class Versions(BaseModel):
     """Versions, latest first; the next page is before the last one."""
 
@@ -97,4 +105,15 @@ def register(app: FastAPI, server: Server) -> None:
         """Delete a source, and take what was ever found there out of every version."""
         async with server.transaction(request) as db:
             gone = await db.erase_source(server.served(corpus), body.source, body.reason)
+        return Answer(record(gone))
+
+    @routes.post(f"{CORPUS}/erase/speaker", response_model=rows.EraseSpeakerRow)
+    async def erase_speaker(
+        request: Request, corpus: Corpus, body: ErasedSpeaker, _: Token
+    ) -> Answer:
+        """Erase what one speaker said from every version; what others said stays."""
+        async with server.transaction(request) as db:
+            gone = await db.erase_speaker(
+                server.served(corpus), body.speaker, body.session, body.reason
+            )
         return Answer(record(gone))

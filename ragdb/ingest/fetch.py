@@ -119,8 +119,9 @@ def _split(url: str) -> SplitResult:
 
 def checked(url: str, allow_private: bool = False) -> str:
     """The IP address of an http(s) URL's host, to connect to. Raises ReadError as `fetch` does."""
-    _, place = _resolve(_split(url), allow_private)
-    return str(place[0])
+    _, (address, _, *zone) = _resolve(_split(url), allow_private)
+    # an address of a link has no meaning without its link: the last of four for IPv6
+    return f"{address}%{zone[1]}" if zone and zone[1] else str(address)
 
 
 def _resolve(parts: SplitResult, allow_private: bool) -> tuple[Any, ...]:

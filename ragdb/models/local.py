@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragdb.errors import EmbedderMismatch, EmbedderNotFound, RagdbError
-from ragdb.models.encoders import InputRefused
+from ragdb.models.encoders import InputRefused, ProviderDown
 
 if TYPE_CHECKING:
     from ragdb.models.encoders import Matrix
@@ -57,15 +57,32 @@ class LocalEncoder:
             raise
         except BaseException as error:
             # a panic of a tokenizer in Rust is not an Exception
+            if self._fails_on("text"):
+                problem = f"the model fails on every text ({type(error).__name__})"
+                raise ProviderDown(problem) from error
             raise InputRefused(f"the model fails on the input ({type(error).__name__})") from error
         return found
+
+    def _fails_on(self, text: str) -> bool:
+        try:
+            self.model.encode([text], show_progress_bar=False)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:
+            return True
+        return False
 
     def cut(self, texts: Sequence[str]) -> int:
         # a token has a character at least
         long = [text for text in texts if len(text) > self.max_tokens - 2]
         if not long:
             return 0
-        found = self.model.tokenizer(long, truncation=False, padding=False, verbose=False)
+        try:
+            found = self.model.tokenizer(long, truncation=False, padding=False, verbose=False)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:
+            return 0  # they are embedded all the same
         return sum(len(tokens) > self.max_tokens for tokens in found["input_ids"])
 
 

@@ -145,6 +145,8 @@ class Worker:
     def _encoder(self, db: Functions, name: str) -> encoders.Encoder:
         if name not in self._embedders or self._embedders[name].provider is None:
             self._embedders = embedders.embedders(db.connection)
+        if name not in self._embedders:
+            raise EmbedderNotFound(f"no embedder {name!r} is known any more")
         return embedders.load(self._embedders[name])
 
     def _step(self, db: Functions) -> int:

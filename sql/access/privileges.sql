@@ -132,7 +132,7 @@ begin
         'import_documents import_embeddings import_synonyms finish_import '
         'begin_move move_page move_originals hold_move move_digest finish_move move_receipt '
         'accept_move receive_move lacking_originals check_move ready_move open_move '
-        'announce_move leave_move list_moves')
+        'announce_move leave_move list_moves erase_speaker')
     ) as g (domain, roles, names)
       cross join lateral pg_catalog.string_to_table(g.roles, ' ') r (role)
       cross join lateral pg_catalog.string_to_table(g.names, ' ') n (name)

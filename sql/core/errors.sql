@@ -96,7 +96,7 @@ begin atomic
     ('RG460', 'InvalidEvidence', 'bad_request', 400,
       'evidence is not a pack, or an output is not an object'),
     ('RG470', 'QuotaExceeded', 'rate_limited', 429,
-      'a role has as many bytes, failures or calls at once as its quota allows'),
+      'a role has as many bytes, chunks, failures or calls at once as its quota allows'),
     ('RG471', 'ReadNotRecorded', 'conflict', 409,
       'reads of a corpus must be recorded, and the transaction cannot write'),
     ('RG480', 'LedgerEntryNotFound', 'not_found', 404, 'the ledger has no such entry or tile'),

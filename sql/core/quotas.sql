@@ -1,20 +1,28 @@
--- How much a role may take: of bytes, of recorded failures, of calls at once.
+-- How much a role may take: of bytes, of chunks, of recorded failures, of calls at once.
+
+create or replace function ragdb_internal.quota_of(role text, role_oid oid)
+returns ragdb.role_quotas
+language sql stable parallel safe
+return (select q from ragdb.role_quotas q
+  where q.role = 'public' or q.role = quota_of.role and q.role_oid = quota_of.role_oid
+  order by q.role_oid desc limit 1);
+comment on function ragdb_internal.quota_of is
+  'Returns the quota of a role, else that of public; null where there is neither.';
 
 create or replace function ragdb_internal.quota() returns ragdb.role_quotas
 language sql stable parallel safe
-return (select q from ragdb.role_quotas q
-  where q.role = 'public' or ragdb_internal.is_caller(q.role, q.role_oid)
-  order by q.role_oid desc limit 1);
+return ragdb_internal.quota_of(ragdb_internal.caller(), ragdb_internal.caller_oid());
 comment on function ragdb_internal.quota is
   'Returns the quota of the caller''s role, else that of public; null where there is neither.';
 
-create or replace function ragdb_internal.refuse_quota(what text, taken bigint, quota bigint)
+create or replace function ragdb_internal.refuse_quota(
+  what text, taken bigint, quota bigint, role text default ragdb_internal.caller())
 returns void
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  raise exception 'role % has no % left', ragdb_internal.quote(ragdb_internal.caller()), what
+  raise exception 'role % has no % left', ragdb_internal.quote(role), what
     using errcode = 'RG470', detail = format('it may have %s and has %s', quota, taken),
       hint = 'an admin can call ragdb.set_quota(); ragdb.list_quotas() shows what is set';
 end $$;
@@ -59,6 +67,27 @@ begin
 end $$;
 comment on function ragdb_internal.check_blob_quota is
   'Refuses a blob of so many bytes from a role that has as many as it may. Raises RG470.';
+
+-- What takes away as much as it brings passes, however full the corpus is.
+create or replace function ragdb_internal.check_chunk_quota(
+  corpus ragdb.corpora, added integer, role text default ragdb_internal.caller(),
+  role_oid oid default ragdb_internal.caller_oid())
+returns void
+language plpgsql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_most constant integer :=
+    (ragdb_internal.quota_of(check_chunk_quota.role, check_chunk_quota.role_oid)).corpus_chunks;
+begin
+  if added > 0 and corpus.chunks + added > v_most then
+    perform ragdb_internal.refuse_quota(format('room for %s more in corpus %s',
+      ragdb_internal.counted(added, 'chunk'), ragdb_internal.quote(corpus.name)),
+      corpus.chunks, v_most, check_chunk_quota.role);
+  end if;
+end $$;
+comment on function ragdb_internal.check_chunk_quota is
+  'Refuses so many chunks more in a corpus where a role may not have as many there. Raises RG470.';
 
 create or replace function ragdb_internal.failures_of_hour() returns bigint
 language sql stable parallel safe

@@ -97,8 +97,7 @@ declare
     select c.chunk_no from unnest(touched) t
       cross join lateral (select h.chunk_no from ragdb.chunks h
         where h.corpus_id = v_id and h.doc_no = t.doc_no offset 0) c
-    where t.state in ('written', 'renamed', 'gone') and c.chunk_no not in (
-      select unnest(v_kept)));
+    where t.state in ('written', 'renamed', 'gone') and c.chunk_no not in (select unnest(v_kept)));
   v_changed integer[] := '{}';
   v_uris constant text[] := array(
     select s.uri from unnest(touched) t
@@ -106,7 +105,9 @@ declare
         where h.corpus_id = v_id and h.doc_no = t.doc_no offset 0) s
     where t.state <> 'same');
 begin
-  perform ragdb_internal.check_numbers(corpus, touched, v_planned);
+  perform ragdb_internal.check_numbers(corpus, touched, v_planned),
+    ragdb_internal.check_chunk_quota(
+      corpus, cardinality(v_planned) - cardinality(v_kept || v_gone));
   perform ragdb_internal.check_ids(v_id, touched, v_planned);
   perform ragdb_internal.tell_progress('planned', cardinality(v_planned), cardinality(v_planned));
   if cardinality(v_kept) > 0 then

@@ -25,6 +25,16 @@ comment on function ragdb_internal.grown_cid is
   'Returns the doc_cid of a conversation with some turns more: the SHA-256 of the one before and '
   'of a turn, turn by turn.';
 
+create or replace function ragdb_internal.session_cid(
+  session text, turns ragdb_internal.parsed_turn[])
+returns text
+language sql stable parallel safe
+return ragdb_internal.grown_cid('sha256:' || pg_catalog.encode(pg_catalog.sha256(
+    ragdb_internal.packed('ragdb-session-1') || ragdb_internal.packed(session_cid.session)), 'hex'),
+  session_cid.turns);
+comment on function ragdb_internal.session_cid is
+  'Returns the doc_cid of a conversation that was not a file, or is no longer what its file says.';
+
 create or replace function ragdb_internal.turn_bytes(turns ragdb_internal.parsed_turn[])
 returns bigint
 language sql immutable parallel safe
@@ -76,7 +86,8 @@ declare
   v_before constant ragdb_internal.document_counts :=
     ragdb_internal.count_documents(v_id, array[document.doc_no]);
 begin
-  perform ragdb_internal.check_numbers(corpus, '{}', v_planned);
+  perform ragdb_internal.check_numbers(corpus, '{}', v_planned),
+    ragdb_internal.check_chunk_quota(corpus, cardinality(v_planned));
   perform ragdb_internal.insert_chunks(corpus, v_planned);
   update ragdb.documents d
     set doc_cid = ragdb_internal.grown_cid(d.doc_cid, turns),
@@ -193,9 +204,7 @@ declare
     jsonb_build_array(document || jsonb_build_object(
       'uri', 'session:' || session, 'session', session, 'messages', '[]'::jsonb,
       'size_bytes', ragdb_internal.turn_bytes(turns),
-      'doc_cid', ragdb_internal.grown_cid('sha256:' || encode(sha256(
-        ragdb_internal.packed('ragdb-session-1') || ragdb_internal.packed(session)), 'hex'),
-        turns))), turns);
+      'doc_cid', ragdb_internal.session_cid(session, turns))), turns);
 begin
   if v_log.doc_no is null then
     select p.ingest_event_id into strict v_event

@@ -30,7 +30,8 @@ return array(
 comment on function ragdb_internal.documents_erased is
   'Returns documents of the history of a corpus, each by its event as an act names it.';
 
-create or replace function ragdb_internal.erase_images(corpus_id integer, doc_nos integer[])
+create or replace function ragdb_internal.erase_images(
+  corpus_id integer, doc_nos integer[], chunk_nos integer[])
 returns text[]
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -38,7 +39,8 @@ as $$
 declare
   v_id constant integer := erase_images.corpus_id;
   v_documents constant text[] := erase_images.doc_nos::text[];
-  v_chunks constant text[] := array(
+  v_said constant text[] := erase_images.chunk_nos::text[];
+  v_chunks constant text[] := v_said || array(
     select distinct p.key from ragdb.past_rows p
     where p.corpus_id = v_id and p.kind = 'chunk' and p.was ->> 'doc_no' = any (v_documents));
   v_erased text[];
@@ -47,7 +49,8 @@ begin
     update ragdb.past_rows p
       set was = null, erased_hash = ragdb_internal.past_row_hash(p.kind, p.key, p.was)
       where p.corpus_id = v_id and p.was is not null and case
-        when p.kind in ('document', 'source', 'chunk') then p.was ->> 'doc_no' = any (v_documents)
+        when p.kind in ('document', 'source') then p.was ->> 'doc_no' = any (v_documents)
+        when p.kind = 'chunk' then p.was ->> 'doc_no' = any (v_documents) or p.key = any (v_said)
         when p.kind in ('turn', 'embedding') then p.was ->> 'chunk_no' = any (v_chunks)
         when p.kind = 'edge' then p.was ->> 'parent_no' = any (v_chunks)
           or p.was ->> 'child_no' = any (v_chunks)
@@ -60,8 +63,36 @@ begin
   return coalesce(v_erased, '{}');
 end $$;
 comment on function ragdb_internal.erase_images is
-  'Takes the content of documents that are gone out of the history of a corpus and returns the '
-  'rows that lost theirs, as an act names them; that there were some stays.';
+  'Takes the content of documents, and of single chunks, that are gone out of the history of a '
+  'corpus and returns the rows that lost theirs, as an act names them; that there were some stays.';
+
+create or replace function ragdb_internal.record_erased_history(
+  corpus ragdb.corpora, documents text[], erased text[], reason text)
+returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if erased <> '{}' then
+    perform ragdb_internal.record_deletion('history_erased', corpus, documents || erased,
+      concat(
+        ragdb_internal.counted(cardinality(erased), 'row'), ' of the history', ': ' || reason));
+  end if;
+  return cardinality(erased);
+end $$;
+comment on function ragdb_internal.record_erased_history is
+  'Records that rows of the history of a corpus, and of which documents, were erased where some '
+  'were, and returns their number.';
+
+-- Where nothing else went, nothing else has the reason.
+create or replace function ragdb_internal.record_erased_conflicts(
+  corpus ragdb.corpora, reason text)
+returns void
+language sql
+return ragdb_internal.record_deletion('deletion', corpus, '{}',
+  pg_catalog.concat('what conflicts with peers kept', ': ' || reason));
+comment on function ragdb_internal.record_erased_conflicts is
+  'Records that what conflicts with peers kept of a corpus was erased.';
 
 -- Title, headings and text are what is searched, and so what dictionaries have the words of.
 create or replace function ragdb_internal.texts_at(corpus_id integer, uri text) returns text[]
@@ -122,13 +153,12 @@ begin
   v_documents := ragdb_internal.documents_erased(v_corpus.corpus_id, v_doc_nos);
   perform ragdb_internal.forget_words(
     v_texts || ragdb_internal.texts_once_of(v_corpus.corpus_id, v_doc_nos));
-  v_erased := ragdb_internal.erase_images(v_corpus.corpus_id, v_doc_nos);
+  v_erased := ragdb_internal.erase_images(v_corpus.corpus_id, v_doc_nos, '{}');
   perform ragdb_internal.drop_lexemes(v_corpus.corpus_id);
-  past_rows_erased := cardinality(v_erased);
-  if past_rows_erased > 0 then
-    perform ragdb_internal.record_deletion('history_erased', v_corpus, v_documents || v_erased,
-      concat(ragdb_internal.counted(past_rows_erased, 'row'), ' of the history', ': ' || reason));
-  end if;
+  past_rows_erased := ragdb_internal.record_erased_history(
+    v_corpus, v_documents, v_erased, reason);
+  perform ragdb_internal.record_erased_conflicts(v_corpus, reason)
+    where v_was_in_conflict and documents_deleted + past_rows_erased = 0;
   return next;
 end $$;
 comment on function ragdb.erase_source is

@@ -101,6 +101,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_job ragdb.ingest_jobs := ragdb_internal.ingest_job(job_id, attempt);
+  v_corpus ragdb.corpora;
   v_result ragdb.put_result;
 begin
   if document ->> 'doc_cid' is distinct from v_job.doc_cid then
@@ -109,9 +110,11 @@ begin
         detail = 'its doc_cid is ' || ragdb_internal.quote(document ->> 'doc_cid'),
         hint = 'the doc_cid of a document is that of its bytes';
   end if;
-  select p.* into strict v_result from ragdb.corpora c,
-      ragdb_internal.put_either(c.name, document) p
-    where c.corpus_id = v_job.corpus_id;
+  select c.* into strict v_corpus from ragdb.corpora c where c.corpus_id = v_job.corpus_id;
+  select p.* into strict v_result from ragdb_internal.put_either(v_corpus.name, document) p;
+  perform ragdb_internal.check_chunk_quota(v_corpus, c.chunks - v_corpus.chunks,
+      v_job.requested_by, v_job.requested_by_oid)
+    from ragdb.corpora c where c.corpus_id = v_job.corpus_id and not v_result.was_duplicate;
   -- who asked had brought the bytes, or could read them
   perform ragdb_internal.bring_original(row(v_job.corpus_id, b.cid, v_job.media_type,
       v_job.requested_by, ragdb_internal.now())::ragdb.corpus_blobs)

@@ -47,6 +47,8 @@ corpus history demo --keep 30
 corpus history demo
 corpus diff demo {version}
 corpus erase demo handbook/faq.html --yes
+ingest {chat} --corpus talks
+corpus erase-speaker talks Kim --yes
 corpus drop piece --yes
 corpus drop spare --yes
 repair demo
@@ -158,12 +160,17 @@ def is_one(text: str) -> bool:
 
 def test_what_every_verb_prints_is_one_json_document(run: Run, tmp_path: Path) -> None:
     (tmp_path / "queries.jsonl").write_text('{"_id": "q1", "text": "trailer"}\n')
+    (tmp_path / "chat.jsonl").write_text(
+        '{"role": "user", "speaker": "Kim", "text": "Is it free?"}\n'
+        '{"role": "assistant", "text": "It is."}\n'
+    )
     known = {
         "handbook": EXAMPLES / "handbook",
         "contract": EXAMPLES / "desk.kern",
         "folder": tmp_path,
         "hex": Ed25519PrivateKey.generate().public_key().public_bytes_raw().hex(),
         "queries": tmp_path / "queries.jsonl",
+        "chat": tmp_path / "chat.jsonl",
         "keys": tmp_path / "keys.jsonl",
     }
     done, wrong = set(), []

@@ -69,7 +69,13 @@ def test_what_is_not_a_number_of_seconds_or_days_is_refused(call: list[str]) -> 
 
 
 @pytest.mark.parametrize(
-    ("verb", "asks"), [("corpus drop", True), ("corpus erase", True), ("corpus ls", False)]
+    ("verb", "asks"),
+    [
+        ("corpus drop", True),
+        ("corpus erase", True),
+        ("corpus erase-speaker", True),
+        ("corpus ls", False),
+    ],
 )
 def test_help_shows_yes_where_a_verb_asks(verb: str, asks: bool) -> None:
     shown = CliRunner().invoke(app, [*verb.split(), "--help"]).output

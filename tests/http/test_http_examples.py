@@ -29,6 +29,7 @@ LAST = [
     "GET /api/jobs/{id}",
     "DELETE /api/corpora/{corpus}/documents/{document}",
     "POST /api/corpora/{corpus}/erase",
+    "POST /api/corpora/{corpus}/erase/speaker",
     "DELETE /api/corpora/{corpus}/history",
 ]
 

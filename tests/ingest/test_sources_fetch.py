@@ -16,7 +16,7 @@ import pytest
 
 import ragdb
 from ragdb.contracts.declarations import DeclaredSource
-from ragdb.ingest.fetch import Fetched, fetch
+from ragdb.ingest.fetch import Fetched, checked, fetch
 from ragdb.ingest.networks import is_public
 from ragdb.readers.document import ReadError
 
@@ -334,3 +334,11 @@ def test_a_page_that_is_as_it_was_is_not_sent_again(
     assert database.get_source("docs", f"{page}?other") == []
     assert database.ingest(f"{page}?other", corpus="docs", allow_private=True).written == 1
     assert database.ingest(f"{page}?other", corpus="docs", allow_private=True).unchanged == 1
+
+
+def test_an_address_of_a_link_keeps_its_link() -> None:
+    number, name = socket.if_nameindex()[0]
+    assert checked(f"http://[fe80::1%{name}]/", True) == f"fe80::1%{number}"
+    assert checked("http://[fe80::1]/", True) == "fe80::1"
+    with pytest.raises(ReadError, match="not on the public internet"):
+        checked(f"http://[fe80::1%{name}]/")

@@ -340,6 +340,54 @@ def test_an_unforeseen_exception_of_a_local_model_is_the_failure_of_its_input_al
         assert rows == [("the model fails on the input (ZeroDivisionError)",)]
 
 
+def test_a_local_model_that_fails_on_every_text_leaves_its_jobs_as_they_are(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Broken:
+        def encode(self, texts: Sequence[str], **_: Any) -> Any:
+            raise MemoryError
+
+    encoder = object.__new__(local.LocalEncoder)
+    vars(encoder).update(model=Broken(), dims=WIDTH, max_tokens=256)
+    monkeypatch.setattr(embedders, "_load", lambda *_: encoder)
+    with corpus_of(clone, 5) as db:
+        # more often than an input that is to blame is tried
+        for _ in range(6):
+            db.execute("update ragdb.embedding_jobs set due_at = clock_timestamp()")
+            done = Worker(clone).run(until="idle")
+            assert done.errors == {"the model fails on every text (MemoryError)": 5}
+        assert status(db, "array[backlog, dead]") == [5, 0]
+
+
+def test_a_text_whose_length_the_tokenizer_cannot_tell_is_embedded(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Untold:
+        def encode(self, texts: Sequence[str], **_: Any) -> Any:
+            return encoders.HashEncoder(WIDTH).encode(texts)
+
+        def tokenizer(self, *_: Any, **__: Any) -> Any:
+            raise ZeroDivisionError
+
+    encoder = object.__new__(local.LocalEncoder)
+    vars(encoder).update(model=Untold(), dims=WIDTH, max_tokens=4)
+    monkeypatch.setattr(embedders, "_load", lambda *_: encoder)
+    with corpus_of(clone, 5):
+        done = Worker(clone).run(until="empty")
+        assert (done.embedded, done.failed, done.cut) == (5, 0, 0)
+
+
+def test_an_embedder_that_is_not_known_any_more_ends_no_worker(
+    clone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with corpus_of(clone, 5) as db:
+        # what was dropped between the claim and the look
+        monkeypatch.setattr(embedders, "embedders", lambda *_: {})
+        done = Worker(clone).run(until="idle")
+        assert done.errors == {"no embedder 'hash' is known any more": 5}
+        assert status(db, "array[backlog, dead]") == [5, 0]
+
+
 def test_an_unforeseen_exception_of_a_reader_is_the_failure_of_its_blob_alone(
     clone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -264,6 +264,8 @@ def test_a_source_that_only_a_conflict_still_has_is_erased_from_it(
     assert [c.source for c in ann.db.list_conflicts(corpus) if c.document] == ["a.txt"]
     erased = ann.db.erase_source(corpus, "a.txt", reason="by law")
     assert (erased.documents_deleted, erased.past_rows_erased) == (0, 0)
+    acts = [(act.act, act.reason) for act in ann.db.list_ledger_acts()]
+    assert acts[0] == ("deletion", "what conflicts with peers kept: by law")
     assert [c.source for c in ann.db.list_conflicts(corpus) if c.document] == []
     # the text is gone, so there is no such source any more
     with pytest.raises(DocumentNotFound):

@@ -144,6 +144,14 @@ def kept(db: Connection, corpus: str) -> str:
     return corpus
 
 
+def spoken(db: Connection, corpus: str) -> str:
+    said = [
+        message(number(corpus, 600_000 + n), text="common words", speaker="kim") for n in range(10)
+    ]
+    db.execute("select from ragdb.append_turns(%s, 'spoken', %s)", (corpus, json.dumps(said)))
+    return corpus
+
+
 def past(db: Connection, corpus: str) -> int:
     kept(db, corpus)
     ((version,),) = db.execute(
@@ -319,6 +327,10 @@ WRITERS: dict[str, Make] = {
     "erase_source, of a history": lambda db, c: (
         "select ragdb.erase_source(%s, %s)",
         (kept(db, c), f"{c}/9.md"),
+    ),
+    "erase_speaker": lambda db, c: (
+        "select ragdb.erase_speaker(%s, %s)",
+        (spoken(db, c), "kim"),
     ),
     "put_documents, one changed, of a history": lambda db, c: (
         PUT,

@@ -82,6 +82,9 @@ class Tenant:
         call(db, "put_conversations", corpus, Jsonb([talk]))
         call(db, "add_synonyms", corpus, [word, f"{word}ium"])
         call(db, "erase_source", corpus, f"{word}3.md", f"{word} asked")
+        said = [message(self.first + 7, text=f"{word} farewell", speaker=f"{word} guest")]
+        call(db, "append_turns", corpus, f"{word}-visit", Jsonb(said))
+        call(db, "erase_speaker", corpus, f"{word} guest", None, f"{word} asked")
         call(db, "record_reading", corpus, f"{word}-source", 3, 1)
         call(db, "put_text", f"{corpus}-part", f"{word}-part.md", f"A part of {word}.")
         call(db, "sync_statistics", f"{corpus}-whole")

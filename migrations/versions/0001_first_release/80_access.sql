@@ -44,6 +44,8 @@ create table ragdb.role_quotas (
     constraint role_quotas_hourly_failures_are_positive check (hourly_failures >= 0),
   concurrent_calls integer
     constraint role_quotas_concurrent_calls_are_few check (concurrent_calls between 1 and 1000),
+  corpus_chunks integer
+    constraint role_quotas_corpus_chunks_are_positive check (corpus_chunks >= 0),
   set_at timestamptz not null,
   set_by text not null,
   constraint role_quotas_are_unique primary key (role, role_oid),
@@ -59,6 +61,8 @@ comment on column ragdb.role_quotas.hourly_failures is
   'Failed retrievals and refusals that it may record in an hour; null: any.';
 comment on column ragdb.role_quotas.concurrent_calls is
   'Transactions of it, 1 to 1000, that may use corpora at once; null: any.';
+comment on column ragdb.role_quotas.corpus_chunks is
+  'Chunks, 0 or more, that a corpus may have after it wrote there; null: any.';
 comment on column ragdb.role_quotas.set_at is 'When the quota was set.';
 comment on column ragdb.role_quotas.set_by is 'Role that set it.';
 

@@ -521,6 +521,11 @@ class AsyncFunctions(AsyncCaller):
     ) -> rows.EraseSourceRow:
         return await self._row(calls.ERASE_SOURCE, rows.EraseSourceRow, locals())
 
+    async def erase_speaker(
+        self, corpus: str, speaker: str, session: str | None = None, reason: str | None = None
+    ) -> rows.EraseSpeakerRow:
+        return await self._row(calls.ERASE_SPEAKER, rows.EraseSpeakerRow, locals())
+
     async def error_codes(self) -> Rows[rows.ErrorCodesRow]:
         return await self._rows(calls.ERROR_CODES, rows.ErrorCodesRow, locals())
 
@@ -1868,6 +1873,7 @@ class AsyncFunctions(AsyncCaller):
         blob_bytes: int | None = None,
         hourly_failures: int | None = None,
         concurrent_calls: int | None = None,
+        corpus_chunks: int | None = None,
     ) -> None:
         await self._run(calls.SET_QUOTA, locals())
 

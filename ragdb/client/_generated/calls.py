@@ -327,6 +327,9 @@ EMBED_QUERY = Call(
 EMBED_TEXT = Call("embed_text", {"request": "jsonb"})
 EMBEDDING_STATUS = Call("embedding_status", {"only_corpus": "text"})
 ERASE_SOURCE = Call("erase_source", {"corpus": "text", "uri": "text", "reason": "text"})
+ERASE_SPEAKER = Call(
+    "erase_speaker", {"corpus": "text", "speaker": "text", "session": "text", "reason": "text"}
+)
 ERROR_CODES = Call("error_codes", {})
 EVAL_ASSERT_RESULTS = Call("eval_assert_results", {"run_id": "uuid"})
 EVAL_CANDIDATES = Call("eval_candidates", {"rag": "text", "eval": "text", "tags": "text[]"})
@@ -1303,6 +1306,7 @@ SET_QUOTA = Call(
         "blob_bytes": "bigint",
         "hourly_failures": "integer",
         "concurrent_calls": "integer",
+        "corpus_chunks": "integer",
     },
 )
 SHARE_CORPUS = Call("share_corpus", {"corpus": "text", "author": "bytea", "feed": "uuid"})

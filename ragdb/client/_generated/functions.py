@@ -973,6 +973,17 @@ class Functions(Caller):
         """
         return self._row(calls.ERASE_SOURCE, rows.EraseSourceRow, locals())
 
+    def erase_speaker(
+        self, corpus: str, speaker: str, session: str | None = None, reason: str | None = None
+    ) -> rows.EraseSpeakerRow:
+        """Erases what a speaker said in the conversations of a corpus, in one session or in all
+        (null): the turns, what was derived from them, the original files that had them, and
+        what versions, and conflicts with peers, kept of them. What others said stays; what
+        answered an erased turn begins anew. Returns how many turns, documents without another
+        turn, and rows of the history went. Raises RG400, RG401, RG404, RG406.
+        """
+        return self._row(calls.ERASE_SPEAKER, rows.EraseSpeakerRow, locals())
+
     def error_codes(self) -> Rows[rows.ErrorCodesRow]:
         """Lists every SQLSTATE of class RG with its class name in Python, its wire word, its
         HTTP status and its meaning.
@@ -3326,11 +3337,12 @@ class Functions(Caller):
         blob_bytes: int | None = None,
         hourly_failures: int | None = None,
         concurrent_calls: int | None = None,
+        corpus_chunks: int | None = None,
     ) -> None:
         """Sets what a role may take, in place of what was set: bytes of blobs, failures and
-        refusals recorded in an hour, and transactions that use corpora at once (1 to 1000);
-        null is any. The quota of public is that of every role without one of its own. Over a
-        quota calls raise RG470. Raises RG400.
+        refusals recorded in an hour, transactions that use corpora at once (1 to 1000), and
+        chunks of a corpus after it wrote there; null is any. The quota of public is that of
+        every role without one of its own. Over a quota calls raise RG470. Raises RG400.
         """
         self._run(calls.SET_QUOTA, locals())
 

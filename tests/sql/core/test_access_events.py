@@ -63,7 +63,13 @@ def test_what_changes_a_right_is_an_event(vault: Connection) -> None:
         ("record_reads", "writer", "postgres", "vault", "on"),
         ("unrestrict", "admin", "postgres", "vault", "1 grants removed"),
         ("restrict", "admin", "postgres", "vault", ""),
-        ("set_quota", "admin", "postgres", None, '"reader": 100 bytes, any failures, any calls'),
+        (
+            "set_quota",
+            "admin",
+            "postgres",
+            None,
+            '"reader": 100 bytes, any failures, any calls, any chunks',
+        ),
         ("export_keys", "owner", "postgres", None, ""),
     ]
 

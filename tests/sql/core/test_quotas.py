@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import psycopg
 import pytest
 
 from ragdb.errors import QuotaExceeded
 from tests.conftest import Connection, Login
+from tests.documents import document
 
 
 def refused(db: Connection, statement: str) -> str:
@@ -45,6 +48,61 @@ def test_public_is_the_quota_of_those_without_their_own(any_db: Connection) -> N
     refused(any_db, "select ragdb.put_blob('1234', 'text/plain')")
     any_db.execute("set role writer")
     any_db.execute("select ragdb.put_blob('1234', 'text/plain')")
+
+
+def put(corpus: str, source: str, chunks: int, word: str = "Text") -> str:
+    given = document(source, [f"{word} {n} of {source}." for n in range(chunks)])
+    return f"select from ragdb.put_documents('{corpus}', '{json.dumps([given])}')"
+
+
+def count(db: Connection) -> int:
+    row = db.execute("select sum(chunks)::integer from ragdb.list_corpora()").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def test_a_corpus_has_no_more_chunks_than_its_writer_may_put(any_db: Connection) -> None:
+    for name in ("docs", "more"):
+        any_db.execute("select ragdb.create_corpus(%s)", (name,))
+    any_db.execute("select ragdb.set_quota('writer', corpus_chunks => 5)")
+    any_db.execute("set role writer")
+    any_db.execute(put("docs", "a.md", 3))
+    with pytest.raises(psycopg.Error) as caught, any_db.transaction():
+        any_db.execute(put("docs", "b.md", 3))
+    assert isinstance(caught.value, QuotaExceeded)
+    assert (caught.value.diag.message_primary, caught.value.diag.message_detail) == (
+        'role "writer" has no room for 3 chunks more in corpus "docs" left',
+        "it may have 5 and has 3",
+    )
+    assert count(any_db) == 3
+    any_db.execute(put("docs", "b.md", 2))
+    # the same, less, and as much in place of it is written where it is full
+    any_db.execute(put("docs", "a.md", 3, "Word"))
+    any_db.execute(put("docs", "b.md", 1))
+    any_db.execute(put("more", "a.md", 5))
+    any_db.execute("set role writer2")
+    any_db.execute(put("docs", "c.md", 9))
+    any_db.execute("set role writer")
+    refused(any_db, put("docs", "d.md", 1))
+    any_db.execute("select ragdb.delete_source('docs', 'c.md')")
+    any_db.execute(put("docs", "d.md", 1))
+    any_db.execute("set role admin")
+    assert any_db.execute("select role, corpus_chunks from ragdb.list_quotas()").fetchall() == [
+        ("writer", 5)
+    ]
+
+
+def test_turns_that_are_appended_are_chunks_of_the_quota(any_db: Connection) -> None:
+    any_db.execute("select ragdb.create_corpus('chat')")
+    any_db.execute("select ragdb.set_quota('public', corpus_chunks => 2)")
+    any_db.execute("set role writer")
+    turn = (
+        """select from ragdb.append_turns('chat', 's', '[{{"id": "{0}", "text": "Word {0}"}}]')"""
+    )
+    any_db.execute(turn.format(1))
+    any_db.execute(turn.format(2))
+    any_db.execute(turn.format(2))
+    refused(any_db, turn.format(3))
 
 
 def test_failures_are_counted_by_the_hour(any_db: Connection) -> None:
@@ -107,7 +165,13 @@ def test_no_other_role_takes_the_calls_of_a_role(any_clone: str, login: Login) -
 
 @pytest.mark.parametrize(
     "given",
-    ["'nobody'", "'reader', -1", "'reader', hourly_failures => -1", "'reader', null, null, 0"],
+    [
+        "'nobody'",
+        "'reader', -1",
+        "'reader', hourly_failures => -1",
+        "'reader', null, null, 0",
+        "'reader', corpus_chunks => -1",
+    ],
 )
 def test_what_is_not_a_quota_is_refused(any_db: Connection, given: str) -> None:
     any_db.execute("set role admin")

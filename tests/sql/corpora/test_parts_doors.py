@@ -137,6 +137,7 @@ PART = {
     "drop_space": "'whole', 'hash'",
     "embed_corpus": "'whole', 'hash'",
     "erase_source": "'whole', 'c'",
+    "erase_speaker": "'whole', 'c'",
     "export_corpus": "'whole'",
     "export_documents": "'whole'",
     "export_embeddings": "'whole'",

@@ -846,3 +846,21 @@ def test_a_request_takes_the_fields_that_its_schema_has(db: Connection) -> None:
         assert set(needs_input) == set(fields.get("required", []))
         assert set(takes_input) == set(fields.get("properties", {}))
         assert k_max == fields.get("properties", {}).get("k", {}).get("maximum")
+
+
+def test_what_a_worker_reads_counts_for_who_asked(docs: Connection) -> None:
+    docs.execute("select ragdb.set_quota('writer', corpus_chunks => 0)")
+    docs.execute("set role writer")
+    docs.execute("select ragdb.put_blob(%s, 'text/plain')", (TEXT,))
+    call(docs, "rag_ingest", INGEST)
+    docs.execute("set role writer2")
+    job = claim(docs)
+    complete = "select ragdb.complete_ingest_job(%s, %s, %s)"
+    values = (job["job_id"], job["attempt"], Jsonb(given(job)))
+    refused = pytest.raises(errors.QuotaExceeded, match='"writer" has no room for 1 chunk more')
+    with refused, docs.transaction():
+        docs.execute(complete, values)
+    docs.execute("reset role")
+    docs.execute("select ragdb.set_quota('writer', corpus_chunks => 100)")
+    docs.execute("set role writer2")
+    docs.execute(complete, values)

@@ -65,8 +65,8 @@ ROOMS = {
         "peers": "ApplyEventsRow ListConflictsRow ListPeerCorporaRow ListPeersRow "
         "ListSharedDocumentsRow ListSharedEventsRow SharedFeedRow ",
         "policies": "ListPoliciesRow RegisterPolicyRow ",
-        "portable": "BeginMoveRow CheckMoveRow ExportDocumentsRow ExportEmbeddingsRow "
-        "ListMovesRow MovePageRow ",
+        "portable": "BeginMoveRow CheckMoveRow EraseSpeakerRow ExportDocumentsRow "
+        "ExportEmbeddingsRow ListMovesRow MovePageRow ",
         "promotion": "DecideProposalRow ListAtomsRow ListIncidentsRow ListProposalsRow "
         "PromoteToAtomRow ProposeRow SearchDualRow VerifyAtomRow ",
         "search": "CalibrateGateRow CountMatchesRow DocumentHit ExplainMissingRow "

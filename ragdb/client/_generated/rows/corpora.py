@@ -107,6 +107,7 @@ class ListQuotasRow(Row):
     blob_bytes_taken: int
     hourly_failures: int | None
     concurrent_calls: int | None
+    corpus_chunks: int | None
     is_dead: bool
     set_at: datetime
     set_by: str

@@ -27,6 +27,15 @@ class CheckMoveRow(Row):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class EraseSpeakerRow(Row):
+    """A row of `erase_speaker`."""
+
+    turns_deleted: int
+    documents_deleted: int
+    past_rows_erased: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ExportDocumentsRow(Row):
     """A row of `export_documents`."""
 
