@@ -45,7 +45,8 @@ COMMON = (
 )  # fmt: skip
 IMPORTS = {
     "serve": (
-        "uvicorn.lifespan.on", "uvicorn.protocols.http.auto", "ragdb.http.app",
+        "fastapi_offline", "pydantic.v1", "uvicorn.lifespan.on", "uvicorn.loops.auto",
+        "uvicorn.protocols.http.auto", "uvicorn.protocols.websockets.auto", "ragdb.http.app",
         "ragdb.http.protocol", "ragdb.studio.app",
     ),
     "init": ("ragdb.server.embedded", "alembic.command", "sqlalchemy.dialects.postgresql.psycopg"),
