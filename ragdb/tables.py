@@ -742,6 +742,14 @@ slice_policies = Table(
     Column("created_by", Text, nullable=False),
 )
 
+static_words = Table(
+    "static_words",
+    metadata,
+    Column("embedder_id", Integer, primary_key=True),
+    Column("word", Text, primary_key=True),
+    Column("embedding", HALFVEC, nullable=False),
+)
+
 trace_marks = Table(
     "trace_marks",
     metadata,
@@ -1359,20 +1367,6 @@ static_pieces = Table(
         ["embedder_id"],
         ["ragdb.embedders.embedder_id"],
         name="static_pieces_embedder_exists",
-        ondelete="CASCADE",
-    ),
-)
-
-static_words = Table(
-    "static_words",
-    metadata,
-    Column("embedder_id", Integer, primary_key=True),
-    Column("word", Text, primary_key=True),
-    Column("embedding", HALFVEC, nullable=False),
-    ForeignKeyConstraint(
-        ["embedder_id"],
-        ["ragdb.embedders.embedder_id"],
-        name="static_words_embedder_exists",
         ondelete="CASCADE",
     ),
 )

@@ -81,6 +81,24 @@ end $$;
 comment on function ragdb_internal.shared_embeddings is
   'Embeds chunks as ragdb_internal.static_embeddings does, many of them by parallel workers.';
 
+-- Not a foreign key: it would look for the embedder at each word. Words are stored only under the
+-- lock of a corpus with a space of the embedder, which cannot go before the space.
+create or replace function ragdb_internal.drop_words() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  delete from ragdb.static_words w
+    where w.embedder_id in (select g.embedder_id from gone g);
+  return null;
+end $$;
+comment on function ragdb_internal.drop_words is
+  'Trigger of ragdb.static_models: removes the words that were kept for the static embedders that '
+  'went.';
+create or replace trigger words_go_with_model after delete on ragdb.static_models
+  referencing old table as gone for each statement
+  execute function ragdb_internal.drop_words();
+
 -- Words are kept by one transaction at a time, and who comes second keeps none: nobody waits for
 -- what another has not committed.
 create or replace function ragdb_internal.store_static(

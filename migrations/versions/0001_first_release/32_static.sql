@@ -55,8 +55,7 @@ comment on column ragdb.static_pieces.rank is
 comment on column ragdb.static_pieces.embedding is 'Its vector, whole numbers from -511 to 511.';
 
 create table ragdb.static_words (
-  embedder_id integer not null
-    constraint static_words_embedder_exists references ragdb.embedders on delete cascade,
+  embedder_id integer not null,
   word text collate "C" not null,
   embedding halfvec not null,
   constraint static_words_are_unique_per_embedder primary key (embedder_id, word)

@@ -187,6 +187,23 @@ def test_words_that_were_kept_embed_as_words_that_were_not(loaded: Database) -> 
     assert loaded.embed(text) == before
 
 
+def test_words_are_kept_without_a_look_for_their_embedder_and_go_with_it(loaded: Database) -> None:
+    db = loaded.connection
+    loaded.create_corpus("docs")
+    loaded.put_text("docs", "a", "Reproducibility of unforeseeable internationalizations")
+    keys = (
+        "select conname from pg_constraint"
+        " where conrelid = 'ragdb.static_words'::regclass and contype = 'f'"
+    )
+    assert db.execute(keys).fetchall() == []
+    with pytest.raises(psycopg.errors.ForeignKeyViolation), db.transaction():
+        db.execute("delete from ragdb.embedders")
+    loaded.drop_corpus("docs")
+    assert db.execute("select exists (select from ragdb.static_words)").fetchone() == (True,)
+    db.execute("delete from ragdb.embedders")
+    assert db.execute("select exists (select from ragdb.static_words)").fetchone() == (False,)
+
+
 @pytest.mark.parametrize(("word", "is_kept"), [("aaaa", True), ("aaaaa", False), ("zzz", True)])
 def test_a_vector_that_half_precision_holds_is_kept(
     db: Connection, word: str, is_kept: bool
