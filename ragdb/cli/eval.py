@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ragdb.cli import queries as given
 from ragdb.cli.app import TEXT, verb
 from ragdb.cli.ids import run_id
-from ragdb.cli.session import DATABASE, NEGATIVE, NOTHING, OK, Failure, Session, Since
+from ragdb.cli.session import DATABASE, NEGATIVE, NOTHING, OK, Session, Since
 from ragdb.cli.text import clean
 from ragdb.client.counting import counted
 
@@ -162,7 +162,9 @@ def import_(
     eval: Annotated[str, typer.Argument(metavar="EVAL", help="Its eval.")],
     queries: Annotated[
         Path,
-        typer.Option(help="JSONL with _id, text and optional labels, or TSV with id and text."),
+        typer.Option(
+            help="JSONL with _id, text and optional labels, or CSV or TSV with id and text."
+        ),
     ],
     qrels: Annotated[
         Path | None, typer.Option(help="Judgements: BEIR's TSV or TREC's four columns.")
@@ -173,10 +175,11 @@ def import_(
 ) -> None:
     """Import queries and labels as the cases of an eval. They replace earlier imported cases.
 
-    A record may contain labels of spans: {"source", "start", "end", "grade"}.
+    A record may contain labels of spans: {"source", "start", "end", "grade"}. What
+    `ragdb eval cases --format ndjson` prints is read too, without the cases of the contract.
     """
-    labels = _qrels(qrels) if qrels else {}
-    cases = list(_queries(queries, labels))
+    labels = given.judgements(qrels) if qrels else {}
+    cases = list(given.cases(queries, labels))
     if judged:
         cases = [case for case in cases if case["labels"]]
     unknown = labels.keys() - {case["name"] for case in cases}
@@ -240,56 +243,3 @@ def _embed_queries(db: Database, rag: str, eval: str | None, tags: list[str] | N
         if model is not None:
             vector = embedders.query(model, row.query)
             db.put_query_embedding(row.corpus, row.query, vector)
-
-
-def _qrels(path: Path) -> dict[str, list[dict[str, Any]]]:
-    """Labels by query. TREC has four columns, BEIR three below a heading."""
-    labels: dict[str, list[dict[str, Any]]] = {}
-    with path.open(encoding="utf-8-sig") as lines:
-        for number, line in enumerate(lines, 1):
-            row = line.split("\t") if "\t" in line else line.split()
-            row = [part.strip() for part in row]
-            if not any(row) or (number == 1 and not _is_whole(row[-1])):
-                continue
-            if len(row) not in (3, 4) or not _is_whole(row[-1]):
-                raise Failure(
-                    f"{path}:{number}: not a judgement", hint="query, (iteration,) document, grade"
-                )
-            labels.setdefault(row[0], []).append({"source": row[-2], "grade": int(row[-1])})
-    return labels
-
-
-def _is_whole(text: str) -> bool:
-    return text.removeprefix("-").isdecimal()
-
-
-def _queries(path: Path, labels: dict[str, list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
-    import json
-
-    with path.open(encoding="utf-8-sig") as lines:
-        for number, line in enumerate(lines, 1):
-            if path.suffix == ".tsv":
-                row = line.rstrip("\n").split("\t")
-                if len(row) >= 2:
-                    yield {"name": row[0], "query": row[1], "labels": labels.get(row[0], [])}
-                continue
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line)
-                name = str(record["_id"])
-                yield {
-                    "name": name,
-                    "query": record["text"],
-                    "tags": record.get("tags") or [],
-                    "labels": [*(record.get("labels") or ()), *labels.get(name, ())],
-                }
-            except (ValueError, KeyError, TypeError, RecursionError) as error:
-                wrong = {
-                    KeyError: f"has no {error}",
-                    TypeError: "is not an object, or its labels are not a list",
-                }
-                raise Failure(
-                    f"{path}:{number}: it {wrong.get(type(error), f'is not JSON ({error})')}",
-                    hint='{"_id": …, "text": …} in each line',
-                ) from None

@@ -105,7 +105,8 @@ end;
 comment on function ragdb_internal.retrieval_samples is
   'Returns what the rollups count of the retrievals of this month.';
 
--- A chunk beyond queued_to waits without a job: a claim makes it.
+-- A chunk beyond queued_to waits without a job: a claim makes it. It waits for nothing where the
+-- client gave its embedding, or the database makes it; the newest chunks are looked at.
 create or replace function ragdb_internal.waiting_work(corpora integer[], most integer)
 returns table (queue text, state text)
 language plpgsql stable parallel safe
@@ -125,8 +126,12 @@ begin
     select 'embedding', 'waiting'
       from unnest(corpora) c (corpus_id)
         join ragdb.embedding_spaces s on s.corpus_id = c.corpus_id and s.state <> 'retired'
-        cross join lateral (select from ragdb.chunks k
-          where k.corpus_id = s.corpus_id and k.chunk_no > s.queued_to limit most) n
+          and not ragdb_internal.is_static(s.embedder_id)
+        cross join lateral (select k.chunk_no from ragdb.chunks k
+          where k.corpus_id = s.corpus_id and k.chunk_no > s.queued_to
+          order by k.chunk_no desc limit most) n
+      where not exists (select from ragdb.chunk_embeddings v where v.space_id = s.space_id
+        and v.corpus_id = s.corpus_id and v.chunk_no = n.chunk_no)
       limit most;
   return query
     select 'ingest', case when j.failed_at is not null then 'failed'

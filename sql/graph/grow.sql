@@ -15,6 +15,28 @@ return pg_catalog.jsonb_build_array(pg_catalog.jsonb_build_object(
 comment on function ragdb_internal.given_session is
   'Returns turns that are appended as a conversation; those without a time are said now.';
 
+create or replace function ragdb_internal.check_turn_fields(turns jsonb) returns void
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_fields constant text[] := '{id,parent_id,parents,role,text,created_at,phase,salience,speaker,
+    feedback}';
+  v_bad record;
+begin
+  select t.n, k.name into v_bad
+    from jsonb_array_elements(turns) with ordinality t (v, n)
+      cross join lateral jsonb_object_keys(t.v) k (name)
+    where k.name <> all (v_fields) order by t.n, k.name limit 1;
+  if found then
+    raise exception 'turn %: % is not a field of a turn', v_bad.n, ragdb_internal.quote(v_bad.name)
+      using errcode = 'RG412', detail = 'turns count from 1; nothing was written',
+        hint = 'its fields are ' || array_to_string(v_fields, ', ');
+  end if;
+end $$;
+comment on function ragdb_internal.check_turn_fields is
+  'Refuses turns that have a field which nothing reads. Raises RG412.';
+
 create or replace function ragdb_internal.check_appended(conversation jsonb, document jsonb)
 returns void
 language plpgsql stable parallel safe
@@ -30,6 +52,7 @@ begin
         hint = format('append at most %s turns in a call', v_most);
   end if;
   perform ragdb_internal.check_messages(conversation);
+  perform ragdb_internal.check_turn_fields(conversation #> '{0,messages}');
   if jsonb_typeof(document) <> 'object'
     or document - array['title', 'language', 'metadata'] <> '{}'
   then

@@ -9,8 +9,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from ragdb.client.calling import Reals
 from tests.conftest import Connection
-from tests.embedding import make_embedder, put
+from tests.embedding import ENCODER, make_corpus, make_embedder, put
 
 SECRET = "zanzibar"
 
@@ -122,3 +123,15 @@ def test_a_long_queue_is_counted_up_to_a_bound(db: Connection) -> None:
     found = samples(db)
     assert found["ragdb_jobs", "queue=embedding", "state=failed"] == 0
     assert found[waiting] == 10002  # jobs up to the bound, and chunks that are none yet
+
+
+def test_a_chunk_that_has_its_embedding_waits_for_nothing(db: Connection) -> None:
+    make_corpus(db, {"a": "one", "b": "two"})
+    waiting = ("ragdb_jobs", "queue=embedding", "state=waiting")
+    assert samples(db)[waiting] == 2
+    db.execute(
+        "select ragdb.put_embeddings('docs', array[chunk_id], %s)"
+        " from ragdb.list_chunks('docs') limit 1",
+        (Reals(ENCODER.encode(["one"])),),
+    )
+    assert samples(db)[waiting] == 1

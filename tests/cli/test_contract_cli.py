@@ -155,6 +155,67 @@ def test_runs_are_blessed_compared_and_labels_imported(run: Run, tmp_path: Path)
     assert 'case 2 "q0" has the name of another' in twice.stderr
 
 
+def test_a_table_of_questions_is_imported_without_its_heading(run: Run, tmp_path: Path) -> None:
+    contract = tmp_path / "c.kern"
+    contract.write_text(
+        "corpus name=c\nretriever name=R corpus=c topK=5\nrag name=A retriever=R\n"
+        "  ragEval name=V metric=mrr threshold=0.5\n"
+    )
+    assert run("apply", contract).exit_code == 0
+    asked = [("q1", 'what is a "slice", and why'), ("q2", "word2")]
+    for heading in ("id\ttext\n", "query-id\tquery\n", ""):
+        table = tmp_path / "queries.tsv"
+        table.write_text(heading + "".join(f"{name}\t{text}\n" for name, text in asked))
+        assert run("eval", "import", "A", "V", "--queries", table).exit_code == 0
+        assert [(c["name"], c["query"]) for c in _cases(run)] == asked
+    table = tmp_path / "queries.csv"  # as a spreadsheet writes it
+    table.write_bytes(
+        b'\xef\xbb\xbfID,Question,Notes\r\nq1,"what is a ""slice"", and why",x\r\n\r\nq2,word2,\r\n'
+    )
+    assert run("eval", "import", "A", "V", "--queries", table).exit_code == 0
+    assert [(c["name"], c["query"]) for c in _cases(run)] == asked
+    for line in ("q3", "q3,", ",word"):
+        table.write_text(f"q1,word1\n{line}\n")
+        refused = run("eval", "import", "A", "V", "--queries", table)
+        assert (refused.exit_code, "row 2 is not a query" in refused.stderr) == (2, True)
+    table.write_text("q1," + "x" * 200_000)
+    refused = run("eval", "import", "A", "V", "--queries", table)
+    assert "queries.csv:1: field larger than" in refused.stderr
+    assert [c["name"] for c in _cases(run)] == ["q1", "q2"]
+
+
+def test_the_cases_that_are_listed_are_imported_in_another_database(
+    run: Run, tmp_path: Path
+) -> None:
+    contract = tmp_path / "c.kern"
+    contract.write_text(
+        "corpus name=c\nretriever name=R corpus=c topK=5\nrag name=A retriever=R\n"
+        '  ragEval name=V metric=mrr threshold=0.5 mode=contract\n    ragCase name=own query="word1"\n'
+    )
+    (tmp_path / "d.txt").write_text("word1 here and word2 there")
+    assert run("apply", contract).exit_code == 0
+    assert run("ingest", tmp_path / "d.txt", "--corpus", "c").exit_code == 0
+    queries = tmp_path / "queries.jsonl"
+    label = {"source": "d.txt", "start": 0, "end": 5, "grade": 2}
+    given = {"_id": "q1", "text": "word1", "tags": ["easy"], "labels": [label]}
+    queries.write_text(json.dumps(given) + "\n")
+    assert run("eval", "import", "A", "V", "--queries", queries).exit_code == 0
+    before = _cases(run)
+    listed = tmp_path / "cases.jsonl"
+    listed.write_text(run("eval", "cases", "A", "--format", "ndjson").stdout)
+    queries.write_text("")
+    assert run("eval", "import", "A", "V", "--queries", queries).exit_code == 0
+    assert [c["name"] for c in _cases(run)] == ["own"]
+    done = run("eval", "import", "A", "V", "--queries", listed, "--json")
+    assert json.loads(done.stdout) == {"case_count": 1, "label_count": 1, "stale_labels": 0}
+    assert _cases(run) == before
+
+
+def _cases(run: Run) -> list[dict[str, object]]:
+    cases: list[dict[str, object]] = json.loads(run("eval", "cases", "A", "--json").stdout)
+    return cases
+
+
 def test_refresh_says_what_is_due_and_ingest_reads_only_that(
     run: Run, clone: str, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from ragdb import errors
 from tests.conftest import Connection
@@ -69,3 +70,24 @@ def test_what_is_not_a_list_of_ids_is_refused(db: Connection, ids: str) -> None:
     chat(db, TALK)
     with pytest.raises(errors.InvalidArgument, match="chunk_ids is not a list of ids"):
         db.execute(f"select ragdb.list_turns('chat', {ids}::text[])")
+
+
+@pytest.mark.parametrize("field", ["said_at", "metadata"])
+def test_a_turn_is_appended_with_no_field_that_nothing_reads(db: Connection, field: str) -> None:
+    chat(db, TALK)
+    turn = {"id": "1", "role": "user", "text": "What of the time?", field: "2026-01-05T08:00:00Z"}
+    wrong = f'turn 2: "{field}" is not a field of a turn'
+    with pytest.raises(errors.InvalidDocument, match=wrong), db.transaction():
+        db.execute("select ragdb.append_turns('chat', 's', %s)", (Jsonb([message(9), turn]),))
+    del turn[field]
+    whole: dict[str, Any] = {
+        "parents": [],
+        "created_at": None,
+        "phase": None,
+        "salience": 0.5,
+        "speaker": "Ada",
+    }
+    db.execute(
+        "select ragdb.append_turns('chat', 's', %s)",
+        (Jsonb([turn | whole, message(8) | {"parent_id": "1", "feedback": 1}]),),
+    )

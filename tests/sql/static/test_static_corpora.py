@@ -58,6 +58,8 @@ def test_a_chunk_has_its_vector_in_the_transaction_that_writes_it(
     (space,) = loaded.embedding_status("docs")
     assert (space.embedder, space.coverage, space.backlog) == ("small", 1, 0)
     assert loaded.claim_embeddings("worker") == []
+    told = {"queue": "embedding", "state": "waiting"}
+    assert [s.value for s in loaded.metrics() if s.labels == told] == [0]
 
 
 def test_where_no_embedder_is_named_the_default_one_embeds(

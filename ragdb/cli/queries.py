@@ -1,0 +1,98 @@
+"""Files of queries and judgements, as `ragdb eval import` reads them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ragdb.cli.session import Failure
+
+# How the columns of a table of queries are called, where its first line says so.
+NAMES = {"id", "_id", "qid", "query-id", "query_id", "name"}
+TEXTS = {"text", "query", "question"}
+
+
+def judgements(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """Labels by query. TREC has four columns, BEIR three below a heading."""
+    labels: dict[str, list[dict[str, Any]]] = {}
+    with path.open(encoding="utf-8-sig") as lines:
+        for number, line in enumerate(lines, 1):
+            row = line.split("\t") if "\t" in line else line.split()
+            row = [part.strip() for part in row]
+            if not any(row) or (number == 1 and not _is_whole(row[-1])):
+                continue
+            if len(row) not in (3, 4) or not _is_whole(row[-1]):
+                raise Failure(
+                    f"{path}:{number}: not a judgement", hint="query, (iteration,) document, grade"
+                )
+            labels.setdefault(row[0], []).append({"source": row[-2], "grade": int(row[-1])})
+    return labels
+
+
+def _is_whole(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
+
+
+def cases(path: Path, labels: dict[str, list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+    """The cases of a file, each with the labels that its query has in it and in `labels`."""
+    table = path.suffix.lower() in (".tsv", ".csv")
+    with path.open(encoding="utf-8-sig", newline="" if table else None) as lines:
+        for case in _rows(path, lines) if table else _records(path, lines):
+            case["labels"] += labels.get(case["name"], ())
+            yield case
+
+
+def _rows(path: Path, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """The queries of a table, whose first two columns are the id and the text."""
+    if path.suffix.lower() == ".csv":
+        rows = csv.reader(lines)
+    else:
+        rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+    try:
+        for number, row in enumerate(rows, 1):
+            name, text = (part.strip() for part in (*row, "", "")[:2])
+            if not any(row) or (number == 1 and name.lower() in NAMES and text.lower() in TEXTS):
+                continue
+            if not name or not text:
+                raise Failure(
+                    f"{path}: row {number} is not a query",
+                    hint="the id in the first column and the text in the second",
+                )
+            yield {"name": name, "query": text, "labels": []}
+    except csv.Error as error:
+        raise Failure(f"{path}:{rows.line_num}: {error}") from None
+
+
+def _records(path: Path, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """The queries of JSON lines, those that `ragdb eval cases --format ndjson` prints among them.
+
+    A contract brings its own cases.
+    """
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+            if record.get("origin") == "contract":
+                continue
+            listed = "origin" in record
+            yield {
+                "name": str(record["name" if listed else "_id"]),
+                "query": record["query" if listed else "text"],
+                "tags": record.get("tags") or [],
+                "labels": [*(record.get("labels") or ())],
+            }
+            continue
+        except KeyError as error:
+            wrong = f"has no {error}"
+        except (TypeError, AttributeError):
+            wrong = "is not an object, or its labels are not a list"
+        except (ValueError, RecursionError) as error:
+            wrong = f"is not JSON ({error})"
+        raise Failure(
+            f"{path}:{number}: it {wrong}",
+            hint='{"_id": …, "text": …} in each line; a table ends in .csv or .tsv',
+        )
