@@ -255,6 +255,8 @@ def _become(out: int, errors: int, arguments: list[str], env: dict[str, str], cw
     for file, number in ((nothing, 0), (out, 1), (errors, 2)):
         os.dup2(file, number)
         os.close(file)
+    # what Python knows of the file that it began with, such as whether it can seek, is not of this
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.argv = ["ragdb", *arguments]
     os.environ.clear()
     os.environ.update(env)

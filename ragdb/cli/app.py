@@ -129,7 +129,7 @@ def guarded(session: Session, action: Callable[[], int | None]) -> int:
     if ends_at_once:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return _guarded(session, action)
+        return told_of(session, action)
     except KeyboardInterrupt:  # another one, while the first was dealt with
         return INTERRUPTED
     finally:
@@ -138,7 +138,8 @@ def guarded(session: Session, action: Callable[[], int | None]) -> int:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _guarded(session: Session, action: Callable[[], int | None]) -> int:
+def told_of(session: Session, action: Callable[[], int | None]) -> int:
+    """Run, and tell what known errors say; `--help` can fail to print, too."""
     try:
         code = action() or OK
         sys.stdout.flush()
@@ -217,8 +218,9 @@ def explain(error: Exception) -> Failure | None:
     if isinstance(error, UnicodeEncodeError):
         if "\ud800" <= error.object[error.start] <= "\udfff":
             return Failure("an argument is not valid UTF-8", hint="check the terminal's encoding")
+        # Python calls most code pages by one name there
         return Failure(
-            f"the encoding {error.encoding} cannot represent every character of the output",
+            f"the encoding {sys.stdout.encoding} cannot represent every character of the output",
             hint="set PYTHONIOENCODING=utf-8 or a UTF-8 locale",
         )
     if isinstance(error, UnicodeDecodeError):

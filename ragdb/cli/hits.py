@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 BAR = 12
+BLOCKS = ("█", "░")
 INDENT = " " * 5
 SHOWN = 500  # characters of a chunk
 
@@ -45,7 +46,7 @@ def print_hit(
     heading = [hit.title, *hit.heading] if hit.title else list(hit.heading)
     # a document often begins with its title as a heading
     path = [h for n, h in enumerate(heading) if n == 0 or h != heading[n - 1]]
-    head = _head(hit.rank, hit.score, ", ".join(place))
+    head = _head(session, hit.rank, hit.score, ", ".join(place))
     if hasattr(hit, "server"):
         head.append(f"  on {hit.server}", "dim")
     if hasattr(hit, "rerank_score"):
@@ -76,7 +77,7 @@ def print_recorded(session: Session, hit: Any, chunk: Any, reranked: Any = None)
     place = chunk.source if chunk else "gone, or not to be read"
     if chunk and chunk.page is not None:
         place += f", page {chunk.page}"
-    head = _head(hit.rank, hit.score, place)
+    head = _head(session, hit.rank, hit.score, place)
     if reranked:
         said = "" if reranked.is_returned else ", and not returned"
         to = f"  {reranked.model} ranks it {reranked.rank} ({reranked.score:.4g}){said}"
@@ -90,21 +91,31 @@ def print_recorded(session: Session, hit: Any, chunk: Any, reranked: Any = None)
         _print_text(session, _shown(chunk.text))
 
 
-def _head(rank: int, score: float, place: str) -> Text:
+def _head(session: Session, rank: int, score: float, place: str) -> Text:
     """Rank, score with its bar, and place of a hit."""
     from rich.text import Text
 
     from ragdb.cli.text import clean
 
     full = round(score * BAR)
+    mark, rest = BLOCKS if _has(session, "".join(BLOCKS)) else ("#", "-")
     return Text.assemble(
         (f"{rank:>3}  ", "bold"),
         f"{score:.3f} ",
-        ("█" * full, "cyan"),
-        ("░" * (BAR - full), "dim"),
+        (mark * full, "cyan"),
+        (rest * (BAR - full), "dim"),
         "  ",
         (clean(place), "bold"),
     )
+
+
+def _has(session: Session, letters: str) -> bool:
+    """Whether the encoding of the output has letters."""
+    try:
+        letters.encode(session.out.encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _print_text(session: Session, text: Text) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -39,8 +40,8 @@ from ragdb.cli import (
     verify,
     worker,
 )
-from ragdb.cli.app import end_at_once
-from ragdb.cli.session import Dsn, Format, Json, NoProgress, Quiet, Verbose, Yes
+from ragdb.cli.app import end_at_once, told_of
+from ragdb.cli.session import Dsn, Format, Json, NoProgress, Quiet, Session, Verbose, Yes
 from ragdb.cli.told import Verbs, open_streams
 
 app = typer.Typer(
@@ -110,4 +111,4 @@ def main() -> None:
     """The console script."""
     open_streams()
     end_at_once()
-    app()
+    sys.exit(told_of(Session(), app))

@@ -6,6 +6,7 @@ import csv
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -30,6 +31,9 @@ HEADINGS = {
     "anchor_source": "source",
 }
 ONE_LINE = {"query_text", "title", "source", "anchor_source"}
+# the room that a text needs, and one that may be cut. A list that lacks it has no empty columns;
+# where that is not enough, it shows each row by its fields
+LEAST, CUT = 8, 2
 FOLDED = 24  # the room that a text of several lines is sure of
 # texts that a list shows as short as they differ, as it does with UUIDs
 IDS = {"slice_id", "anchor_chunk_id"}
@@ -121,7 +125,19 @@ def _table(
     heads = {name: HEADINGS.get(name, name.replace("_", " ")) for name in columns}
     widths = {name: max(map(cell_len, [heads[name], *shown[name]])) for name in columns}
     long = [name for name in columns if name in ONE_LINE]
-    short_ones = {n for n in columns if n in ids or _all(records, n, datetime | None)}
+    short_ones = {n for n in columns if n in ids or _is_short(records, n)}
+    least = {
+        n: widths[n]
+        if n in short_ones - ids or _is_number(records, n)
+        else min(widths[n], CUT if n in long else LEAST)
+        for n in columns
+    }
+    if header and _width(least, columns) > session.out.width:
+        columns = [n for n in columns if any(shown[n])]
+        long = [n for n in long if n in columns]
+        if _width(least, columns) > session.out.width:
+            _fields(session, columns, heads, shown)
+            return
     # what a line of text leaves out, others do not have to; a sentence can take several lines
     others = (
         widths[n] if n in short_ones else min(widths[n], FOLDED) for n in columns if n not in long
@@ -129,18 +145,48 @@ def _table(
     room = session.out.width - 2 * len(columns) - sum(others)
     for name in columns:
         short = name in short_ones
-        number = _all(records, name, int | float) and not _all(records, name, bool)
         table.add_column(
             heads[name],
-            justify="right" if number else "left",
+            justify="right" if _is_number(records, name) else "left",
             overflow="ellipsis" if name in long else "fold",
             no_wrap=name in long or short,
             min_width=widths[name] if short and not session.verbose else None,
             max_width=max(16, room // len(long)) if name in long else None,
         )
-    for row in zip(*shown.values(), strict=True):
+    for row in zip(*(shown[name] for name in columns), strict=True):
         table.add_row(*map(Text, row))
     session.out.print(table)
+
+
+def _width(widths: dict[str, int], columns: list[str]) -> int:
+    return sum(widths[name] + 2 for name in columns) - 2
+
+
+def _fields(
+    session: Session, columns: list[str], heads: dict[str, str], shown: dict[str, list[str]]
+) -> None:
+    """Print rows that are too wide for a table: a line a field, an empty line between two rows."""
+    from rich.table import Table
+    from rich.text import Text
+
+    for row, values in enumerate(zip(*(shown[name] for name in columns), strict=True)):
+        if row:
+            session.out.print()
+        table = Table(box=None, pad_edge=False, show_header=False)
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for name, value in zip(columns, values, strict=True):
+            table.add_row(heads[name], Text(value))
+        session.out.print(table)
+
+
+def _is_short(records: list[dict[str, Any]], name: str) -> bool:
+    """Whether a column is of times, which are not cut."""
+    return _all(records, name, datetime | None) and not _all(records, name, NoneType)
+
+
+def _is_number(records: list[dict[str, Any]], name: str) -> bool:
+    return _all(records, name, int | float) and not _all(records, name, bool)
 
 
 def _all(records: list[dict[str, Any]], name: str, kind: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import io
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -128,7 +129,9 @@ class Session:
 
     @functools.cached_property
     def out(self) -> Console:
-        """Where data goes."""
+        """Where people read data: a letter that its encoding lacks is a question mark there."""
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="replace")
         return _console(sys.stdout)
 
     @functools.cached_property
@@ -243,6 +246,10 @@ class Session:
 def _console(file: Any) -> Console:
     from rich.console import Console
 
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # rich would end the program here; `guarded` knows with which exit code
+
     # 80 columns are rich's guess where there is no terminal, and would wrap every path
     width = None if file.isatty() or "COLUMNS" in os.environ else 120
-    return Console(file=file, width=width, highlight=False, emoji=False, soft_wrap=False)
+    return Piped(file=file, width=width, highlight=False, emoji=False, soft_wrap=False)

@@ -38,7 +38,7 @@ class Encoder(Protocol):
     dims: int
 
     def encode(self, texts: Sequence[str]) -> Matrix:
-        """Raises ProviderDown, InputRefused (of a single text), InvalidEmbedding."""
+        """Raises ProviderDown, InputRefused (of one of the texts), InvalidEmbedding."""
         ...
 
     def cut(self, texts: Sequence[str]) -> int:

@@ -66,8 +66,7 @@ class EndpointEncoder:
     """Any OpenAI-compatible `/embeddings`: OPENAI_BASE_URL and OPENAI_API_KEY of the environment.
 
     Rate limits, server errors and time-outs are tried again with growing, jittered pauses, or after
-    what Retry-After asks for; then ProviderDown. A batch that is refused is halved until the input
-    at fault stands alone.
+    what Retry-After asks for; then ProviderDown.
     """
 
     def __init__(
@@ -98,15 +97,7 @@ class EndpointEncoder:
     def _batch(self, texts: Sequence[str]) -> Matrix:
         import numpy as np
 
-        try:
-            answer = self._post(
-                {"model": self.model, "input": list(texts), "encoding_format": "float"}
-            )
-        except InputRefused:
-            if len(texts) == 1:
-                raise
-            middle = len(texts) // 2
-            return np.concatenate([self._batch(texts[:middle]), self._batch(texts[middle:])])
+        answer = self._post({"model": self.model, "input": list(texts), "encoding_format": "float"})
         try:
             rows = {item["index"]: item["embedding"] for item in answer["data"]}
             listed = [rows[index] for index in range(len(texts))]

@@ -163,11 +163,7 @@ class Worker:
         texts = [row.input for row in rows]
         try:
             encoder = self._encoder(db, name)
-            try:
-                vectors = encoder.encode(texts)
-                problems = encoders.check(vectors)
-            except encoders.InputRefused:
-                vectors, problems = self._one_by_one(encoder, texts)
+            vectors, problems = self._encoded(encoder, texts)
         except (encoders.ProviderDown, EmbedderNotFound, EmbedderMismatch) as error:
             self._fail(db, space, jobs, str(error), retry_after=REST)
             failures, _ = self._away.get(name, (0, 0.0))
@@ -192,20 +188,22 @@ class Worker:
                 self._fail(db, space, [jobs[n] for n in good], str(error))
         return len(rows)
 
-    def _one_by_one(
+    def _encoded(
         self, encoder: encoders.Encoder, texts: Sequence[str]
     ) -> tuple[encoders.Matrix, list[str | None]]:
+        """Embeddings and what is wrong with each: what is refused is halved down to its fault."""
         import numpy as np
 
-        vectors = np.zeros((len(texts), encoder.dims), np.float32)
-        problems: list[str | None] = []
-        for row, text in zip(vectors, texts, strict=True):
-            try:
-                row[:] = encoder.encode([text])[0]
-                problems.append(encoders.check(row[None])[0])
-            except encoders.InputRefused as error:
-                problems.append(str(error))
-        return vectors, problems
+        try:
+            vectors = encoder.encode(texts)
+            return vectors, encoders.check(vectors)
+        except encoders.InputRefused as error:
+            if len(texts) == 1:
+                return np.zeros((1, encoder.dims), np.float32), [str(error)]
+        middle = len(texts) // 2
+        halves = [self._encoded(encoder, half) for half in (texts[:middle], texts[middle:])]
+        (first, wrong), (second, also_wrong) = halves
+        return np.concatenate([first, second]), wrong + also_wrong
 
     def _fail(
         self,

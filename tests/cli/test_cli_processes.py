@@ -139,6 +139,18 @@ def test_the_reader_of_a_pipe_may_go(start: Any, clone: str, tmp_path: Path) -> 
         assert process.wait(timeout=120) == 0
 
 
+def test_the_reader_of_a_table_may_go_too(start: Any, clone: str, tmp_path: Path) -> None:
+    docs = tree(tmp_path, 30, paragraphs=40)
+    with ragdb.connect(clone) as database:
+        database.ingest(docs, corpus="docs")
+    process = start("search", "paragraph", "-c", "docs", "-k", "1000")
+    with process:
+        process.stdout.read(1)
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(timeout=120) == 0
+
+
 def test_a_full_disk_under_the_output_is_an_error_in_one_line(clone: str) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
@@ -151,19 +163,41 @@ def test_a_full_disk_under_the_output_is_an_error_in_one_line(clone: str) -> Non
     assert (done.returncode, done.stderr) == (2, "ragdb: No space left on device\n")
 
 
-def test_an_output_of_few_letters_is_told_so(clone: str, tmp_path: Path) -> None:
-    docs = tree(tmp_path, 1)
-    with ragdb.connect(clone) as database:
-        database.ingest(docs, corpus="docs")
-    done = subprocess.run(
-        [*RAGDB, "search", "file", "-c", "docs", "-d", clone],
-        env={**os.environ, "PYTHONIOENCODING": "ascii"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
-    assert "the encoding ascii cannot" in done.stderr
+def test_help_on_a_full_disk_is_an_error_in_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*RAGDB, "search", "--help"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+    assert (done.returncode, done.stderr) == (2, "ragdb: No space left on device\n")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "cp852"])
+def test_a_terminal_of_few_letters_shows_what_it_can(
+    clone: str, tmp_path: Path, encoding: str
+) -> None:
+    (tmp_path / "kůň.md").write_text("# Kůň\n\nA horse → 馬 costs 5.\n")
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+        environment = {**os.environ, "PYTHONIOENCODING": encoding}
+        return subprocess.run(
+            [*RAGDB, *arguments, "-c", "docs", "-d", clone],
+            env=environment,
+            capture_output=True,
+            timeout=120,
+        )
+
+    ingested = run("ingest", str(tmp_path / "kůň.md"))
+    assert (ingested.returncode, b"ingested" in ingested.stdout) == (0, True)
+    found = run("search", "horse")
+    assert found.returncode == 0, found.stderr
+    shown = found.stdout.decode(encoding)
+    bar = shown.split()[2]
+    assert (len(bar), len(set(bar)), "?" in bar) == (12, 2, False)
+    assert "A horse ? ? costs 5." in shown
+    # what a program reads is whole, or refused
+    refused = run("search", "horse", "--json")
+    assert refused.returncode == 2
+    assert f"the encoding {encoding} cannot" in refused.stderr.decode()
 
 
 def test_an_argument_that_is_no_text_is_told_so(start: Any) -> None:

@@ -552,6 +552,22 @@ def test_a_narrow_list_has_a_line_a_trace_and_ids_that_can_be_given(
     assert (absent.exit_code, "no trace begins with" in absent.stderr) == (2, True)
 
 
+def test_a_list_that_is_too_wide_shows_each_row_by_its_fields(
+    demo: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = json.loads(demo("corpus", "ls", "--json").stdout)
+    monkeypatch.setenv("COLUMNS", "30")
+    blocks = demo("corpus", "ls").stdout.strip("\n").split("\n\n")
+    assert len(blocks) == len(wanted)
+    for row, block in zip(wanted, blocks, strict=True):
+        fields = [re.split(" {2,}", line.strip()) for line in block.splitlines()]
+        assert fields[0] == ["name", row["name"]]
+        assert ["chunks", str(row["chunks"])] in fields
+        assert max(map(len, block.splitlines())) <= 30
+    monkeypatch.setenv("COLUMNS", "80")
+    assert demo("corpus", "ls").stdout.split()[:2] == ["name", "documents"]
+
+
 def test_a_traced_search_that_fails_is_recorded(own_demo: Run) -> None:
     assert own_demo("search", "x", "-c", "demo", "--trace", "-k", "0").exit_code == 2
     (trace,) = json.loads(own_demo("trace", "ls", "--json").stdout)

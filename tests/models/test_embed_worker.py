@@ -321,6 +321,24 @@ def test_one_bad_input_does_not_stop_the_others(
         ]
 
 
+def test_one_bad_input_costs_few_calls(clone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    class Picky(encoders.HashEncoder):
+        def encode(self, texts: Sequence[str]) -> Any:
+            asked.append(len(texts))
+            if any(text.endswith("number 37") for text in texts):
+                raise encoders.InputRefused("the endpoint refuses the input: HTTP 400")
+            return super().encode(texts)
+
+    monkeypatch.setattr(embedders, "_load", lambda *_: Picky(WIDTH))
+    with corpus_of(clone, 64):
+        done = Worker(clone).run(until="idle")
+    assert (done.embedded, done.failed) == (63, 1)
+    assert asked[0] == 64
+    assert len(asked) == 1 + 2 * 6  # both halves of each batch with the bad input
+
+
 def test_an_unforeseen_exception_of_a_local_model_is_the_failure_of_its_input_alone(
     clone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
